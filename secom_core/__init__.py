@@ -1,0 +1,1 @@
+"""Long-term conversational memory."""

@@ -1,0 +1,174 @@
+"""What people say: messages, turns and sessions, as frozen values.
+
+A *message* is one utterance with its role, speaker, time and id. A *turn* is one exchange (a user's message and
+everything that answers it), or one utterance where people talk to each other and nobody has a role. A *session* is
+a run of turns that belong together in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from types import MappingProxyType
+from typing import Any, Final
+
+from .errors import InvalidInput, InvalidScope
+
+__all__ = ["Message", "Scope", "Session", "Turn", "as_turns", "check_scope", "group_messages"]
+
+Scope = tuple[str, ...]
+"""Whose memory it is, such as ``("acme", "alice")``. Nothing crosses from one scope to another."""
+
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+_OPENERS: Final = frozenset({"user", "human", "system"})
+_REPLIES: Final = frozenset({"assistant", "ai", "tool", "function", "developer"})
+
+
+def check_scope(scope: Sequence[str]) -> Scope:
+    """Return ``scope`` as a tuple, or say what is wrong with it.
+
+    Raises:
+        InvalidScope: for a bare string, an empty scope, or a part that is empty or not a string.
+    """
+    if isinstance(scope, str) or not isinstance(scope, Sequence):
+        raise InvalidScope(f"a scope is a tuple of strings such as ('acme', 'alice'), not {scope!r}")
+    if not scope or not all(isinstance(part, str) and part for part in scope):
+        raise InvalidScope(f"a scope needs one or more non-empty strings, got {tuple(scope)!r}")
+    return tuple(scope)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One utterance, word for word.
+
+    Args:
+        text: the words. May be empty, may hold any character.
+        role: ``"user"``, ``"assistant"``, ``"tool"``, ``"system"``, or ``""`` between people without roles.
+        speaker: the speaker's name, where there is one.
+        id: the caller's id, unique in its scope; the bank gives one where it is ``None``.
+        at: when it was said. A time without a zone is read as UTC.
+        metadata: anything JSON can hold; comes back unchanged.
+    """
+
+    text: str
+    role: str = "user"
+    speaker: str | None = None
+    id: str | None = None
+    at: datetime | None = None
+    metadata: Mapping[str, Any] = field(default=_NOTHING, hash=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise InvalidInput(f"a message's text is a string, not {self.text!r}")
+        if self.at is not None and self.at.tzinfo is None:
+            object.__setattr__(self, "at", self.at.replace(tzinfo=timezone.utc))
+
+    @property
+    def label(self) -> str:
+        """Who speaks: the speaker's name, else the role, else nothing."""
+        return self.speaker or self.role
+
+    @property
+    def line(self) -> str:
+        """The message as it is shown: ``"Ann: Hello"``."""
+        return f"{self.label}: {self.text}" if self.label else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One exchange, or one utterance: the smallest thing that is remembered and found.
+
+    Args:
+        messages: one or more messages, in order.
+        session: the name of its session.
+        index: its place in the session, from 0.
+        id: unique in its scope; the id of its first message unless given.
+    """
+
+    messages: tuple[Message, ...]
+    session: str = ""
+    index: int = 0
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.messages:
+            raise InvalidInput("a turn needs at least one message, got none")
+        if not self.id:
+            object.__setattr__(self, "id", self.messages[0].id or f"{self.session}:{self.index}")
+
+    @property
+    def text(self) -> str:
+        """The words with their speakers, a line a message."""
+        return "\n".join(message.line for message in self.messages)
+
+    @property
+    def content(self) -> str:
+        """The words alone, a line a message."""
+        return "\n".join(message.text for message in self.messages)
+
+    @property
+    def speakers(self) -> tuple[str, ...]:
+        """Who speaks in it, each once, in order."""
+        return tuple(dict.fromkeys(message.label for message in self.messages if message.label))
+
+    @property
+    def at(self) -> datetime | None:
+        """When it began, where known."""
+        return self.messages[0].at
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A run of turns under one name."""
+
+    name: str
+    turns: tuple[Turn, ...]
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """All messages, in order."""
+        return tuple(message for turn in self.turns for message in turn.messages)
+
+    @property
+    def at(self) -> datetime | None:
+        """When it began, where known."""
+        return self.turns[0].at if self.turns else None
+
+
+def opens_turn(message: Message, before: Message | None) -> bool:
+    """Whether ``message`` begins a new turn after ``before``.
+
+    A reply (assistant, tool) joins the turn it answers; everything else begins one. A user who writes twice before
+    the answer comes stays in one turn only if the first message was a system message.
+    """
+    if before is None or message.role not in _REPLIES:
+        return not (before is not None and before.role == "system" and message.role in _OPENERS)
+    return before.role not in _OPENERS | _REPLIES
+
+
+def group_messages(messages: Iterable[Message], session: str = "", start: int = 0) -> tuple[Turn, ...]:
+    """Group messages into turns: an exchange where there are roles, an utterance each where there are none.
+
+    Args:
+        messages: in the order in which they were said.
+        session: the name that the turns carry.
+        start: the index of the first turn.
+    """
+    groups: list[list[Message]] = []
+    for message in messages:
+        if not groups or opens_turn(message, groups[-1][-1]):
+            groups.append([message])
+        else:
+            groups[-1].append(message)
+    return tuple(Turn(tuple(group), session, start + place) for place, group in enumerate(groups))
+
+
+def as_turns(texts: Iterable[str], session: str = "") -> tuple[Turn, ...]:
+    """Make each text a turn of its own, without role or speaker."""
+    return tuple(Turn((Message(text, role=""),), session, place) for place, text in enumerate(texts))
+
+
+def stamped(message: Message, at: datetime) -> Message:
+    """The same message with a time, its own where it has one."""
+    return message if message.at is not None else replace(message, at=at)

@@ -1,0 +1,107 @@
+"""Every exception and warning of the package.
+
+SecomError
+├── InvalidInput (ValueError)      the caller's value cannot be used; the message carries it
+│   ├── InvalidScope               a scope that is not a non-empty tuple of non-empty strings
+│   ├── InvalidTranscript          text or a file that no reader understands
+│   └── DuplicateId                an id that already belongs to another message of the scope
+├── MissingExtra (ImportError)     an optional dependency is absent; carries the pip line
+├── ModelError                     something went wrong while asking a model
+│   ├── ModelUnavailable           no answer: network, time-out, refusal by the server
+│   └── BadReply                   an answer that cannot be used; carries the reply
+└── StoreError                     the store cannot be read or written
+    └── SchemaTooNew               written by a later version of the package
+
+DegradedWarning (UserWarning)      a better part failed and a local one took over; names the cause
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BadReply",
+    "DegradedWarning",
+    "DuplicateId",
+    "InvalidInput",
+    "InvalidScope",
+    "InvalidTranscript",
+    "MissingExtra",
+    "ModelError",
+    "ModelUnavailable",
+    "SchemaTooNew",
+    "SecomError",
+    "StoreError",
+]
+
+_SHOWN = 200
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
+
+
+class SecomError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class InvalidInput(SecomError, ValueError):
+    """A value from the caller cannot be used. The message carries the value."""
+
+
+class InvalidScope(InvalidInput):
+    """A scope is not a non-empty tuple of non-empty strings."""
+
+
+class InvalidTranscript(InvalidInput):
+    """A transcript, dict or file that no reader understands."""
+
+
+class DuplicateId(InvalidInput):
+    """An id already belongs to a different message of the same scope."""
+
+
+class MissingExtra(SecomError, ImportError):
+    """An optional dependency is not installed.
+
+    Args:
+        what: the part that was asked for, such as ``"SentenceTransformerEmbedder"``.
+        extra: the extra that brings the dependency, such as ``"dense"``.
+    """
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.extra = extra
+        self.command = f'pip install "secom-memory[{extra}]"'
+        super().__init__(f"{what} needs an optional dependency. Install it with: {self.command}")
+
+
+class ModelError(SecomError):
+    """A language model or embedder could not be used."""
+
+
+class ModelUnavailable(ModelError):
+    """The model gave no answer: connection refused, time-out, or an error status."""
+
+
+class BadReply(ModelError):
+    """The model answered with something that cannot be used.
+
+    Args:
+        reason: what is wrong with the reply, in words that can be shown to the model.
+        reply: the reply itself, whole; the message shows at most 200 characters of it.
+    """
+
+    def __init__(self, reason: str, reply: str) -> None:
+        self.reason = reason
+        self.reply = reply
+        super().__init__(f"{reason}; the reply was: {_shorten(reply)!r}")
+
+
+class StoreError(SecomError):
+    """The store cannot be read or written."""
+
+
+class SchemaTooNew(StoreError):
+    """The file was written by a later version of this package."""
+
+
+class DegradedWarning(UserWarning):
+    """A better part failed and a local one took over. The message names the cause."""

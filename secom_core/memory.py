@@ -1,0 +1,166 @@
+"""What is kept and what is found: segments, memories, hits, citations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final
+
+from .conversation import Turn
+from .errors import InvalidInput
+
+__all__ = ["Citation", "Hit", "Memory", "Recall", "Segment", "boundaries_of", "check_partition", "segments_from"]
+
+_NO_SIGNALS: Final[Mapping[str, float]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Segment:
+    """A half-open range of turns ``[start, stop)`` in one session (SeCom eq. 1, with ``q_k = stop - 1``)."""
+
+    start: int
+    stop: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.stop:
+            raise InvalidInput(f"a segment needs 0 <= start < stop, got [{self.start}, {self.stop})")
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+def check_partition(segments: Sequence[Segment], turns: int) -> list[Segment]:
+    """Return ``segments`` as a list if they cover ``turns`` turns in order with no gap and no overlap.
+
+    Raises:
+        InvalidInput: naming the first place where they do not.
+    """
+    expected = 0
+    for segment in segments:
+        if segment.start != expected:
+            raise InvalidInput(f"a segment should start at turn {expected}, got [{segment.start}, {segment.stop})")
+        expected = segment.stop
+    if expected != turns:
+        raise InvalidInput(f"segments end at turn {expected}, the session has {turns}")
+    return list(segments)
+
+
+def segments_from(boundaries: Iterable[int], turns: int) -> list[Segment]:
+    """Segments from the turns after which one ends; ``turns`` is the session's length.
+
+    Args:
+        boundaries: indices ``i`` such that a segment ends after turn ``i``; the last turn may be left out.
+        turns: how many turns there are; none give no segments.
+    """
+    if turns <= 0:
+        return []
+    stops = sorted({int(b) + 1 for b in boundaries if 0 <= b < turns - 1} | {turns})
+    return [Segment(start, stop) for start, stop in zip([0, *stops], stops, strict=False)]
+
+
+def boundaries_of(segments: Sequence[Segment]) -> list[int]:
+    """One 0 or 1 a turn: 1 where a segment ends after it; the last is always 0 (the data sets' convention)."""
+    turns = segments[-1].stop if segments else 0
+    ends = {segment.stop - 1 for segment in segments[:-1]}
+    return [int(turn in ends) for turn in range(turns)]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A unit of the bank: a key that is searched and the verbatim turns that reach the prompt.
+
+    Args:
+        id: unique in its scope and stable while its turns are; ``"session#start-stop"``.
+        key: what is searched (denoised).
+        turns: the raw turns it points to, in order.
+    """
+
+    id: str
+    key: str
+    turns: tuple[Turn, ...]
+
+    @property
+    def session(self) -> str:
+        """The session its turns belong to."""
+        return self.turns[0].session
+
+    @property
+    def value(self) -> str:
+        """The verbatim turns with their speakers."""
+        return "\n".join(turn.text for turn in self.turns)
+
+    @property
+    def begin(self) -> datetime | None:
+        """When its first turn was said."""
+        return self.turns[0].at
+
+    @property
+    def end(self) -> datetime | None:
+        """When its last turn was said."""
+        return self.turns[-1].at
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A memory that answers a query, with the part of it that is shown.
+
+    Args:
+        memory: the whole memory.
+        turns: the turns of it that are shown, in order; all of them unless the budget was short.
+        score: higher is better.
+        number: the number it is cited by, from 1, in time order.
+        signals: what the score is made of, by name.
+    """
+
+    memory: Memory
+    turns: tuple[Turn, ...]
+    score: float
+    number: int = 0
+    signals: Mapping[str, float] = field(default=_NO_SIGNALS, hash=False)
+
+    @property
+    def text(self) -> str:
+        """The shown turns, verbatim, with their speakers."""
+        return "\n".join(turn.text for turn in self.turns)
+
+    @property
+    def turn_ids(self) -> tuple[str, ...]:
+        """The ids of the shown turns."""
+        return tuple(turn.id for turn in self.turns)
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What a query brought back.
+
+    Args:
+        query: the query as asked.
+        hits: in time order, numbered from 1.
+        text: the hits as one numbered, dated block that quotes them as data; empty where there are none.
+        tokens: the length of ``text`` in the bank's token counter.
+    """
+
+    query: str
+    hits: tuple[Hit, ...]
+    text: str
+    tokens: int
+
+    @property
+    def ranked(self) -> tuple[Hit, ...]:
+        """The hits, best first."""
+        return tuple(sorted(self.hits, key=lambda hit: (-hit.score, hit.number)))
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """Every turn shown, in time order, each once."""
+        return tuple({turn.id: turn for hit in self.hits for turn in hit.turns}.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A memory that an answer named, by the number it was shown under."""
+
+    number: int
+    memory_id: str

@@ -1,0 +1,86 @@
+"""Every seam of the engine, on one screen. Pass an object that fits; nothing is looked up by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from .conversation import Turn
+from .flow import AsyncChatModel, ChatModel, Procedure, Prompt
+from .memory import Segment
+
+__all__ = [
+    "AsyncChatModel",
+    "ChatModel",
+    "Denoiser",
+    "Embedder",
+    "Index",
+    "Procedure",
+    "Prompt",
+    "Segmenter",
+    "TokenCounter",
+    "Vectors",
+]
+
+Vectors: TypeAlias = npt.NDArray[np.float32]
+"""An array of shape ``(n, d)``, a row a text, each row of length 1."""
+
+
+@runtime_checkable
+class Segmenter(Protocol):
+    """Cuts a session into topics."""
+
+    def segment(self, turns: Sequence[Turn]) -> list[Segment]:
+        """Ranges that cover ``turns`` in order, with no gap and no overlap; no turns give no segments."""
+        ...
+
+
+@runtime_checkable
+class Denoiser(Protocol):
+    """Makes keys from values: drops what would mislead the search."""
+
+    def denoise(self, texts: Sequence[str]) -> list[str]:
+        """One key a text, in order. Never empty where the text was not."""
+        ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors. ``name`` identifies the model: vectors of two names are never compared."""
+
+    name: str
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of shape ``(len(texts), d)``, each of length 1."""
+        ...
+
+
+@runtime_checkable
+class Index(Protocol):
+    """Finds units by text or vector. In every index a higher score is better.
+
+    ``Q`` is what it searches with: text for a lexical index, a vector for a dense one.
+    """
+
+    def add(self, ids: Sequence[int], units: Sequence[object]) -> None:
+        """Add units, or replace those whose id is known. Costs the same in a small bank and in a large one."""
+        ...
+
+    def remove(self, ids: Sequence[int]) -> None:
+        """Remove units; unknown ids are passed over."""
+        ...
+
+    def search(self, query: object, k: int) -> list[tuple[int, float]]:
+        """The best ``k`` as ``(id, score)``, best first, ties by id."""
+        ...
+
+
+class TokenCounter(Protocol):
+    """Counts tokens the way the model that reads the context does."""
+
+    def __call__(self, text: str) -> int:
+        """How many tokens ``text`` has."""
+        ...
