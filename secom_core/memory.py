@@ -11,7 +11,16 @@ from typing import Final
 from .conversation import Turn
 from .errors import InvalidInput
 
-__all__ = ["Citation", "Hit", "Memory", "Recall", "Segment", "boundaries_of", "check_partition", "segments_from"]
+__all__ = [
+    "Citation",
+    "Hit",
+    "Memory",
+    "Recall",
+    "Segment",
+    "boundaries_of",
+    "check_partition",
+    "segments_from",
+]
 
 _NO_SIGNALS: Final[Mapping[str, float]] = MappingProxyType({})
 
@@ -40,7 +49,9 @@ def check_partition(segments: Sequence[Segment], turns: int) -> list[Segment]:
     expected = 0
     for segment in segments:
         if segment.start != expected:
-            raise InvalidInput(f"a segment should start at turn {expected}, got [{segment.start}, {segment.stop})")
+            raise InvalidInput(
+                f"a segment should start at turn {expected}, got [{segment.start}, {segment.stop})"
+            )
         expected = segment.stop
     if expected != turns:
         raise InvalidInput(f"segments end at turn {expected}, the session has {turns}")

@@ -21,6 +21,7 @@ __all__ = [
     "Procedure",
     "Prompt",
     "Segmenter",
+    "Statistics",
     "TokenCounter",
     "Vectors",
 ]
@@ -39,10 +40,24 @@ class Segmenter(Protocol):
 
 
 @runtime_checkable
+class Statistics(Protocol):
+    """How common terms are in one scope; a lexical index gives it."""
+
+    @property
+    def total(self) -> int:
+        """How many turns there are."""
+        ...
+
+    def frequency(self, term: str) -> int:
+        """How many turns hold ``term``, a term as `secom_core.analysis.terms` gives it."""
+        ...
+
+
+@runtime_checkable
 class Denoiser(Protocol):
     """Makes keys from values: drops what would mislead the search."""
 
-    def denoise(self, texts: Sequence[str]) -> list[str]:
+    def denoise(self, texts: Sequence[str], statistics: Statistics | None = None) -> list[str]:
         """One key a text, in order. Never empty where the text was not."""
         ...
 
