@@ -62,8 +62,7 @@ def _script_language(first: str) -> str | None:
 def _latin_language(pieces: Iterable[str]) -> str:
     seen = Counter(pieces)
     scores = {
-        language: sum(count for piece, count in seen.items() if piece in stop)
-        for language, stop in STOPWORDS.items()
+        language: sum(count for piece, count in seen.items() if piece in stop) for language, stop in STOPWORDS.items()
     }
     best = max(scores.values(), default=0)
     return "english" if scores["english"] == best else max(scores, key=scores.__getitem__)

@@ -49,9 +49,7 @@ def check_partition(segments: Sequence[Segment], turns: int) -> list[Segment]:
     expected = 0
     for segment in segments:
         if segment.start != expected:
-            raise InvalidInput(
-                f"a segment should start at turn {expected}, got [{segment.start}, {segment.stop})"
-            )
+            raise InvalidInput(f"a segment should start at turn {expected}, got [{segment.start}, {segment.stop})")
         expected = segment.stop
     if expected != turns:
         raise InvalidInput(f"segments end at turn {expected}, the session has {turns}")
