@@ -1,0 +1,161 @@
+"""The tables, once for every database that SQLAlchemy Core speaks, and the numbered migrations that made them.
+
+Raw turns live in ``messages`` and are never rewritten. ``memories`` and ``vectors`` are derived from them and can be
+made again. A scope's ``revision`` counts every change; its ``epoch`` counts the changes after which a reader has to
+load the scope afresh (a deletion, a rebuild).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Dialect,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    func,
+    insert,
+    inspect,
+    select,
+)
+from sqlalchemy.types import TypeDecorator
+
+from ..errors import SchemaTooNew
+
+__all__ = ["VERSION", "Verbatim", "memories", "messages", "metadata", "migrate", "scopes", "sessions", "vectors"]
+
+_ESCAPE: Final = "\ue000json:"
+
+
+class Verbatim(TypeDecorator[str]):
+    """Text that comes back as it went in, also where the database cannot hold it: NUL and lone surrogates.
+
+    Such text is kept as JSON behind a private-use mark; all other text is kept as it is.
+    """
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        """Escape what UTF-8 text columns refuse."""
+        if value is None or (value.isascii() and "\0" not in value):
+            return value
+        if "\0" in value or value.startswith(_ESCAPE) or any("\ud800" <= c <= "\udfff" for c in value):
+            return _ESCAPE + json.dumps(value)
+        return value
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> str | None:
+        """Undo the escape."""
+        if isinstance(value, str) and value.startswith(_ESCAPE):
+            text: str = json.loads(value[len(_ESCAPE) :])
+            return text
+        return value
+
+
+metadata = MetaData()
+_Id = BigInteger().with_variant(Integer, "sqlite")
+
+schema_versions = Table("schema_versions", metadata, Column("version", Integer, primary_key=True))
+
+scopes = Table(
+    "scopes",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("key", Text, nullable=False, unique=True),
+    Column("revision", BigInteger, nullable=False, default=0),
+    Column("epoch", BigInteger, nullable=False, default=0),
+    sqlite_autoincrement=True,
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("scope_id", ForeignKey("scopes.id", ondelete="CASCADE"), nullable=False),
+    Column("name", Verbatim, nullable=False),
+    Column("turns", BigInteger, nullable=False, default=0),
+    Column("messages", BigInteger, nullable=False, default=0),
+    Column("derived", BigInteger, nullable=False, default=0),
+    Column("settled", BigInteger, nullable=False, default=0),
+    Column("closed", Integer, nullable=False, default=0),
+    Column("version", BigInteger, nullable=False, default=0),
+    Column("revision", BigInteger, nullable=False, default=0),
+    UniqueConstraint("scope_id", "name"),
+    Index("sessions_by_revision", "scope_id", "revision"),
+    sqlite_autoincrement=True,
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("scope_id", ForeignKey("scopes.id", ondelete="CASCADE"), nullable=False),
+    Column("session_id", ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False),
+    Column("turn", BigInteger, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("name", Verbatim, nullable=False),
+    Column("role", Verbatim, nullable=False),
+    Column("speaker", Verbatim),
+    Column("text", Verbatim, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("at_us", BigInteger, nullable=False),
+    Column("metadata", Text, nullable=False),
+    UniqueConstraint("scope_id", "name"),
+    UniqueConstraint("session_id", "turn", "position"),
+    sqlite_autoincrement=True,
+)
+
+memories = Table(
+    "memories",
+    metadata,
+    Column("session_id", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    Column("start", BigInteger, primary_key=True),
+    Column("stop", BigInteger, nullable=False),
+    Column("key", Verbatim, nullable=False),
+    Column("digest", Text, nullable=False),
+)
+
+vectors = Table(
+    "vectors",
+    metadata,
+    Column("scope_id", ForeignKey("scopes.id", ondelete="CASCADE"), primary_key=True),
+    Column("model", Text, primary_key=True),
+    Column("digest", Text, primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+)
+
+
+def _first(connection: Connection) -> None:
+    metadata.create_all(connection)
+
+
+_MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (_first,)
+VERSION: Final = len(_MIGRATIONS)
+"""The schema's version; append a migration to raise it, never edit one."""
+
+
+def migrate(connection: Connection) -> None:
+    """Bring the database to `VERSION`, inside the caller's transaction.
+
+    Raises:
+        SchemaTooNew: when a later version of the package wrote it.
+    """
+    current = 0
+    if inspect(connection).has_table("schema_versions"):
+        current = connection.scalar(select(func.max(schema_versions.c.version))) or 0
+    if current > VERSION:
+        raise SchemaTooNew(f"the store has schema {current}, this package knows {VERSION}; upgrade secom-memory")
+    for version, migration in enumerate(_MIGRATIONS[current:], start=current + 1):
+        migration(connection)
+        connection.execute(insert(schema_versions).values(version=version))

@@ -1,0 +1,557 @@
+"""The store over SQLAlchemy Core: raw turns first, derived layers after, each step one transaction."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, Final
+
+import numpy as np
+from sqlalchemy import Connection, Engine, Row, and_, delete, func, insert, select, tuple_, update
+from sqlalchemy.exc import SQLAlchemyError
+
+from ..conversation import Message, Scope, Turn, opens_turn
+from ..errors import DuplicateId, InvalidInput, StoreError
+from ..protocols import Vectors
+from .schema import memories, messages, migrate, scopes, sessions, vectors
+
+__all__ = ["Appended", "MemoryRow", "ScopeRow", "SessionRow", "SqlStore"]
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_CHUNK: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeRow:
+    """A scope as stored: a new ``epoch`` means load afresh, a new ``revision`` means catch up."""
+
+    id: int
+    revision: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session as stored.
+
+    Args:
+        turns: the index that the next turn gets.
+        messages: how many messages it has taken in; ``derived`` of them are in its memories.
+        settled: the turn from which on memories may still change.
+        version: grows with every change; a derivation made from an older one is thrown away.
+    """
+
+    id: int
+    scope_id: int
+    name: str
+    turns: int
+    messages: int
+    derived: int
+    settled: int
+    closed: bool
+    version: int
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether its memories hold all its messages."""
+        return self.derived == self.messages and (not self.closed or self.settled == self.turns)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRow:
+    """A memory as stored: the turns ``[start, stop)``, its key, and a digest of the value it was made from."""
+
+    start: int
+    stop: int
+    key: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What `SqlStore.append` did: the session's id, the turns touched, how many messages were new."""
+
+    session_id: int
+    turn_ids: tuple[str, ...]
+    new: int
+
+
+class SqlStore:
+    """Turns and what is derived from them, in one database.
+
+    Args:
+        engine: an engine whose connections begin transactions that may write (see `secom_core.stores.sqlite`).
+        exclusive: serialise all calls, for a database that lives in a single connection.
+
+    Raises:
+        StoreError: from every method, when the database fails; the cause is chained.
+    """
+
+    def __init__(self, engine: Engine, *, exclusive: bool = False) -> None:
+        self._engine = engine
+        self._lock: Any = threading.RLock() if exclusive else nullcontext()
+        with self._transaction() as connection:
+            migrate(connection)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _transaction(self, *, write: bool = True) -> Iterator[Connection]:
+        try:
+            with self._lock, self._engine.connect() as raw:
+                connection = raw.execution_options(secom_write=write)
+                with connection.begin():
+                    yield connection
+        except SQLAlchemyError as error:
+            raise StoreError(f"the store at {self._engine.url} failed: {error}") from error
+
+    # -- raw turns ----------------------------------------------------------------------------------------------
+
+    def append(
+        self, scope: Scope, session: str, new: Sequence[Message], *, turns: Sequence[int] | None = None
+    ) -> Appended:
+        """Commit messages, in order. Those whose id and words are known already are passed over.
+
+        Args:
+            scope: whose they are.
+            session: the session's name; made if it is new, opened again if it was closed.
+            new: messages with a time.
+            turns: the turn index of each message, where it is known (an import); else replies join, others open.
+
+        Raises:
+            DuplicateId: an id belongs to another message of the scope; nothing is written.
+        """
+        with self._transaction() as connection:
+            scope_id = _ensure_scope(connection, scope)
+            row = _ensure_session(connection, scope_id, session)
+            places = dict(zip(map(id, new), turns, strict=True)) if turns is not None else None
+            fresh = _unknown(connection, scope_id, new)
+            rows = list(_message_rows(connection, row, fresh, places))
+            if rows:
+                connection.execute(insert(messages), rows)
+                _touch(
+                    connection,
+                    row.id,
+                    scope_id,
+                    turns=max(row.turns, rows[-1]["turn"] + 1),
+                    messages=row.messages + len(rows),
+                    closed=0,
+                )
+            names = [m.id for m in new if m.id] + [r["name"] for r in rows]
+            touched = _turn_ids(connection, scope_id, names)
+        return Appended(row.id, touched, len(rows))
+
+    def turns(self, session: SessionRow, start: int = 0) -> list[Turn]:
+        """The session's turns from index ``start`` on, in order."""
+        statement = (
+            select(messages)
+            .where(messages.c.session_id == session.id, messages.c.turn >= start)
+            .order_by(messages.c.turn, messages.c.position)
+        )
+        with self._transaction(write=False) as connection:
+            return _turns(connection.execute(statement), session.name)
+
+    def close_session(self, scope: Scope, session: str) -> SessionRow | None:
+        """Mark the session as closed; its last memories can settle."""
+        with self._transaction() as connection:
+            scope_id = _scope_id(connection, scope)
+            row = _session(connection, scope_id, session) if scope_id is not None else None
+            if row is not None and not row.closed:
+                _touch(connection, row.id, row.scope_id, closed=1)
+                row = _session(connection, row.scope_id, session)
+            return row
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def scope(self, scope: Scope) -> ScopeRow | None:
+        """The scope's row, or nothing where nothing is remembered."""
+        statement = select(scopes.c.id, scopes.c.revision, scopes.c.epoch).where(scopes.c.key == _key(scope))
+        with self._transaction(write=False) as connection:
+            row = connection.execute(statement).one_or_none()
+        return ScopeRow(*row) if row is not None else None
+
+    def scopes(self) -> list[Scope]:
+        """Every scope that has anything, in the order in which they came."""
+        with self._transaction(write=False) as connection:
+            keys = connection.scalars(select(scopes.c.key).order_by(scopes.c.id)).all()
+        return [tuple(json.loads(key)) for key in keys]
+
+    def sessions(self, scope_id: int, *, since: int = -1) -> list[SessionRow]:
+        """The scope's sessions changed after revision ``since``, in the order in which they came."""
+        statement = (
+            select(sessions).where(sessions.c.scope_id == scope_id, sessions.c.revision > since).order_by(sessions.c.id)
+        )
+        with self._transaction(write=False) as connection:
+            return [_session_row(row) for row in connection.execute(statement)]
+
+    def session(self, session_id: int) -> SessionRow | None:
+        """The session as it is now, or nothing where it was forgotten."""
+        with self._transaction(write=False) as connection:
+            row = connection.execute(select(sessions).where(sessions.c.id == session_id)).one_or_none()
+        return _session_row(row) if row is not None else None
+
+    def memories(self, session_id: int, start: int = 0) -> list[MemoryRow]:
+        """The session's memories that start at turn ``start`` or later, in order."""
+        statement = (
+            select(memories.c.start, memories.c.stop, memories.c.key, memories.c.digest)
+            .where(memories.c.session_id == session_id, memories.c.start >= start)
+            .order_by(memories.c.start)
+        )
+        with self._transaction(write=False) as connection:
+            return [MemoryRow(*row) for row in connection.execute(statement)]
+
+    def counts(self, scope_id: int) -> dict[str, int]:
+        """How many sessions, turns, messages, memories and vectors the scope has."""
+        of_scope = select(sessions.c.id).where(sessions.c.scope_id == scope_id)
+        in_scope = messages.c.scope_id == scope_id
+        distinct_turns = select(messages.c.session_id, messages.c.turn).where(in_scope).distinct().subquery()
+        questions = {
+            "sessions": select(func.count()).select_from(of_scope.subquery()),
+            "turns": select(func.count()).select_from(distinct_turns),
+            "messages": select(func.count()).select_from(messages).where(in_scope),
+            "memories": select(func.count()).select_from(memories).where(memories.c.session_id.in_(of_scope)),
+            "vectors": select(func.count()).select_from(vectors).where(vectors.c.scope_id == scope_id),
+        }
+        with self._transaction(write=False) as connection:
+            return {name: connection.scalar(question) or 0 for name, question in questions.items()}
+
+    # -- derived layers -------------------------------------------------------------------------------------------
+
+    def save_memories(
+        self, session: SessionRow, rows: Sequence[MemoryRow], *, settled: int, since: int | None = None
+    ) -> bool:
+        """Replace the session's memories that start at ``since`` or later; all or nothing.
+
+        Args:
+            session: the row that the memories were made from.
+            rows: the new memories.
+            settled: the turn from which on they may still change.
+            since: the first turn that the rows cover; where the session had settled unless given.
+
+        Returns:
+            Whether they were kept: not if the session changed or was forgotten in the meantime.
+        """
+        first = session.settled if since is None else since
+        with self._transaction() as connection:
+            now = connection.execute(select(sessions).where(sessions.c.id == session.id)).one_or_none()
+            if now is None or now.version != session.version:
+                return False
+            stale = and_(memories.c.session_id == session.id, memories.c.start >= first)
+            connection.execute(delete(memories).where(stale))
+            if rows:
+                connection.execute(
+                    insert(memories),
+                    [
+                        {"session_id": session.id, "start": r.start, "stop": r.stop, "key": r.key, "digest": r.digest}
+                        for r in rows
+                    ],
+                )
+            if first < session.settled:
+                _new_epoch(connection, session.scope_id)
+            _touch(connection, session.id, session.scope_id, derived=session.messages, settled=settled)
+        return True
+
+    def vectors(self, scope_id: int, model: str, digests: Sequence[str]) -> dict[str, Vectors]:
+        """The stored vectors of ``model`` among ``digests``."""
+        found: dict[str, Vectors] = {}
+        with self._transaction(write=False) as connection:
+            for start in range(0, len(digests), _CHUNK):
+                statement = select(vectors.c.digest, vectors.c.data).where(
+                    vectors.c.scope_id == scope_id,
+                    vectors.c.model == model,
+                    vectors.c.digest.in_(digests[start : start + _CHUNK]),
+                )
+                for digest, data in connection.execute(statement):
+                    found[digest] = np.frombuffer(data, dtype="<f4")
+        return found
+
+    def save_vectors(self, scope_id: int, model: str, new: Mapping[str, Vectors]) -> None:
+        """Keep vectors by the digest of the text they stand for; nothing where the scope was forgotten."""
+        rows = [
+            {"scope_id": scope_id, "model": model, "digest": digest, "data": vector.astype("<f4").tobytes()}
+            for digest, vector in new.items()
+        ]
+        with self._transaction() as connection:
+            if rows and connection.scalar(select(scopes.c.id).where(scopes.c.id == scope_id)) is not None:
+                _drop_vectors(connection, scope_id, list(new), model)
+                connection.execute(insert(vectors), rows)
+
+    def drop_vectors(self, scope_id: int, digests: Sequence[str]) -> None:
+        """Remove the vectors of texts that nothing holds any more."""
+        with self._transaction() as connection:
+            _drop_vectors(connection, scope_id, digests)
+
+    # -- forgetting -----------------------------------------------------------------------------------------------
+
+    def forget_scope(self, scope: Scope) -> int:
+        """Delete everything of the scope; returns how many turns there were."""
+        with self._transaction() as connection:
+            scope_id = _scope_id(connection, scope)
+            if scope_id is None:
+                return 0
+            turns = _count_turns(connection, messages.c.scope_id == scope_id)
+            of_scope = select(sessions.c.id).where(sessions.c.scope_id == scope_id)
+            connection.execute(delete(memories).where(memories.c.session_id.in_(of_scope)))
+            for table in (vectors, messages, sessions):
+                connection.execute(delete(table).where(table.c.scope_id == scope_id))
+            connection.execute(delete(scopes).where(scopes.c.id == scope_id))
+        return turns
+
+    def matching_turns(
+        self, scope_id: int, *, session: str | None, turn_ids: Sequence[str] | None, before: datetime | None
+    ) -> dict[int, set[int]]:
+        """The turns that meet every condition given, as turn indices by session id."""
+        conditions = [messages.c.scope_id == scope_id]
+        if session is not None:
+            conditions.append(sessions.c.name == session)
+        if before is not None:
+            conditions += [messages.c.at_us < _microseconds(before), messages.c.position == 0]
+        statement = (
+            select(messages.c.session_id, messages.c.turn)
+            .join(sessions, sessions.c.id == messages.c.session_id)
+            .where(*conditions)
+        )
+        statements = [statement]
+        if turn_ids is not None:
+            statements = [
+                statement.where(messages.c.name.in_(turn_ids[start : start + _CHUNK]))
+                for start in range(0, len(turn_ids), _CHUNK)
+            ]
+        found: dict[int, set[int]] = {}
+        with self._transaction(write=False) as connection:
+            for each in statements:
+                for session_id, turn in connection.execute(each):
+                    found.setdefault(session_id, set()).add(turn)
+        return found
+
+    def forget_turns(
+        self, session: SessionRow, turns: set[int], rows: Sequence[MemoryRow], digests: Sequence[str]
+    ) -> bool:
+        """Delete turns together with all that was derived from them, in one transaction.
+
+        Args:
+            session: the session's row as read before ``rows`` were made.
+            turns: the indices of the turns to delete.
+            rows: the session's memories without them; replaces all it had.
+            digests: the digests of the texts that are gone, whose vectors go too.
+
+        Returns:
+            Whether it was done: not if the session changed in the meantime.
+        """
+        with self._transaction() as connection:
+            now = connection.execute(select(sessions).where(sessions.c.id == session.id)).one_or_none()
+            if now is None or now.version != session.version:
+                return False
+            for batch in _batches(sorted(turns)):
+                connection.execute(
+                    delete(messages).where(messages.c.session_id == session.id, messages.c.turn.in_(batch))
+                )
+            connection.execute(delete(memories).where(memories.c.session_id == session.id))
+            _drop_vectors(connection, session.scope_id, digests)
+            if _count_turns(connection, messages.c.session_id == session.id) == 0:
+                connection.execute(delete(sessions).where(sessions.c.id == session.id))
+            elif rows:
+                values = [
+                    {"session_id": session.id, "start": r.start, "stop": r.stop, "key": r.key, "digest": r.digest}
+                    for r in rows
+                ]
+                connection.execute(insert(memories), values)
+            _touch(connection, session.id, session.scope_id)
+            _new_epoch(connection, session.scope_id)
+        return True
+
+
+def _batches(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(values), _CHUNK):
+        yield values[start : start + _CHUNK]
+
+
+def _key(scope: Scope) -> str:
+    return json.dumps(list(scope))
+
+
+def _scope_id(connection: Connection, scope: Scope) -> int | None:
+    found: int | None = connection.scalar(select(scopes.c.id).where(scopes.c.key == _key(scope)))
+    return found
+
+
+def _ensure_scope(connection: Connection, scope: Scope) -> int:
+    found = _scope_id(connection, scope)
+    if found is not None:
+        return found
+    made = connection.execute(insert(scopes).values(key=_key(scope), revision=0, epoch=0))
+    return int(made.inserted_primary_key[0])  # type: ignore[index]
+
+
+def _session(connection: Connection, scope_id: int, name: str) -> SessionRow | None:
+    statement = select(sessions).where(sessions.c.scope_id == scope_id, sessions.c.name == name)
+    row = connection.execute(statement).one_or_none()
+    return _session_row(row) if row is not None else None
+
+
+def _ensure_session(connection: Connection, scope_id: int, name: str) -> SessionRow:
+    found = _session(connection, scope_id, name)
+    if found is not None:
+        return found
+    connection.execute(insert(sessions).values(scope_id=scope_id, name=name))
+    made = _session(connection, scope_id, name)
+    if made is None:
+        raise StoreError(f"session {name!r} cannot be read back after it was written")
+    return made
+
+
+def _session_row(row: Row[Any]) -> SessionRow:
+    return SessionRow(
+        row.id,
+        row.scope_id,
+        row.name,
+        row.turns,
+        row.messages,
+        row.derived,
+        row.settled,
+        bool(row.closed),
+        row.version,
+    )
+
+
+def _touch(connection: Connection, session_id: int, scope_id: int, **values: int) -> None:
+    """Count a change in the scope and the session, and set the session's ``values``."""
+    connection.execute(update(scopes).where(scopes.c.id == scope_id).values(revision=scopes.c.revision + 1))
+    revision = select(scopes.c.revision).where(scopes.c.id == scope_id).scalar_subquery()
+    connection.execute(
+        update(sessions)
+        .where(sessions.c.id == session_id)
+        .values(revision=revision, version=sessions.c.version + 1, **values)
+    )
+
+
+def _new_epoch(connection: Connection, scope_id: int) -> None:
+    connection.execute(update(scopes).where(scopes.c.id == scope_id).values(epoch=scopes.c.epoch + 1))
+
+
+def _drop_vectors(connection: Connection, scope_id: int, digests: Sequence[str], model: str | None = None) -> None:
+    for batch in _batches(digests):
+        statement = delete(vectors).where(vectors.c.scope_id == scope_id, vectors.c.digest.in_(batch))
+        connection.execute(statement if model is None else statement.where(vectors.c.model == model))
+
+
+def _count_turns(connection: Connection, condition: Any) -> int:
+    distinct = select(messages.c.session_id, messages.c.turn).where(condition).distinct().subquery()
+    return connection.scalar(select(func.count()).select_from(distinct)) or 0
+
+
+def _microseconds(at: datetime) -> int:
+    aware = at if at.tzinfo is not None else at.replace(tzinfo=timezone.utc)
+    elapsed = aware - _EPOCH
+    return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
+
+
+def _unknown(connection: Connection, scope_id: int, new: Sequence[Message]) -> list[Message]:
+    """The messages to write: those without an id, and those whose id is new, each once."""
+    names = list({m.id for m in new if m.id})
+    known: dict[str, tuple[str, str]] = {}
+    for batch in _batches(names):
+        statement = select(messages.c.name, messages.c.role, messages.c.text).where(
+            messages.c.scope_id == scope_id, messages.c.name.in_(batch)
+        )
+        known.update({name: (role, text) for name, role, text in connection.execute(statement)})
+    fresh: list[Message] = []
+    for message in new:
+        if message.id is None:
+            fresh.append(message)
+        elif message.id not in known:
+            known[message.id] = (message.role, message.text)
+            fresh.append(message)
+        elif known[message.id] != (message.role, message.text):
+            raise DuplicateId(
+                f"id {message.id!r} already belongs to another message of this scope, which says "
+                f"{known[message.id][1][:80]!r}; give the new one an id of its own, or none"
+            )
+    return fresh
+
+
+def _message_rows(
+    connection: Connection, session: SessionRow, fresh: Sequence[Message], places: Mapping[int, int] | None
+) -> Iterator[dict[str, Any]]:
+    before, turn, position = _last_message(connection, session)
+    for number, message in enumerate(fresh, start=session.messages):
+        place = places[id(message)] if places is not None else None
+        opens = opens_turn(message, before) if place is None else place != turn
+        if opens:
+            turn, position = (max(turn + 1, session.turns) if place is None else place), 0
+        else:
+            position += 1
+        yield _message_row(session, message, turn, position, number)
+        before = message
+
+
+def _last_message(connection: Connection, session: SessionRow) -> tuple[Message | None, int, int]:
+    statement = (
+        select(messages.c.role, messages.c.turn, messages.c.position)
+        .where(messages.c.session_id == session.id)
+        .order_by(messages.c.turn.desc(), messages.c.position.desc())
+        .limit(1)
+    )
+    row = connection.execute(statement).one_or_none()
+    if row is None:
+        return None, session.turns - 1, 0
+    return Message("", role=row.role), row.turn, row.position
+
+
+def _message_row(session: SessionRow, message: Message, turn: int, position: int, number: int) -> dict[str, Any]:
+    if message.at is None:
+        raise InvalidInput(f"a message needs a time before it is stored: {message.text[:80]!r}")
+    return {
+        "scope_id": session.scope_id,
+        "session_id": session.id,
+        "turn": turn,
+        "position": position,
+        # The session's row id is never used again, so neither is a name made here.
+        "name": message.id or f"~{session.id}.{number}",
+        "role": message.role,
+        "speaker": message.speaker,
+        "text": message.text,
+        "at": message.at.isoformat(),
+        "at_us": _microseconds(message.at),
+        "metadata": _dump(message.metadata),
+    }
+
+
+def _dump(value: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(dict(value), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"metadata must be what JSON can hold, got {dict(value)!r:.200}: {error}") from error
+
+
+def _turn_ids(connection: Connection, scope_id: int, names: Sequence[str]) -> tuple[str, ...]:
+    found: dict[tuple[int, int], None] = {}
+    for batch in _batches(names):
+        statement = (
+            select(messages.c.session_id, messages.c.turn)
+            .where(messages.c.scope_id == scope_id, messages.c.name.in_(batch))
+            .order_by(messages.c.id)
+        )
+        found.update({(row[0], row[1]): None for row in connection.execute(statement)})
+    ids: list[str] = []
+    for batch in _batches(list(found)):
+        first = select(messages.c.name).where(
+            tuple_(messages.c.session_id, messages.c.turn).in_(batch), messages.c.position == 0
+        )
+        ids.extend(connection.scalars(first.order_by(messages.c.id)))
+    return tuple(ids)
+
+
+def _turns(rows: Iterable[Row[Any]], session: str) -> list[Turn]:
+    grouped: dict[int, list[Message]] = {}
+    for row in rows:
+        grouped.setdefault(row.turn, []).append(
+            Message(row.text, row.role, row.speaker, row.name, datetime.fromisoformat(row.at), json.loads(row.metadata))
+        )
+    return [Turn(tuple(group), session, index) for index, group in grouped.items()]

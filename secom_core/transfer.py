@@ -1,0 +1,132 @@
+"""JSON lines out and in: the one format in which a scope leaves a bank and enters another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from .conversation import Message, Scope, Turn, check_scope
+from .errors import InvalidInput
+from .stores.sql import MemoryRow, SessionRow
+
+__all__ = ["ImportedSession", "header", "read", "session_lines"]
+
+_FORMAT: Final = "secom-memory"
+_VERSION: Final = 1
+
+
+@dataclass
+class ImportedSession:
+    """One session of an export: its messages with the turn each belongs to, and its memories."""
+
+    name: str
+    closed: bool
+    settled: int
+    messages: list[Message] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    memories: list[MemoryRow] = field(default_factory=list)
+
+
+def header(scope: Scope) -> str:
+    """The first line of an export."""
+    return json.dumps({"kind": "header", "format": _FORMAT, "version": _VERSION, "scope": list(scope)})
+
+
+def session_lines(row: SessionRow, turns: Sequence[Turn], memories: Sequence[MemoryRow]) -> Iterator[str]:
+    """A session's lines: the session, its turns, its memories."""
+    yield json.dumps({"kind": "session", "name": row.name, "closed": row.closed, "settled": row.settled})
+    for turn in turns:
+        said = [_message_out(message) for message in turn.messages]
+        yield json.dumps({"kind": "turn", "index": turn.index, "messages": said})
+    for memory in memories:
+        line = {"kind": "memory", "start": memory.start, "stop": memory.stop, "key": memory.key}
+        yield json.dumps({**line, "digest": memory.digest})
+
+
+def _message_out(message: Message) -> dict[str, Any]:
+    return {
+        "id": message.id,
+        "role": message.role,
+        "speaker": message.speaker,
+        "text": message.text,
+        "at": message.at.isoformat() if message.at else None,
+        "metadata": dict(message.metadata),
+    }
+
+
+def read(lines: Iterable[str]) -> tuple[Scope, list[ImportedSession]]:
+    """Read an export whole before anything of it is used.
+
+    Raises:
+        InvalidInput: with the number of the first line that is not as `session_lines` writes it.
+    """
+    scope: Scope | None = None
+    history: list[ImportedSession] = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+            if scope is None:
+                scope = _read_header(record)
+            else:
+                _read_record(record, history)
+        except (KeyError, TypeError, ValueError, IndexError, RecursionError) as error:
+            raise InvalidInput(
+                f"line {number} of the import cannot be used: {error!r}; it reads {line!r:.120}"
+            ) from error
+    if scope is None:
+        raise InvalidInput("the import is empty: its first line should be the header that export writes")
+    return scope, history
+
+
+def _read_header(record: Mapping[str, Any]) -> Scope:
+    if record.get("kind") != "header" or record.get("format") != _FORMAT:
+        raise ValueError("the first line is not the header of a secom-memory export")
+    if record["version"] != _VERSION:
+        raise ValueError(f"this package reads version {_VERSION} of the format, not {record['version']!r}")
+    return check_scope(record["scope"])
+
+
+def _read_record(record: Mapping[str, Any], history: list[ImportedSession]) -> None:
+    if record["kind"] == "session":
+        history.append(ImportedSession(_text(record["name"]), bool(record["closed"]), _count(record["settled"])))
+    elif record["kind"] == "turn":
+        said = [_message_in(message) for message in record["messages"]]
+        index = _count(record["index"])
+        if history[-1].places and index <= history[-1].places[-1]:
+            raise ValueError(f"turn {index} comes after turn {history[-1].places[-1]}")
+        history[-1].messages += said
+        history[-1].places += [index] * len(said)
+    elif record["kind"] == "memory":
+        start, stop = _count(record["start"]), _count(record["stop"])
+        history[-1].memories.append(MemoryRow(start, stop, _text(record["key"]), _text(record["digest"])))
+    else:
+        raise ValueError(f"unknown kind {record['kind']!r}")
+
+
+def _message_in(record: Mapping[str, Any]) -> Message:
+    speaker = record["speaker"]
+    return Message(
+        _text(record["text"]),
+        _text(record["role"], empty=True),
+        None if speaker is None else _text(speaker, empty=True),
+        _text(record["id"]),
+        datetime.fromisoformat(record["at"]),
+        dict(record["metadata"]),
+    )
+
+
+def _text(value: Any, *, empty: bool = True) -> str:
+    if not isinstance(value, str) or not (value or empty):
+        raise ValueError(f"expected text, got {value!r}")
+    return value
+
+
+def _count(value: Any) -> int:
+    if not isinstance(value, int) or value < 0:
+        raise ValueError(f"expected a whole number from 0 on, got {value!r}")
+    return value
