@@ -6,7 +6,7 @@ import hashlib
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import pairwise
@@ -180,6 +180,8 @@ class MemoryBank:
         name = _session_name(messages, session)
         said = messages.messages if isinstance(messages, Session) else read_messages(messages)
         moment = at or datetime.now(timezone.utc)
+        if self._denoiser is not None:
+            self._caught_up(scope, retry_vectors=False)  # its keys rest on the scope's statistics
         appended = self._store.append(scope, name, [stamped(message, _aware(moment)) for message in said])
         if close:
             self._store.close_session(scope, name)
@@ -207,6 +209,7 @@ class MemoryBank:
         token_budget: int | None = None,
         k: int | None = None,
         now: datetime | None = None,
+        exclude: Collection[str] = (),
     ) -> Recall:
         """Bring back what answers the query: verbatim, in time order, numbered, inside the budget.
 
@@ -217,6 +220,7 @@ class MemoryBank:
                 ``k`` is given.
             k: how many memories at most.
             now: when the query is asked, for "last week"; the present unless given.
+            exclude: ids of turns that are in the prompt already and need not come back.
 
         Raises:
             InvalidScope, InvalidInput: for a bad scope, or a query, budget or ``k`` that cannot be used.
@@ -231,6 +235,8 @@ class MemoryBank:
             return Recall(query, (), "", 0)
         with loaded.lock:
             candidates = loaded.index.search(query, vector, now=_aware(now or datetime.now(timezone.utc)))
+            if exclude:
+                candidates = [each for each in candidates if each.turn.id not in exclude]
             hits = self._packer.pack(candidates, token_budget=budget, k=k, counter=self._counter)
         text = render(hits)
         return Recall(query, tuple(hits), text, self._counter(text))
@@ -311,8 +317,7 @@ class MemoryBank:
             old = self._store.memories(row.id)
             rows = self._shrunk(scope, old, kept, doomed)
             remaining = {_digest(text) for text in [*(t.text for t in kept), *(r.key for r in rows)]}
-            lost = {_digest(text) for text in [*(t.text for t in gone), *(r.key for r in old)]}
-            if self._store.forget_turns(row, doomed, rows, sorted(lost - remaining)):
+            if self._store.forget_turns(row, doomed, rows, remaining):
                 return len(gone)
         return 0
 
@@ -358,11 +363,11 @@ class MemoryBank:
         came = 0
         for each in self._bar(history, "importing", "session"):
             known = {turn.id for turn in self.turns(target, each.name)}
-            appended = self._store.append(target, each.name, each.messages, turns=each.places)
+            appended = self._store.append(target, each.name, each.messages, turns=None if known else each.places)
             if each.closed:
                 self._store.close_session(target, each.name)
             row = self._store.session(appended.session_id)
-            if row is not None and not known and not row.derived:
+            if row is not None and not known and each.is_partitioned:
                 self._store.save_memories(row, each.memories, settled=each.settled)
             self._derive(appended.session_id, target)
             came += len(set(appended.turn_ids) - known)
@@ -390,7 +395,7 @@ class MemoryBank:
             if self._store.save_memories(row, rows, settled=settled, since=since):
                 afresh = False
                 self._drop_stale_vectors(row, old, rows)
-                self._embed_missing(row.scope_id, [*(r.key for r in rows), *(turn.text for turn in tail)])
+                self._embed_missing(row.id, [*(r.key for r in rows), *(turn.text for turn in tail)])
         return row
 
     def _segment(self, tail: Sequence[Turn], old: Sequence[MemoryRow]) -> list[Segment]:
@@ -457,12 +462,12 @@ class MemoryBank:
             return None
         return vector
 
-    def _embed_missing(self, scope_id: int, texts: Sequence[str]) -> dict[str, Vectors] | None:
+    def _embed_missing(self, session_id: int, texts: Sequence[str]) -> dict[str, Vectors] | None:
         """Vectors of the texts by digest, stored or made now; nothing where they cannot be made."""
         if self._embedder is None:
             return {}
         by_digest = {_digest(text): text for text in texts}
-        found = self._store.vectors(scope_id, self._embedder.name, list(by_digest))
+        found = self._store.vectors(session_id, self._embedder.name, list(by_digest))
         missing = [digest for digest in by_digest if digest not in found]
         try:
             made = self._embedder.embed([by_digest[digest] for digest in missing]) if missing else ()
@@ -471,14 +476,14 @@ class MemoryBank:
             return None
         new = dict(zip(missing, made, strict=True))
         if new:
-            self._store.save_vectors(scope_id, self._embedder.name, new)
+            self._store.save_vectors(session_id, self._embedder.name, new)
         return {**found, **new}
 
     def _drop_stale_vectors(self, row: SessionRow, old: Sequence[MemoryRow], new: Sequence[MemoryRow]) -> None:
         if self._embedder is not None:
             stale = {_digest(r.key) for r in old} - {_digest(r.key) for r in new}
             if stale:
-                self._store.drop_vectors(row.scope_id, sorted(stale))
+                self._store.drop_vectors(row.id, sorted(stale))
 
     # -- the index in this process ----------------------------------------------------------------------------------
 
@@ -514,13 +519,15 @@ class MemoryBank:
         last_turn, settled = loaded.known.get(row.id, (0, 0))
         turns = self._store.turns(row, min(last_turn, settled))
         memories = _memories(row, self._store.memories(row.id, settled), turns)
-        new = [turn for turn in turns if turn.index >= last_turn]
+        # What another writer adds between these reads has no memory yet; the next call sees it.
+        end = memories[-1].turns[-1].index if memories else -1
+        new = [turn for turn in turns if last_turn <= turn.index <= end]
         texts = [*(turn.text for turn in new), *(memory.key for memory in memories)]
-        vectors = self._embed_missing(row.scope_id, texts)
+        vectors = self._embed_missing(row.id, texts)
         loaded.lacks_vectors |= vectors is None
         loaded.index.add_turns(new, self._stack(vectors, [turn.text for turn in new]))
         loaded.index.set_memories(row.name, settled, memories, self._stack(vectors, [m.key for m in memories]))
-        loaded.known[row.id] = (turns[-1].index if turns else last_turn, row.settled)
+        loaded.known[row.id] = (new[-1].index if new else last_turn, row.settled)
 
     def _stack(self, vectors: dict[str, Vectors] | None, texts: Sequence[str]) -> Vectors | None:
         if self._embedder is None or not vectors or not texts:

@@ -29,6 +29,16 @@ class ImportedSession:
     places: list[int] = field(default_factory=list)
     memories: list[MemoryRow] = field(default_factory=list)
 
+    @property
+    def is_partitioned(self) -> bool:
+        """Whether the memories cover the turns with no gap and no overlap, and settle at one of their edges."""
+        if not self.places or not self.memories:
+            return False
+        edges = [memory.start for memory in self.memories] + [self.memories[-1].stop]
+        inner = all(memory.stop == after for memory, after in zip(self.memories, edges[1:], strict=True))
+        ends = edges[0] <= self.places[0] and edges[-1] > self.places[-1]
+        return inner and ends and edges == sorted(set(edges)) and self.settled in {0, *edges}
+
 
 def header(scope: Scope) -> str:
     """The first line of an export."""

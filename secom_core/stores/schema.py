@@ -129,7 +129,7 @@ memories = Table(
 vectors = Table(
     "vectors",
     metadata,
-    Column("scope_id", ForeignKey("scopes.id", ondelete="CASCADE"), primary_key=True),
+    Column("session_id", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
     Column("model", Text, primary_key=True),
     Column("digest", Text, primary_key=True),
     Column("data", LargeBinary, nullable=False),

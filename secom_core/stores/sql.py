@@ -216,7 +216,7 @@ class SqlStore:
             "turns": select(func.count()).select_from(distinct_turns),
             "messages": select(func.count()).select_from(messages).where(in_scope),
             "memories": select(func.count()).select_from(memories).where(memories.c.session_id.in_(of_scope)),
-            "vectors": select(func.count()).select_from(vectors).where(vectors.c.scope_id == scope_id),
+            "vectors": select(func.count()).select_from(vectors).where(vectors.c.session_id.in_(of_scope)),
         }
         with self._transaction(write=False) as connection:
             return {name: connection.scalar(question) or 0 for name, question in questions.items()}
@@ -257,35 +257,41 @@ class SqlStore:
             _touch(connection, session.id, session.scope_id, derived=session.messages, settled=settled)
         return True
 
-    def vectors(self, scope_id: int, model: str, digests: Sequence[str]) -> dict[str, Vectors]:
-        """The stored vectors of ``model`` among ``digests``."""
+    def vectors(self, session_id: int, model: str, digests: Sequence[str]) -> dict[str, Vectors]:
+        """The session's stored vectors of ``model`` among ``digests``."""
         found: dict[str, Vectors] = {}
         with self._transaction(write=False) as connection:
-            for start in range(0, len(digests), _CHUNK):
+            for batch in _batches(digests):
                 statement = select(vectors.c.digest, vectors.c.data).where(
-                    vectors.c.scope_id == scope_id,
-                    vectors.c.model == model,
-                    vectors.c.digest.in_(digests[start : start + _CHUNK]),
+                    vectors.c.session_id == session_id, vectors.c.model == model, vectors.c.digest.in_(batch)
                 )
                 for digest, data in connection.execute(statement):
                     found[digest] = np.frombuffer(data, dtype="<f4")
         return found
 
-    def save_vectors(self, scope_id: int, model: str, new: Mapping[str, Vectors]) -> None:
-        """Keep vectors by the digest of the text they stand for; nothing where the scope was forgotten."""
+    def save_vectors(self, session_id: int, model: str, new: Mapping[str, Vectors]) -> None:
+        """Keep vectors by the digest of the text they stand for; nothing where the session was forgotten."""
         rows = [
-            {"scope_id": scope_id, "model": model, "digest": digest, "data": vector.astype("<f4").tobytes()}
+            {"session_id": session_id, "model": model, "digest": digest, "data": vector.astype("<f4").tobytes()}
             for digest, vector in new.items()
         ]
         with self._transaction() as connection:
-            if rows and connection.scalar(select(scopes.c.id).where(scopes.c.id == scope_id)) is not None:
-                _drop_vectors(connection, scope_id, list(new), model)
+            if rows and connection.scalar(select(sessions.c.id).where(sessions.c.id == session_id)) is not None:
+                for batch in _batches(list(new)):
+                    connection.execute(
+                        delete(vectors).where(
+                            vectors.c.session_id == session_id, vectors.c.model == model, vectors.c.digest.in_(batch)
+                        )
+                    )
                 connection.execute(insert(vectors), rows)
 
-    def drop_vectors(self, scope_id: int, digests: Sequence[str]) -> None:
-        """Remove the vectors of texts that nothing holds any more."""
+    def drop_vectors(self, session_id: int, digests: Sequence[str]) -> None:
+        """Remove the vectors of texts that the session does not hold any more."""
         with self._transaction() as connection:
-            _drop_vectors(connection, scope_id, digests)
+            for batch in _batches(digests):
+                connection.execute(
+                    delete(vectors).where(vectors.c.session_id == session_id, vectors.c.digest.in_(batch))
+                )
 
     # -- forgetting -----------------------------------------------------------------------------------------------
 
@@ -297,8 +303,9 @@ class SqlStore:
                 return 0
             turns = _count_turns(connection, messages.c.scope_id == scope_id)
             of_scope = select(sessions.c.id).where(sessions.c.scope_id == scope_id)
-            connection.execute(delete(memories).where(memories.c.session_id.in_(of_scope)))
-            for table in (vectors, messages, sessions):
+            for table in (memories, vectors):
+                connection.execute(delete(table).where(table.c.session_id.in_(of_scope)))
+            for table in (messages, sessions):
                 connection.execute(delete(table).where(table.c.scope_id == scope_id))
             connection.execute(delete(scopes).where(scopes.c.id == scope_id))
         return turns
@@ -330,16 +337,14 @@ class SqlStore:
                     found.setdefault(session_id, set()).add(turn)
         return found
 
-    def forget_turns(
-        self, session: SessionRow, turns: set[int], rows: Sequence[MemoryRow], digests: Sequence[str]
-    ) -> bool:
+    def forget_turns(self, session: SessionRow, turns: set[int], rows: Sequence[MemoryRow], digests: set[str]) -> bool:
         """Delete turns together with all that was derived from them, in one transaction.
 
         Args:
             session: the session's row as read before ``rows`` were made.
             turns: the indices of the turns to delete.
             rows: the session's memories without them; replaces all it had.
-            digests: the digests of the texts that are gone, whose vectors go too.
+            digests: the digests of the texts that stay; the vectors of all others go.
 
         Returns:
             Whether it was done: not if the session changed in the meantime.
@@ -353,7 +358,7 @@ class SqlStore:
                     delete(messages).where(messages.c.session_id == session.id, messages.c.turn.in_(batch))
                 )
             connection.execute(delete(memories).where(memories.c.session_id == session.id))
-            _drop_vectors(connection, session.scope_id, digests)
+            _keep_vectors(connection, session.id, digests)
             if _count_turns(connection, messages.c.session_id == session.id) == 0:
                 connection.execute(delete(sessions).where(sessions.c.id == session.id))
             elif rows:
@@ -435,10 +440,10 @@ def _new_epoch(connection: Connection, scope_id: int) -> None:
     connection.execute(update(scopes).where(scopes.c.id == scope_id).values(epoch=scopes.c.epoch + 1))
 
 
-def _drop_vectors(connection: Connection, scope_id: int, digests: Sequence[str], model: str | None = None) -> None:
-    for batch in _batches(digests):
-        statement = delete(vectors).where(vectors.c.scope_id == scope_id, vectors.c.digest.in_(batch))
-        connection.execute(statement if model is None else statement.where(vectors.c.model == model))
+def _keep_vectors(connection: Connection, session_id: int, keep: set[str]) -> None:
+    stored = connection.scalars(select(vectors.c.digest).where(vectors.c.session_id == session_id)).all()
+    for batch in _batches(sorted(set(stored) - keep)):
+        connection.execute(delete(vectors).where(vectors.c.session_id == session_id, vectors.c.digest.in_(batch)))
 
 
 def _count_turns(connection: Connection, condition: Any) -> int:
