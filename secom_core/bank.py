@@ -540,7 +540,8 @@ class MemoryBank:
         return rows if name is None else [each for each in rows if each.name == name]
 
     def _bar(self, items: Sequence[Any], what: str, unit: str) -> Iterable[Any]:
-        return tqdm(items, desc=what, unit=unit, disable=not self._progress)
+        bar: Iterable[Any] = tqdm(items, desc=what, unit=unit, disable=not self._progress)
+        return bar
 
 
 def _segmenter_for(granularity: str, segmenter: Segmenter | None) -> Segmenter:

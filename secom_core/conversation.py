@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from types import MappingProxyType
 from typing import Any, Final
 
 from .errors import InvalidInput, InvalidScope
@@ -20,7 +19,6 @@ __all__ = ["Message", "Scope", "Session", "Turn", "as_turns", "check_scope", "gr
 Scope = tuple[str, ...]
 """Whose memory it is, such as ``("acme", "alice")``. Nothing crosses from one scope to another."""
 
-_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _OPENERS: Final = frozenset({"user", "human", "system"})
 _REPLIES: Final = frozenset({"assistant", "ai", "tool", "function", "developer"})
 
@@ -56,7 +54,7 @@ class Message:
     speaker: str | None = None
     id: str | None = None
     at: datetime | None = None
-    metadata: Mapping[str, Any] = field(default=_NOTHING, hash=False)
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from types import MappingProxyType
-from typing import Final
 
 from .conversation import Turn
 from .errors import InvalidInput
@@ -21,8 +19,6 @@ __all__ = [
     "check_partition",
     "segments_from",
 ]
-
-_NO_SIGNALS: Final[Mapping[str, float]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -127,7 +123,7 @@ class Hit:
     turns: tuple[Turn, ...]
     score: float
     number: int = 0
-    signals: Mapping[str, float] = field(default=_NO_SIGNALS, hash=False)
+    signals: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     @property
     def text(self) -> str:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from typing import Any, Final
 
 from .conversation import Message, Scope, Turn, check_scope
@@ -31,13 +32,16 @@ class ImportedSession:
 
     @property
     def is_partitioned(self) -> bool:
-        """Whether the memories cover the turns with no gap and no overlap, and settle at one of their edges."""
-        if not self.places or not self.memories:
+        """Whether every turn is in exactly one memory, in order."""
+        if not self.memories:
             return False
-        edges = [memory.start for memory in self.memories] + [self.memories[-1].stop]
-        inner = all(memory.stop == after for memory, after in zip(self.memories, edges[1:], strict=True))
-        ends = edges[0] <= self.places[0] and edges[-1] > self.places[-1]
-        return inner and ends and edges == sorted(set(edges)) and self.settled in {0, *edges}
+        apart = all(one.stop <= next_.start for one, next_ in pairwise(self.memories))
+        held = {place for memory in self.memories for place in range(memory.start, memory.stop)}
+        return apart and held >= set(self.places) and self.settled in {0, *self._edges}
+
+    @property
+    def _edges(self) -> set[int]:
+        return {memory.start for memory in self.memories} | {self.memories[-1].stop}
 
 
 def header(scope: Scope) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -485,14 +486,14 @@ def _message_rows(
     connection: Connection, session: SessionRow, fresh: Sequence[Message], places: Mapping[int, int] | None
 ) -> Iterator[dict[str, Any]]:
     before, turn, position = _last_message(connection, session)
-    for number, message in enumerate(fresh, start=session.messages):
+    for message in fresh:
         place = places[id(message)] if places is not None else None
         opens = opens_turn(message, before) if place is None else place != turn
         if opens:
             turn, position = (max(turn + 1, session.turns) if place is None else place), 0
         else:
             position += 1
-        yield _message_row(session, message, turn, position, number)
+        yield _message_row(session, message, turn, position)
         before = message
 
 
@@ -509,7 +510,7 @@ def _last_message(connection: Connection, session: SessionRow) -> tuple[Message 
     return Message("", role=row.role), row.turn, row.position
 
 
-def _message_row(session: SessionRow, message: Message, turn: int, position: int, number: int) -> dict[str, Any]:
+def _message_row(session: SessionRow, message: Message, turn: int, position: int) -> dict[str, Any]:
     if message.at is None:
         raise InvalidInput(f"a message needs a time before it is stored: {message.text[:80]!r}")
     return {
@@ -517,8 +518,7 @@ def _message_row(session: SessionRow, message: Message, turn: int, position: int
         "session_id": session.id,
         "turn": turn,
         "position": position,
-        # The session's row id is never used again, so neither is a name made here.
-        "name": message.id or f"~{session.id}.{number}",
+        "name": message.id or f"~{secrets.token_hex(8)}",
         "role": message.role,
         "speaker": message.speaker,
         "text": message.text,

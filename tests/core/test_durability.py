@@ -1,0 +1,63 @@
+"""What `remember` returned for is never lost: not to `kill -9`, not to other writers of the same file."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from secom_core.bank import MemoryBank
+
+WORKER = Path(__file__).with_name("durability_worker.py")
+ANN = ("acme", "ann")
+
+
+def start(path: Path, name: str, count: int = 1_000_000) -> subprocess.Popen[str]:
+    command = [sys.executable, str(WORKER), str(path), name, str(count)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def acknowledged(process: subprocess.Popen[str]) -> list[str]:
+    out, _ = process.communicate(timeout=120)
+    # A line cut short by the kill was not acknowledged.
+    return [line.strip() for line in out.splitlines(keepends=True) if line.endswith("\n") and line.strip() != "ready"]
+
+
+def stored_ids(bank: MemoryBank) -> list[str]:
+    return [turn.id for session in bank.sessions(ANN) for turn in bank.turns(ANN, session)]
+
+
+def test_kill_9_at_fifty_random_moments_loses_no_returned_turn(tmp_path):
+    moments = random.Random(7)
+    path = tmp_path / "bank.db"
+    promised: list[str] = []
+    for run in range(50):
+        process = start(path, f"w{run}")
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(moments.uniform(0, 0.15))
+        process.send_signal(signal.SIGKILL)
+        promised += acknowledged(process)
+    assert len(promised) > 50, "the writers were killed before they wrote anything worth testing"
+    with MemoryBank.open(path) as bank:
+        stored = stored_ids(bank)
+        assert set(promised) <= set(stored)
+        assert len(stored) == len(set(stored))
+        for turn_id in promised[:: max(1, len(promised) // 20)]:
+            session, number = turn_id.rsplit("-", 1)
+            found = bank.recall(ANN, f"parcel{number} of writer {session}", token_budget=2000)
+            assert turn_id in {turn.id for turn in found.turns}
+
+
+def test_four_processes_write_one_file(tmp_path):
+    path = tmp_path / "bank.db"
+    with MemoryBank.open(path) as reader:
+        writers = [start(path, f"p{number}", 40) for number in range(4)]
+        promised = [turn_id for writer in writers for turn_id in acknowledged(writer)]
+        assert [writer.returncode for writer in writers] == [0, 0, 0, 0]
+        assert len(promised) == 160
+        assert sorted(stored_ids(reader)) == sorted(promised)
+        seen = reader.recall(ANN, "parcel39 writer p2", token_budget=300)
+        assert "p2-39" in {turn.id for turn in seen.turns}

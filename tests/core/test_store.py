@@ -1,0 +1,149 @@
+"""The store alone: turns verbatim, replies that join, ids, revisions, forgetting, schema."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from secom_core.conversation import Message
+from secom_core.errors import DuplicateId, InvalidInput, SchemaTooNew, StoreError
+from secom_core.stores.schema import VERSION, schema_versions
+from secom_core.stores.sql import MemoryRow, SqlStore
+from secom_core.stores.sqlite import open_sqlite
+from sqlalchemy import insert
+
+ANN = ("acme", "ann")
+NOON = datetime(2024, 5, 3, 12, tzinfo=timezone.utc)
+
+
+def said(text: str, role: str = "user", **more: object) -> Message:
+    return Message(text, role=role, at=NOON, **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture(params=["memory", "file"])
+def store(request, tmp_path):
+    opened = open_sqlite(":memory:" if request.param == "memory" else tmp_path / "bank.db")
+    yield opened
+    opened.close()
+
+
+def only_session(store: SqlStore):
+    [row] = store.sessions(store.scope(ANN).id)
+    return row
+
+
+NASTY = [
+    "",
+    "\0",
+    "a\0b",
+    "\ud800",
+    "x\udfffy",
+    "\ue000json:[1]",
+    "‮abc",
+    "<|endoftext|>",
+    "𝄞",
+    "a" * 1_000_000,
+    "'; --",
+]
+
+
+@pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
+def test_any_text_comes_back_as_it_went_in(store, text):
+    message = Message(text, "user", text or "s", None, NOON, {"note": text, "deep": {"list": [1, None, True]}})
+    store.append((text or "s", "x"), text or "s", [message])
+    [row] = store.sessions(store.scope((text or "s", "x")).id)
+    [turn] = store.turns(row)
+    assert (turn.content, turn.messages[0].speaker, row.name) == (text, text or "s", text or "s")
+    assert turn.messages[0].metadata == {"note": text, "deep": {"list": [1, None, True]}}
+
+
+def test_times_keep_their_zone(store):
+    at = datetime(2024, 5, 3, 23, 30, tzinfo=timezone(timedelta(hours=9)))
+    store.append(ANN, "s", [Message("late", at=at)])
+    [turn] = store.turns(only_session(store))
+    assert turn.at == at
+    assert turn.at.utcoffset() == timedelta(hours=9)
+
+
+def test_a_reply_in_a_later_call_joins_the_turn(store):
+    first = store.append(ANN, "s", [said("Where is my parcel?", id="q1")])
+    second = store.append(ANN, "s", [said("In Lyon.", "assistant"), said("Thanks", id="q2")])
+    turns = store.turns(only_session(store))
+    assert [turn.content for turn in turns] == ["Where is my parcel?\nIn Lyon.", "Thanks"]
+    assert first.turn_ids == ("q1",)
+    assert second.turn_ids == ("q1", "q2")
+
+
+def test_known_messages_are_passed_over_and_new_ones_kept(store):
+    store.append(ANN, "s", [said("one", id="1"), said("two", id="2")])
+    again = store.append(ANN, "s", [said("one", id="1"), said("two", id="2"), said("three", id="3")])
+    assert again.new == 1
+    assert again.turn_ids == ("1", "2", "3")
+
+
+def test_an_id_with_other_words_is_refused_and_nothing_is_written(store):
+    store.append(ANN, "s", [said("one", id="1")])
+    with pytest.raises(DuplicateId, match="id '1' already belongs"):
+        store.append(ANN, "s", [said("fresh"), said("not one", id="1")])
+    assert [turn.content for turn in store.turns(only_session(store))] == ["one"]
+
+
+def test_the_same_id_in_two_scopes_is_two_messages(store):
+    store.append(ANN, "s", [said("ann's", id="1")])
+    store.append(("acme", "bob"), "s", [said("bob's", id="1")])
+    assert [turn.content for turn in store.turns(only_session(store))] == ["ann's"]
+
+
+@pytest.mark.parametrize(
+    "one, other", [(("a.b",), ("a", "b")), (("ab",), ("a", "b")), (("é",), ("e\u0301",)), (('a"',), ("a",))]
+)
+def test_similar_scopes_stay_apart(store, one, other):
+    store.append(one, "s", [said("mine")])
+    assert store.scope(other) is None
+
+
+def test_metadata_that_json_cannot_hold_is_refused_with_its_value(store):
+    with pytest.raises(InvalidInput, match="nan"):
+        store.append(ANN, "s", [said("x", metadata={"n": float("nan")})])
+    assert store.scope(ANN) is None
+
+
+def test_memories_made_from_an_old_version_are_not_kept(store):
+    store.append(ANN, "s", [said("one")])
+    stale = only_session(store)
+    store.append(ANN, "s", [said("two")])
+    assert not store.save_memories(stale, [MemoryRow(0, 1, "one", "d")], settled=0)
+    assert store.memories(stale.id) == []
+
+
+def test_a_late_write_does_not_bring_a_forgotten_scope_back(store):
+    store.append(ANN, "s", [said("one")])
+    row = only_session(store)
+    assert store.forget_scope(ANN) == 1
+    assert not store.save_memories(row, [MemoryRow(0, 1, "one", "d")], settled=0)
+    store.save_vectors(row.id, "m", {})
+    assert store.scope(ANN) is None
+    assert store.scopes() == []
+
+
+def test_a_scope_that_returns_after_forgetting_is_another_row(store):
+    store.append(ANN, "s", [said("one")])
+    before = store.scope(ANN)
+    store.forget_scope(ANN)
+    store.append(ANN, "s", [said("two")])
+    assert store.scope(ANN).id != before.id
+
+
+def test_a_newer_schema_is_refused(tmp_path):
+    store = open_sqlite(tmp_path / "bank.db")
+    with store._transaction() as connection:
+        connection.execute(insert(schema_versions).values(version=VERSION + 1))
+    store.close()
+    with pytest.raises(SchemaTooNew, match="upgrade secom-memory"):
+        open_sqlite(tmp_path / "bank.db")
+
+
+def test_a_file_that_is_no_database_is_a_clear_error(tmp_path):
+    (tmp_path / "bank.db").write_bytes(b"not a database at all, but long enough to be looked at" * 50)
+    with pytest.raises(StoreError, match=r"bank\.db"):
+        open_sqlite(tmp_path / "bank.db")
