@@ -1,0 +1,72 @@
+"""Passages cover their text, whatever the text."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from secom_core.analysis import count_tokens
+from secom_core.passages import passages, topical_spans
+from secom_core.segmenters.fixed import EachTurn, FixedSize, WholeSession
+
+TEXTS = st.text() | st.lists(
+    st.sampled_from(
+        ["Ann: hi", "Bob: a longer line, with words.", "", "  ", "plain text! And more?", "今日は雨。明日は", "x" * 90]
+    ),
+    max_size=12,
+).map("\n".join)
+
+
+def pieces(text: str) -> list[str]:
+    return [text[each.start : each.stop] for each in passages(text)]
+
+
+def test_a_transcript_is_cut_into_utterances_with_their_continuation_lines() -> None:
+    text = "Ann: hello\nhow are you?\n\nBob: fine.\n[2023-05-01 10:00] Ann: ok: yes\n"
+    assert pieces(text) == ["Ann: hello\nhow are you?\n\n", "Bob: fine.\n", "[2023-05-01 10:00] Ann: ok: yes\n"]
+    assert [each.turn.messages[0].speaker for each in passages(text)] == ["Ann", "Bob", "Ann"]
+    assert passages(text)[0].turn.content == "hello\nhow are you?"
+
+
+def test_roles_make_exchanges() -> None:
+    text = "user: hello\nassistant: hi\nuser: bye\nassistant: see you"
+    assert pieces(text) == ["user: hello\nassistant: hi\n", "user: bye\nassistant: see you"]
+    assert [message.role for message in passages(text)[1].turn.messages] == ["user", "assistant"]
+
+
+def test_prose_is_cut_into_sentences_and_a_lone_colon_makes_no_transcript() -> None:
+    text = "It rains. Nobody came!\n\nNote: this. 今日は雨。明日は？晴れ"
+    assert pieces(text) == ["It rains. ", "Nobody came!\n\n", "Note: this. ", "今日は雨。", "明日は？", "晴れ"]
+
+
+def test_blank_text_has_no_passages() -> None:
+    assert passages("") == passages(" \n\t") == []
+    assert topical_spans(" \n", WholeSession()) == []
+
+
+def test_a_link_is_no_speaker() -> None:
+    text = "https://a.example/x is one.\nhttps://b.example/y is two."
+    assert all(message.speaker is None for each in passages(text) for message in each.turn.messages)
+
+
+def test_a_limit_cuts_between_sentences_then_words_then_characters() -> None:
+    text = "One two three. Four five six. " + "z" * 60
+    spans = topical_spans(text, WholeSession(), limit=5)
+    assert [text[a:b] for a, b in spans][:2] == ["One two three. ", "Four five six. "]
+    assert all(count_tokens(text[a:b]) <= 5 for a, b in spans)
+
+
+@given(TEXTS, st.sampled_from([EachTurn(), FixedSize(3), WholeSession()]), st.none() | st.integers(1, 30))
+@settings(max_examples=300, deadline=None)
+def test_spans_cover_any_text(text: str, segmenter: FixedSize, limit: int | None) -> None:
+    spans = topical_spans(text, segmenter, limit=limit)
+    if not text.strip():
+        assert spans == []
+        return
+    assert "".join(text[a:b] for a, b in spans) == text
+    assert spans[0][0] == 0
+    assert all(left[1] == right[0] for left, right in pairwise(spans))
+    if limit is not None:
+        assert all(count_tokens(text[a:b]) <= limit for a, b in spans if b - a > 1)
