@@ -94,7 +94,7 @@ def measure(size: int, added: int, seed: int) -> dict[str, float]:
 
 def table(results: dict[int, dict[str, float]]) -> str:
     lines = [
-        f"{'turns':>8}{'remember':>10}{'catch-up':>10}{'rank_bm25':>11}{'LangChain BM25':>16}{'ratio':>8}   (ms, median)"
+        f"{'turns':>8}{'remember':>10}{'catch-up':>10}{'rank_bm25':>11}{'LangChain BM25':>16}{'ratio':>8}  ms"
     ]
     for size, row in results.items():
         whole = row["remember"] + row["catch_up"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 
 import pytest
+from sqlalchemy import insert
+
 from secom_core.conversation import Message
 from secom_core.errors import DuplicateId, InvalidInput, SchemaTooNew, StoreError
 from secom_core.stores.schema import VERSION, schema_versions
 from secom_core.stores.sql import MemoryRow, SqlStore
 from secom_core.stores.sqlite import open_sqlite
-from sqlalchemy import insert
 
 ANN = ("acme", "ann")
 NOON = datetime(2024, 5, 3, 12, tzinfo=timezone.utc)
@@ -95,7 +96,7 @@ def test_the_same_id_in_two_scopes_is_two_messages(store):
 
 
 @pytest.mark.parametrize(
-    "one, other", [(("a.b",), ("a", "b")), (("ab",), ("a", "b")), (("é",), ("e\u0301",)), (('a"',), ("a",))]
+    ("one", "other"), [(("a.b",), ("a", "b")), (("ab",), ("a", "b")), (("é",), ("e\u0301",)), (('a"',), ("a",))]
 )
 def test_similar_scopes_stay_apart(store, one, other):
     store.append(one, "s", [said("mine")])
