@@ -11,7 +11,7 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -19,17 +19,30 @@ import Stemmer
 
 from .stopwords import STOPWORDS
 
-__all__ = ["count_tokens", "is_stopword", "language_of", "terms", "words"]
+__all__ = ["count_tokens", "is_stopword", "language_of", "latin_language_of", "term_variants", "terms", "words"]
 
 # Scripts without spaces between words, and Hangul, whose particles stick to the nouns.
 _NGRAM: Final = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
+    "\u0e01-\u0e3e\u0e40-\u0e4e\u0e50-\u0e59\u0e81-\u0eff\u1000-\u109f\u1780-\u17d3\u17dc-\u17e9"
+    "\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
     "\u1100-\u11ff\u3005\u3007\uf900-\ufaff\U00020000-\U000323af"
 )
-_PIECE: Final = re.compile(rf"[{_NGRAM}]+|[^\W_{_NGRAM}]+(?:['’ʼ][^\W\d_{_NGRAM}]+)*")
+# Vowel signs and the like are not \w for `re`, and without them a Hindi or Tamil word falls to pieces.
+_MARKS: Final = "\u0300-\u036f\u0483-\u0487\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u0900-\u0963\u0971-\u0dff"
+_LETTER: Final = rf"(?:[^\W_{_NGRAM}]|[{_MARKS}])"
+_PIECE: Final = re.compile(rf"[{_NGRAM}]+|{_LETTER}+(?:['’ʼ](?!\d){_LETTER}+)*")
 _NGRAM_RUN: Final = re.compile(rf"[{_NGRAM}]")
-_TOKEN: Final = re.compile(rf"[{_NGRAM}]|[^\W_{_NGRAM}]+|[^\w\s]|_")
+_TOKEN: Final = re.compile(rf"[{_NGRAM}]|{_LETTER}+|[^\w\s]|_")
+# Soft hyphens, joiners and Hebrew points are optional in writing; a lower-cased Turkish İ leaves a loose dot.
+_OPTIONAL: Final = re.compile("[\u00ad\u0307\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u200c\u200d]")
+_ACCENTED: Final = re.compile("[\u00e0-\u017f]")
+_APOSTROPHES: Final = str.maketrans({"’": "'", "ʼ": "'", "ё": "е"})
+_ELIDING: Final = frozenset({"french", "italian", "portuguese"})
+_ELISION: Final = re.compile(
+    r"(?:[cdjlmnstv]|qu|jusqu|lorsqu|puisqu|quoiqu|all|coll|dall|dell|nell|sull|un|quell|quest|bell|sant)'(?=\w)"
+)
 _SCRIPTS: Final[tuple[tuple[str, str], ...]] = (
+    ("LATIN", "latin"),
     ("CYRILLIC", "russian"),
     ("GREEK", "greek"),
     ("ARABIC", "arabic"),
@@ -37,7 +50,20 @@ _SCRIPTS: Final[tuple[tuple[str, str], ...]] = (
     ("DEVANAGARI", "hindi"),
     ("TAMIL", "tamil"),
 )
+_OWN_SCRIPT: Final = frozenset(language for _, language in _SCRIPTS)
 _local = threading.local()
+
+
+def _fold(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).casefold().translate(_APOSTROPHES)
+    return _OPTIONAL.sub("", folded)
+
+
+_STOPWORDS: Final = {language: frozenset(map(_fold, listed)) for language, listed in STOPWORDS.items()}
+_SPOKEN_IN: Final[dict[str, tuple[str, ...]]] = {
+    word: tuple(language for language, listed in _STOPWORDS.items() if word in listed)
+    for word in frozenset().union(*_STOPWORDS.values())
+}
 
 
 def words(text: str) -> list[str]:
@@ -45,12 +71,18 @@ def words(text: str) -> list[str]:
     return _PIECE.findall(text)
 
 
+@lru_cache(maxsize=1 << 16)
 def _stem(word: str, language: str) -> str:
     stemmers: dict[str, Stemmer.Stemmer] = _local.__dict__.setdefault("stemmers", {})
     if language not in stemmers:
         stemmers[language] = Stemmer.Stemmer(language)
     stem: str = stemmers[language].stemWord(word)
-    return stem
+    # Accents are often left out where people chat; the stemmer needs them, the index does not.
+    return _ACCENTED.sub(_unaccented, stem)
+
+
+def _unaccented(letter: re.Match[str]) -> str:
+    return unicodedata.normalize("NFD", letter[0])[0]
 
 
 @lru_cache(maxsize=4096)
@@ -59,31 +91,80 @@ def _script_language(first: str) -> str | None:
     return next((language for script, language in _SCRIPTS if name.startswith(script)), None)
 
 
-def _latin_language(pieces: Iterable[str]) -> str:
-    seen = Counter(pieces)
-    scores = {
-        language: sum(count for piece, count in seen.items() if piece in stop) for language, stop in STOPWORDS.items()
-    }
-    best = max(scores.values(), default=0)
-    return "english" if scores["english"] == best else max(scores, key=scores.__getitem__)
+def _most_spoken(pieces: Iterable[str], *, latin: bool) -> str:
+    votes: Counter[str] = Counter()
+    for piece in pieces:
+        votes.update(_SPOKEN_IN.get(piece, ()))
+    if latin:
+        votes = Counter({language: count for language, count in votes.items() if language not in _OWN_SCRIPT})
+    best = max(votes.values(), default=0)
+    # A fixed order, so that the answer does not hang on which word came first.
+    return "english" if votes["english"] == best else min(name for name, count in votes.items() if count == best)
 
 
 def language_of(text: str) -> str:
     """The Snowball language whose function words occur most in ``text``; English where none do."""
-    return _latin_language(_fold(text))
+    return _most_spoken(_PIECE.findall(_fold(text)), latin=False)
+
+
+def latin_language_of(text: str) -> str:
+    """The language in which `terms` stems the Latin words of ``text``; words of other scripts name their own."""
+    return _most_spoken(_PIECE.findall(_fold(text)), latin=True)
 
 
 def is_stopword(word: str, language: str = "english") -> bool:
-    """Whether ``word`` is a function word of ``language``."""
-    return word.casefold().replace("’", "'") in STOPWORDS.get(language, frozenset())
+    """Whether ``word`` is a function word of ``language``, or of the language of its script."""
+    folded = _fold(word)
+    return folded in _STOPWORDS.get(_spoken(folded, language), frozenset())
 
 
-def _fold(text: str) -> list[str]:
-    return _PIECE.findall(unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("ʼ", "'"))
+def _spoken(piece: str, latin: str) -> str:
+    own = _script_language(piece[:1])
+    return latin if own in (None, "latin") else own or latin
 
 
 def _ngrams(run: str) -> list[str]:
     return [*run, *(run[place : place + 2] for place in range(len(run) - 1))]
+
+
+def _term(piece: str, language: str, keep_stopwords: bool) -> str | None:
+    listed = frozenset() if keep_stopwords else _STOPWORDS.get(language, frozenset())
+    if piece in listed:
+        return None
+    bare = _bare(piece, language) if "'" in piece else piece
+    return None if bare in listed else _stem(bare, language)
+
+
+def _bare(piece: str, language: str) -> str:
+    if language in _ELIDING:
+        return _ELISION.sub("", piece, count=1)
+    # Turkish sets the endings of a name off with an apostrophe.
+    return piece.partition("'")[0] if language == "turkish" else piece
+
+
+def _variants(pieces: Sequence[str], languages: Sequence[str], keep_stopwords: bool) -> Iterator[tuple[str, ...]]:
+    for piece in pieces:
+        if _NGRAM_RUN.match(piece):
+            yield from ((gram,) for gram in _ngrams(piece))
+            continue
+        found = (_term(piece, _spoken(piece, language), keep_stopwords) for language in languages)
+        if kept := tuple(dict.fromkeys(term for term in found if term is not None)):
+            yield kept
+
+
+def term_variants(text: str, languages: Sequence[str], *, keep_stopwords: bool = False) -> list[tuple[str, ...]]:
+    """The terms that each word of ``text`` may be indexed under, where its language is not known.
+
+    Args:
+        text: any text, such as a question too short to show its language.
+        languages: the Snowball languages that the indexed texts are in.
+        keep_stopwords: keep function words too.
+
+    Returns:
+        One tuple of different terms a word (a character or bigram where `terms` gives these), in order. A word that
+        is a function word in all ``languages`` is left out.
+    """
+    return list(_variants(_PIECE.findall(_fold(text)), languages, keep_stopwords))
 
 
 def terms(text: str, *, language: str | None = None, keep_stopwords: bool = False) -> list[str]:
@@ -94,24 +175,16 @@ def terms(text: str, *, language: str | None = None, keep_stopwords: bool = Fals
         language: the Snowball language of its Latin words; found from its function words where ``None``.
         keep_stopwords: keep function words too.
     """
-    pieces = _fold(text)
-    latin = language or _latin_language(pieces)
-    found: list[str] = []
-    for piece in pieces:
-        if _NGRAM_RUN.match(piece):
-            found.extend(_ngrams(piece))
-            continue
-        spoken = _script_language(piece[0]) or latin
-        if keep_stopwords or piece not in STOPWORDS.get(spoken, ()):
-            found.append(_stem(piece, spoken))
-    return found
+    pieces = _PIECE.findall(_fold(text))
+    spoken = language or _most_spoken(pieces, latin=True)
+    return [term for (term,) in _variants(pieces, (spoken,), keep_stopwords)]
 
 
 def count_tokens(text: str) -> int:
     """An estimate of a model's token count that needs no vocabulary.
 
     One a Chinese, Japanese or Korean character, one a punctuation mark, one for each begun six letters of a word.
-    On English dialogue it counts about a tenth more than WordPiece, so a budget is kept rather than broken; pass the model's own where the
-    budget must be exact.
+    On English dialogue it counts about a tenth more than WordPiece, so a budget is kept rather than broken; pass the
+    model's own where the budget must be exact.
     """
     return sum(max(1, -(-len(token) // 6)) for token in _TOKEN.findall(text))

@@ -1,0 +1,34 @@
+"""The best few of many scores, in an order that is the same every time."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from secom_core.errors import InvalidInput
+
+__all__ = ["Ids", "Scores", "best"]
+
+Ids = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float64]
+
+
+def best(ids: Ids, scores: Scores, k: int) -> list[tuple[int, float]]:
+    """The ``k`` highest scores with their ids, best first, ties by id.
+
+    Args:
+        ids: shape ``(n,)``.
+        scores: shape ``(n,)``.
+        k: how many at most; fewer where there are fewer.
+
+    Raises:
+        InvalidInput: where ``k`` is negative.
+    """
+    if k < 0:
+        raise InvalidInput(f"k is how many units to return, 0 or more, got {k}")
+    if 0 < k < len(ids):
+        # Everything that ties with the last one stays, or the cut would depend on the order of storage.
+        kept = np.flatnonzero(scores >= np.partition(scores, -k)[-k])
+        ids, scores = ids[kept], scores[kept]
+    order = np.lexsort((ids, -scores))[:k]
+    return [(int(ids[place]), float(scores[place])) for place in order]
