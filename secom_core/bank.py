@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import threading
-import warnings
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from itertools import pairwise
 from pathlib import Path
@@ -21,23 +17,22 @@ from . import transfer
 from .analysis import count_tokens
 from .context import Packer, PackTurns, render
 from .conversation import Message, Scope, Session, Turn, check_scope, stamped
-from .errors import DegradedWarning, InvalidInput, ModelError
-from .memory import Memory, Recall, Segment, check_partition
+from .derivation import TAIL, Derivation, memories_of
+from .errors import InvalidInput
+from .memory import Memory, Recall, Segment
 from .presets import Preset
-from .protocols import Denoiser, Embedder, Segmenter, TokenCounter, Vectors
+from .protocols import Denoiser, Embedder, Segmenter, TokenCounter
 from .ranking import ScopeIndex
 from .readers import read_messages
+from .scope_cache import ScopeCache
 from .segmenters.fixed import EachTurn, WholeSession
 from .segmenters.lexical import LexicalSegmenter
-from .stores.sql import MemoryRow, ScopeRow, SessionRow, SqlStore
+from .stores.sql import SessionRow, SqlStore
 from .stores.sqlite import open_sqlite
 
 __all__ = ["MemoryBank", "Remembered", "Stats"]
 
 Granularity = Literal["segment", "turn", "session"]
-
-_TAIL: Final = 48
-"""How many turns at the end of an open session may still be cut anew: bounds the cost of one more turn."""
 
 _DEFAULT_BUDGET: Final = 2000
 
@@ -64,17 +59,6 @@ class Stats:
     messages: int
     memories: int
     vectors: int
-
-
-@dataclass
-class _Loaded:
-    """A scope's index in this process, and how far it has followed the store."""
-
-    index: ScopeIndex
-    row: ScopeRow
-    lock: threading.RLock = field(default_factory=threading.RLock)
-    known: dict[int, tuple[int, int]] = field(default_factory=dict)
-    lacks_vectors: bool = False
 
 
 class MemoryBank:
@@ -112,17 +96,23 @@ class MemoryBank:
         progress: bool = False,
     ) -> None:
         self._store = store
-        self._segmenter = _segmenter_for(granularity, segmenter)
-        self._denoiser = denoiser
-        self._embedder = embedder
-        self._tail = None if granularity == "session" else _TAIL
-        self._weights = weights
         self._packer = packer or PackTurns()
         self._counter = token_counter or count_tokens
-        self._max_scopes = max_scopes
         self._progress = progress
-        self._loaded: OrderedDict[Scope, _Loaded] = OrderedDict()
-        self._lock = threading.RLock()
+        self._wants_statistics = denoiser is not None
+
+        def new_index() -> ScopeIndex:
+            return ScopeIndex(dense=embedder is not None, weights=weights, counter=self._counter)
+
+        self._scopes = ScopeCache(store, new_index, size=max_scopes)
+        self._derivation = Derivation(
+            store,
+            _segmenter_for(granularity, segmenter),
+            denoiser,
+            embedder,
+            tail=None if granularity == "session" else TAIL,
+            statistics=self._scopes.statistics,
+        )
 
     @classmethod
     def open(cls, path: str | Path = ":memory:", *, preset: Preset | None = None, **parts: Any) -> MemoryBank:
@@ -180,12 +170,12 @@ class MemoryBank:
         name = _session_name(messages, session)
         said = messages.messages if isinstance(messages, Session) else read_messages(messages)
         moment = at or datetime.now(timezone.utc)
-        if self._denoiser is not None:
-            self._caught_up(scope, retry_vectors=False)  # its keys rest on the scope's statistics
+        if self._wants_statistics:
+            self._scopes.caught_up(scope, self._derivation)
         appended = self._store.append(scope, name, [stamped(message, _aware(moment)) for message in said])
         if close:
             self._store.close_session(scope, name)
-        self._derive(appended.session_id, scope)
+        self._derivation.derive(appended.session_id, scope)
         return Remembered(appended.turn_ids, appended.new)
 
     def remember_sessions(self, scope: Sequence[str], history: Sequence[Session]) -> Remembered:
@@ -197,7 +187,7 @@ class MemoryBank:
         """Say that the session is over: its last topic settles. Remembering more opens it again."""
         row = self._store.close_session(check_scope(scope), session)
         if row is not None:
-            self._derive(row.id, check_scope(scope))
+            self._derivation.derive(row.id, check_scope(scope))
 
     # -- recall ---------------------------------------------------------------------------------------------------
 
@@ -229,8 +219,8 @@ class MemoryBank:
         scope = check_scope(scope)
         _check_request(query, token_budget, k)
         budget = _DEFAULT_BUDGET if token_budget is None and k is None else token_budget
-        vector = self._query_vector(query)
-        loaded = self._caught_up(scope, retry_vectors=vector is not None)
+        vector = self._derivation.query_vector(query)
+        loaded = self._scopes.caught_up(scope, self._derivation, retry_vectors=vector is not None)
         if loaded is None:
             return Recall(query, (), "", 0)
         with loaded.lock:
@@ -259,8 +249,8 @@ class MemoryBank:
         """The session's memories, in order; those at the end of an open session may still change."""
         found = []
         for row in self._sessions(check_scope(scope), session):
-            current = self._derive(row.id, check_scope(scope)) or row
-            found += _memories(current, self._store.memories(current.id), self._store.turns(current))
+            current = self._derivation.derive(row.id, check_scope(scope)) or row
+            found += memories_of(current.name, self._store.memories(current.id), self._store.turns(current))
         return found
 
     def segments(self, scope: Sequence[str], session: str) -> list[Segment]:
@@ -297,8 +287,7 @@ class MemoryBank:
         scope = check_scope(scope)
         if isinstance(turn_ids, str):
             raise InvalidInput(f"turn_ids is a sequence of ids, not the string {turn_ids!r}")
-        with self._lock:
-            self._loaded.pop(scope, None)
+        self._scopes.drop(scope)
         if session is None and turn_ids is None and before is None:
             return self._store.forget_scope(scope)
         row = self._store.scope(scope)
@@ -312,27 +301,11 @@ class MemoryBank:
     def _forget_turns(self, scope: Scope, session_id: int, doomed: set[int]) -> int:
         while (row := self._store.session(session_id)) is not None:
             turns = self._store.turns(row)
-            gone = [turn for turn in turns if turn.index in doomed]
             kept = [turn for turn in turns if turn.index not in doomed]
-            old = self._store.memories(row.id)
-            rows = self._shrunk(scope, old, kept, doomed)
-            remaining = {_digest(text) for text in [*(t.text for t in kept), *(r.key for r in rows)]}
-            if self._store.forget_turns(row, doomed, rows, remaining):
-                return len(gone)
+            rows = self._derivation.shrunk(self._store.memories(row.id), kept, doomed, scope)
+            if self._store.forget_turns(row, doomed, rows, self._derivation.digests(kept, rows)):
+                return len(turns) - len(kept)
         return 0
-
-    def _shrunk(
-        self, scope: Scope, old: Sequence[MemoryRow], kept: Sequence[Turn], doomed: set[int]
-    ) -> list[MemoryRow]:
-        """The memories without the doomed turns: same cuts, and keys made again where a turn is missing."""
-        rows = []
-        for memory in old:
-            turns = [turn for turn in kept if memory.start <= turn.index < memory.stop]
-            if turns and not doomed.isdisjoint(range(memory.start, memory.stop)):
-                rows += self._rows([turns], [(memory.start, memory.stop)], (), scope)
-            elif turns:
-                rows.append(memory)
-        return rows
 
     # -- move and mend ----------------------------------------------------------------------------------------------
 
@@ -341,7 +314,7 @@ class MemoryBank:
         scope = check_scope(scope)
         yield transfer.header(scope)
         for row in self._sessions(scope):
-            current = self._derive(row.id, scope) or row
+            current = self._derivation.derive(row.id, scope) or row
             yield from transfer.session_lines(current, self._store.turns(current), self._store.memories(current.id))
 
     def import_(self, lines: Iterable[str], *, scope: Sequence[str] | None = None) -> int:
@@ -369,7 +342,7 @@ class MemoryBank:
             row = self._store.session(appended.session_id)
             if row is not None and not known and each.is_partitioned:
                 self._store.save_memories(row, each.memories, settled=each.settled)
-            self._derive(appended.session_id, target)
+            self._derivation.derive(appended.session_id, target)
             came += len(set(appended.turn_ids) - known)
         return came
 
@@ -377,162 +350,7 @@ class MemoryBank:
         """Make everything derived again from the raw turns, with the parts the bank has now."""
         scope = check_scope(scope)
         for row in self._bar(self._sessions(scope), "rebuilding", "session"):
-            self._derive(row.id, scope, afresh=True)
-
-    # -- deriving -------------------------------------------------------------------------------------------------
-
-    def _derive(self, session_id: int, scope: Scope, *, afresh: bool = False) -> SessionRow | None:
-        """Bring the session's memories up to its messages; costs what its unsettled end costs."""
-        while (row := self._store.session(session_id)) is not None and (afresh or not row.is_derived):
-            since = 0 if afresh else row.settled
-            tail = self._store.turns(row, since)
-            old = [] if afresh else self._store.memories(row.id, since)
-            segments = self._segment(tail, old)
-            ranges = _ranges(tail, segments, row.turns)
-            groups = [tail[segment.start : segment.stop] for segment in segments]
-            rows = self._rows(groups, ranges, old, scope)
-            settled = row.turns if row.closed else self._settled(ranges, since, row.turns)
-            if self._store.save_memories(row, rows, settled=settled, since=since):
-                afresh = False
-                self._drop_stale_vectors(row, old, rows)
-                self._embed_missing(row.id, [*(r.key for r in rows), *(turn.text for turn in tail)])
-        return row
-
-    def _segment(self, tail: Sequence[Turn], old: Sequence[MemoryRow]) -> list[Segment]:
-        """Cut the unsettled turns; where the segmenter can be asked about one turn at a time, ask only for new ones."""
-        joins = getattr(self._segmenter, "joins", None)
-        covered = [turn for turn in tail if old and turn.index < old[-1].stop]
-        if joins is None or not covered or not 0 < len(tail) - len(covered) <= 4:
-            return check_partition(self._segmenter.segment(tail), len(tail))
-        stops = [sum(turn.index < memory.stop for turn in covered) for memory in old]
-        for place in range(len(covered), len(tail)):
-            start = stops[-2] if len(stops) > 1 else 0
-            if joins(tail[start:place], tail[place]):
-                stops[-1] = place + 1
-            else:
-                stops.append(place + 1)
-        return [Segment(start, stop) for start, stop in pairwise([0, *stops])]
-
-    def _settled(self, ranges: Sequence[tuple[int, int]], since: int, turns: int) -> int:
-        """The turn from which on memories may still change: as late as keeps the tail short, never in a memory."""
-        if self._tail is None:
-            return since
-        for start, stop in ranges:
-            if turns - start <= self._tail:
-                return start
-            since = stop
-        return since
-
-    def _rows(
-        self,
-        groups: Sequence[Sequence[Turn]],
-        ranges: Sequence[tuple[int, int]],
-        old: Sequence[MemoryRow],
-        scope: Scope,
-    ) -> list[MemoryRow]:
-        values = ["\n".join(turn.text for turn in group) for group in groups]
-        digests = [_digest(value) for value in values]
-        known = {row.digest: row.key for row in old}
-        fresh = {d: v for d, v in zip(digests, values, strict=True) if d not in known}
-        keys = dict(zip(fresh, self._keys(list(fresh.values()), scope), strict=True))
-        return [
-            MemoryRow(start, stop, known.get(digest) or keys[digest], digest)
-            for (start, stop), digest in zip(ranges, digests, strict=True)
-        ]
-
-    def _keys(self, values: list[str], scope: Scope) -> list[str]:
-        if self._denoiser is None or not values:
-            return values
-        loaded = self._loaded.get(scope)
-        try:
-            return self._denoiser.denoise(values, loaded.index.statistics if loaded else None)
-        except ModelError as error:
-            _degraded("the denoiser failed, keys are the words themselves", error)
-            return values
-
-    # -- vectors --------------------------------------------------------------------------------------------------
-
-    def _query_vector(self, query: str) -> Vectors | None:
-        if self._embedder is None or not query.strip():
-            return None
-        try:
-            vector: Vectors = self._embedder.embed([query])[0]
-        except ModelError as error:
-            _degraded("the embedder failed, this search is by words only", error)
-            return None
-        return vector
-
-    def _embed_missing(self, session_id: int, texts: Sequence[str]) -> dict[str, Vectors] | None:
-        """Vectors of the texts by digest, stored or made now; nothing where they cannot be made."""
-        if self._embedder is None:
-            return {}
-        by_digest = {_digest(text): text for text in texts}
-        found = self._store.vectors(session_id, self._embedder.name, list(by_digest))
-        missing = [digest for digest in by_digest if digest not in found]
-        try:
-            made = self._embedder.embed([by_digest[digest] for digest in missing]) if missing else ()
-        except ModelError as error:
-            _degraded("the embedder failed, what was said is found by words until it answers again", error)
-            return None
-        new = dict(zip(missing, made, strict=True))
-        if new:
-            self._store.save_vectors(session_id, self._embedder.name, new)
-        return {**found, **new}
-
-    def _drop_stale_vectors(self, row: SessionRow, old: Sequence[MemoryRow], new: Sequence[MemoryRow]) -> None:
-        if self._embedder is not None:
-            stale = {_digest(r.key) for r in old} - {_digest(r.key) for r in new}
-            if stale:
-                self._store.drop_vectors(row.id, sorted(stale))
-
-    # -- the index in this process ----------------------------------------------------------------------------------
-
-    def _caught_up(self, scope: Scope, *, retry_vectors: bool) -> _Loaded | None:
-        """The scope's index with everything that any process has written."""
-        row = self._store.scope(scope)
-        with self._lock:
-            loaded = self._loaded.pop(scope, None)
-            if row is None:
-                return None
-            outdated = loaded is not None and (loaded.row.id, loaded.row.epoch) != (row.id, row.epoch)
-            if loaded is None or outdated or (loaded.lacks_vectors and retry_vectors):
-                loaded = _Loaded(self._new_index(), ScopeRow(row.id, -1, row.epoch))
-            self._loaded[scope] = loaded
-            while len(self._loaded) > self._max_scopes:
-                self._loaded.popitem(last=False)
-        with loaded.lock:
-            if loaded.row.revision < row.revision:
-                self._follow(scope, loaded)
-                loaded.row = row
-        return loaded
-
-    def _new_index(self) -> ScopeIndex:
-        return ScopeIndex(dense=self._embedder is not None, weights=self._weights, counter=self._counter)
-
-    def _follow(self, scope: Scope, loaded: _Loaded) -> None:
-        for row in self._store.sessions(loaded.row.id, since=loaded.row.revision):
-            current = self._derive(row.id, scope)
-            if current is not None:
-                self._follow_session(loaded, current)
-
-    def _follow_session(self, loaded: _Loaded, row: SessionRow) -> None:
-        last_turn, settled = loaded.known.get(row.id, (0, 0))
-        turns = self._store.turns(row, min(last_turn, settled))
-        memories = _memories(row, self._store.memories(row.id, settled), turns)
-        # What another writer adds between these reads has no memory yet; the next call sees it.
-        end = memories[-1].turns[-1].index if memories else -1
-        new = [turn for turn in turns if last_turn <= turn.index <= end]
-        texts = [*(turn.text for turn in new), *(memory.key for memory in memories)]
-        vectors = self._embed_missing(row.id, texts)
-        loaded.lacks_vectors |= vectors is None
-        loaded.index.add_turns(new, self._stack(vectors, [turn.text for turn in new]))
-        loaded.index.set_memories(row.name, settled, memories, self._stack(vectors, [m.key for m in memories]))
-        loaded.known[row.id] = (new[-1].index if new else last_turn, row.settled)
-
-    def _stack(self, vectors: dict[str, Vectors] | None, texts: Sequence[str]) -> Vectors | None:
-        if self._embedder is None or not vectors or not texts:
-            return None
-        return np.stack([vectors[_digest(text)] for text in texts])
+            self._derivation.derive(row.id, scope, afresh=True)
 
     def _sessions(self, scope: Scope, name: str | None = None) -> list[SessionRow]:
         row = self._store.scope(scope)
@@ -571,27 +389,3 @@ def _check_request(query: str, token_budget: int | None, k: int | None) -> None:
 
 def _aware(at: datetime) -> datetime:
     return at if at.tzinfo is not None else at.replace(tzinfo=timezone.utc)
-
-
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-
-
-def _ranges(turns: Sequence[Turn], segments: Sequence[Segment], end: int) -> list[tuple[int, int]]:
-    """Segments of a list of turns as ranges of turn indices, which have gaps where turns were forgotten."""
-    starts = [turns[segment.start].index for segment in segments]
-    return list(pairwise([*starts, end])) if starts else []
-
-
-def _memories(row: SessionRow, rows: Sequence[MemoryRow], turns: Sequence[Turn]) -> list[Memory]:
-    by_index = {turn.index: turn for turn in turns}
-    found = []
-    for each in rows:
-        held = tuple(by_index[index] for index in range(each.start, each.stop) if index in by_index)
-        if held:
-            found.append(Memory(f"{row.name}#{each.start}-{each.stop}", each.key, held))
-    return found
-
-
-def _degraded(what: str, error: ModelError) -> None:
-    warnings.warn(f"{what}: {error}", DegradedWarning, stacklevel=4)

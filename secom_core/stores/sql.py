@@ -7,7 +7,7 @@ import secrets
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any, Final
 
@@ -136,12 +136,15 @@ class SqlStore:
             rows = list(_message_rows(connection, row, fresh, places))
             if rows:
                 connection.execute(insert(messages), rows)
+                if rows[0]["turn"] < row.settled:
+                    row = _unsettle(connection, row, rows[0]["turn"])
                 _touch(
                     connection,
                     row.id,
                     scope_id,
                     turns=max(row.turns, rows[-1]["turn"] + 1),
                     messages=row.messages + len(rows),
+                    settled=row.settled,
                     closed=0,
                 )
             names = [m.id for m in new if m.id] + [r["name"] for r in rows]
@@ -424,6 +427,15 @@ def _session_row(row: Row[Any]) -> SessionRow:
         bool(row.closed),
         row.version,
     )
+
+
+def _unsettle(connection: Connection, session: SessionRow, turn: int) -> SessionRow:
+    """Let the memory that holds ``turn`` change again: a reply has joined a turn that had settled."""
+    start = connection.scalar(
+        select(func.max(memories.c.start)).where(memories.c.session_id == session.id, memories.c.start <= turn)
+    )
+    _new_epoch(connection, session.scope_id)
+    return replace(session, settled=start or 0)
 
 
 def _touch(connection: Connection, session_id: int, scope_id: int, **values: int) -> None:

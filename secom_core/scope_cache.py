@@ -1,0 +1,107 @@
+"""The scopes' indexes in this process: loaded when first asked for, caught up by revision, least recent dropped."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .conversation import Scope
+from .derivation import Derivation, memories_of
+from .protocols import Statistics
+from .ranking import ScopeIndex
+from .stores.sql import ScopeRow, SessionRow, SqlStore
+
+__all__ = ["LoadedScope", "ScopeCache"]
+
+
+@dataclass
+class LoadedScope:
+    """A scope's index, and how far it has followed the store: by session, the last turn and the settled one."""
+
+    index: ScopeIndex
+    row: ScopeRow
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    known: dict[int, tuple[int, int]] = field(default_factory=dict)
+    lacks_vectors: bool = False
+
+
+class ScopeCache:
+    """Keeps up to ``size`` scopes ready to be searched.
+
+    Args:
+        store: what they follow.
+        new_index: makes an empty index.
+        size: how many are kept; the least recently used is dropped first.
+    """
+
+    def __init__(self, store: SqlStore, new_index: Callable[[], ScopeIndex], *, size: int) -> None:
+        self._store = store
+        self._new_index = new_index
+        self._size = size
+        self._loaded: OrderedDict[Scope, LoadedScope] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def statistics(self, scope: Scope) -> Statistics | None:
+        """The scope's term statistics, if it is loaded."""
+        loaded = self._loaded.get(scope)
+        return loaded.index.statistics if loaded is not None else None
+
+    def drop(self, scope: Scope) -> None:
+        """Forget the index; it is loaded again when asked for."""
+        with self._lock:
+            self._loaded.pop(scope, None)
+
+    def caught_up(self, scope: Scope, derivation: Derivation, *, retry_vectors: bool = False) -> LoadedScope | None:
+        """The scope's index with everything that any process has written; nothing where nothing is remembered.
+
+        Args:
+            scope: whose index.
+            derivation: derives what a writer that was killed had not.
+            retry_vectors: load afresh where vectors are missing because an embedder had failed.
+        """
+        row = self._store.scope(scope)
+        if row is None:
+            self.drop(scope)
+            return None
+        loaded = self._current(scope, row, retry_vectors)
+        with loaded.lock:
+            if loaded.row.revision < row.revision:
+                self._follow(scope, loaded, derivation)
+                loaded.row = row
+        return loaded
+
+    def _current(self, scope: Scope, row: ScopeRow, retry_vectors: bool) -> LoadedScope:
+        with self._lock:
+            loaded = self._loaded.pop(scope, None)
+            if loaded is None or _is_outdated(loaded, row) or (loaded.lacks_vectors and retry_vectors):
+                loaded = LoadedScope(self._new_index(), ScopeRow(row.id, -1, row.epoch))
+            self._loaded[scope] = loaded
+            while len(self._loaded) > self._size:
+                self._loaded.popitem(last=False)
+        return loaded
+
+    def _follow(self, scope: Scope, loaded: LoadedScope, derivation: Derivation) -> None:
+        for row in self._store.sessions(loaded.row.id, since=loaded.row.revision):
+            current = derivation.derive(row.id, scope)
+            if current is not None:
+                self._follow_session(loaded, current, derivation)
+
+    def _follow_session(self, loaded: LoadedScope, row: SessionRow, derivation: Derivation) -> None:
+        last_turn, settled = loaded.known.get(row.id, (0, 0))
+        turns = self._store.turns(row, min(last_turn, settled))
+        memories = memories_of(row.name, self._store.memories(row.id, settled), turns)
+        # What another writer adds between these reads has no memory yet; the next call sees it.
+        end = memories[-1].turns[-1].index if memories else -1
+        new = [turn for turn in turns if last_turn <= turn.index <= end]
+        vectors = derivation.vectors(row.id, [*(turn.text for turn in new), *(memory.key for memory in memories)])
+        of_turns, of_keys = (vectors[: len(new)], vectors[len(new) :]) if vectors is not None else (None, None)
+        loaded.lacks_vectors |= vectors is None
+        loaded.index.add_turns(new, of_turns)
+        loaded.index.set_memories(row.name, settled, memories, of_keys)
+        loaded.known[row.id] = (new[-1].index if new else last_turn, row.settled)
+
+
+def _is_outdated(loaded: LoadedScope, row: ScopeRow) -> bool:
+    return (loaded.row.id, loaded.row.epoch) != (row.id, row.epoch)
