@@ -97,7 +97,7 @@ class ScopeCache:
         new = [turn for turn in turns if last_turn <= turn.index <= end]
         vectors = derivation.vectors(row.id, [*(turn.text for turn in new), *(memory.key for memory in memories)])
         of_turns, of_keys = (vectors[: len(new)], vectors[len(new) :]) if vectors is not None else (None, None)
-        loaded.lacks_vectors |= vectors is None
+        loaded.lacks_vectors |= bool(new) and vectors is None
         loaded.index.add_turns(new, of_turns)
         loaded.index.set_memories(row.name, settled, memories, of_keys)
         loaded.known[row.id] = (new[-1].index if new else last_turn, row.settled)
