@@ -136,6 +136,11 @@ class MemoryBank:
     ) -> None:
         self.close()
 
+    @property
+    def path(self) -> str | None:
+        """The bank's file; nothing where it lives in memory."""
+        return self._store.path
+
     def close(self) -> None:
         """Close the store. Nothing needs saving: what `remember` returned for is on disk."""
         self._store.close()

@@ -98,6 +98,11 @@ class SqlStore:
         with self._transaction() as connection:
             migrate(connection)
 
+    @property
+    def path(self) -> str | None:
+        """The database's file; nothing where it lives in memory."""
+        return self._engine.url.database
+
     def close(self) -> None:
         """Close every connection."""
         self._engine.dispose()
