@@ -87,7 +87,7 @@ def _unaccented(letter: re.Match[str]) -> str:
 
 @lru_cache(maxsize=4096)
 def _script_language(first: str) -> str | None:
-    name = unicodedata.name(first, "")
+    name = unicodedata.name(first, "") if first else ""
     return next((language for script, language in _SCRIPTS if name.startswith(script)), None)
 
 

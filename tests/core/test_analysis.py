@@ -1,0 +1,129 @@
+"""Text into terms, in many scripts."""
+
+from __future__ import annotations
+
+import pytest
+
+from secom_core.analysis import (
+    count_tokens,
+    is_stopword,
+    language_of,
+    latin_language_of,
+    term_variants,
+    terms,
+    words,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The dogs were running to John’s café!", ["dog", "run", "john", "cafe"]),
+        ("don't won't I'll", []),
+        ("e-mail me at 7:30pm, 2,000 times", ["e", "mail", "7", "30pm", "2", "000", "time"]),
+        ("ＦＵＬＬ width ①", ["full", "width", "1"]),
+        ("soft\u00adhyphen", ["softhyphen"]),
+        ("东京塔", ["东", "京", "塔", "东京", "京塔"]),
+        ("我 love 猫", ["我", "love", "猫"]),
+        ("안녕", ["안", "녕", "안녕"]),
+        ("ｶﾞｽ", ["ガ", "ス", "ガス"]),
+        ("トム・クルーズ", ["ト", "ム", "トム", "ク", "ル", "ー", "ズ", "クル", "ルー", "ーズ"]),
+        ("", []),
+        ("?! … 🙂 \ud800 \0", []),
+    ],
+)
+def test_terms(text: str, expected: list[str]) -> None:
+    assert terms(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Nous avons mangé l'ail dans la maison", "Je ne veux pas de l’Ail"),
+        ("L'acqua è fredda e non è buona", "Ho bevuto dell'acqua con il pane"),
+        ("ещё книги", "еще книга"),
+        ("της θάλασσας", "η ΘΆΛΑΣΣΑ"),
+        ("İzmir'de çok güzel bir gün ve sen", "İZMİR çok güzel ve bir şey"),
+        ("हिन्दी की किताब", "हिन्दी में लिखा"),
+        ("كِتَاب", "كتاب"),
+        ("שָׁלוֹם", "שלום"),
+        ("naïve", "naive"),
+    ],
+)
+def test_two_spellings_share_a_term(one: str, other: str) -> None:
+    assert set(terms(one)) & set(terms(other))
+
+
+def test_words_keep_their_vowel_signs() -> None:
+    assert words("हिन्दी की किताब") == ["हिन्दी", "की", "किताब"]
+    assert words("தமிழ் மொழி") == ["தமிழ்", "மொழி"]
+
+
+def test_words_are_as_written() -> None:
+    assert words("Ann’s 2nd trip: 东京塔, OK?") == ["Ann’s", "2nd", "trip", "东京塔", "OK"]
+
+
+def test_stopwords_can_stay() -> None:
+    assert terms("to be", keep_stopwords=True) == ["to", "be"]
+    assert terms("to be") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("I think that it was there", "english"),
+        ("Ich weiß nicht, was das ist", "german"),
+        ("Je ne sais pas ce que c'est", "french"),
+        ("No sé qué es lo que tengo", "spanish"),
+        ("Я не знаю, что это", "russian"),
+        ("Δεν είναι από την πόλη", "greek"),
+        ("Marmots", "english"),
+        ("", "english"),
+        ("你好", "english"),
+    ],
+)
+def test_the_language_shows_in_function_words(text: str, language: str) -> None:
+    assert language_of(text) == language
+
+
+def test_latin_words_in_other_scripts_are_stemmed_all_the_same() -> None:
+    text = "Я не знаю, что такое LangChain models"
+    assert (language_of(text), latin_language_of(text)) == ("russian", "english")
+    assert {"langchain", "model"} <= set(terms(text))
+    assert "не" not in terms(text)
+
+
+def test_stopwords_of_a_script_need_no_language() -> None:
+    assert is_stopword("The")
+    assert is_stopword("isn’t")
+    assert is_stopword("Не")
+    assert is_stopword("της")
+    assert not is_stopword("nicht")
+    assert is_stopword("nicht", "german")
+    assert not is_stopword("")
+
+
+def test_variants_of_a_word_in_several_languages() -> None:
+    assert term_variants("running Katzen dog", ["english", "german"]) == [
+        ("run", "running"),
+        ("katzen", "katz"),
+        ("dog",),
+    ]
+    # "die" and "was" are function words in one language each: they stay for the other alone.
+    assert term_variants("die", ["english", "german"]) == [("die",)]
+    assert term_variants("the", ["english"]) == []
+    assert term_variants("猫猫", ["english", "german"]) == [("猫",), ("猫",), ("猫猫",)]
+
+
+@pytest.mark.parametrize("text", ["The dogs were running", "东京塔 and me", "Ich weiß nicht, was das ist"])
+def test_variants_in_one_language_are_the_terms(text: str) -> None:
+    language = latin_language_of(text)
+    assert [term for (term,) in term_variants(text, [language])] == terms(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("", 0), ("Hi!", 2), ("东京塔", 3), ("memory", 1), ("memories", 2), ("a b\nc", 3), ("हिन्दी", 1)],
+)
+def test_the_token_estimate(text: str, tokens: int) -> None:
+    assert count_tokens(text) == tokens

@@ -1,0 +1,228 @@
+"""BM25 on text: the oracle's scores, mixed languages, cost."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from secom_core.analysis import terms
+from secom_core.errors import InvalidInput
+from secom_core.indexes.bm25 import BM25
+
+LOCOMO = Path(__file__).parents[2].parent / "shared" / "data" / "locomo"
+
+CHAT = [
+    "Hi! How was your weekend?",
+    "Great, we went hiking in the Dolomites and saw two marmots.",
+    "Marmots! I have never seen one. Did you take the dog with you?",
+    "Yes, Biscuit loved it, although the long hike made her paws sore.",
+    "Poor Biscuit. By the way, my job interview at the museum is on Friday.",
+    "Good luck with the interview! Which museum is it?",
+    "The maritime museum. I would run their education programme.",
+    "You ran the school workshops for years, you will be perfect.",
+    "",
+    "...",
+    "Thanks, that is kind of you!",
+]
+
+
+def rank_bm25_scores(corpus: list[list[str]], query: list[str], **parameters: float) -> np.ndarray:
+    rank_bm25 = pytest.importorskip("rank_bm25", reason="rank_bm25 is the oracle of BM25")
+    return rank_bm25.BM25Okapi(corpus, **parameters).get_scores(query)
+
+
+def index_of(texts: list[str]) -> BM25:
+    index = BM25()
+    index.add(range(len(texts)), texts)
+    return index
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"k1": 0.9, "b": 0.4}, {"k1": 0.1, "b": 0.0}, {"k1": 2.0, "b": 1.0, "epsilon": 1.0}]
+)
+def test_scores_are_those_of_rank_bm25_on_random_tokens(parameters: dict[str, float]) -> None:
+    random = np.random.default_rng(3)
+    corpus = [[f"t{place}" for place in random.zipf(1.3, size=random.integers(1, 30)) % 200] for _ in range(300)]
+    index = BM25(**parameters)
+    index.add(range(300), corpus)
+    for _ in range(40):
+        query = [f"t{place}" for place in random.zipf(1.2, size=8) % 220]
+        ids, scores = index.scores(query)
+        assert ids.tolist() == list(range(300))
+        np.testing.assert_allclose(scores, rank_bm25_scores(corpus, query, **parameters), rtol=1e-12, atol=1e-12)
+
+
+def test_scores_are_those_of_rank_bm25_on_talk() -> None:
+    index, corpus = index_of(CHAT), [terms(text) for text in CHAT]
+    for query in ["Where did they hike?", "museum interview", "the dog", "nothing shared", "Biscuit Biscuit paws"]:
+        np.testing.assert_allclose(index.scores(query)[1], rank_bm25_scores(corpus, terms(query)), rtol=1e-12)
+
+
+def test_scores_are_those_of_rank_bm25_on_locomo() -> None:
+    if not LOCOMO.is_dir():
+        pytest.skip("the LoCoMo files are not beside the project")
+    conversation = json.loads(sorted(LOCOMO.glob("*.json"))[0].read_text())
+    talk = conversation.get("conversation", conversation)
+    names = [f"session_{number}" for number in range(1, 40)]
+    texts = [turn["text"] for name in names for turn in talk.get(name) or []]
+    index, corpus = index_of(texts), [terms(text) for text in texts]
+    assert len(texts) > 100
+    for question in [entry["question"] for entry in conversation["qa"][:40]]:
+        np.testing.assert_allclose(
+            index.scores(question)[1], rank_bm25_scores(corpus, terms(question)), rtol=1e-12, atol=1e-12
+        )
+
+
+def test_a_term_in_most_units_gets_a_share_of_the_average_idf() -> None:
+    corpus = [["common", f"rare{number}"] for number in range(5)]
+    index = BM25(epsilon=0.5)
+    index.add(range(5), corpus)
+    rare = np.log(4.5) - np.log(1.5)
+    common = np.log(0.5) - np.log(5.5)
+    assert index.idf("rare1") == pytest.approx(rare)
+    assert index.idf("common") == pytest.approx(0.5 * (5 * rare + common) / 6)
+    assert index.idf("unseen") == 0.0
+
+
+def test_repeated_query_terms_count_each_time() -> None:
+    index = index_of(CHAT)
+    once, twice = index.scores("hike")[1], index.scores("hike hike")[1]
+    np.testing.assert_allclose(twice, 2 * once)
+    assert once.any()
+
+
+def test_units_that_share_no_term_are_not_found() -> None:
+    index = index_of(CHAT)
+    assert {unit for unit, _ in index.search("museum", 99)} == {4, 5, 6}
+    assert index.search("what was it about?", 5) == []
+    assert index.search("", 5) == []
+
+
+def test_scores_of_some_units_in_the_order_asked() -> None:
+    index = index_of(CHAT)
+    _, scores = index.scores("marmots hiking")
+    np.testing.assert_array_equal(index.scores_of("marmots hiking", [2, 99, 1, -1]), [scores[2], 0.0, scores[1], 0.0])
+    assert BM25().scores_of("x", [1]).tolist() == [0.0]
+
+
+def test_statistics_follow_the_units() -> None:
+    index = index_of(CHAT)
+    assert (index.total, index.frequency("museum"), index.frequency("walrus")) == (11, 3, 0)
+    index.add([4], ["museum museum"])
+    assert (index.total, index.frequency("museum")) == (11, 3)
+    index.remove([4, 5])
+    assert (index.total, index.frequency("museum")) == (9, 1)
+
+
+def test_parameters_out_of_range() -> None:
+    with pytest.raises(InvalidInput, match=r"k1=-1, b=0\.75"):
+        BM25(k1=-1)
+    with pytest.raises(InvalidInput, match=r"b=1\.5"):
+        BM25(b=1.5)
+
+
+MANY_TONGUES = {
+    0: "We watched the whales from the harbour and the children were running along the pier.",
+    1: "Ich habe gestern mit den Kindern im Garten gespielt und dann haben wir die Katzen gefüttert.",
+    2: "Nous avons mangé de l'ail et des champignons dans le restaurant de ma tante à Lyon.",
+    3: "Mañana tengo que llevar los gatos al veterinario porque están muy enfermos.",
+    4: "周末我和妈妈去了杭州西湖，天气很好，我们还喝了龙井茶。",
+    5: "昨日、友達と京都の金閣寺を見に行きました。とても綺麗でした。",
+    6: "지난주에 부산에서 해산물을 많이 먹었어요. 정말 맛있었습니다.",
+    7: "Вчера мы ездили на дачу и собирали грибы вместе с дедушкой.",
+    8: "เมื่อวานฉันไปตลาดน้ำกับแม่และซื้อมะม่วง",
+    9: "ذهبنا إلى المكتبة واشترينا كتبا جديدة للأطفال",
+    10: "कल हमने दिल्ली में लाल किले की यात्रा की और मिठाई खाई।",
+    11: "Χθες πήγαμε στη θάλασσα με τα παιδιά και φάγαμε ψάρια.",
+    12: "我的新 laptop 是 ThinkPad，上周在公司买的。",
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "unit"),
+    [
+        ("Who ran along the pier?", 0),
+        ("whale", 0),
+        ("Katze füttern", 1),
+        ("gefuttert", 1),
+        ("ail", 2),
+        ("champignon à Lyon", 2),
+        ("gato enfermo", 3),
+        ("manana", 3),
+        ("西湖在哪里？", 4),
+        ("龙井", 4),
+        ("金閣寺はどうでしたか", 5),
+        ("부산 해산물", 6),
+        ("부산에 갔어요?", 6),
+        ("гриб", 7),
+        ("дача", 7),
+        ("ซื้อมะม่วงที่ไหน", 8),
+        ("كتاب المكتبة", 9),
+        ("दिल्ली की यात्रा", 10),
+        ("ψάρι", 11),
+        ("ThinkPads", 12),
+        ("laptop 是什么", 12),
+    ],
+)
+def test_many_tongues_in_one_bank_are_found_by_their_words(query: str, unit: int) -> None:
+    index = BM25()
+    index.add(list(MANY_TONGUES), list(MANY_TONGUES.values()))
+    assert index.search(query, 1)[0][0] == unit
+
+
+def test_a_word_looked_up_in_two_languages_counts_once() -> None:
+    english = ["The generals were running the museum for us and it was good", "We had no time for that at all"] * 20
+    german = ["Die Katzen und die Hunde sind nicht in der Schule", "Wir haben das Museum nicht mit den Kindern gesehen"]
+    index = BM25()
+    index.add(range(60), english + german * 10)
+    assert set(index.languages) == {"english", "german"}
+    # "museum" is one and the same stem in both, "running" is not: neither may count twice.
+    for word, stem in [("museum", "museum"), ("running", "run")]:
+        np.testing.assert_allclose(index.scores(word)[1], index.scores([stem])[1])
+    # Nor does a unit that holds both variants of a word get both.
+    index.add([99], [["run", "running"]])
+    best = max(index.scores_of(["run"], [99])[0], index.scores_of(["running"], [99])[0])
+    assert index.scores_of("running", [99])[0] == pytest.approx(best)
+
+
+def test_a_rare_language_is_looked_up_only_where_the_query_shows_it() -> None:
+    index = BM25()
+    index.add(range(99), ["The cats are in the garden with the dogs"] * 99)
+    index.add([100], ["Die Katzen sind nicht in der Schule"])
+    assert index.languages["german"] == pytest.approx(0.01)
+    assert index.search("Schulen", 3) == []
+    assert [unit for unit, _ in index.search("Was ist mit den Schulen?", 3)] == [100]
+
+
+def test_languages_are_forgotten_with_their_units() -> None:
+    index = BM25()
+    index.add([1, 2, 3], ["Das ist nicht die Katze", "What is that?", ["tokens"]])
+    assert index.languages == {"german": 0.5, "english": 0.5}
+    index.remove([1])
+    assert index.languages == {"english": 1.0}
+    index.add([2], [["tokens"]])
+    assert index.languages == {}
+    assert index.search("tokens", 5) == []
+    assert index.search("token", 5) == []
+    assert [unit for unit, _ in index.search(["tokens"], 5)] == [2, 3]
+
+
+def test_adding_costs_the_same_in_a_large_bank() -> None:
+    random = np.random.default_rng(0)
+    units = [[f"t{place}" for place in random.zipf(1.3, size=15) % 3000] for _ in range(20_000)]
+
+    def fastest(size: int) -> float:
+        index = BM25()
+        index.add(range(size), units[:size])
+        times = []
+        for step in range(200):
+            begin = time.perf_counter()
+            index.add([size + step], [units[step]])
+            times.append(time.perf_counter() - begin)
+        return sorted(times)[50]
+
+    assert fastest(20_000) < 5 * fastest(200)
