@@ -39,7 +39,7 @@ class FixedSize:
     def scores(self, turns: Sequence[Turn]) -> npt.NDArray[np.float64]:
         """One value a gap between turns, shape ``(len(turns) - 1,)``: 1 where it cuts, else 0."""
         gaps = np.arange(1, max(len(turns), 1))
-        return (gaps % self.size == 0).astype(np.float64)
+        return np.asarray(gaps % self.size == 0, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)

