@@ -63,7 +63,7 @@ class ToolCall:
     """A call to a tool in a reply; the arguments are a mapping, or text that need not be JSON."""
 
     name: str
-    arguments: Mapping[str, Any] | str = _EMPTY
+    arguments: Mapping[str, Any] | str = field(default_factory=lambda: _EMPTY, hash=False)
     id: str = ""
 
     @property
@@ -129,7 +129,7 @@ class ScriptedRequest:
 
     body: Mapping[str, Any]
     path: str = ""
-    headers: Mapping[str, str] = field(default=_EMPTY, hash=False)
+    headers: Mapping[str, str] = field(default_factory=lambda: _EMPTY, hash=False)
     purpose: str = ""
 
     @property
