@@ -1,0 +1,72 @@
+"""Documents without the words that carry little."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any, Final
+
+from langchain_core.documents import BaseDocumentTransformer, Document
+
+from secom_core.errors import InvalidInput
+from secom_core.protocols import Denoiser
+
+__all__ = ["ORIGINAL_TEXT", "LLMLinguaDenoiser"]
+
+ORIGINAL_TEXT: Final = "secom_original_text"
+"""The metadata key under which a denoised document keeps its words, unless another is asked for."""
+
+
+class LLMLinguaDenoiser(BaseDocumentTransformer):
+    """Denoises documents, such as before they go into a vector store (SeCom, section 2.3).
+
+    One document in, one new document out, with id, metadata and order kept. A document that was denoised before is
+    denoised from its first words.
+
+    Setup: ``pip install "secom-memory[langchain,llmlingua]"``; the latter only for the default denoiser.
+
+    Usage::
+
+        keys = LLMLinguaDenoiser(Informativeness()).transform_documents(documents)
+
+    Args:
+        denoiser: any denoiser of the core; `LLMLingua2` unless given.
+        original_key: where in the metadata the words before denoising are kept; ``None`` drops them.
+
+    Raises:
+        MissingExtra: the default denoiser is wanted and llmlingua is not installed.
+        InvalidInput: the denoiser has no ``denoise``.
+    """
+
+    def __init__(self, denoiser: Denoiser | None = None, *, original_key: str | None = ORIGINAL_TEXT) -> None:
+        if denoiser is None:
+            from secom_core.denoisers.llmlingua import LLMLingua2
+
+            denoiser = LLMLingua2()
+        if not isinstance(denoiser, Denoiser):
+            raise InvalidInput(f"a denoiser has a denoise method (secom_core.protocols.Denoiser), got {denoiser!r}")
+        self.denoiser = denoiser
+        self.original_key = original_key
+
+    def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
+        """Denoise the documents, all together.
+
+        Args:
+            documents: any documents; they are not changed.
+            **kwargs: passed over, as other transformers do.
+        """
+        originals = [self._original(document) for document in documents]
+        spoken = [place for place, text in enumerate(originals) if text.strip()]
+        keys = list(originals)
+        denoised = self.denoiser.denoise([originals[place] for place in spoken]) if spoken else []
+        for place, key in zip(spoken, denoised, strict=True):
+            keys[place] = key
+        return [self._denoised(*each) for each in zip(documents, originals, keys, strict=True)]
+
+    def _original(self, document: Document) -> str:
+        kept = document.metadata.get(self.original_key) if self.original_key else None
+        return kept if isinstance(kept, str) else document.page_content
+
+    def _denoised(self, document: Document, original: str, key: str) -> Document:
+        kept = {self.original_key: original} if self.original_key else {}
+        return document.model_copy(update={"page_content": key, "metadata": {**deepcopy(document.metadata), **kept}})

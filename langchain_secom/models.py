@@ -1,0 +1,248 @@
+"""Any LangChain chat model or embeddings, wherever the core takes a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, Callbacks
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig, ensure_config
+
+from secom_core.bank import MemoryBank
+from secom_core.errors import BadReply, InvalidInput, ModelError, ModelUnavailable
+from secom_core.flow import ChatModel, Prompt
+from secom_core.protocols import Embedder, Segmenter, Vectors
+
+from .convert import text_of
+
+__all__ = ["LangChainChatModel", "LangChainEmbedder", "as_chat_model", "as_embedder", "as_segmenter", "open_bank"]
+
+_MODEL_NAMES: Final = ("model", "model_name", "model_id", "repo_id", "deployment", "azure_deployment")
+
+
+class LangChainChatModel:
+    """A LangChain chat model as the core's `ChatModel` and `AsyncChatModel`.
+
+    What it is asked here stays out of the user's stream: the calls carry the tag ``nostream``, and the handlers that
+    feed ``astream_events`` and LangGraph's streams are not called. Tracers are; they find the purpose of a call in its
+    metadata as ``secom_purpose``. The model's own temperature and token limit hold, as their names differ from one
+    integration to the next.
+
+    Args:
+        chat_model: the chat model.
+        **options: keyword arguments for every call, such as ``temperature=0``.
+
+    Raises:
+        InvalidInput: it is no `BaseChatModel`.
+    """
+
+    def __init__(self, chat_model: BaseChatModel, **options: Any) -> None:
+        if not isinstance(chat_model, BaseChatModel):
+            raise InvalidInput(f"expected a LangChain chat model, got {chat_model!r}")
+        self.chat_model = chat_model
+        self._options = options
+
+    def complete(self, prompt: Prompt) -> str:
+        """Answer the prompt.
+
+        Raises:
+            ModelUnavailable: the chat model raised; its error is chained.
+            BadReply: the answer holds no text.
+        """
+        try:
+            answer = self.chat_model.invoke(_messages(prompt), _quiet(prompt), **self._options)
+        except Exception as error:  # an integration may raise anything, and there is no common base
+            raise _unavailable(self.chat_model, error) from error
+        return _reply(answer)
+
+    async def acomplete(self, prompt: Prompt) -> str:
+        """Answer the prompt without blocking the event loop. Raises as `complete`."""
+        try:
+            answer = await self.chat_model.ainvoke(_messages(prompt), _quiet(prompt), **self._options)
+        except Exception as error:  # as above
+            raise _unavailable(self.chat_model, error) from error
+        return _reply(answer)
+
+
+class LangChainEmbedder:
+    """LangChain embeddings as the core's `Embedder`.
+
+    Queries and turns are embedded alike, with ``embed_documents``.
+
+    Args:
+        embeddings: the embeddings.
+        name: identifies the model in the store; the class and the model's name unless given.
+
+    Raises:
+        InvalidInput: it is no `Embeddings`, or it does not say which model it is and no name is given.
+    """
+
+    def __init__(self, embeddings: Embeddings, *, name: str | None = None) -> None:
+        if not isinstance(embeddings, Embeddings):
+            raise InvalidInput(f"expected LangChain embeddings, got {embeddings!r}")
+        self.embeddings = embeddings
+        self.name = name or _name_of(embeddings)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of shape ``(len(texts), d)``, each of length 1.
+
+        Raises:
+            ModelUnavailable: the embeddings raised; their error is chained.
+            ModelError: they gave something that is no vector a text.
+        """
+        if not texts:
+            return np.zeros((0, 0), dtype=np.float32)
+        try:
+            rows = self.embeddings.embed_documents(list(texts))
+        except Exception as error:  # an integration may raise anything, and there is no common base
+            raise _unavailable(self.embeddings, error) from error
+        return _unit_rows(rows, len(texts), self.name)
+
+
+def as_chat_model(model: BaseChatModel | ChatModel) -> ChatModel:
+    """The model as the core takes it: a LangChain chat model is wrapped, a core model comes back as it is.
+
+    Raises:
+        InvalidInput: it is neither.
+    """
+    if isinstance(model, BaseChatModel):
+        return LangChainChatModel(model)
+    if not isinstance(model, ChatModel):
+        raise InvalidInput(f"expected a LangChain chat model or a ChatModel of secom_core, got {model!r}")
+    return model
+
+
+def as_embedder(model: Embeddings | Embedder) -> Embedder:
+    """The embedder as the core takes it: LangChain embeddings are wrapped, a core embedder comes back as it is.
+
+    Raises:
+        InvalidInput: it is neither.
+    """
+    if isinstance(model, Embeddings):
+        return LangChainEmbedder(model)
+    if not isinstance(model, Embedder):
+        raise InvalidInput(f"expected LangChain embeddings or an Embedder of secom_core, got {model!r}")
+    return model
+
+
+def as_segmenter(
+    segmenter: Segmenter | None = None,
+    *,
+    model: BaseChatModel | ChatModel | None = None,
+    embeddings: Embeddings | Embedder | None = None,
+) -> Segmenter:
+    """The segmenter that is meant: the given one, one that asks a model, one that uses embeddings, or the lexical one.
+
+    Args:
+        segmenter: any segmenter of the core.
+        model: ask a language model for the cuts (`ZeroShotSegmenter`).
+        embeddings: cut where the meaning changes (`EmbeddingSegmenter`).
+
+    Raises:
+        InvalidInput: more than one is given, or one that is of no use.
+    """
+    if sum(part is not None for part in (segmenter, model, embeddings)) > 1:
+        raise InvalidInput("give one of segmenter, model and embeddings, not several")
+    if model is not None:
+        from secom_core.segmenters.zero_shot import ZeroShotSegmenter
+
+        return ZeroShotSegmenter(as_chat_model(model), fallback=as_segmenter())
+    if embeddings is not None:
+        from secom_core.segmenters.embedding import EmbeddingSegmenter
+
+        return EmbeddingSegmenter(as_embedder(embeddings))
+    if segmenter is None:
+        from secom_core.segmenters.lexical import LexicalSegmenter
+
+        return LexicalSegmenter()
+    if not isinstance(segmenter, Segmenter):
+        raise InvalidInput(f"a segmenter has a segment method (secom_core.protocols.Segmenter), got {segmenter!r}")
+    return segmenter
+
+
+def open_bank(
+    path: str | Path = ":memory:",
+    *,
+    model: BaseChatModel | ChatModel | None = None,
+    embedder: Embeddings | Embedder | None = None,
+    **parts: Any,
+) -> MemoryBank:
+    """Open a bank with LangChain's models.
+
+    Args:
+        path: the file, made if it is not there; ``":memory:"`` keeps nothing.
+        model: asked to cut sessions into topics; the lexical segmenter, which needs no model, unless given.
+        embedder: adds dense search to lexical search.
+        **parts: as for `MemoryBank.open`.
+    """
+    if model is not None:
+        parts["segmenter"] = as_segmenter(parts.get("segmenter"), model=model)
+    if embedder is not None:
+        parts["embedder"] = as_embedder(embedder)
+    return MemoryBank.open(path, **parts)
+
+
+def _messages(prompt: Prompt) -> list[BaseMessage]:
+    system: list[BaseMessage] = [SystemMessage(prompt.system)] if prompt.system else []
+    return [*system, HumanMessage(prompt.text)]
+
+
+def _quiet(prompt: Prompt) -> RunnableConfig:
+    """The surrounding run's configuration, without the handlers that stream tokens to the user."""
+    around = ensure_config()
+    return {
+        "callbacks": _without_streams(around.get("callbacks")),
+        "tags": [*around.get("tags", ()), "nostream"],
+        "metadata": {**around.get("metadata", {}), "secom_purpose": prompt.purpose},
+        "run_name": f"secom {prompt.purpose}".strip(),
+    }
+
+
+def _without_streams(callbacks: Callbacks) -> Callbacks:
+    if isinstance(callbacks, BaseCallbackManager):
+        callbacks = callbacks.copy()
+        for handler in filter(_is_stream, list(callbacks.handlers)):
+            callbacks.remove_handler(handler)
+        return callbacks
+    return [handler for handler in callbacks if not _is_stream(handler)] if callbacks else callbacks
+
+
+def _is_stream(handler: BaseCallbackHandler) -> bool:
+    return hasattr(handler, "tap_output_iter")
+
+
+def _reply(answer: BaseMessage) -> str:
+    text = text_of(answer)
+    if not text.strip():
+        raise BadReply("the answer holds no text", text)
+    return text
+
+
+def _unavailable(asked: object, error: Exception) -> ModelError:
+    if isinstance(error, ModelError):
+        return error
+    return ModelUnavailable(f"{type(asked).__name__}: {type(error).__name__}: {error}")
+
+
+def _name_of(embeddings: Embeddings) -> str:
+    model = next((value for key in _MODEL_NAMES if isinstance(value := getattr(embeddings, key, None), str)), None)
+    if not model:
+        raise InvalidInput(f"{type(embeddings).__name__} does not say which model it is: pass name=")
+    return f"{type(embeddings).__name__}:{model}"
+
+
+def _unit_rows(rows: Sequence[Sequence[float]], expected: int, name: str) -> Vectors:
+    try:
+        vectors = np.asarray(rows, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{name} gave something that is no vector a text") from error
+    if vectors.ndim != 2 or len(vectors) != expected or not np.isfinite(vectors).all():
+        raise ModelError(f"{name} gave an array of shape {vectors.shape} for {expected} texts, or one not finite")
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: Vectors = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    return unit

@@ -1,0 +1,122 @@
+"""Text and transcripts cut at their topics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+
+from secom_core.errors import InvalidInput, MissingExtra
+from secom_core.flow import ChatModel
+from secom_core.passages import topical_spans
+from secom_core.protocols import Embedder, Segmenter
+
+from .models import as_segmenter
+
+try:
+    from langchain_text_splitters import TextSplitter
+except ImportError as error:
+    raise MissingExtra("TopicTextSplitter", "langchain") from error
+
+__all__ = ["TopicTextSplitter"]
+
+
+class TopicTextSplitter(TextSplitter):
+    """Splits text at its topics.
+
+    A transcript (``Name: words`` lines) is cut between turns, prose between sentences. With
+    ``strip_whitespace=False`` the pieces put together are the text, character by character; else only white space
+    between them is missing.
+
+    Setup: ``pip install "secom-memory[langchain]"``.
+
+    Usage::
+
+        documents = TopicTextSplitter(chunk_size=2000, add_start_index=True).create_documents([transcript])
+
+    Args:
+        segmenter: cuts into topics; `LexicalSegmenter`, which needs no model, unless given.
+        model: ask a language model of LangChain or of the core for the cuts instead.
+        embeddings: cut where the meaning changes instead, by embeddings of LangChain or of the core.
+        chunk_size: the longest piece, as ``length_function`` counts; a longer topic is cut again.
+        chunk_overlap: 0; topics do not overlap.
+        length_function: counts the length of a text; in characters unless given.
+        add_start_index: put each piece's exact place in its text into the metadata as ``start_index``.
+        strip_whitespace: strip white space around each piece.
+
+    Raises:
+        InvalidInput: for an overlap, or more than one of ``segmenter``, ``model`` and ``embeddings``.
+    """
+
+    def __init__(
+        self,
+        segmenter: Segmenter | None = None,
+        *,
+        model: BaseChatModel | ChatModel | None = None,
+        embeddings: Embeddings | Embedder | None = None,
+        chunk_size: int = 4000,
+        chunk_overlap: int = 0,
+        length_function: Callable[[str], int] = len,
+        add_start_index: bool = False,
+        strip_whitespace: bool = True,
+    ) -> None:
+        if chunk_overlap != 0:
+            raise InvalidInput(f"topics do not overlap: chunk_overlap is 0, not {chunk_overlap!r}")
+        super().__init__(
+            chunk_size=chunk_size,
+            chunk_overlap=0,
+            length_function=length_function,
+            add_start_index=add_start_index,
+            strip_whitespace=strip_whitespace,
+        )
+        self.segmenter = as_segmenter(segmenter, model=model, embeddings=embeddings)
+
+    def split_text(self, text: str) -> list[str]:
+        """The topics of a text, in order; none where it is blank."""
+        return [piece for _, piece in self._pieces(text)]
+
+    def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
+        """The topics of each text as documents.
+
+        Args:
+            texts: the texts.
+            metadatas: one mapping a text; each piece gets a copy.
+        """
+        about = metadatas or [{} for _ in texts]
+        sources = (Document(text, metadata=each) for text, each in zip(texts, about, strict=True))
+        return self.split_documents(sources)
+
+    def split_documents(self, documents: Iterable[Document]) -> list[Document]:
+        """The topics of each document as documents.
+
+        A document in one piece keeps its id; the pieces of any other get its id and their place,
+        ``"<id>#<start>-<stop>"``, which are the same in every run.
+        """
+        return [piece for document in documents for piece in self._split(document)]
+
+    def _split(self, document: Document) -> Iterator[Document]:
+        pieces = list(self._pieces(document.page_content))
+        for start, piece in pieces:
+            metadata = deepcopy(document.metadata)
+            if self._add_start_index:
+                metadata["start_index"] = start
+            place = f"#{start}-{start + len(piece)}" if len(pieces) > 1 else ""
+            yield Document(piece, metadata=metadata, id=document.id and f"{document.id}{place}")
+
+    def _pieces(self, text: str) -> Iterator[tuple[int, str]]:
+        """Each piece with its place in the text."""
+
+        # Called by position, as any function of a string may be.
+        def length(text: str) -> int:
+            return self._length_function(text)
+
+        for start, stop in topical_spans(text, self.segmenter, limit=self._chunk_size, counter=length):
+            piece = text[start:stop]
+            if not self._strip_whitespace:
+                yield start, piece
+            elif words := piece.strip():
+                yield start + len(piece) - len(piece.lstrip()), words
