@@ -1,0 +1,272 @@
+"""LlamaIndex messages to the core's, and the core's hits to nodes."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any, Final
+
+from llama_index.core.base.llms.types import (
+    BaseContentBlock,
+    BaseRecursiveContentBlock,
+    ChatMessage,
+    MessageRole,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+)
+from llama_index.core.schema import NodeWithScore, TextNode
+
+from secom_core.conversation import Message, Scope, Turn
+from secom_core.errors import InvalidInput
+from secom_core.memory import Hit
+
+__all__ = [
+    "RECALLED",
+    "answer_of",
+    "escape_braces",
+    "from_message",
+    "has_tool_calls",
+    "quoted",
+    "text_of",
+    "to_message",
+    "to_messages",
+    "to_node",
+    "to_time",
+    "turn_ids_of",
+    "without_recalled",
+]
+
+RECALLED: Final = "secom_recalled_memory"
+"""The tag around recalled text in a prompt. What stands inside it is never remembered again."""
+
+_RECALLED: Final = re.compile(rf"<{RECALLED}>.*?</{RECALLED}>\s*", re.S)
+_NAMESPACE: Final = uuid.UUID("4b6f2c1e-0f5a-5d0a-9a55-6d7365636f6d")
+_ROLES: Final = {
+    MessageRole.CHATBOT: "assistant",
+    MessageRole.MODEL: "assistant",
+    MessageRole.FUNCTION: "tool",
+    MessageRole.DEVELOPER: "system",
+}
+_TIMES: Final = ("timestamp", "at", "created_at")
+_IDS: Final = ("id", "message_id")
+_NAMES: Final = ("name", "speaker")
+_CALLS: Final = ("tool_calls", "function_call")
+_BOOKKEEPING: Final = ("secom_memory_id", "session", "turn_ids", "speakers", "score", "scope", "end")
+_STEP: Final = re.compile(r"\s*^[ \t]*Thought:.*?^[ \t]*(Action|Answer):[ \t]*", re.M | re.S)
+_THOUGHT: Final = re.compile(r"^[ \t]*Thought:", re.M)
+# Only names in single braces are filled in by the prompt templates of chat engines; code and JSON stay as they are.
+_TEMPLATE_NAME: Final = re.compile(r"\{([^\W\d][\w.]*)\}")
+
+
+def text_of(chat: ChatMessage, *, tools: bool = False) -> str:
+    """What a message says, from all its blocks: words as they are, other media as a short mark.
+
+    Args:
+        chat: the message; its ``content`` is not read, which is ``None`` where there are only tool calls.
+        tools: spell out tool calls too. Thinking is always left out.
+    """
+    parts = [_block_text(block, tools) for block in chat.blocks]
+    return "\n".join(part for part in parts if part is not None)
+
+
+def _block_text(block: BaseContentBlock, tools: bool) -> str | None:
+    if isinstance(block, TextBlock):
+        return block.text
+    if isinstance(block, ThinkingBlock):
+        return None
+    if isinstance(block, ToolCallBlock):
+        return (
+            f"[{block.tool_name}: {json.dumps(block.tool_kwargs, ensure_ascii=False, default=str)}]" if tools else None
+        )
+    if isinstance(block, BaseRecursiveContentBlock):
+        held = getattr(block, block.nested_blocks_field_name())
+        inner = held if isinstance(held, list) else [held]
+        return "\n".join(part for each in inner if (part := _block_text(each, tools)) is not None)
+    kind = getattr(block, "block_type", "")
+    return f"[{kind}]" if kind in {"image", "audio", "video", "document"} else None
+
+
+def has_tool_calls(chat: ChatMessage) -> bool:
+    """Whether the message asks for tools, in its blocks or the older way."""
+    return any(isinstance(block, ToolCallBlock) for block in chat.blocks) or any(
+        chat.additional_kwargs.get(key) for key in _CALLS
+    )
+
+
+def answer_of(text: str) -> str:
+    r"""What an agent that thinks aloud told the user: the part after ``Answer:``; any other text as it is.
+
+    Args:
+        text: such as ``"Thought: …\nAction: …\nObservation: …\nThought: …\nAnswer: …"``. Empty comes back where
+            there are thoughts and actions but no answer.
+    """
+    place, step = 0, _STEP.match(text)
+    if step is None:
+        return text
+    while step is not None:
+        if step[1] == "Answer":
+            return text[step.end() :].strip()
+        thought = _THOUGHT.search(text, step.end())
+        place = thought.start() if thought else len(text)
+        step = _STEP.match(text, place)
+    return ""
+
+
+def quoted(text: str) -> str:
+    """Recalled text as it stands in a prompt: between tags, which it cannot close itself, and with broken braces."""
+    safe = escape_braces(text).replace(f"</{RECALLED}", f"< /{RECALLED}").replace(f"<{RECALLED}", f"< {RECALLED}")
+    return f"<{RECALLED}>\n{safe}\n</{RECALLED}>"
+
+
+def without_recalled(chat: ChatMessage) -> ChatMessage:
+    """A copy of the message without recalled memory; no blocks are left where it was nothing else."""
+    clean = chat.model_copy(deep=True)
+    clean.blocks = [
+        block.model_copy(update={"text": _RECALLED.sub("", block.text)}) if isinstance(block, TextBlock) else block
+        for block in clean.blocks
+        if not _is_recalled(block)
+    ]
+    return clean
+
+
+def _is_recalled(block: BaseContentBlock) -> bool:
+    return isinstance(block, TextBlock) and RECALLED in block.text and not _RECALLED.sub("", block.text).strip()
+
+
+def to_message(chat: ChatMessage, *, tools: bool = False) -> Message:
+    """One chat message as the core has it.
+
+    Id, time and speaker come from ``additional_kwargs`` (``id``, ``timestamp``, ``name``); what else in there JSON can
+    hold becomes metadata.
+
+    Args:
+        chat: the message.
+        tools: spell out tool calls.
+
+    Raises:
+        InvalidInput: for a timestamp that is no time.
+    """
+    extra = chat.additional_kwargs
+    role = _ROLES.get(chat.role, chat.role.value)
+    text = _RECALLED.sub("", text_of(chat, tools=tools))
+    name = _first(extra, _NAMES) if role in {"user", "assistant"} else None
+    id_ = _first(extra, _IDS)
+    return Message(
+        answer_of(text) if role == "assistant" else text,
+        role=role,
+        speaker=None if name is None else str(name),
+        id=None if id_ is None else str(id_),
+        at=to_time(extra),
+        metadata={key: value for key, value in extra.items() if _is_metadata(key, value)},
+    )
+
+
+def to_messages(chats: Iterable[ChatMessage], *, tools: bool = False) -> list[Message]:
+    """What is worth remembering of a chat.
+
+    System messages, recalled memory and empty messages are left out; tool calls, tool results and hand-offs too unless
+    ``tools`` is set. An agent's thoughts and actions are stripped from its answer.
+    """
+    return [message for chat in chats if (message := _remembered(chat, tools)) is not None]
+
+
+def _remembered(chat: ChatMessage, tools: bool) -> Message | None:
+    role = _ROLES.get(chat.role, chat.role.value)
+    if role == "system" or (role == "tool" and not tools):
+        return None
+    message = to_message(chat, tools=tools)
+    return message if message.text.strip() else None
+
+
+def from_message(message: Message) -> ChatMessage:
+    """A core message as a chat message; id, time and speaker go into ``additional_kwargs``."""
+    known = {"id": message.id, "timestamp": message.at and message.at.isoformat(), "name": message.speaker}
+    extra = {**message.metadata, **{key: value for key, value in known.items() if value}}
+    role = MessageRole(message.role) if message.role in set(MessageRole) else MessageRole.USER
+    return ChatMessage(role=role, content=message.text, additional_kwargs=extra)
+
+
+def to_node(hit: Hit, scope: Scope) -> NodeWithScore:
+    """A hit as a node: the shown turns word for word, its origin in flat metadata, an id that stays.
+
+    ``secom_memory_id``, ``session``, ``turn_ids``, ``speakers``, ``scope`` (the lists as JSON), ``score`` and ``end``
+    are kept from the language model and from the embedder; ``begin`` is shown to the language model.
+    """
+    memory = hit.memory
+    metadata = {
+        "secom_memory_id": memory.id,
+        "session": memory.session,
+        "turn_ids": _flat(hit.turn_ids),
+        "speakers": _flat(_speakers(hit.turns)),
+        "scope": _flat(scope),
+        "score": float(hit.score),
+        **_times(hit.turns),
+    }
+    node = TextNode(
+        id_=str(uuid.uuid5(_NAMESPACE, _flat([*scope, memory.id]))),
+        text=hit.text,
+        metadata=metadata,
+        excluded_embed_metadata_keys=[*_BOOKKEEPING, "begin"],
+        excluded_llm_metadata_keys=list(_BOOKKEEPING),
+    )
+    return NodeWithScore(node=node, score=float(hit.score))
+
+
+def to_time(about: Mapping[str, Any]) -> datetime | None:
+    """The time in a mapping's ``timestamp``, ``at`` or ``created_at``, where it has one.
+
+    Raises:
+        InvalidInput: the value is neither a datetime, nor ISO 8601, nor seconds since 1970.
+    """
+    value = _first(about, _TIMES)
+    if value is None or isinstance(value, datetime):
+        return value
+    try:
+        if isinstance(value, (int, float)):
+            return datetime.fromtimestamp(value, timezone.utc)
+        return datetime.fromisoformat(value.replace("Z", "+00:00"))
+    except (AttributeError, OSError, OverflowError, ValueError) as error:
+        raise InvalidInput(f"a timestamp is a datetime, ISO 8601 text or seconds, not {value!r}") from error
+
+
+def turn_ids_of(node: NodeWithScore | TextNode) -> tuple[str, ...]:
+    """The ids of the turns that a node of ours shows; none for a node of another origin."""
+    return tuple(json.loads(node.metadata.get("turn_ids", "[]")))
+
+
+def escape_braces(text: str) -> str:
+    """Break ``{name}`` into ``{ name }``, which no prompt template fills in."""
+    return _TEMPLATE_NAME.sub(r"{ \1 }", text)
+
+
+def _flat(parts: Sequence[str]) -> str:
+    return json.dumps(list(parts), ensure_ascii=False)
+
+
+def _speakers(turns: Sequence[Turn]) -> list[str]:
+    return list(dict.fromkeys(name for turn in turns for name in turn.speakers))
+
+
+def _times(turns: Sequence[Turn]) -> dict[str, str]:
+    ends = {"begin": turns[0].at, "end": turns[-1].at}
+    return {name: at.isoformat() for name, at in ends.items() if at is not None}
+
+
+def _first(extra: Mapping[str, Any], keys: Sequence[str]) -> Any:
+    return next((extra[key] for key in keys if extra.get(key) is not None), None)
+
+
+def _is_metadata(key: str, value: Any) -> bool:
+    return key not in {*_TIMES, *_IDS, *_NAMES, *_CALLS} and _is_json(value)
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return False
+    return True

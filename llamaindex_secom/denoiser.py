@@ -1,0 +1,103 @@
+"""Nodes without the words that carry little, as a node postprocessor and as an ingestion step."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Final
+
+from llama_index.core.bridge.pydantic import Field, field_validator
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle, TransformComponent
+
+from secom_core.errors import InvalidInput
+from secom_core.protocols import Denoiser
+
+from .models import check_version, version_of
+
+__all__ = ["ORIGINAL_TEXT", "LLMLinguaDenoiser"]
+
+ORIGINAL_TEXT: Final = "secom_original_text"
+"""The metadata key under which a denoised node keeps its words; neither the model nor the embedder is shown it."""
+
+
+class LLMLinguaDenoiser(BaseNodePostprocessor, TransformComponent):
+    """Denoises nodes (SeCom, section 2.3), after retrieval or during ingestion.
+
+    One node in, one node out, with id, score and order kept; the nodes given are not changed. The words before
+    denoising stay in the metadata under ``secom_original_text``: where keys are denoised and values are not, put
+    ``MetadataReplacementPostProcessor("secom_original_text")`` after the retriever. A node that was denoised before is
+    denoised from those words.
+
+    Args:
+        denoiser: any denoiser of the core; `LLMLingua2` unless given, which needs the extra ``llmlingua``.
+        model_version: what caches tell this denoiser from another by; its class and settings unless given.
+    """
+
+    denoiser: Any = Field(default=None, exclude=True, description="Drops the words that carry little.")
+    model_version: str = Field(default="", description="What the ingestion cache tells one denoiser from another by.")
+
+    def __init__(self, denoiser: Denoiser | None = None, **data: Any) -> None:
+        super().__init__(**{**data, "denoiser": denoiser if denoiser is not None else _default()})
+        if not self.model_version:
+            self.model_version = version_of(self.denoiser)
+
+    @field_validator("denoiser")
+    @classmethod
+    def _check_denoiser(cls, value: Any) -> Any:
+        if not isinstance(value, Denoiser):
+            raise InvalidInput(f"a denoiser has a denoise method (secom_core.protocols.Denoiser), got {value!r}")
+        return value
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name it is serialised under."""
+        return "LLMLinguaDenoiser"
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Any:
+        """Make it again from `to_dict`; a denoiser other than the default has to be passed again.
+
+        Raises:
+            InvalidInput: the dict was made with another denoiser, and none is given.
+        """
+        if kwargs.get("denoiser") is None:
+            check_version(data.get("model_version"), _default(), "denoiser")
+        return super().from_dict(data, **kwargs)
+
+    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
+        """Denoise nodes during ingestion."""
+        originals = [str(node.metadata.get(ORIGINAL_TEXT, node.get_content())) for node in nodes]
+        spoken = [place for place, text in enumerate(originals) if text.strip()]
+        done = list(nodes)
+        keys = self.denoiser.denoise([originals[place] for place in spoken]) if spoken else []
+        for place, key in zip(spoken, keys, strict=True):
+            done[place] = _denoised(nodes[place], originals[place], key)
+        return done
+
+    async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
+        """Denoise nodes during ingestion, off the event loop."""
+        return await asyncio.to_thread(self.__call__, nodes, **kwargs)
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        denoised = self([each.node for each in nodes])
+        return [NodeWithScore(node=node, score=each.score) for node, each in zip(denoised, nodes, strict=True)]
+
+
+def _default() -> Denoiser:
+    from secom_core.denoisers.llmlingua import LLMLingua2
+
+    return LLMLingua2()
+
+
+def _denoised(node: BaseNode, original: str, key: str) -> BaseNode:
+    copy = node.model_copy()
+    copy.metadata = {**node.metadata, ORIGINAL_TEXT: original}
+    copy.excluded_embed_metadata_keys = [*dict.fromkeys([*node.excluded_embed_metadata_keys, ORIGINAL_TEXT])]
+    copy.excluded_llm_metadata_keys = [*dict.fromkeys([*node.excluded_llm_metadata_keys, ORIGINAL_TEXT])]
+    copy.relationships = dict(node.relationships)
+    copy.set_content(key)
+    copy.embedding = None  # it was made from other words
+    return copy

@@ -1,0 +1,197 @@
+"""Any LlamaIndex LLM or embedding model, wherever the core takes a model."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
+from llama_index.core.llms.custom import CustomLLM
+from llama_index.core.llms.llm import LLM
+
+from secom_core.errors import BadReply, InvalidInput, ModelError, ModelUnavailable
+from secom_core.flow import ChatModel, Prompt
+from secom_core.protocols import Embedder, Vectors
+
+from .convert import text_of
+
+__all__ = ["LlamaIndexChatModel", "LlamaIndexEmbedder", "as_chat_model", "as_embedder", "check_version", "version_of"]
+
+
+class LlamaIndexChatModel:
+    """A LlamaIndex LLM as the core's `ChatModel` and `AsyncChatModel`.
+
+    The LLM's own temperature and token limit hold, as their names differ from one integration to the next.
+
+    Args:
+        llm: the LLM; ``Settings.llm`` at the time of the first question where ``None``.
+        **options: keyword arguments for every call, such as ``temperature=0``.
+    """
+
+    def __init__(self, llm: LLM | None = None, **options: Any) -> None:
+        self._llm = llm
+        self._options = options
+
+    @property
+    def llm(self) -> LLM:
+        """The LLM that is asked."""
+        if self._llm is None:
+            from llama_index.core.settings import Settings
+
+            self._llm = Settings.llm
+        return self._llm
+
+    def complete(self, prompt: Prompt) -> str:
+        """Answer the prompt.
+
+        Raises:
+            ModelUnavailable: the LLM raised; its error is chained.
+            BadReply: the answer holds no text.
+        """
+        try:
+            response = self.llm.chat(_messages(prompt), **self._options)
+        except Exception as error:  # an integration may raise anything, and there is no common base
+            raise _unavailable(self, error) from error
+        return _reply(response)
+
+    async def acomplete(self, prompt: Prompt) -> str:
+        """Answer the prompt without blocking the event loop. Raises as `complete`."""
+        try:
+            response = await self._achat(_messages(prompt))
+        except Exception as error:  # as above
+            raise _unavailable(self, error) from error
+        return _reply(response)
+
+    async def _achat(self, messages: list[ChatMessage]) -> ChatResponse:
+        # CustomLLM's own achat calls chat on the event loop. Instrumentation wraps both, hence the unwrapping.
+        if inspect.unwrap(type(self.llm).achat) is inspect.unwrap(CustomLLM.achat):
+            return await asyncio.to_thread(self.llm.chat, messages, **self._options)
+        return await self.llm.achat(messages, **self._options)
+
+
+class LlamaIndexEmbedder:
+    """A LlamaIndex embedding model as the core's `Embedder`.
+
+    Args:
+        embed_model: the model; ``Settings.embed_model`` when it is first needed where ``None``.
+        name: identifies the model in the store; the model's class and name unless given.
+    """
+
+    def __init__(self, embed_model: BaseEmbedding | None = None, name: str | None = None) -> None:
+        self._model = embed_model
+        self._name = name
+
+    @property
+    def embed_model(self) -> BaseEmbedding:
+        """The embedding model."""
+        if self._model is None:
+            from llama_index.core.settings import Settings
+
+            self._model = Settings.embed_model
+        return self._model
+
+    @property
+    def name(self) -> str:
+        """What tells this model's vectors from those of another."""
+        return self._name or f"{self.embed_model.class_name()}:{self.embed_model.model_name}"
+
+    @name.setter
+    def name(self, value: str) -> None:
+        self._name = value
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of shape ``(len(texts), d)``, each of length 1.
+
+        Raises:
+            ModelUnavailable: the model raised; its error is chained.
+            ModelError: it gave something that is no vector a text.
+        """
+        if not texts:
+            return np.zeros((0, 0), dtype=np.float32)
+        try:
+            found = self.embed_model.get_text_embedding_batch(list(texts))
+        except Exception as error:  # an integration may raise anything, and there is no common base
+            raise _unavailable(self, error) from error
+        return _unit_rows(found, len(texts), self.name)
+
+
+def as_chat_model(model: LLM | ChatModel) -> ChatModel:
+    """The model as the core takes it: a LlamaIndex LLM is wrapped, a core model comes back as it is."""
+    if isinstance(model, LLM):
+        return LlamaIndexChatModel(model)
+    if not isinstance(model, ChatModel):
+        raise InvalidInput(f"expected a LlamaIndex LLM or a ChatModel of secom_core, got {model!r}")
+    return model
+
+
+def as_embedder(model: BaseEmbedding | Embedder) -> Embedder:
+    """The embedder as the core takes it: a LlamaIndex embedding model is wrapped, a core one comes back as it is."""
+    if isinstance(model, BaseEmbedding):
+        return LlamaIndexEmbedder(model)
+    if not isinstance(model, Embedder):
+        raise InvalidInput(f"expected a LlamaIndex BaseEmbedding or an Embedder of secom_core, got {model!r}")
+    return model
+
+
+def _messages(prompt: Prompt) -> list[ChatMessage]:
+    system = [ChatMessage(role=MessageRole.SYSTEM, content=prompt.system)] if prompt.system else []
+    return [*system, ChatMessage(role=MessageRole.USER, content=prompt.text)]
+
+
+def _reply(response: ChatResponse) -> str:
+    text = text_of(response.message)
+    if not text.strip():
+        raise BadReply("the answer holds no text", text)
+    return text
+
+
+def _unavailable(asked: object, error: Exception) -> ModelError:
+    if isinstance(error, ModelError):
+        return error
+    return ModelUnavailable(f"{type(asked).__name__}: {type(error).__name__}: {error}")
+
+
+def _unit_rows(rows: Sequence[Sequence[float]], expected: int, name: str) -> Vectors:
+    try:
+        vectors = np.asarray(rows, dtype=np.float32)
+    except ValueError as error:
+        raise ModelError(f"{name} gave vectors of different lengths") from error
+    if vectors.ndim != 2 or len(vectors) != expected or not np.isfinite(vectors).all():
+        raise ModelError(
+            f"{name} gave an array of shape {vectors.shape} for {expected} texts, or one that is not finite"
+        )
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: Vectors = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    return unit
+
+
+def version_of(part: object) -> str:
+    """What tells a part and its settings from others, for caches that see only serialised components.
+
+    A part's own ``model_version`` comes first; a dataclass is told by its fields, anything else by class and name.
+    """
+    if isinstance(part, (str, int, float, bool, type(None))):
+        return repr(part)
+    own = getattr(part, "model_version", None)
+    if isinstance(own, str):
+        return own
+    kind = f"{type(part).__module__}.{type(part).__qualname__}"
+    if is_dataclass(part):
+        return f"{kind}({', '.join(f'{f.name}={version_of(getattr(part, f.name))}' for f in fields(part) if f.init)})"
+    name = getattr(part, "name", None)
+    return f"{kind}({name!r})" if isinstance(name, str) else kind
+
+
+def check_version(recorded: object, default: object, argument: str) -> None:
+    """Refuse to rebuild a component with the default part where it was made with another.
+
+    Raises:
+        InvalidInput: ``recorded`` is not the default's version.
+    """
+    if recorded not in (None, "", version_of(default)):
+        raise InvalidInput(f"this was made with {recorded}, which JSON cannot hold: pass {argument}= again")

@@ -1,0 +1,282 @@
+"""Text and conversations cut at their topics, as a text splitter and as a node parser."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import Iterable, Sequence
+from itertools import groupby, pairwise
+from typing import Any, Final
+
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.bridge.pydantic import Field, field_validator
+from llama_index.core.llms.llm import LLM
+from llama_index.core.node_parser.interface import NodeParser, TextSplitter
+from llama_index.core.node_parser.node_utils import build_nodes_from_splits
+from llama_index.core.schema import BaseNode, Document, NodeRelationship, TextNode
+from llama_index.core.utils import get_tqdm_iterable
+
+from secom_core.analysis import count_tokens
+from secom_core.conversation import Message, Turn, group_messages
+from secom_core.errors import InvalidInput
+from secom_core.flow import ChatModel
+from secom_core.memory import check_partition
+from secom_core.passages import topical_spans
+from secom_core.protocols import Embedder, Segmenter
+from secom_core.segmenters.lexical import LexicalSegmenter
+
+from .convert import to_time
+from .models import as_chat_model, as_embedder, check_version, version_of
+
+__all__ = ["TopicNodeParser", "TopicTextSplitter", "topic_id"]
+
+_NAMESPACE: Final = uuid.UUID("9c1d5b0e-6a0f-5b7c-8f43-746f70696373")
+_OURS: Final = ("session", "turn_ids", "speakers", "begin", "end")
+
+
+def topic_id(i: int, doc: BaseNode) -> str:
+    """The id of the ``i``-th piece of a document: the same whenever the same document is cut."""
+    return str(uuid.uuid5(_NAMESPACE, f"{doc.node_id}#{i}"))
+
+
+class _TopicParser(NodeParser):
+    """What the splitter and the parser share."""
+
+    segmenter: Any = Field(default=None, exclude=True, description="Cuts the turns or sentences into topics.")
+    chunk_size: int | None = Field(
+        default=None, description="The longest piece in tokens; a longer topic is cut.", ge=1
+    )
+    model_version: str = Field(default="", description="What the ingestion cache tells one segmenter from another by.")
+
+    def __init__(self, segmenter: Segmenter | None = None, **data: Any) -> None:
+        # The framework's default ids are random, so that every run would store every node again.
+        data.setdefault("id_func", topic_id)
+        super().__init__(**{**data, "segmenter": segmenter if segmenter is not None else LexicalSegmenter()})
+        if not self.model_version:
+            self.model_version = version_of(self.segmenter)
+
+    @field_validator("segmenter")
+    @classmethod
+    def _check_segmenter(cls, value: Any) -> Any:
+        if not isinstance(value, Segmenter):
+            raise InvalidInput(f"a segmenter has a segment method (secom_core.protocols.Segmenter), got {value!r}")
+        return value
+
+    @classmethod
+    def from_defaults(
+        cls,
+        segmenter: Segmenter | None = None,
+        *,
+        embed_model: BaseEmbedding | Embedder | None = None,
+        llm: LLM | ChatModel | None = None,
+        **data: Any,
+    ) -> Any:
+        """Make one from a segmenter, or from a model of LlamaIndex or of the core.
+
+        Args:
+            segmenter: cuts into topics; `LexicalSegmenter`, which needs no model, where nothing is given.
+            embed_model: cut where the meaning changes, by `EmbeddingSegmenter`.
+            llm: ask a language model for the cuts, by `ZeroShotSegmenter`.
+            **data: fields of the class, such as ``chunk_size``.
+
+        Raises:
+            InvalidInput: more than one of the three is given.
+        """
+        if sum(part is not None for part in (segmenter, embed_model, llm)) > 1:
+            raise InvalidInput("give one of segmenter, embed_model and llm, not several")
+        return cls(segmenter or _segmenter_from(embed_model, llm), **data)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Any:
+        """Make it again from `to_dict`; a segmenter other than the default has to be passed again.
+
+        Raises:
+            InvalidInput: the dict was made with another segmenter or id function, and none is given.
+        """
+        if kwargs.get("segmenter") is None:
+            check_version(data.get("model_version"), LexicalSegmenter(), "segmenter")
+        kept = {key: value for key, value in data.items() if key not in {"class_name", "id_func"}}
+        name = (data.get("id_func") or {}).get("id_func_name", topic_id.__name__)
+        if "id_func" not in kwargs and name != topic_id.__name__:
+            raise InvalidInput(
+                f"this was made with the id function {name}, which JSON cannot hold: pass id_func= again"
+            )
+        return cls(**{**kept, **kwargs})
+
+    async def _aparse_nodes(
+        self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any
+    ) -> list[BaseNode]:
+        return await asyncio.to_thread(self._parse_nodes, nodes, show_progress, **kwargs)
+
+    def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
+        # The framework's own pass looks for each text in its document, which misplaces texts that occur twice; places,
+        # metadata and relationships are exact already.
+        return nodes
+
+    def _spans(self, text: str) -> list[tuple[int, int]]:
+        return topical_spans(text, self.segmenter, limit=self.chunk_size)
+
+    def _cut(self, document: BaseNode) -> list[TextNode]:
+        """The document's topics as nodes that cover its text."""
+        text = document.get_content()
+        spans = self._spans(text)
+        nodes = build_nodes_from_splits([text[start:stop] for start, stop in spans], document, id_func=self.id_func)
+        source = document.source_node or document.as_related_node_info()
+        for node, (start, stop) in zip(nodes, spans, strict=True):
+            node.start_char_idx, node.end_char_idx = start, stop
+            node.embedding = None  # the framework copies the parent's, which is of another text
+            node.metadata = dict(document.metadata) if self.include_metadata else {}
+            node.relationships = {NodeRelationship.SOURCE: source}
+        return nodes
+
+    def _linked(self, nodes: Sequence[TextNode]) -> list[BaseNode]:
+        """The same nodes, each knowing its neighbours from the same source."""
+        pairs = pairwise(nodes) if self.include_prev_next_rel else ()
+        for left, right in pairs:
+            if left.ref_doc_id == right.ref_doc_id or _same_session(left, right):
+                left.relationships[NodeRelationship.NEXT] = right.as_related_node_info()
+                right.relationships[NodeRelationship.PREVIOUS] = left.as_related_node_info()
+        return list(nodes)
+
+
+class TopicTextSplitter(_TopicParser, TextSplitter):
+    """Splits text at its topics.
+
+    A transcript (``Name: words`` lines) is cut between turns, prose between sentences. The pieces put together are the
+    text, character by character. Ids are the same in every run.
+
+    Args:
+        segmenter: cuts into topics; `LexicalSegmenter`, which needs no model, unless given.
+        chunk_size: the longest piece in tokens; no limit unless given.
+        model_version: what caches tell this segmenter from another by; its class and settings unless given.
+    """
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name it is serialised under."""
+        return "TopicTextSplitter"
+
+    def split_text(self, text: str) -> list[str]:
+        """The topics of a text, in order; none where it is blank."""
+        return [text[start:stop] for start, stop in self._spans(text)]
+
+    def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
+        shown = get_tqdm_iterable(nodes, show_progress, "Parsing nodes")
+        return self._linked([piece for node in shown for piece in self._cut(node)])
+
+
+class TopicNodeParser(_TopicParser):
+    """Parses conversations into one node a topic.
+
+    Documents that are one turn each (``role`` or ``speaker`` in their metadata, and ``session``, ``timestamp`` where
+    known) are put together: neighbours of one session are cut into topics, and each node holds its turns with their
+    speakers, ``turn_ids`` (the documents' ids) and ``speakers`` as JSON, ``begin`` and ``end``, and the metadata that
+    they have in common. Its source is the first of them. Any other document is cut like `TopicTextSplitter` does.
+
+    Args:
+        segmenter: cuts into topics; `LexicalSegmenter`, which needs no model, unless given.
+        chunk_size: the longest piece in tokens; no limit unless given. A document that is a turn is never cut.
+        model_version: what caches tell this segmenter from another by; its class and settings unless given.
+    """
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name it is serialised under."""
+        return "TopicNodeParser"
+
+    def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
+        runs = [list(run) for _, run in groupby(nodes, key=_run_key)]
+        shown: Iterable[list[BaseNode]] = get_tqdm_iterable(runs, show_progress, "Parsing nodes")
+        return self._linked([node for run in shown for node in self._parse_run(run)])
+
+    def _parse_run(self, run: list[BaseNode]) -> list[TextNode]:
+        if _run_key(run[0]) is None:
+            return [piece for document in run for piece in self._cut(document)]
+        turns = group_messages((_message(document) for document in run), _session(run[0]))
+        by_id = {document.node_id: document for document in run}
+        segments = check_partition(self.segmenter.segment(turns), len(turns))
+        topics = [turns[segment.start : segment.stop] for segment in segments]
+        return [self._topic(part, by_id) for topic in topics for part in _packed(topic, self.chunk_size)]
+
+    def _topic(self, turns: Sequence[Turn], by_id: dict[str, BaseNode]) -> TextNode:
+        held = [by_id[str(message.id)] for turn in turns for message in turn.messages]
+        first = held[0]
+        shared = _shared_metadata(held) if self.include_metadata else {}
+        hidden = {key for document in held for key in document.excluded_embed_metadata_keys}
+        unseen = {key for document in held for key in document.excluded_llm_metadata_keys}
+        return TextNode(
+            id_=self.id_func(0, first),
+            text="\n".join(turn.text for turn in turns),
+            metadata={**shared, **_turn_metadata(turns, held)},
+            excluded_embed_metadata_keys=sorted(hidden.union(_OURS)),
+            excluded_llm_metadata_keys=sorted(unseen.union(_OURS) - {"begin"}),
+            relationships={NodeRelationship.SOURCE: first.source_node or first.as_related_node_info()},
+        )
+
+
+def _packed(turns: Sequence[Turn], limit: int | None) -> list[list[Turn]]:
+    """The turns in runs of at most ``limit`` tokens, each as long as it can be; a longer turn stands alone."""
+    parts: list[list[Turn]] = []
+    used = 0
+    for turn in turns:
+        size = count_tokens(turn.text)
+        if not parts or (limit is not None and used + size > limit):
+            parts.append([])
+            used = 0
+        parts[-1].append(turn)
+        used += size
+    return parts
+
+
+def _segmenter_from(embed_model: BaseEmbedding | Embedder | None, llm: LLM | ChatModel | None) -> Segmenter | None:
+    if embed_model is not None:
+        from secom_core.segmenters.embedding import EmbeddingSegmenter
+
+        return EmbeddingSegmenter(as_embedder(embed_model))
+    if llm is not None:
+        from secom_core.segmenters.zero_shot import ZeroShotSegmenter
+
+        return ZeroShotSegmenter(as_chat_model(llm), fallback=LexicalSegmenter())
+    return None
+
+
+def _run_key(document: BaseNode) -> tuple[str] | None:
+    """The session of a document that is a turn; nothing for other documents."""
+    is_turn = "role" in document.metadata or "speaker" in document.metadata
+    return (_session(document),) if is_turn else None
+
+
+def _session(document: BaseNode) -> str:
+    return str(document.metadata.get("session", document.metadata.get("session_id", "")))
+
+
+def _message(document: BaseNode) -> Message:
+    about = document.metadata
+    return Message(
+        document.get_content(),
+        role=str(about.get("role") or ""),
+        speaker=str(about["speaker"]) if about.get("speaker") else None,
+        id=document.node_id,
+        at=to_time(about),
+    )
+
+
+def _shared_metadata(documents: Sequence[BaseNode]) -> dict[str, Any]:
+    first, *others = (document.metadata for document in documents)
+    return {key: value for key, value in first.items() if all(key in o and o[key] == value for o in others)}
+
+
+def _turn_metadata(turns: Sequence[Turn], documents: Sequence[BaseNode]) -> dict[str, Any]:
+    speakers = dict.fromkeys(name for turn in turns for name in turn.speakers)
+    ends = {"begin": turns[0].at, "end": turns[-1].messages[-1].at}
+    return {
+        "session": turns[0].session,
+        "turn_ids": json.dumps([document.node_id for document in documents], ensure_ascii=False),
+        "speakers": json.dumps(list(speakers), ensure_ascii=False),
+        **{name: at.isoformat() for name, at in ends.items() if at is not None},
+    }
+
+
+def _same_session(left: BaseNode, right: BaseNode) -> bool:
+    return "turn_ids" in left.metadata and "turn_ids" in right.metadata and _session(left) == _session(right)

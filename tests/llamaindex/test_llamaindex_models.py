@@ -1,0 +1,192 @@
+"""LlamaIndex's models where the core takes one, over real HTTP."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
+pytest.importorskip("openai", reason="needs the extra 'openai'")
+
+from http_models import HttpEmbedding, HttpLLM
+from llama_index.core import Settings
+from llama_index.core.base.llms.types import CompletionResponse, CompletionResponseGen, LLMMetadata
+from llama_index.core.embeddings import MockEmbedding
+from llama_index.core.llms import CustomLLM, MockLLM
+from llama_index.core.llms.callbacks import llm_completion_callback
+
+from llamaindex_secom import LlamaIndexChatModel, LlamaIndexEmbedder
+from llamaindex_secom.models import as_chat_model, as_embedder, version_of
+from secom_core.errors import BadReply, InvalidInput, ModelError, ModelUnavailable
+from secom_core.flow import AsyncChatModel, ChatModel, Prompt
+from secom_core.models.scripted import Answer, Fault, ScriptedEmbedder, ScriptedModel, ScriptedServer
+from secom_core.protocols import Embedder
+from secom_core.segmenters.fixed import FixedSize
+
+
+def test_an_llm_is_a_chat_model_of_the_core() -> None:
+    with ScriptedServer("Paris") as server:
+        model = LlamaIndexChatModel(HttpLLM(base_url=server.base_url), temperature=0)
+        assert isinstance(model, ChatModel)
+        assert isinstance(model, AsyncChatModel)
+        assert model.complete(Prompt("The capital of France?", system="Be brief.")) == "Paris"
+        assert server.requests[0].messages == (("system", "Be brief."), ("user", "The capital of France?"))
+        assert server.requests[0].body["temperature"] == 0
+
+
+async def test_an_llm_answers_async_callers() -> None:
+    with ScriptedServer("Paris") as server:
+        assert await LlamaIndexChatModel(HttpLLM(base_url=server.base_url)).acomplete(Prompt("?")) == "Paris"
+
+
+@pytest.mark.parametrize("fault", [Fault(status=500), Fault(), Fault(body="not json")])
+async def test_what_goes_wrong_is_a_model_error_with_its_cause(fault: Fault) -> None:
+    with ScriptedServer(fault) as server:
+        model = LlamaIndexChatModel(HttpLLM(base_url=server.base_url))
+        with pytest.raises(ModelUnavailable, match="LlamaIndexChatModel") as caught:
+            model.complete(Prompt("?"))
+        assert caught.value.__cause__ is not None
+        with pytest.raises(ModelUnavailable):
+            await model.acomplete(Prompt("?"))
+
+
+async def test_an_answer_without_text_is_a_bad_reply() -> None:
+    with ScriptedServer(Answer(" ")) as server:
+        model = LlamaIndexChatModel(HttpLLM(base_url=server.base_url))
+        with pytest.raises(BadReply, match="no text"):
+            model.complete(Prompt("?"))
+        with pytest.raises(BadReply):
+            await model.acomplete(Prompt("?"))
+
+
+class SyncOnlyLLM(CustomLLM):
+    """As many integrations are: its async methods call the sync ones on the event loop."""
+
+    base_url: str
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata()
+
+    @llm_completion_callback()
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: object) -> CompletionResponse:
+        return HttpLLM(base_url=self.base_url).complete(prompt)
+
+    @llm_completion_callback()
+    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: object) -> CompletionResponseGen:
+        yield self.complete(prompt)
+
+
+async def test_a_sync_llm_does_not_block_the_event_loop() -> None:
+    blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
+    with ScriptedServer("Paris") as server:
+        llm = SyncOnlyLLM(base_url=server.base_url)
+        with blockbuster.blockbuster_ctx():
+            assert await LlamaIndexChatModel(llm).acomplete(Prompt("?")) == "Paris"
+            with pytest.raises(blockbuster.BlockingError):
+                await llm.achat([])  # what it would do by itself
+
+
+def test_an_embedding_model_is_an_embedder_of_the_core() -> None:
+    with ScriptedServer() as server:
+        embedder = LlamaIndexEmbedder(HttpEmbedding(base_url=server.base_url, model_name="tiny"))
+        assert isinstance(embedder, Embedder)
+        assert embedder.name == "HttpEmbedding:tiny"
+        vectors = embedder.embed(["red apples", "red apples", "blue sea"])
+        assert vectors.dtype == np.float32
+        assert vectors.shape == (3, 64)
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+        np.testing.assert_allclose(
+            vectors, ScriptedEmbedder(64).embed(["red apples", "red apples", "blue sea"]), atol=1e-6
+        )
+        assert embedder.embed([]).shape[0] == 0
+    assert LlamaIndexEmbedder(MockEmbedding(embed_dim=3), name="mine").name == "mine"
+
+
+def test_an_embedding_model_that_fails_is_a_model_error() -> None:
+    with ScriptedServer(embedding_faults=[Fault(status=500)]) as server:
+        embedder = LlamaIndexEmbedder(HttpEmbedding(base_url=server.base_url))
+        with pytest.raises(ModelUnavailable, match="LlamaIndexEmbedder") as caught:
+            embedder.embed(["x"])
+        assert caught.value.__cause__ is not None
+
+
+class OddEmbedding(MockEmbedding):
+    rows: list[list[float]]
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        return self.rows
+
+
+@pytest.mark.parametrize("rows", [[[1.0]], [[1.0], [1.0, 2.0]], [[1.0], [float("nan")]]])
+def test_rows_that_are_no_vectors_are_refused(rows: list[list[float]]) -> None:
+    embedder = LlamaIndexEmbedder(OddEmbedding(embed_dim=1, rows=rows))
+    with pytest.raises(ModelError, match="gave"):
+        embedder.embed(["a", "b"])
+
+
+def test_a_zero_vector_stays_finite() -> None:
+    assert LlamaIndexEmbedder(OddEmbedding(embed_dim=2, rows=[[0.0, 0.0]])).embed(["a"]).tolist() == [[0.0, 0.0]]
+
+
+def test_models_of_either_side_are_taken() -> None:
+    ours, theirs = ScriptedModel("x"), MockLLM()
+    assert as_chat_model(ours) is ours
+    assert as_chat_model(theirs).llm is theirs  # type: ignore[attr-defined]
+    embedder = ScriptedEmbedder()
+    assert as_embedder(embedder) is embedder
+    assert isinstance(as_embedder(MockEmbedding(embed_dim=2)), LlamaIndexEmbedder)
+    with pytest.raises(InvalidInput, match="got 'gpt'"):
+        as_chat_model("gpt")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="got 'bert'"):
+        as_embedder("bert")  # type: ignore[arg-type]
+
+
+def test_settings_are_asked_when_a_model_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, embedder = LlamaIndexChatModel(), LlamaIndexEmbedder()
+    with ScriptedServer("Paris") as server:
+        monkeypatch.setattr(Settings, "_llm", HttpLLM(base_url=server.base_url))
+        monkeypatch.setattr(Settings, "_embed_model", HttpEmbedding(base_url=server.base_url))
+        assert model.complete(Prompt("?")) == "Paris"
+        assert embedder.embed(["x"]).shape == (1, 64)
+
+
+def test_the_import_resolves_no_settings_and_pulls_in_no_other_framework() -> None:
+    probe = (
+        "import sys, llamaindex_secom\n"
+        "from llama_index.core.settings import Settings\n"
+        "assert Settings._llm is None and Settings._embed_model is None\n"
+        "loaded = {name.split('.')[0] for name in sys.modules}\n"
+        "assert not loaded & {'torch', 'openai', 'transformers', 'langchain', 'langchain_core', 'nltk'}, loaded\n"
+    )
+    subprocess.run([sys.executable, "-c", probe], check=True)
+
+
+MISSING = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name == "llama_index" or name.startswith("llama_index."):
+            raise ModuleNotFoundError(name, name=name)
+sys.meta_path.insert(0, Absent())
+try:
+    import llamaindex_secom
+except ImportError as error:
+    assert type(error).__name__ == "MissingExtra", error
+    assert 'pip install "secom-memory[llamaindex]"' in str(error), error
+else:
+    raise SystemExit("no error")
+"""
+
+
+def test_a_missing_framework_is_named_with_the_line_that_brings_it() -> None:
+    subprocess.run([sys.executable, "-c", MISSING], check=True)
+
+
+def test_versions_tell_settings_apart() -> None:
+    assert version_of(FixedSize(2)) != version_of(FixedSize(3))
+    assert version_of(ScriptedEmbedder(name="a")) != version_of(ScriptedEmbedder(name="b"))
+    assert " at 0x" not in version_of(object())

@@ -1,0 +1,153 @@
+"""A scope's memories as a retriever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
+pytest.importorskip("openai", reason="needs the extra 'openai'")
+
+from http_models import HttpLLM
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.query_engine import CitationQueryEngine, RetrieverQueryEngine
+from llama_index.core.response_synthesizers import get_response_synthesizer
+from llama_index.core.schema import QueryBundle
+
+from llamaindex_secom import LLMLinguaDenoiser, SecomRetriever
+from llamaindex_secom.convert import turn_ids_of
+from llamaindex_secom.denoiser import ORIGINAL_TEXT
+from secom_core import InvalidInput, InvalidScope, MemoryBank
+from secom_core.denoisers.informativeness import Informativeness
+from secom_core.models.scripted import ScriptedServer
+
+ANN, BOB = ("acme", "ann"), ("acme", "bob")
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Iterator[MemoryBank]:
+    with MemoryBank.open(tmp_path / "m.db") as bank:
+        monday = [
+            ("user", "I moved to Ghent last spring and I love the canals."),
+            ("assistant", "The canals of Ghent are lovely."),
+        ]
+        friday = [
+            ("user", "My violin teacher is called Marta."),
+            ("assistant", "How nice that Marta teaches you the violin."),
+        ]
+        for name, talk in (("monday", monday), ("friday", friday)):
+            bank.remember(ANN, [{"role": r, "content": c} for r, c in talk], session=name, close=True)
+        bank.remember(BOB, [{"role": "user", "content": "I keep bees in Ghent."}], session="s")
+        yield bank
+
+
+def test_smoke(bank: MemoryBank) -> None:
+    retriever = SecomRetriever(bank, ANN, verbose=True)
+    assert isinstance(retriever, BaseRetriever)
+    assert {"BaseRetriever", "PromptMixin"} <= {each.__name__ for each in type(retriever).__mro__}
+    assert retriever.scope == ANN
+    assert retriever.get_prompts() == {}
+
+
+async def test_it_finds_the_right_turns_sync_and_async(bank: MemoryBank) -> None:
+    retriever = SecomRetriever(bank, ANN, k=1)
+    found = retriever.retrieve("Who teaches me the violin?")
+    assert [node.metadata["session"] for node in found] == ["friday"]
+    assert found[0].node.get_content().startswith("user: My violin teacher is called Marta.")
+    turn = bank.turns(ANN, "friday")[0]
+    assert turn_ids_of(found[0]) == (turn.id,)
+    assert await retriever.aretrieve("Who teaches me the violin?") == found
+    assert retriever._retrieve(query_bundle=QueryBundle("Who teaches me the violin?")) == found
+    assert await retriever._aretrieve(query_bundle=QueryBundle("Who teaches me the violin?")) == found
+
+
+def test_order_and_budget(bank: MemoryBank) -> None:
+    best = SecomRetriever(bank, ANN, k=2).retrieve("violin teacher Marta, and Ghent")
+    said = SecomRetriever(bank, ANN, k=2, order="time").retrieve("violin teacher Marta, and Ghent")
+    assert [node.score for node in best] == sorted((node.score or 0 for node in best), reverse=True)
+    assert [node.metadata["session"] for node in said] == ["monday", "friday"]
+    assert len(SecomRetriever(bank, ANN, token_budget=60).retrieve("violin teacher Marta, and Ghent")) < 2 <= len(best)
+    with pytest.raises(InvalidInput, match="'rank'"):
+        SecomRetriever(bank, ANN, order="rank")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scope", [None, (), ("acme", ""), "acme"])
+def test_without_a_scope_it_fails_closed(bank: MemoryBank, scope: object) -> None:
+    with pytest.raises(InvalidScope):
+        SecomRetriever(bank, scope)  # type: ignore[arg-type]
+
+
+def test_scopes_never_meet(bank: MemoryBank) -> None:
+    found = SecomRetriever(bank, BOB, k=10).retrieve("Ghent canals violin Marta")
+    assert [node.node.get_content() for node in found] == ["user: I keep bees in Ghent."]
+
+
+async def test_it_does_not_block_the_event_loop(bank: MemoryBank) -> None:
+    blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
+    retriever = SecomRetriever(bank, ANN, k=1)
+    with blockbuster.blockbuster_ctx():
+        assert await retriever.aretrieve("Ghent")
+        with pytest.raises(blockbuster.BlockingError):
+            retriever.retrieve("Ghent")  # the probe works
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_query_engine_with_the_denoiser_over_http(bank: MemoryBank, streaming: bool) -> None:
+    with ScriptedServer({"violin": "Marta teaches you."}) as server:
+        engine = RetrieverQueryEngine.from_args(
+            SecomRetriever(bank, ANN, k=1),
+            llm=HttpLLM(base_url=server.base_url),
+            node_postprocessors=[LLMLinguaDenoiser(Informativeness())],
+            streaming=streaming,
+        )
+        response = engine.query("Who teaches me the violin?")
+        answer = "".join(response.response_gen) if streaming else str(response)
+        asked = server.requests[0].text
+    assert answer.strip() == "Marta teaches you."
+    assert "Marta" in asked
+    assert "secom" not in asked, "bookkeeping does not reach the model"
+    node = response.source_nodes[0]
+    assert node.node_id == SecomRetriever(bank, ANN, k=1).retrieve("Who teaches me the violin?")[0].node_id
+    assert node.metadata[ORIGINAL_TEXT].startswith("user: My violin teacher is called Marta.")
+    assert node.score is not None
+
+
+async def test_an_async_query_engine_over_http(bank: MemoryBank) -> None:
+    with ScriptedServer("Marta.") as server:
+        engine = RetrieverQueryEngine.from_args(
+            SecomRetriever(bank, ANN, k=1),
+            llm=HttpLLM(base_url=server.base_url),
+            node_postprocessors=[LLMLinguaDenoiser(Informativeness())],
+        )
+        assert str(await engine.aquery("Who teaches me the violin?")) == "Marta."
+
+
+def test_citations_lead_back_to_memories(bank: MemoryBank) -> None:
+    """CitationQueryEngine gives every chunk a new node id; the metadata leads back."""
+    pytest.importorskip("nltk", reason="CitationQueryEngine splits sentences with nltk")
+    with ScriptedServer("Marta [1].") as server:
+        engine = CitationQueryEngine(
+            SecomRetriever(bank, ANN, k=1),
+            llm=HttpLLM(base_url=server.base_url),
+            text_splitter=__import__("llamaindex_secom").TopicTextSplitter(),
+        )
+        response = engine.query("Who teaches me the violin?")
+        assert "Source 1:" in server.requests[0].text
+    assert [node.metadata["session"] for node in response.source_nodes] == ["friday"]
+    assert response.source_nodes[0].metadata["secom_memory_id"].startswith("friday#")
+
+
+def test_pitfall_13_nothing_found_can_still_ask_the_model(tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "empty.db") as bank, ScriptedServer("I do not know.") as server:
+        llm = HttpLLM(base_url=server.base_url)
+        synthesizer = get_response_synthesizer(llm=llm)
+        silent = RetrieverQueryEngine(SecomRetriever(bank, ANN), response_synthesizer=synthesizer)
+        assert str(silent.query("Who?")) == "Empty Response"
+        assert server.requests == ()
+        neutral = SecomRetriever(bank, ANN, empty="Nothing is remembered about this.")
+        assert [(n.score, n.node_id) for n in neutral.retrieve("Who?")] == [(0.0, "secom-nothing-found")]
+        spoken = RetrieverQueryEngine(neutral, response_synthesizer=synthesizer)
+        assert str(spoken.query("Who?")) == "I do not know."
+        assert "Nothing is remembered about this." in server.requests[0].text

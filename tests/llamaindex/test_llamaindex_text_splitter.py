@@ -1,0 +1,286 @@
+"""Text and conversations cut at their topics."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Sequence
+
+import pytest
+
+pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
+
+from http_models import HttpEmbedding, HttpLLM
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from llama_index.core.ingestion import IngestionCache, IngestionPipeline
+from llama_index.core.node_parser import NodeParser, TextSplitter
+from llama_index.core.schema import Document, MetadataMode, NodeRelationship, TextNode, TransformComponent
+
+from llamaindex_secom import TopicNodeParser, TopicTextSplitter
+from llamaindex_secom.text_splitter import topic_id
+from secom_core.conversation import Turn
+from secom_core.errors import InvalidInput
+from secom_core.memory import Segment
+from secom_core.models.scripted import ScriptedServer
+from secom_core.segmenters.fixed import EachTurn, FixedSize
+from secom_core.segmenters.lexical import LexicalSegmenter
+
+TALK = "\n".join(
+    [
+        "Ann: I planted tomatoes in the garden this spring.",
+        "Bob: Do the tomatoes in your garden get enough sun?",
+        "Ann: The garden gets sun all day, the tomatoes love it.",
+        "Bob: My garden has too much shade for tomatoes.",
+        "Ann: By the way, the violin concert is on Friday.",
+        "Bob: Who plays the violin in the concert?",
+        "Ann: A young violin player from Ghent, her first concert.",
+        "Bob: I will come to the concert, I love the violin.",
+    ]
+)
+
+
+def turn_documents(session: str = "s1") -> list[Document]:
+    lines = [line.split(": ", 1) for line in TALK.splitlines()]
+    return [
+        Document(
+            text=words,
+            id_=f"{session}-{place}",
+            metadata={
+                "speaker": name,
+                "session": session,
+                "timestamp": f"2026-03-01T12:0{place}:00+00:00",
+                "channel": "phone",
+            },
+        )
+        for place, (name, words) in enumerate(lines)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "ancestors"),
+    [
+        (TopicTextSplitter, {"TextSplitter", "NodeParser", "TransformComponent"}),
+        (TopicNodeParser, {"NodeParser", "TransformComponent"}),
+    ],
+)
+def test_smoke(kind: type[NodeParser], ancestors: set[str]) -> None:
+    assert ancestors <= {each.__name__ for each in kind.__mro__}
+    assert kind.class_name() == kind.__name__
+    assert issubclass(kind, TransformComponent)
+    made = kind.from_dict(json.loads(kind(chunk_size=50).to_json()))
+    assert type(made) is kind
+    assert made.to_dict() == kind(chunk_size=50).to_dict()
+    assert isinstance(made.segmenter, LexicalSegmenter)
+    assert made.id_func is topic_id
+
+
+def test_it_splits_at_the_topic() -> None:
+    pieces = TopicTextSplitter().split_text(TALK)
+    assert "".join(pieces) == TALK
+    assert any(piece.startswith("Ann: By the way") for piece in pieces)
+    assert 1 < len(pieces) < 8
+    assert TopicTextSplitter().split_texts([TALK, "", TALK]) == [*pieces, *pieces]
+
+
+@given(st.text(), st.none() | st.integers(1, 20))
+@settings(max_examples=100, deadline=None)
+def test_the_pieces_are_the_text(text: str, limit: int | None) -> None:
+    pieces = TopicTextSplitter(FixedSize(2), chunk_size=limit).split_text(text)
+    assert "".join(pieces) == (text if text.strip() else "")
+
+
+REPEATED = "Ann: ab ab ab\nBob: ab ab\nAnn: ab ab ab\nBob: ab ab\n"
+
+
+@pytest.mark.parametrize("kind", [TopicTextSplitter, TopicNodeParser])
+def test_pitfall_14_relationships_places_ids_and_embeddings(kind: type[TopicTextSplitter]) -> None:
+    document = Document(
+        text=REPEATED, id_="d1", metadata={"title": "t"}, embedding=[1.0, 2.0], excluded_llm_metadata_keys=["title"]
+    )
+    nodes = kind(EachTurn()).get_nodes_from_documents([document])
+    assert "".join(node.get_content() for node in nodes) == REPEATED
+    for node in nodes:
+        assert isinstance(node, TextNode)
+        assert REPEATED[node.start_char_idx : node.end_char_idx] == node.text
+    assert [node.start_char_idx for node in nodes] == [0, 14, 25, 39]
+    assert {node.ref_doc_id for node in nodes} == {"d1"}
+    assert [node.embedding for node in nodes] == [None] * 4
+    assert [node.prev_node and node.prev_node.node_id for node in nodes] == [None, *(n.node_id for n in nodes[:-1])]
+    assert [node.next_node and node.next_node.node_id for node in nodes] == [*(n.node_id for n in nodes[1:]), None]
+    assert all(node.metadata == {"title": "t"} for node in nodes)
+    assert "title" not in nodes[0].get_content(MetadataMode.LLM)
+    again = kind(EachTurn()).get_nodes_from_documents([document])
+    assert [n.node_id for n in again] == [n.node_id for n in nodes]
+    assert document.embedding == [1.0, 2.0], "the document given is not changed"
+
+
+def test_nodes_of_nodes_point_to_the_document() -> None:
+    document = Document(text=REPEATED, id_="d1")
+    halves = TopicTextSplitter(FixedSize(2)).get_nodes_from_documents([document])
+    quarters = TopicTextSplitter(EachTurn()).get_nodes_from_documents(halves)  # type: ignore[arg-type]
+    assert {node.ref_doc_id for node in quarters} == {"d1"}
+    assert len({node.node_id for node in quarters}) == 4
+    assert quarters[1].next_node is not None
+    assert quarters[1].next_node.node_id == quarters[2].node_id
+
+
+def test_neighbours_and_metadata_can_be_left_out() -> None:
+    document = Document(text=REPEATED, metadata={"title": "t"})
+    parser = TopicTextSplitter(EachTurn(), include_prev_next_rel=False, include_metadata=False)
+    nodes = parser.get_nodes_from_documents([document])
+    assert all(set(node.relationships) == {NodeRelationship.SOURCE} for node in nodes)
+    assert all(node.metadata == {} for node in nodes)
+
+
+def test_turn_documents_become_topics_with_their_turns() -> None:
+    nodes = TopicNodeParser(FixedSize(4)).get_nodes_from_documents(turn_documents())
+    assert "\n".join(node.get_content() for node in nodes) == TALK
+    assert [json.loads(node.metadata["turn_ids"]) for node in nodes] == [
+        [f"s1-{place}" for place in range(4)],
+        [f"s1-{place}" for place in range(4, 8)],
+    ]
+    first, second = nodes
+    assert first.ref_doc_id == "s1-0"
+    assert second.ref_doc_id == "s1-4"
+    assert first.next_node is not None
+    assert first.next_node.node_id == second.node_id
+    assert second.prev_node is not None
+    assert first.metadata["begin"] == "2026-03-01T12:00:00+00:00"
+    assert first.metadata["end"] == "2026-03-01T12:03:00+00:00"
+    assert first.metadata["channel"] == "phone"
+    assert "speaker" not in first.metadata, "of the turns' metadata, what they share is kept"
+    assert json.loads(first.metadata["speakers"]) == ["Ann", "Bob"]
+    assert "turn_ids" not in first.get_content(MetadataMode.LLM)
+    assert "begin" not in first.get_content(MetadataMode.EMBED)
+
+
+def test_sessions_are_cut_apart_and_other_documents_come_along() -> None:
+    documents = [*turn_documents("s1"), *turn_documents("s2"), Document(text="Prose. More prose.", id_="p")]
+    nodes = TopicNodeParser(segmenter=WholeRun()).get_nodes_from_documents(documents)
+    assert [node.metadata.get("session") for node in nodes] == ["s1", "s2", None]
+    assert nodes[0].next_node is None
+    assert nodes[1].prev_node is None
+    assert nodes[2].get_content() == "Prose. More prose."
+
+
+class WholeRun:
+    def segment(self, turns: Sequence[Turn]) -> list[Segment]:
+        return [Segment(0, len(turns))] if turns else []
+
+
+def test_roles_make_exchanges_of_turn_documents() -> None:
+    roles = ["user", "assistant", "user", "assistant"]
+    documents = [Document(text=f"m{i}", id_=str(i), metadata={"role": role}) for i, role in enumerate(roles)]
+    nodes = TopicNodeParser(EachTurn()).get_nodes_from_documents(documents)
+    assert [node.get_content() for node in nodes] == ["user: m0\nassistant: m1", "user: m2\nassistant: m3"]
+
+
+def test_chunk_size_bounds_topics_of_turns() -> None:
+    nodes = TopicNodeParser(WholeRun(), chunk_size=30).get_nodes_from_documents(turn_documents())
+    assert len(nodes) > 3
+    assert "\n".join(node.get_content() for node in nodes) == TALK
+    assert len({node.node_id for node in nodes}) == len(nodes)
+
+
+async def test_async_gives_the_same() -> None:
+    documents = turn_documents()
+    parser = TopicNodeParser()
+    assert await parser.acall(documents) == parser(documents)
+    assert await parser.aget_nodes_from_documents(documents) == parser.get_nodes_from_documents(documents)
+    text = Document(text=TALK, id_="d")
+    assert await TopicTextSplitter().acall([text]) == TopicTextSplitter()([text])
+
+
+def test_pitfall_15_the_ingestion_cache_tells_segmenters_apart() -> None:
+    cache = IngestionCache()
+    document = Document(text=REPEATED, id_="d1")
+
+    def ingest(segmenter: object) -> int:
+        pipeline = IngestionPipeline(transformations=[TopicTextSplitter(segmenter)], cache=cache)  # type: ignore[arg-type]
+        return len(pipeline.run(documents=[document]))
+
+    assert (ingest(EachTurn()), ingest(FixedSize(2)), ingest(FixedSize(3)), ingest(EachTurn())) == (4, 2, 2, 4)
+    labels = {TopicTextSplitter(each).model_version for each in (EachTurn(), FixedSize(2), FixedSize(3), WholeRun())}
+    assert len(labels) == 4
+    assert TopicTextSplitter(model_version="v7").to_dict()["model_version"] == "v7"
+
+
+async def test_it_works_in_an_async_pipeline() -> None:
+    nodes = await IngestionPipeline(transformations=[TopicNodeParser(FixedSize(4))]).arun(documents=turn_documents())
+    assert len(nodes) == 2
+
+
+def test_pitfall_15_workers_get_it_by_pickle() -> None:
+    parser = pickle.loads(pickle.dumps(TopicNodeParser(FixedSize(3), chunk_size=40)))
+    assert parser.segmenter == FixedSize(3)
+    assert parser.chunk_size == 40
+    document = Document(text=TALK, id_="d")
+    assert parser([document]) == TopicNodeParser(FixedSize(3), chunk_size=40)([document])
+
+
+def test_json_cannot_hold_a_segmenter_so_it_is_asked_for_again() -> None:
+    held = TopicTextSplitter(FixedSize(2)).to_dict()
+    with pytest.raises(InvalidInput, match=r"FixedSize\(size=2\).*pass segmenter= again"):
+        TopicTextSplitter.from_dict(held)
+    assert TopicTextSplitter.from_dict(held, segmenter=FixedSize(2)).split_text(REPEATED) == [
+        REPEATED[:25],
+        REPEATED[25:],
+    ]
+
+
+def numbered(i: int, doc: object) -> str:
+    return f"n{i}"
+
+
+def test_ids_can_be_ones_own_and_are_asked_for_again() -> None:
+    splitter = TopicTextSplitter(EachTurn(), id_func=numbered)
+    assert [node.node_id for node in splitter([Document(text=REPEATED)])] == ["n0", "n1", "n2", "n3"]
+    with pytest.raises(InvalidInput, match="numbered"):
+        TopicTextSplitter.from_dict(splitter.to_dict(), segmenter=EachTurn())
+    kept = TopicTextSplitter.from_dict(splitter.to_dict(), segmenter=EachTurn(), id_func=numbered)
+    assert kept.id_func is numbered
+
+
+@pytest.mark.parametrize("kind", [TopicTextSplitter, TopicNodeParser])
+def test_what_is_no_segmenter_is_refused(kind: type[TopicTextSplitter]) -> None:
+    with pytest.raises(ValueError, match=r"a segmenter has a segment method.*got 3"):
+        kind(3)  # type: ignore[arg-type]
+
+
+def test_a_segmenter_that_loses_turns_is_refused() -> None:
+    class Loses:
+        def segment(self, turns: Sequence[Turn]) -> list[Segment]:
+            return [Segment(0, 1)]
+
+    with pytest.raises(InvalidInput, match="segments end at turn 1"):
+        TopicTextSplitter(Loses()).split_text(REPEATED)
+
+
+def test_an_embedding_model_of_llamaindex_cuts_too() -> None:
+    with ScriptedServer() as server:
+        model = HttpEmbedding(base_url=server.base_url)
+        splitter = TopicTextSplitter.from_defaults(embed_model=model)
+        assert "".join(splitter.split_text(TALK)) == TALK
+        assert server.embedding_requests
+        assert "HttpEmbedding" in splitter.model_version
+
+
+def test_a_language_model_of_llamaindex_cuts_too() -> None:
+    pytest.importorskip("secom_core.segmenters.zero_shot", reason="the zero-shot segmenter")
+    ranges = "\n".join(
+        json.dumps({"segment_id": i, "start_exchange_number": a, "end_exchange_number": b, "num_exchanges": 4})
+        for i, (a, b) in enumerate([(0, 3), (4, 7)])
+    )
+    with ScriptedServer(f"<segmentation>\n{ranges}\n</segmentation>") as server:
+        splitter = TopicTextSplitter.from_defaults(llm=HttpLLM(base_url=server.base_url))
+        pieces = splitter.split_text(TALK)
+        assert len(server.requests) == 1
+    assert [piece.count("\n") for piece in pieces] == [4, 3]
+
+
+def test_only_one_way_to_cut_is_taken() -> None:
+    with pytest.raises(InvalidInput, match="one of segmenter, embed_model and llm"):
+        TopicNodeParser.from_defaults(EachTurn(), embed_model=HttpEmbedding(base_url="x"))
+    assert isinstance(TopicNodeParser.from_defaults().segmenter, LexicalSegmenter)
+    assert issubclass(TopicTextSplitter, TextSplitter)
