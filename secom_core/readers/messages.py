@@ -1,0 +1,145 @@
+"""Role/content dicts, pairs and messages into messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any, Final
+
+from ..conversation import Message
+from ..errors import InvalidTranscript
+from .moments import read_moment
+
+__all__ = ["ROLES", "read_messages", "shorten"]
+
+ROLES: Final[Mapping[str, str]] = {
+    **{name: name for name in ("user", "assistant", "system", "tool")},
+    **dict.fromkeys(("human", "用户"), "user"),
+    **dict.fromkeys(("ai", "bot", "model", "助手"), "assistant"),
+    "developer": "system",
+    "function": "tool",
+}
+"""What chat APIs, frameworks and transcripts call the roles, and the role it is."""
+
+SHOWN: Final = 120
+
+
+def shorten(value: object) -> str:
+    """``value`` as an error shows it."""
+    shown = repr(value)
+    return shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}…"
+
+
+def read_messages(items: Iterable[Message | Mapping[str, Any] | Sequence[str] | object]) -> tuple[Message, ...]:
+    """Messages from role/content dicts, as chat APIs take and give them, from pairs, or from messages themselves.
+
+    A dict has ``role`` and ``content``; ``content`` is text, ``None`` or a list of parts, of which the text is kept
+    and everything else leaves a placeholder such as ``[image]``. Tool calls become a line of text each and are kept
+    whole in the metadata, as is a result's ``tool_call_id``. ``name`` is the speaker; ``id``, ``metadata``, and
+    ``at`` or ``timestamp`` (a datetime, ISO text, or seconds since 1970) are kept. A role that is none of the usual
+    ones is taken for the name of a person: ``("Ann", "Hello")``. Objects with ``model_dump``, such as the ``openai``
+    package's own messages, are read as the dict that they dump to.
+
+    Raises:
+        InvalidTranscript: naming the first item that is none of these.
+    """
+    if isinstance(items, (str, bytes, Mapping)):
+        raise InvalidTranscript(f"messages come as a list of messages, dicts or pairs, not {shorten(items)}")
+    return tuple(_message(item, place) for place, item in enumerate(items))
+
+
+def _message(item: object, place: int) -> Message:
+    if isinstance(item, Message):
+        return item
+    if hasattr(item, "model_dump"):
+        item = item.model_dump()
+    if isinstance(item, Mapping):
+        return _from_dict(item, place)
+    if isinstance(item, Sequence) and not isinstance(item, str) and len(item) == 2:
+        return _from_dict({"role": item[0], "content": item[1]}, place)
+    raise InvalidTranscript(f"message {place}: expected a Message, a dict or a (role, text) pair, got {shorten(item)}")
+
+
+def _from_dict(item: Mapping[str, Any], place: int) -> Message:
+    label, speaker = item.get("role"), item.get("name") or item.get("speaker")
+    if not isinstance(label or speaker, str):
+        raise InvalidTranscript(f"message {place}: needs a 'role' (or a 'speaker'), got {shorten(dict(item))}")
+    role = ROLES.get((label or "").casefold(), "")
+    said = next((item[key] for key in ("content", "text", "function_call", "tool_calls") if key in item), item)
+    if said is item:
+        raise InvalidTranscript(f"message {place}: needs a 'content', got {shorten(dict(item))}")
+    ident = item.get("id")
+    return Message(
+        text=_words(item, place),
+        role=role,
+        speaker=speaker or (None if role else label),
+        id=None if ident is None else str(ident),
+        at=_time_of(item, place),
+        metadata=_kept(item),
+    )
+
+
+def _words(item: Mapping[str, Any], place: int) -> str:
+    content = item.get("content", item.get("text"))
+    if content is not None and not isinstance(content, (str, Sequence)):
+        raise InvalidTranscript(f"message {place}: content is text or a list of parts, not {shorten(content)}")
+    calls = [*(item.get("tool_calls") or ()), *filter(None, [item.get("function_call")])]
+    said = [content] if isinstance(content, str) else [_part(part, place) for part in content or ()]
+    if not any(said) and isinstance(item.get("refusal"), str):
+        said = [item["refusal"]]
+    return "\n".join(filter(None, [*said, *(_call(call) for call in calls)]))
+
+
+def _part(part: object, place: int) -> str:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, Mapping):
+        raise InvalidTranscript(f"message {place}: a content part is text or a dict, not {shorten(part)}")
+    kind = str(part.get("type", "text"))
+    if kind in {"thinking", "redacted_thinking", "reasoning"}:
+        return ""
+    if kind == "tool_use":
+        return _call({"name": part.get("name"), "arguments": part.get("input")})
+    if kind == "tool_result":
+        return _words({"content": part.get("content")}, place)
+    text = part.get("text", part.get("refusal"))
+    return text if isinstance(text, str) else _placeholder(kind, part)
+
+
+def _placeholder(kind: str, part: Mapping[str, Any]) -> str:
+    """``[image]`` for every spelling of an image part, and so on; a file keeps its name."""
+    sort = next((word for word in ("image", "audio", "video", "file", "document") if word in kind), kind)
+    file = part.get("file")
+    name = file.get("filename") if isinstance(file, Mapping) else part.get("filename")
+    return f"[{sort}: {name}]" if isinstance(name, str) else f"[{sort}]"
+
+
+def _call(call: object) -> str:
+    """``[calls weather({"city": "Rome"})]``: its words are part of what was done, and can be found by them."""
+    if not isinstance(call, Mapping):
+        return f"[calls {call}]"
+    inner = call.get("function")
+    made = inner if isinstance(inner, Mapping) else call
+    given = made.get("arguments", made.get("args", ""))
+    shown = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
+    return f"[calls {made.get('name', 'a tool')}({shown})]"
+
+
+def _time_of(item: Mapping[str, Any], place: int) -> datetime | None:
+    value = next((item[key] for key in ("at", "timestamp") if item.get(key) is not None), None)
+    if value is None or isinstance(value, datetime):
+        return value
+    try:
+        if isinstance(value, str):
+            moment = read_moment(value.strip())
+            at = moment.on(None) if moment else None
+            return at if at is not None else datetime.fromisoformat(value)
+        return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, timezone.utc)  # JavaScript counts in ms
+    except (ValueError, TypeError, OverflowError, OSError) as error:
+        raise InvalidTranscript(f"message {place}: no time can be read from {shorten(value)}") from error
+
+
+def _kept(item: Mapping[str, Any]) -> dict[str, Any]:
+    own = {key: item[key] for key in ("tool_calls", "function_call", "tool_call_id") if item.get(key)}
+    return {**(item.get("metadata") or {}), **own}

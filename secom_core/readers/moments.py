@@ -1,0 +1,72 @@
+"""Dates and times of day, as people and programs write them at the head of a line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta, timezone
+from typing import Final
+
+__all__ = ["Moment", "read_moment"]
+
+_MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_WEEKDAY: Final = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,?\s+)?"
+_DATES: Final = (
+    re.compile(r"(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})"),
+    re.compile(r"(?P<y>\d{4})年(?P<m>\d{1,2})月(?P<d>\d{1,2})[日号]"),
+    re.compile(rf"{_WEEKDAY}(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\s+(?P<m>{_MONTH}),?\s+(?P<y>\d{{4}})", re.I),
+    re.compile(rf"{_WEEKDAY}(?P<m>{_MONTH})\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y>\d{{4}})", re.I),
+)
+_TIME: Final = re.compile(
+    r"(?P<h>\d{1,2}):(?P<m>\d\d)(?::(?P<s>\d\d)(?:[.,]\d+)?)?\s*(?P<half>[ap]\.?m\.?)?\s*(?P<zone>Z|[+-]\d\d:?\d\d)?",
+    re.I,
+)
+_BETWEEN: Final = re.compile(r"(?:\s|,|T|@|\bon\b|\bat\b|-|–)*", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A date, a time of day, or both, as far as they are written."""
+
+    day: date | None
+    clock: time | None
+
+    def on(self, day: date | None) -> datetime | None:
+        """The point in time, on ``day`` where no date is written; midnight where no time is."""
+        day = self.day or day
+        if day is None:
+            return None
+        clock = self.clock or time()
+        return datetime.combine(day, clock, clock.tzinfo or timezone.utc)
+
+
+def _month(text: str) -> int:
+    return int(text) if text.isdigit() else _MONTHS.index(text[:3].lower()) + 1
+
+
+def _clock(found: re.Match[str]) -> time:
+    hour, half, zone = int(found["h"]), found["half"], found["zone"]
+    if half:
+        hour = hour % 12 + (12 if half[0] in "pP" else 0)
+    offset = timezone.utc if zone and zone in "Zz" else None
+    if zone and offset is None:
+        digits = zone[1:].replace(":", "")
+        away = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+        offset = timezone(-away if zone[0] == "-" else away)
+    return time(hour, int(found["m"]), int(found["s"] or 0), tzinfo=offset)
+
+
+def read_moment(text: str) -> Moment | None:
+    """The date and time that ``text`` is, in either order; None where it is, or holds, anything else."""
+    dated = next((found for pattern in _DATES if (found := pattern.search(text))), None)
+    rest = f"{text[: dated.start()]} {text[dated.end() :]}" if dated else text
+    timed = _TIME.search(rest)
+    rest = f"{rest[: timed.start()]} {rest[timed.end() :]}" if timed else rest
+    if not (dated or timed) or not _BETWEEN.fullmatch(rest):
+        return None
+    try:
+        day = date(int(dated["y"]), _month(dated["m"]), int(dated["d"])) if dated else None
+        return Moment(day, _clock(timed) if timed else None)
+    except ValueError:  # the 31st of June, 25:70
+        return None

@@ -1,0 +1,223 @@
+"""Plain transcripts, ``Name: words`` on each line, into sessions."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import count
+from typing import Final
+
+from ..conversation import Message, Session, group_messages
+from ..errors import InvalidTranscript
+from .messages import ROLES, shorten
+from .moments import Moment, read_moment
+
+__all__ = ["read_transcript"]
+
+_STAMP: Final = r"(?:\d{4}-\d\d-\d\d[T ]+)?\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\s*[ap]\.?m\.?)?(?:Z|[+-]\d\d:?\d\d)?"
+_OPENING: Final = re.compile(
+    rf"\s*(?:[\[(](?P<inner>[^\])\n]+)[\])]|(?P<bare>{_STAMP})(?=\s))?\s*(?:[-–]\s+)?"
+    r"\*{0,2}(?P<name>[^\W\d_][^:\uff1a\[\]{}<>|*/\\\"]{0,39}?)\*{0,2}\s*(?:[\[(](?P<after>[^\])]+)[\])])?\s*"
+    r"(?:(?P<wide>\uff1a)|:)\*{0,2}(?P<gap>\s+|$)?(?P<words>.*)",
+    re.I,
+)
+_HEADER: Final = re.compile(
+    r"\s*(?:#{1,6}\s+|-{2,}\s*|={2,}\s*|\*{3,}\s*|—+\s*)(?P<title>.*?\w.*?)\s*(?:#+|-{2,}|={2,}|\*{3,}|—+)?\s*"
+)
+_NUMBERED: Final = re.compile(r"(?:session|conversation|会话|对话)\s*#?\d+\s*(?:[::,(–-]\s*(?P<when>.*?)\)?)?", re.I)
+_ASIDES: Final = frozenset(
+    "note notes nb ps pps re fwd fyi edit update warning tip hint reminder todo example question answer q a http https "
+    "monday tuesday wednesday thursday friday saturday sunday 注意 注 备注 例如 另外".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line: the words of whoever speaks, or the opening of an utterance if ``name`` turns out to be a speaker."""
+
+    number: int
+    raw: str
+    name: str | None = None
+    words: str = ""
+    moment: Moment | None = None
+
+    @property
+    def key(self) -> str:
+        return (self.name or "").casefold()
+
+
+def _looks_like_name(name: str) -> bool:
+    """At most four words, the first and the last with a capital, a digit or a script without capitals."""
+    parts = name.split()
+    if len(parts) == 1:
+        return True
+    return 0 < len(parts) <= 4 and not (parts[0][0].islower() or parts[-1][0].islower())
+
+
+def _read_line(number: int, raw: str) -> _Line:
+    found = _OPENING.fullmatch(raw)
+    if found is None or not _looks_like_name(found["name"].strip()):
+        return _Line(number, raw)
+    joined = found["gap"] is None and not found["wide"]
+    if joined and not (found["words"][0] > "\u2e80" or found["name"][-1] > "\u2e80"):
+        return _Line(number, raw)  # C:\, mailto:ann@…: where words have spaces, so has a colon
+    before, after, words = found["inner"] or found["bare"], found["after"], found["words"]
+    moment = read_moment(before or after or "")
+    if before and moment is None:
+        return _Line(number, raw)
+    if after and (before or moment is None):
+        words = f"({after}) {words}"  # Ann (laughing): …
+    return _Line(number, raw, found["name"].strip(), words, moment)
+
+
+def _speakers(lines: Sequence[_Line], firsts: set[int]) -> set[str]:
+    """The names, case-folded, that open an utterance; `read_transcript` states the rule."""
+    openings = [line for line in lines if line.name is not None]
+    sure = {line.key for line in openings if line.number in firsts or line.key in ROLES}
+    if len({ROLES[key] for key in sure if key in ROLES}) > 1:
+        return sure
+    if openings and openings[0].moment is not None:
+        return sure | {line.key for line in openings if line.moment is not None}
+    often = Counter(line.key for line in openings if line.key not in _ASIDES)
+    sure |= {key for key, times in often.items() if times > 1}
+    once = {line.key: line for line in openings if often[line.key] == 1 and not (line.name or "a")[0].islower()}
+    if sum(often[key] > 1 for key in sure) < 2:
+        return sure | set(once)
+    return sure | {key for key, line in once.items() if _is_named(line, lines)}
+
+
+def _is_named(line: _Line, lines: Sequence[_Line]) -> bool:
+    called = re.compile(rf"(?<!\w){re.escape(line.name or '')}(?!\w)")
+    return any(called.search(other.words or other.raw) for other in lines if other.number != line.number)
+
+
+def _header(raw: str, alone: bool) -> tuple[str, Moment | None] | None:
+    """The title and time of a session header, or None for any other line."""
+    found = _HEADER.fullmatch(raw)
+    title = found["title"] if found else raw.strip()
+    numbered = _NUMBERED.fullmatch(title)
+    if numbered and (found or alone):
+        when = read_moment(numbered["when"]) if numbered["when"] else None
+        return (title, when) if when or not numbered["when"] else None
+    moment = read_moment(title) if found or alone else None
+    return (title, moment) if moment and moment.day else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    title: str
+    moment: Moment | None
+    lines: list[_Line]
+
+
+def _parts(text: str) -> list[_Part]:
+    """The text cut at its session headers."""
+    raws = text.splitlines()
+    bounded = ["", *raws, ""]
+    parts = [_Part("", None, [])]
+    for number, raw in enumerate(raws, 1):
+        alone = not bounded[number - 1].strip() and not bounded[number + 1].strip()
+        header = _header(raw, alone) if raw.strip() else None
+        if header:
+            parts.append(_Part(*header, []))
+        else:
+            parts[-1].lines.append(_read_line(number, raw))
+    return [part for part in parts if any(line.raw.strip() for line in part.lines)]
+
+
+def read_transcript(
+    text: str, *, at: datetime | None = None, speakers: Iterable[str] | None = None
+) -> tuple[Session, ...]:
+    r"""Sessions from a plain transcript: ``Name: words`` lines, with times and session headers where there are any.
+
+    ``[2024-05-03 14:05] Ann: Hi``, ``14:05 Ann: Hi``, ``14:05 - Ann: Hi``, ``Ann (14:05): Hi`` and
+    ``2024-05-03T14:05Z Ann: Hi`` give a time. ``--- 3 May 2024 ---``, ``# 2024-05-03``, ``## Session 2`` and
+    ``=== Session 2: May 3, 2024, 2:05 pm ===`` begin a session; so does a date that stands between blank lines. A
+    message without a time of its own has its session's; a time of day alone falls on the session's day, or on the
+    next where the clock has passed midnight; where no day is known it is kept as ``time`` in the metadata. A line
+    that opens no utterance continues the one before it. The usual role names (User, Assistant, Human, AI, System,
+    Tool) become roles, every other name a speaker without a role.
+
+    **Who is a speaker.** "Note: buy milk" on a line of its own looks just like "Ann: buy milk", so the form alone
+    does not decide. A line can open an utterance if it begins with one word, or with up to four of which the first
+    and the last have a capital (or a digit, or a script that has no capitals), then a colon and a space: this alone
+    leaves out ``10:30``, ``https://…`` and "The thing is: …". Where two roles speak (User, Assistant), only roles
+    do, and whoever opens the text or a session. Where the first such line carries a time, the names that stand beside
+    a time are the speakers. Elsewhere, a name is a speaker if
+
+    - it opens the first line of the text or of a session, or is the name of a role;
+    - or it opens two lines or more, and is no word for an aside (Note, PS, Update, Monday, …);
+    - or it opens a single line with a capital, is no aside, and either fewer than two names recur (a short
+      transcript) or other lines mention it by that name ("Hi Carl").
+
+    Pass ``speakers`` to decide yourself.
+
+    Args:
+        text: the transcript. Only blank text gives no session.
+        at: when the first session began, where the text does not say.
+        speakers: the names that open an utterance; no other does.
+
+    Raises:
+        InvalidTranscript: carrying the first line of a session that belongs to nobody.
+    """
+    parts = _parts(text)
+    firsts = {_first(part).number for part in parts}
+    if speakers is None:
+        known = _speakers([line for part in parts for line in part.lines], firsts)
+    else:
+        known = {name.casefold() for name in speakers}
+    names = _unique(part.title or "1" for part in parts)
+    sessions: list[Session] = []
+    for place, (part, name) in enumerate(zip(parts, names, strict=True)):
+        begun = part.moment.on(None) if part.moment else (at if place == 0 else None)
+        messages = tuple(_utterances(part.lines, known, begun))
+        sessions.append(Session(name, group_messages(messages, name)))
+    return tuple(sessions)
+
+
+def _first(part: _Part) -> _Line:
+    return next(line for line in part.lines if line.raw.strip())
+
+
+def _unique(names: Iterable[str]) -> list[str]:
+    taken: dict[str, None] = {}
+    for name in names:
+        choices = (name if again == 1 else f"{name} ({again})" for again in count(1))
+        taken[next(choice for choice in choices if choice not in taken)] = None
+    return list(taken)
+
+
+def _utterances(lines: Sequence[_Line], known: set[str], begun: datetime | None) -> Iterator[Message]:
+    opened: list[tuple[_Line, list[str]]] = []
+    for line in lines:
+        if line.name is not None and line.key in known:
+            opened.append((line, [line.words]))
+        elif opened:
+            opened[-1][1].append(line.raw)
+        elif line.raw.strip():
+            raise InvalidTranscript(f"line {line.number}: expected 'Name: words', got {shorten(line.raw)}")
+    now = begun
+    for line, words in opened:
+        now = _later(line.moment, now)
+        yield _said(line, "\n".join(words).strip(), now)
+
+
+def _later(moment: Moment | None, now: datetime | None) -> datetime | None:
+    """The time of a line after one said at ``now``; a clock that runs backwards has passed midnight."""
+    if moment is None:
+        return now
+    at = moment.on(now.date() if now else None)
+    if at and now and moment.day is None and now.tzinfo and now - at > timedelta(hours=12):
+        return at + timedelta(days=1)
+    return at
+
+
+def _said(line: _Line, words: str, at: datetime | None) -> Message:
+    name = line.name or ""
+    role = ROLES.get(name.casefold(), "")
+    clock = line.moment.clock if line.moment and at is None else None  # no day to put it on
+    kept = {"time": clock.isoformat("minutes")} if clock else {}
+    return Message(words, role=role, speaker=None if name.casefold() == role else name, at=at, metadata=kept)

@@ -1,0 +1,411 @@
+"""Readers: what a person would read out of the same text, and errors that carry the line."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from secom_core.conversation import Message
+from secom_core.errors import InvalidTranscript
+from secom_core.readers import read_locomo, read_locomo_questions, read_messages, read_transcript
+
+LOCOMO = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "locomo"
+
+
+def utc(*parts: int) -> datetime:
+    return datetime(*parts, tzinfo=timezone.utc)  # type: ignore[misc,arg-type]
+
+
+def said(text: str, **options: object) -> list[tuple[str, str]]:
+    """Who says what, over all sessions."""
+    sessions = read_transcript(text, **options)  # type: ignore[arg-type]
+    return [(message.label, message.text) for session in sessions for message in session.messages]
+
+
+# role/content dicts
+
+
+def test_dicts_pairs_and_messages_mix() -> None:
+    own = Message("kept as it is", id="m1")
+    first, second, third = read_messages([own, {"role": "assistant", "content": "Sure."}, ("user", "And now?")])
+    assert first is own
+    assert (second.role, second.text, second.speaker) == ("assistant", "Sure.", None)
+    assert (third.role, third.text) == ("user", "And now?")
+
+
+@pytest.mark.parametrize(
+    ("written", "role"),
+    [("human", "user"), ("Human", "user"), ("ai", "assistant"), ("developer", "system"), ("function", "tool")],
+)
+def test_role_names_of_other_apis(written: str, role: str) -> None:
+    (message,) = read_messages([{"role": written, "content": "x"}])
+    assert (message.role, message.speaker) == (role, None)
+
+
+def test_an_unknown_role_is_a_person() -> None:
+    first, second = read_messages([("Ann", "Hi"), {"speaker": "Bob", "text": "Hello"}])
+    assert (first.role, first.speaker, second.role, second.speaker) == ("", "Ann", "", "Bob")
+
+
+def test_parts_keep_the_text_and_leave_placeholders() -> None:
+    parts = [
+        {"type": "text", "text": "What is this?"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+        {"type": "input_audio", "input_audio": {"data": "BBBB"}},
+        {"type": "file", "file": {"filename": "plan.pdf", "file_data": "CCCC"}},
+        {"type": "thinking", "thinking": "hidden"},
+        "and a bare string",
+    ]
+    (message,) = read_messages([{"role": "user", "content": parts}])
+    assert message.text == "What is this?\n[image]\n[audio]\n[file: plan.pdf]\nand a bare string"
+
+
+def test_tool_calls_and_results() -> None:
+    calls = [{"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Rome"}'}}]
+    call, result = read_messages(
+        [
+            {"role": "assistant", "content": None, "tool_calls": calls},
+            {"role": "tool", "tool_call_id": "c1", "name": "weather", "content": "31 degrees"},
+        ]
+    )
+    assert call.text == '[calls weather({"city": "Rome"})]'
+    assert call.metadata["tool_calls"] == calls
+    assert (result.role, result.speaker, result.metadata["tool_call_id"]) == ("tool", "weather", "c1")
+
+
+def test_anthropic_blocks() -> None:
+    call, result = read_messages(
+        [
+            {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "input": {"größe": 1}}]},
+            {"role": "user", "content": [{"type": "tool_result", "content": [{"type": "text", "text": "done"}]}]},
+        ]
+    )
+    assert call.text == '[calls f({"größe": 1})]'
+    assert result.text == "done"
+
+
+def test_an_empty_answer_is_an_empty_message_and_a_refusal_is_words() -> None:
+    empty, refused = read_messages(
+        [{"role": "assistant", "content": None}, {"role": "assistant", "content": None, "refusal": "I can't."}]
+    )
+    assert (empty.text, refused.text) == ("", "I can't.")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "2024-05-03T14:05:00Z",
+        "2024-05-03 14:05",
+        utc(2024, 5, 3, 14, 5),
+        1714745100,
+        1714745100000,
+        "2:05 pm on 3 May, 2024",
+    ],
+)
+@pytest.mark.parametrize("key", ["at", "timestamp"])
+def test_times(written: object, key: str) -> None:
+    (message,) = read_messages([{"role": "user", "content": "x", key: written, "id": 7}])
+    assert message.at == utc(2024, 5, 3, 14, 5)
+    assert message.id == "7"
+
+
+def test_metadata_comes_through() -> None:
+    (message,) = read_messages([{"role": "user", "content": "x", "metadata": {"channel": "mail"}}])
+    assert dict(message.metadata) == {"channel": "mail"}
+
+
+def test_objects_that_dump_to_a_dict() -> None:
+    class Reply:
+        def model_dump(self) -> dict[str, object]:
+            return {"role": "assistant", "content": "Hello", "audio": None, "tool_calls": None}
+
+    (message,) = read_messages([Reply()])
+    assert (message.role, message.text, dict(message.metadata)) == ("assistant", "Hello", {})
+
+
+@pytest.mark.parametrize(
+    ("items", "carried"),
+    [
+        ("just text", "just text"),
+        ({"role": "user", "content": "x"}, "list"),
+        ([{"content": "no role"}], "message 0.*no role"),
+        ([("user", "fine"), {"role": "user"}], "message 1.*needs a 'content'"),
+        ([{"role": "user", "content": 5}], "content is text or a list of parts, not 5"),
+        ([{"role": "user", "content": [5]}], "a content part is text or a dict, not 5"),
+        ([{"role": 3, "content": "x"}], "needs a 'role'"),
+        (["a bare string"], "a bare string"),
+        ([42], "42"),
+        ([{"role": "user", "content": "x", "at": "yesterday"}], "no time.*yesterday"),
+        ([{"role": "user", "content": "x", "at": "2024-06-31"}], "no time.*2024-06-31"),
+    ],
+)
+def test_what_cannot_be_read_is_named(items: object, carried: str) -> None:
+    with pytest.raises(InvalidTranscript, match=carried):
+        read_messages(items)  # type: ignore[arg-type]
+
+
+# transcripts
+
+
+def test_the_shortest_transcript() -> None:
+    (session,) = read_transcript("Ann: hi\nBob: hello")
+    assert [turn.text for turn in session.turns] == ["Ann: hi", "Bob: hello"]
+    assert {message.role for message in session.messages} == {""}
+
+
+def test_blank_text_gives_no_session() -> None:
+    assert read_transcript(" \n\n") == ()
+
+
+def test_an_utterance_goes_on_over_lines_and_paragraphs() -> None:
+    text = "User: first line\nsecond line\n\nnew paragraph\n\nAssistant:\nbelow the name\n"
+    assert said(text) == [("user", "first line\nsecond line\n\nnew paragraph"), ("assistant", "below the name")]
+
+
+def test_roles_make_exchanges() -> None:
+    (session,) = read_transcript("Human: one\nAI: two\nHuman: three\nAI: four")
+    assert [len(turn.messages) for turn in session.turns] == [2, 2]
+    assert session.turns[0].text == "Human: one\nAI: two"
+
+
+ASIDES = """\
+Ann: I wrote it all down.
+Note: bring the blue folder
+see https://example.org/a:b and C:\\temp
+at 10:30 we leave
+10:30 sharp: no excuses
+The thing is: I forget.
+Note: and the key
+Bob: Which train?
+Ann: Shopping first.
+Milk: two litres
+Bob: Fine.
+"""
+
+
+def test_asides_links_clock_times_and_lists_are_words() -> None:
+    told = said(ASIDES)
+    assert [who for who, _ in told] == ["Ann", "Bob", "Ann", "Bob"]
+    assert told[0][1].count("\n") == 6
+    assert told[2][1] == "Shopping first.\nMilk: two litres"
+
+
+def test_no_word_is_lost_whatever_the_speakers() -> None:
+    kept = "\n".join(f"{who}: {words}" for who, words in said(ASIDES))
+    assert kept == ASIDES.strip()
+
+
+def test_somebody_who_speaks_once_is_known_by_being_named() -> None:
+    text = "Ann: Carl, are you in?\nBob: He should be.\nAnn: Carl?\nCarl: I am.\nBob: Good.\nDora: Me too."
+    assert [who for who, _ in said(text)] == ["Ann", "Bob", "Ann", "Carl", "Bob"]
+    assert "Dora: Me too." in said(text)[-1][1]
+
+
+def test_labels_in_an_assistants_list_are_no_speakers() -> None:
+    text = "User: Compare them.\nAssistant: A\nPrice: 10\nSize: 3\nB\nPrice: 12\nSize: 4\nUser: Thanks."
+    assert [who for who, _ in said(text)] == ["user", "assistant", "user"]
+
+
+def test_named_speakers_decide() -> None:
+    text = "Ann: list\nMilk: 1\nMilk: 2\nBob: ok"
+    assert [who for who, _ in said(text)] == ["Ann", "Milk", "Milk", "Bob"]
+    assert [who for who, _ in said(text, speakers=["ann", "Bob"])] == ["Ann", "Bob"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[2024-05-03 14:05] Ann: hi",
+        "[2024-05-03T14:05:00] Ann: hi",
+        "2024-05-03T14:05:00Z Ann: hi",
+        "2024-05-03T16:05:00+02:00 Ann: hi",
+        "2024-05-03 14:05 - Ann: hi",
+        "(3 May 2024, 2:05 pm) Ann: hi",
+        "[May 3rd, 2024 at 2:05 PM] Ann: hi",
+        "[2024年5月3日 14:05] Ann: hi",
+        "Ann (2024-05-03 14:05): hi",
+        "**Ann** [2024-05-03 14:05]: hi",
+    ],
+)
+def test_stamps(line: str) -> None:
+    ((session),) = read_transcript(line)
+    (message,) = session.messages
+    assert (message.speaker, message.text, message.at) == ("Ann", "hi", utc(2024, 5, 3, 14, 5))
+
+
+def test_in_a_stamped_transcript_a_name_needs_no_second_line() -> None:
+    text = "[2024-05-03 14:05] Ann: a\nMilk: 1\n[2024-05-03 14:06] Bob: b\n[2024-05-03 14:07] Carl Lee: c"
+    assert said(text) == [("Ann", "a\nMilk: 1"), ("Bob", "b"), ("Carl Lee", "c")]
+
+
+def test_a_clock_falls_on_the_sessions_day_and_past_midnight_on_the_next() -> None:
+    (session,) = read_transcript("--- 3 May 2024 ---\n23:50 Ann: late\nAnn: very\n0:10 Ann: later")
+    assert [message.at for message in session.messages] == [
+        utc(2024, 5, 3, 23, 50),
+        utc(2024, 5, 3, 23, 50),
+        utc(2024, 5, 4, 0, 10),
+    ]
+
+
+def test_a_clock_without_a_day_is_kept_aside() -> None:
+    (session,) = read_transcript("14:05 Ann: hi\n14:06 Bob: ho")
+    assert [message.at for message in session.messages] == [None, None]
+    assert [message.metadata["time"] for message in session.messages] == ["14:05", "14:06"]
+    (dated,) = read_transcript("14:05 Ann: hi\n14:06 Bob: ho", at=utc(2024, 5, 3, 9))
+    assert [message.at for message in dated.messages] == [utc(2024, 5, 3, 14, 5), utc(2024, 5, 3, 14, 6)]
+
+
+def test_zones_are_kept() -> None:
+    (session,) = read_transcript("[2024-05-03 14:05-05:30] Ann: hi")
+    assert session.at is not None
+    assert session.at.utcoffset() == -timedelta(hours=5, minutes=30)
+
+
+@pytest.mark.parametrize(
+    ("header", "at"),
+    [
+        ("--- 3 May 2024 ---", utc(2024, 5, 3)),
+        ("# 2024-05-03", utc(2024, 5, 3)),
+        ("=== Session 2: May 3, 2024, 2:05 pm ===", utc(2024, 5, 3, 14, 5)),
+        ("## Session 2", None),
+        ("Session 2 (2024-05-03)", utc(2024, 5, 3)),
+        ("Friday, 3 May 2024", utc(2024, 5, 3)),
+        ("**** 2024年5月3日 ****", utc(2024, 5, 3)),
+    ],
+)
+def test_headers(header: str, at: datetime | None) -> None:
+    first, second = read_transcript(f"Ann: one\nBob: two\n\n{header}\n\nAnn: three")
+    assert [turn.text for turn in first.turns] == ["Ann: one", "Bob: two"]
+    assert second.at == at
+    assert second.turns[0].session == second.name != first.name
+
+
+@pytest.mark.parametrize("line", ["# Plan", "### Day 1", "2024-05-03", "---", "- 3 May 2024", "--- the end ---"])
+def test_what_is_no_header_stays_words(line: str) -> None:
+    assert said(f"Ann: one\n{line}\nBob: two") == [("Ann", f"one\n{line}"), ("Bob", "two")]
+
+
+def test_two_sessions_of_one_day_have_two_names() -> None:
+    first, second = read_transcript("# 2024-05-03\nAnn: a\nBob: b\n# 2024-05-03\nAnn: c\nBob: d")
+    assert (first.name, second.name) == ("2024-05-03", "2024-05-03 (2)")
+
+
+def test_at_dates_the_first_session_only() -> None:
+    first, second = read_transcript("Ann: a\nBob: b\n## Session 2\nAnn: c\nBob: d", at=utc(2024, 5, 3))
+    assert (first.at, second.at) == (utc(2024, 5, 3), None)
+
+
+def test_chinese_names_and_colons() -> None:
+    text = "小林：你好\n阿芳：好的，注意：12:30 见\n注意：带伞\n小林:走吧"
+    assert said(text) == [("小林", "你好"), ("阿芳", "好的，注意：12:30 见\n注意：带伞"), ("小林", "走吧")]
+
+
+def test_a_stage_direction_stays_with_the_words() -> None:
+    assert said("Ann (laughing): no\nBob: yes\nAnn: well") == [
+        ("Ann", "(laughing) no"),
+        ("Bob", "yes"),
+        ("Ann", "well"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "carried"),
+    [
+        ("Once upon a time\nAnn: hi", "line 1.*Once upon a time"),
+        ("\n\nhttps://example.org", "line 3.*https"),
+        ("Ann: a\nBob: b\n# 2024-05-03\nthey laughed\nAnn: c", "line 4.*they laughed"),
+    ],
+)
+def test_words_of_nobody_are_named(text: str, carried: str) -> None:
+    with pytest.raises(InvalidTranscript, match=carried):
+        read_transcript(text)
+
+
+# LoCoMo
+
+SAMPLE = {
+    "speaker_a": "Ann",
+    "session_10_date_time": "12:05 am on 1 March, 2024",
+    "session_10": [{"speaker": "Bob", "dia_id": "D10:1", "text": "Back."}],
+    "session_2_date_time": "1:56 pm on 8 May, 2023",
+    "session_2": [
+        {"speaker": "Ann", "dia_id": "D2:1", "text": "Look!", "blip_caption": "a red bicycle"},
+        {"speaker": "Bob", "dia_id": "D2:2", "text": "Nice."},
+    ],
+    "session_3_date_time": "1:00 pm on 9 May, 2023",
+}
+ASKED = [
+    {"question": "Which?", "answer": 2022, "evidence": ["D2:1; D10:01", "D2:1", "D:3:4"], "category": 1},
+    {"question": "Who?", "adversarial_answer": "Bob", "evidence": [], "category": 5},
+]
+
+
+def written(tmp_path: Path, data: object) -> Path:
+    path = tmp_path / "sample.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("form", ["flat", "nested", "list"])
+def test_locomo_forms(tmp_path: Path, form: str) -> None:
+    flat = {**SAMPLE, "qa": ASKED}
+    nested = {"sample_id": "conv-1", "conversation": SAMPLE, "qa": ASKED}
+    path = written(tmp_path, {"flat": flat, "nested": nested, "list": [nested]}[form])
+    first, second = read_locomo(path)
+    assert (first.name, first.at, second.name, second.at) == (
+        "session_2",
+        utc(2023, 5, 8, 13, 56),
+        "session_10",
+        utc(2024, 3, 1, 0, 5),
+    )
+    assert [turn.id for turn in first.turns] == ["D2:1", "D2:2"]
+    assert first.turns[0].text == "Ann: Look! [shares a photo: a red bicycle]"
+    assert dict(first.messages[0].metadata) == {"blip_caption": "a red bicycle"}
+    which, who = read_locomo_questions(path)
+    assert (which.answer, which.evidence, which.category) == ("2022", ("D2:1", "D10:1"), 1)
+    assert (who.answer, who.evidence) == (None, ())
+
+
+def test_several_samples_need_a_choice(tmp_path: Path) -> None:
+    path = written(tmp_path, [{"sample_id": name, "conversation": SAMPLE, "qa": []} for name in ("a", "b")])
+    assert len(read_locomo(path, sample="b")) == 2
+    with pytest.raises(InvalidTranscript, match=r"\['a', 'b'\], got sample=None"):
+        read_locomo(path)
+
+
+@pytest.mark.parametrize(
+    ("data", "carried"),
+    [
+        ({"hello": 1}, "session_1.*hello"),
+        ([], "expected a LoCoMo sample"),
+        ({**SAMPLE, "session_2_date_time": "once"}, "session_2_date_time is no date: 'once'"),
+        ({**SAMPLE, "session_2": [{"text": "x"}]}, "a turn of session_2.*"),
+    ],
+)
+def test_other_json_is_refused(tmp_path: Path, data: object, carried: str) -> None:
+    with pytest.raises(InvalidTranscript, match=carried):
+        read_locomo(written(tmp_path, data))
+
+
+def test_a_file_that_is_no_json_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text("Ann: hi")
+    with pytest.raises(InvalidTranscript, match="not JSON"):
+        read_locomo(path)
+
+
+def test_the_real_files() -> None:
+    if not LOCOMO.is_dir():
+        pytest.skip("the LoCoMo files are not here")
+    for path in sorted(LOCOMO.glob("*.json")):
+        sessions, questions = read_locomo(path), read_locomo_questions(path)
+        ids = {turn.id for session in sessions for turn in session.turns}
+        named = [each for question in questions for each in question.evidence]
+        assert len(ids) == sum(len(session.turns) for session in sessions) > 300
+        assert sum(each in ids for each in named) >= 0.99 * len(named)
+        assert all(session.at is not None for session in sessions)
+        times = [session.at for session in sessions if session.at]
+        assert times == sorted(times)
