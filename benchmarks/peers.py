@@ -1,6 +1,6 @@
 """Ours and the peers on the same conversations, budgets and token counter, in one run.
 
-``python -m benchmarks.peers --data ../shared/data/locomo --embedder minilm [--budgets 500 1000 2000 4000] [--json OUT]``
+``python -m benchmarks.peers --data ../shared/data/locomo --embedder minilm [--budgets 500 …] [--json OUT]``
 
 Needs the extra ``peers``. Every peer is given each turn as ``speaker: text`` and ranks turns for a question; turns are
 added in rank order until the next would pass the budget. Ours is `MemoryBank.recall` under the same budget, which also

@@ -108,10 +108,11 @@ class SqlStore:
         self._engine.dispose()
 
     @contextmanager
-    def _transaction(self, *, write: bool = True) -> Iterator[Connection]:
+    def _transaction(self, *, write: bool = True, durable: bool = True) -> Iterator[Connection]:
+        """One transaction; what can be made again need not be ``durable`` before the next turn is."""
         try:
             with self._lock, self._engine.connect() as raw:
-                connection = raw.execution_options(secom_write=write)
+                connection = raw.execution_options(secom_write=write, secom_durable=durable)
                 with connection.begin():
                     yield connection
         except SQLAlchemyError as error:
@@ -247,7 +248,7 @@ class SqlStore:
             Whether they were kept: not if the session changed or was forgotten in the meantime.
         """
         first = session.settled if since is None else since
-        with self._transaction() as connection:
+        with self._transaction(durable=False) as connection:
             now = connection.execute(select(sessions).where(sessions.c.id == session.id)).one_or_none()
             if now is None or now.version != session.version:
                 return False
@@ -284,7 +285,7 @@ class SqlStore:
             {"session_id": session_id, "model": model, "digest": digest, "data": vector.astype("<f4").tobytes()}
             for digest, vector in new.items()
         ]
-        with self._transaction() as connection:
+        with self._transaction(durable=False) as connection:
             if rows and connection.scalar(select(sessions.c.id).where(sessions.c.id == session_id)) is not None:
                 for batch in _batches(list(new)):
                     connection.execute(
@@ -296,7 +297,9 @@ class SqlStore:
 
     def drop_vectors(self, session_id: int, digests: Sequence[str]) -> None:
         """Remove the vectors of texts that the session does not hold any more."""
-        with self._transaction() as connection:
+        if not digests:
+            return
+        with self._transaction(durable=False) as connection:
             for batch in _batches(digests):
                 connection.execute(
                     delete(vectors).where(vectors.c.session_id == session_id, vectors.c.digest.in_(batch))

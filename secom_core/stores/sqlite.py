@@ -44,12 +44,10 @@ def open_sqlite(path: str | Path = ":memory:") -> SqlStore:
 
 def _configure(connection: Any, _record: Any) -> None:
     cursor = connection.cursor()
-    # synchronous=FULL: a turn that was acknowledged survives a power cut. secure_delete: forgotten words are
-    # overwritten in the file, not only unlinked.
+    # secure_delete: forgotten words are overwritten in the file, not only unlinked.
     for pragma in (
         f"busy_timeout={_BUSY_MS}",
         "journal_mode=WAL",
-        "synchronous=FULL",
         "foreign_keys=ON",
         "secure_delete=ON",
     ):
@@ -58,7 +56,14 @@ def _configure(connection: Any, _record: Any) -> None:
 
 
 def _begin(connection: Connection) -> None:
+    options = connection.get_execution_options()
+    if not options.get("secom_write", True):
+        connection.exec_driver_sql("BEGIN")
+        return
+    # FULL: a turn that was acknowledged survives a power cut. What is derived can be made again, and waits for the
+    # next turn's sync.
+    durable = options.get("secom_durable", True)
+    connection.exec_driver_sql("PRAGMA synchronous=FULL" if durable else "PRAGMA synchronous=NORMAL")
     # A transaction that starts by reading and then writes can fail at once when another process writes; one that
     # takes the write lock at the start waits its turn.
-    write = connection.get_execution_options().get("secom_write", True)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
