@@ -1,0 +1,79 @@
+"""An embedder that remembers what it was asked."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidInput
+from ..protocols import Embedder, Vectors
+
+__all__ = ["CachedEmbedder"]
+
+
+class CachedEmbedder:
+    """Asks another embedder once for each text, and keeps the least recently used out.
+
+    Args:
+        embedder: the embedder that is asked; its name is kept.
+        size: how many vectors are kept.
+
+    Raises:
+        InvalidInput: for a size below 1.
+    """
+
+    def __init__(self, embedder: Embedder, *, size: int = 4096) -> None:
+        if size < 1:
+            raise InvalidInput(f"a cache holds at least one vector, got size={size}")
+        self.embedder = embedder
+        self._size = size
+        self._rows: OrderedDict[bytes, npt.NDArray[np.float32]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """What identifies the model."""
+        return self.embedder.name
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __bool__(self) -> bool:
+        return True  # An empty cache is still an embedder.
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of shape ``(len(texts), d)``, each of length 1; raises what the embedder raises."""
+        if not texts:
+            return self.embedder.embed(texts)
+        keys = [_digest(text) for text in texts]
+        found = self._known(keys)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+        if missing:
+            # Outside the lock, so that known texts are served meanwhile.
+            made = dict(zip(missing, self.embedder.embed(list(missing.values())), strict=True))
+            self._keep(made)
+            found |= made
+        return np.stack([found[key] for key in keys])
+
+    def _known(self, keys: Sequence[bytes]) -> dict[bytes, npt.NDArray[np.float32]]:
+        with self._lock:
+            found = {key: self._rows[key] for key in keys if key in self._rows}
+            for key in found:
+                self._rows.move_to_end(key)
+            return found
+
+    def _keep(self, made: dict[bytes, npt.NDArray[np.float32]]) -> None:
+        with self._lock:
+            # A copy, so that one row does not hold the whole batch in memory.
+            self._rows.update({key: row.copy() for key, row in made.items()})
+            while len(self._rows) > self._size:
+                self._rows.popitem(last=False)
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

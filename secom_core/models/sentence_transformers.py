@@ -1,0 +1,129 @@
+"""Sentence-transformers models, loaded when they are first asked."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from hashlib import blake2b
+from importlib.util import find_spec
+from os import PathLike, fspath
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from ..errors import InvalidInput, MissingExtra, ModelUnavailable
+from ..protocols import Vectors
+from .rows import sendable, unit_rows
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+__all__ = ["SentenceTransformerEmbedder"]
+
+_SAMPLE: Final = 1 << 16  # bytes at the end of each file that identify it, so that no gigabytes are read
+_RETRY_AFTER: Final = 300.0  # seconds before a model that could not be loaded is tried again
+_OFFLINE: Final = (
+    "Without a network, pass the folder of a model that was downloaded before, or run once with a network so that it "
+    "is cached (HF_HOME says where)."
+)
+
+
+class SentenceTransformerEmbedder:
+    """An embedder on this machine. Loads nothing before the first text, and is safe to share between threads.
+
+    Args:
+        name_or_path: a model's name on the hub, or the folder that holds one.
+        device: such as ``"cpu"`` or ``"cuda"``; chosen by the library where ``None``.
+        batch_size: texts a forward pass; the library sorts them by length.
+
+    Raises:
+        MissingExtra: without the sentence-transformers package.
+        InvalidInput: for a batch size below 1.
+    """
+
+    def __init__(self, name_or_path: str | PathLike[str], *, device: str | None = None, batch_size: int = 32) -> None:
+        if find_spec("sentence_transformers") is None:
+            raise MissingExtra("SentenceTransformerEmbedder", "dense")
+        if batch_size < 1:
+            raise InvalidInput(f"batch_size is at least 1, got {batch_size}")
+        self._source = fspath(name_or_path)
+        self._device = device
+        self._batch_size = batch_size
+        self._model: SentenceTransformer | None = None
+        self._failed: Exception | None = None
+        self._retry_at = 0.0
+        # One lock for loading and encoding: the fast tokenizers refuse two threads at once.
+        self._lock = threading.RLock()
+
+    def __repr__(self) -> str:
+        return f"SentenceTransformerEmbedder({self._source!r})"
+
+    @cached_property
+    def name(self) -> str:
+        """What identifies the model: its name on the hub, or for a folder a digest of its files, wherever it lies."""
+        folder = Path(self._source)
+        return f"sentence-transformers/{_fingerprint(folder)}" if folder.is_dir() else self._source
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of shape ``(len(texts), d)``, each of length 1.
+
+        Raises:
+            ModelUnavailable: the model cannot be loaded; the message says what to do without a network.
+            BadReply: the model gives vectors without direction.
+        """
+        if not texts:
+            return np.zeros((0, 0), np.float32)
+        shown = [sendable(text) for text in texts]
+        with self._lock:
+            model = self._loaded()
+            rows: Any = model.encode(shown, batch_size=self._batch_size, convert_to_numpy=True, show_progress_bar=False)
+        return unit_rows(rows, len(shown), self.name)
+
+    def _loaded(self) -> SentenceTransformer:
+        if self._model is None:
+            if self._failed is not None and monotonic() < self._retry_at:
+                raise self._unavailable(self._failed)
+            try:
+                self._model = self._load()
+            except (OSError, ValueError, RuntimeError) as error:
+                self._failed, self._retry_at = error, monotonic() + _RETRY_AFTER
+                raise self._unavailable(error) from error
+        return self._model
+
+    def _load(self) -> SentenceTransformer:
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError as error:
+            raise MissingExtra("SentenceTransformerEmbedder", "dense") from error
+        # What is on this machine first: without a network the hub is asked, again and again, for over a minute.
+        try:
+            return SentenceTransformer(self._source, device=self._device, local_files_only=True)
+        except (OSError, ValueError, RuntimeError):
+            if Path(self._source).exists() or Path(self._source).is_absolute():
+                raise
+        return SentenceTransformer(self._source, device=self._device)
+
+    def _unavailable(self, cause: Exception) -> ModelUnavailable:
+        error = ModelUnavailable(f"the embedding model {self._source!r} cannot be loaded: {cause}\n{_OFFLINE}")
+        error.__cause__ = cause
+        return error
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith("."))
+
+
+def _fingerprint(folder: Path) -> str:
+    digest = blake2b(digest_size=8)
+    for path in _files(folder):
+        if path.suffix in (".md", ".py", ".pyc"):  # A note beside the weights changes no vector.
+            continue
+        size = path.stat().st_size
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{size}\0".encode())
+        with path.open("rb") as file:
+            file.seek(max(0, size - _SAMPLE))
+            digest.update(file.read())
+    return digest.hexdigest()
