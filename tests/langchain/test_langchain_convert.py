@@ -1,0 +1,265 @@
+"""LangChain messages to the core's and back, hits to documents and back."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain_core", reason="needs the extra 'langchain'")
+
+from langchain_core.documents import Document
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    ChatMessage,
+    FunctionMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+)
+
+from langchain_secom.convert import (
+    from_message,
+    text_of,
+    to_document,
+    to_hits,
+    to_message,
+    to_messages,
+    without_recalled,
+)
+from secom_core.bank import MemoryBank
+from secom_core.conversation import Message, group_messages
+from secom_core.errors import InvalidInput, InvalidScope
+
+NOON = datetime(2024, 5, 7, 12, tzinfo=timezone.utc)
+BASE64 = "iVBORw0KGgoAAAANSUhEUgAA"
+
+
+def call(name: str, id_: str, **args: Any) -> dict[str, Any]:
+    return {"name": name, "args": args, "id": id_, "type": "tool_call"}
+
+
+@pytest.mark.parametrize(
+    ("message", "role"),
+    [
+        (HumanMessage("a"), "user"),
+        (AIMessage("a"), "assistant"),
+        (SystemMessage("a"), "system"),
+        (ToolMessage("a", tool_call_id="1"), "tool"),
+        (FunctionMessage("a", name="f"), "tool"),
+        (ChatMessage("a", role="human"), "user"),
+        (ChatMessage("a", role="critic"), "critic"),
+        (AIMessageChunk("a"), "assistant"),
+    ],
+)
+def test_every_kind_of_message_has_its_role(message: BaseMessage, role: str) -> None:
+    assert (to_message(message).role, to_message(message).text) == (role, "a")
+
+
+def test_name_id_and_what_json_can_hold_are_kept() -> None:
+    message = HumanMessage("Hi", name="Ann", id="m1", additional_kwargs={"mood": {"good": True}, "object": object()})
+    assert to_message(message) == Message("Hi", "user", "Ann", "m1", metadata={"mood": {"good": True}})
+
+
+@pytest.mark.parametrize("stamp", [NOON, NOON.isoformat(), "2024-05-07T12:00:00Z", NOON.timestamp()])
+def test_timestamp_is_accepted(stamp: object) -> None:
+    assert to_message(HumanMessage("Hi", additional_kwargs={"timestamp": stamp})).at == NOON
+
+
+@pytest.mark.parametrize("stamp", ["yesterday", [2024], float("inf")])
+def test_a_timestamp_that_is_no_time_is_named(stamp: object) -> None:
+    with pytest.raises(InvalidInput, match="a timestamp is") as caught:
+        to_message(HumanMessage("Hi", additional_kwargs={"timestamp": stamp}))
+    assert repr(stamp) in str(caught.value)
+
+
+def test_text_and_content_blocks_are_read_never_str_of_content() -> None:
+    message = HumanMessage(
+        content=[
+            {"type": "text", "text": "Look:"},
+            {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{BASE64}"}},
+            {"type": "audio", "base64": BASE64, "mime_type": "audio/wav"},
+            {"type": "file", "base64": BASE64, "mime_type": "application/pdf"},
+        ]
+    )
+    assert to_message(message).text == "Look:\n[image]\n[audio]\n[file]"
+
+
+def test_reasoning_and_base64_are_dropped() -> None:
+    message = AIMessage(
+        content=[
+            {"type": "reasoning", "reasoning": "secret thought"},
+            {"type": "thinking", "thinking": "secret thought", "signature": BASE64},
+            {"type": "image", "base64": BASE64, "mime_type": "image/png"},
+            {"type": "text", "text": "It is red."},
+        ],
+        additional_kwargs={"reasoning_content": "secret thought"},
+    )
+    kept = to_message(message)
+    assert kept.text == "It is red.\n[image]"
+    assert "secret" not in json.dumps(dict(kept.metadata))
+
+
+def test_the_thinking_of_a_local_model_is_dropped_and_what_a_user_writes_is_not() -> None:
+    said = "<think>secret</think>\nIt is red."
+    assert text_of(AIMessage(said)) == "It is red."
+    assert text_of(HumanMessage(said)) == said
+
+
+def test_messages_that_a_framework_made_up_are_skipped_by_lc_source() -> None:
+    summary = HumanMessage("Here is a summary", additional_kwargs={"lc_source": "summarization"})
+    assert [m.text for m in to_messages([summary, HumanMessage("Hi")])] == ["Hi"]
+
+
+def test_system_messages_removals_and_empty_messages_are_skipped() -> None:
+    given = [SystemMessage("Be kind."), RemoveMessage(id="m1"), AIMessage(""), HumanMessage("  "), HumanMessage("Hi")]
+    assert [m.text for m in to_messages(given)] == ["Hi"]
+
+
+def test_a_tool_call_and_its_result_stay_together() -> None:
+    given = [
+        HumanMessage("The weather in Rome and Oslo?"),
+        AIMessage("", tool_calls=[call("weather", "1", city="Rome"), call("weather", "2", city="Oslo")]),
+        HumanMessage("Hurry."),
+        ToolMessage("snow", tool_call_id="2"),
+        ToolMessage("sun", tool_call_id="1"),
+        AIMessage("Sun and snow."),
+    ]
+    said = to_messages(given)
+    assert [message.text for message in said] == [
+        "The weather in Rome and Oslo?",
+        '[calls weather({"city": "Rome"})]\n[calls weather({"city": "Oslo"})]',
+        "sun",
+        "snow",
+        "Hurry.",
+        "Sun and snow.",
+    ]
+    assert [len(turn.messages) for turn in group_messages(said)] == [4, 2]
+    assert said[2].metadata == {"tool_call_id": "1"}
+
+
+def test_calls_whose_ids_begin_again_in_every_message_keep_all_their_results() -> None:
+    given = [
+        AIMessage("", tool_calls=[call("a", "call_0")]),
+        ToolMessage("one", tool_call_id="call_0"),
+        AIMessage("", tool_calls=[call("b", "call_0")]),
+        ToolMessage("two", tool_call_id="call_0"),
+    ]
+    assert [m.text for m in to_messages(given)] == ["[calls a({})]", "one", "[calls b({})]", "two"]
+
+
+def test_results_without_their_call_stay_where_they_are() -> None:
+    given = [ToolMessage("lost", tool_call_id="9"), HumanMessage("Hi")]
+    assert [m.text for m in to_messages(given)] == ["lost", "Hi"]
+
+
+def test_tools_can_be_omitted() -> None:
+    given = [
+        HumanMessage("The weather?"),
+        AIMessage("", tool_calls=[call("weather", "1")]),
+        ToolMessage("sun", tool_call_id="1"),
+        AIMessage("Let me see.", tool_calls=[call("weather", "2")]),
+        ToolMessage("sun", tool_call_id="2"),
+        AIMessage("Sun."),
+    ]
+    assert [m.text for m in to_messages(given, tools="omit")] == ["The weather?", "Let me see.", "Sun."]
+    assert len(given[3].tool_calls) == 1
+    with pytest.raises(InvalidInput, match="'none'"):
+        to_messages(given, tools="none")  # type: ignore[arg-type]
+
+
+def test_long_tool_results_and_arguments_are_shown_briefly() -> None:
+    given = [
+        AIMessage("", tool_calls=[call("write", "1", text="x" * 5000)]),
+        ToolMessage("y" * 5000, tool_call_id="1"),
+    ]
+    assert all(len(message.text) < 600 for message in to_messages(given))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        HumanMessage("Hi", name="Ann", id="m1", additional_kwargs={"timestamp": NOON.isoformat(), "mood": "good"}),
+        AIMessage("Hello", id="m2"),
+        SystemMessage("Be kind."),
+    ],
+)
+def test_a_message_comes_back_as_it_went_in(message: BaseMessage) -> None:
+    assert from_message(to_message(message)) == message
+
+
+def test_a_tool_result_comes_back_as_something_every_model_accepts() -> None:
+    assert isinstance(from_message(Message("sun", role="tool")), AIMessage)
+
+
+@pytest.fixture
+def bank() -> MemoryBank:
+    bank = MemoryBank.open()
+    said = [
+        Message("My dog Bello barks at the postman.", speaker="Ann", id="t1", at=NOON),
+        Message("Dogs do.", role="assistant", at=NOON),
+        Message("Bello is a terrier.", speaker="Ann", id="t2", at=NOON + timedelta(minutes=5)),
+    ]
+    bank.remember(("acme", "ann"), said, session="monday", close=True)
+    return bank
+
+
+def test_a_hit_becomes_a_document_with_flat_json_metadata(bank: MemoryBank) -> None:
+    hit = bank.recall(("acme", "ann"), "terrier dog Bello", token_budget=500).hits[0]
+    document = to_document(hit, ("acme", "ann"))
+    assert document.page_content == hit.text
+    assert json.loads(json.dumps(document.metadata)) == document.metadata
+    assert document.metadata == {
+        "secom_memory_id": hit.memory.id,
+        "session": "monday",
+        "turn_ids": ["t1", "t2"],
+        "speakers": ["Ann", "assistant"],
+        "scope": ["acme", "ann"],
+        "score": hit.score,
+        "number": 1,
+        "begin": "2024-05-07T12:00:00+00:00",
+        "end": "2024-05-07T12:05:00+00:00",
+    }
+
+
+def test_document_ids_are_stable_and_hashed_so_that_no_two_scopes_meet(bank: MemoryBank) -> None:
+    hit = bank.recall(("acme", "ann"), "terrier dog Bello").hits[0]
+    scopes = [("acme", "ann"), ("acme.ann",), ("acme", "ann", ""[:0] or "x"), ('acme", "ann',)]
+    ids = [to_document(hit, scope).id for scope in scopes]
+    assert len(set(ids)) == len(scopes)
+    assert ids == [to_document(hit, scope).id for scope in scopes]
+    with pytest.raises(InvalidScope):
+        to_document(hit, ())
+
+
+def test_documents_become_the_same_hits_again(bank: MemoryBank) -> None:
+    hits = bank.recall(("acme", "ann"), "terrier dog Bello", token_budget=500).hits
+    again = to_hits([to_document(hit, ("acme", "ann")) for hit in hits], bank)
+    assert [(h.memory.id, h.turns, h.score, h.number) for h in again] == [
+        (h.memory.id, h.turns, h.score, h.number) for h in hits
+    ]
+
+
+def test_a_document_whose_turns_were_forgotten_becomes_no_hit(bank: MemoryBank) -> None:
+    documents = [to_document(hit, ("acme", "ann")) for hit in bank.recall(("acme", "ann"), "terrier dog").hits]
+    bank.forget(("acme", "ann"))
+    assert to_hits(documents, bank) == []
+
+
+def test_a_foreign_document_is_no_hit(bank: MemoryBank) -> None:
+    with pytest.raises(InvalidInput, match="web"):
+        to_hits([Document("x", metadata={"source": "web"})], bank)
+
+
+def test_recalled_text_is_stripped_and_nothing_else(bank: MemoryBank) -> None:
+    block = bank.recall(("acme", "ann"), "terrier dog Bello").text
+    assert block
+    assert without_recalled(f"Before. {block}\nAfter.") == "Before. After."
+    assert without_recalled("<memories>of Rome</memories>") == "<memories>of Rome</memories>"
+    assert [m.text for m in to_messages([HumanMessage(f"{block}\nAnd now?")])] == ["And now?"]
+    assert to_messages([HumanMessage(block)]) == []

@@ -1,0 +1,218 @@
+"""LangChain's models where the core takes one, over real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("langchain_core", reason="needs the extra 'langchain'")
+pytest.importorskip("openai", reason="needs the extra 'openai'")
+
+from http_chat import HttpChatModel, HttpEmbeddings
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.runnables import RunnableLambda
+
+from langchain_secom import LangChainChatModel, LangChainEmbedder, open_bank
+from langchain_secom.models import as_chat_model, as_embedder, as_segmenter
+from secom_core.errors import BadReply, InvalidInput, ModelError, ModelUnavailable
+from secom_core.flow import AsyncChatModel, ChatModel, Prompt
+from secom_core.models.scripted import Answer, Fault, ScriptedEmbedder, ScriptedModel, ScriptedServer
+from secom_core.protocols import Embedder
+from secom_core.segmenters.fixed import EachTurn
+from secom_core.segmenters.lexical import LexicalSegmenter
+
+
+def test_a_chat_model_is_a_chat_model_of_the_core() -> None:
+    with ScriptedServer("Paris") as server:
+        model = LangChainChatModel(HttpChatModel(base_url=server.base_url), temperature=0)
+        assert isinstance(model, ChatModel)
+        assert isinstance(model, AsyncChatModel)
+        assert model.complete(Prompt("The capital of France?", system="Be brief.")) == "Paris"
+        assert server.requests[0].messages == (("system", "Be brief."), ("user", "The capital of France?"))
+        assert server.requests[0].body["temperature"] == 0
+
+
+async def test_a_chat_model_answers_async_callers() -> None:
+    with ScriptedServer("Paris") as server:
+        assert await LangChainChatModel(HttpChatModel(base_url=server.base_url)).acomplete(Prompt("?")) == "Paris"
+
+
+@pytest.mark.parametrize("fault", [Fault(status=500), Fault(status=401), Fault(), Fault(body="not json")])
+async def test_what_goes_wrong_is_a_model_error_with_its_cause(fault: Fault) -> None:
+    with ScriptedServer(fault) as server:
+        model = LangChainChatModel(HttpChatModel(base_url=server.base_url))
+        with pytest.raises(ModelUnavailable, match="HttpChatModel") as caught:
+            model.complete(Prompt("?"))
+        assert caught.value.__cause__ is not None
+        with pytest.raises(ModelUnavailable, match="HttpChatModel"):
+            await model.acomplete(Prompt("?"))
+
+
+async def test_an_answer_without_text_is_a_bad_reply() -> None:
+    with ScriptedServer(Answer(None)) as server:
+        model = LangChainChatModel(HttpChatModel(base_url=server.base_url))
+        with pytest.raises(BadReply):
+            model.complete(Prompt("?"))
+        with pytest.raises(BadReply):
+            await model.acomplete(Prompt("?"))
+
+
+def test_thinking_is_no_part_of_the_answer() -> None:
+    assert LangChainChatModel(FakeListChatModel(responses=["<think>hm</think>Paris"])).complete(Prompt("?")) == "Paris"
+
+
+class Recorder(BaseCallbackHandler):
+    def __init__(self) -> None:
+        self.calls: list[tuple[list[str], dict[str, Any]]] = []
+        self.tokens: list[str] = []
+
+    def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
+        self.calls.append((kwargs["tags"], kwargs["metadata"]))
+
+    def on_llm_new_token(self, token: str, **kwargs: Any) -> None:
+        self.tokens.append(token)
+
+
+def test_internal_calls_carry_nostream_and_metadata_and_are_traced() -> None:
+    recorder = Recorder()
+    model = LangChainChatModel(FakeListChatModel(responses=["Paris"]))
+    chain = RunnableLambda(lambda _: model.complete(Prompt("?", purpose="segment")))
+    assert chain.invoke("go", {"callbacks": [recorder], "tags": ["mine"], "metadata": {"user": "ann"}}) == "Paris"
+    [(tags, metadata)] = recorder.calls
+    assert {"nostream", "mine"} <= set(tags)
+    assert metadata["secom_purpose"] == "segment"
+    assert metadata["user"] == "ann"
+
+
+async def test_internal_calls_leak_no_tokens_into_the_users_stream() -> None:
+    with ScriptedServer({"secret": "internal words", "": "public words"}) as server:
+        chat = HttpChatModel(base_url=server.base_url)
+        internal = LangChainChatModel(chat)
+
+        async def answer(question: str) -> str:
+            await internal.acomplete(Prompt("secret"))
+            await asyncio.to_thread(internal.complete, Prompt("secret"))
+            return question
+
+        chain = RunnableLambda(answer) | chat
+        streamed = [
+            str(event["data"]["chunk"].text)
+            async for event in chain.astream_events("go", version="v2")
+            if event["event"] == "on_chat_model_stream"
+        ]
+        assert "".join(streamed) == "public words"
+        assert len(server.requests) == 3
+
+
+async def test_internal_calls_leak_no_tokens_into_a_graphs_stream() -> None:
+    graph = pytest.importorskip("langgraph.graph", reason="needs langgraph")
+    with ScriptedServer({"secret": "internal words", "": "public words"}) as server:
+        chat = HttpChatModel(base_url=server.base_url)
+        internal = LangChainChatModel(chat)
+
+        def node(state: dict[str, Any]) -> dict[str, Any]:
+            internal.complete(Prompt("secret"))
+            return {"answer": chat.invoke("go").text}
+
+        built = graph.StateGraph(dict)
+        built.add_node("node", node)
+        built.set_entry_point("node")
+        compiled = built.compile()
+        for streamed in (
+            [message.text for message, _ in compiled.stream({}, stream_mode="messages")],
+            [message.text async for message, _ in compiled.astream({}, stream_mode="messages")],
+        ):
+            assert "".join(streamed) == "public words"
+
+
+def test_embeddings_are_an_embedder_of_the_core() -> None:
+    with ScriptedServer() as server:
+        embedder = LangChainEmbedder(HttpEmbeddings(server.base_url))
+        assert isinstance(embedder, Embedder)
+        assert embedder.name == "HttpEmbeddings:scripted"
+        vectors = embedder.embed(["a dog", "a cat"])
+        assert vectors.dtype == np.float32
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-6)
+        np.testing.assert_allclose(vectors, ScriptedEmbedder().embed(["a dog", "a cat"]), atol=1e-6)
+        assert embedder.embed([]).shape[0] == 0
+
+
+def test_embeddings_that_fail_are_unavailable() -> None:
+    with ScriptedServer(embedding_faults=[Fault(status=500)]) as server:
+        with pytest.raises(ModelUnavailable, match="HttpEmbeddings") as caught:
+            LangChainEmbedder(HttpEmbeddings(server.base_url)).embed(["a"])
+        assert caught.value.__cause__ is not None
+
+
+class Rows(Embeddings):
+    model = "rows"
+
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return self.rows  # type: ignore[no-any-return]
+
+    def embed_query(self, text: str) -> list[float]:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("rows", [[], [[1.0, 2.0]] * 3, [[1.0], [1.0, 2.0]], [[float("nan")], [1.0]], None])
+def test_embeddings_that_give_no_vector_a_text_are_a_model_error(rows: Any) -> None:
+    with pytest.raises(ModelError, match="Rows:rows gave"):
+        LangChainEmbedder(Rows(rows)).embed(["a", "b"])
+
+
+def test_a_vector_of_zeros_stays_finite() -> None:
+    assert np.isfinite(LangChainEmbedder(Rows([[0.0, 0.0]])).embed(["a"])).all()
+
+
+def test_embeddings_that_do_not_name_their_model_need_a_name() -> None:
+    fake = DeterministicFakeEmbedding(size=8)
+    with pytest.raises(InvalidInput, match="DeterministicFakeEmbedding does not say"):
+        LangChainEmbedder(fake)
+    assert LangChainEmbedder(fake, name="fake-8").name == "fake-8"
+
+
+def test_models_of_the_core_are_accepted_as_they_are() -> None:
+    model, embedder = ScriptedModel("x"), ScriptedEmbedder()
+    assert as_chat_model(model) is model
+    assert as_embedder(embedder) is embedder
+    assert isinstance(as_chat_model(FakeListChatModel(responses=["x"])), LangChainChatModel)
+    assert isinstance(as_embedder(Rows([])), LangChainEmbedder)
+
+
+def test_what_is_no_model_is_refused() -> None:
+    for refuse in (as_chat_model, as_embedder, LangChainChatModel, LangChainEmbedder, as_segmenter):
+        with pytest.raises(InvalidInput, match="'gpt'"):
+            refuse("gpt")  # type: ignore[operator]
+
+
+def test_the_segmenter_that_is_meant() -> None:
+    from secom_core.segmenters.embedding import EmbeddingSegmenter
+
+    given = EachTurn()
+    assert as_segmenter(given) is given
+    assert isinstance(as_segmenter(), LexicalSegmenter)
+    assert isinstance(as_segmenter(embeddings=Rows([])), EmbeddingSegmenter)
+    with pytest.raises(InvalidInput, match="not several"):
+        as_segmenter(given, embeddings=Rows([]))
+
+
+def test_a_model_becomes_a_zero_shot_segmenter() -> None:
+    zero_shot = pytest.importorskip("secom_core.segmenters.zero_shot")
+    made = as_segmenter(model=FakeListChatModel(responses=["x"]))
+    assert isinstance(made, zero_shot.ZeroShotSegmenter)
+
+
+def test_a_bank_opens_with_the_frameworks_embeddings() -> None:
+    with ScriptedServer() as server, open_bank(embedder=HttpEmbeddings(server.base_url)) as bank:
+        bank.remember(("ann",), [{"role": "user", "content": "My dog is a terrier."}], session="s")
+        assert bank.recall(("ann",), "terrier").hits
+        assert len(server.embedding_requests) >= 2
+        assert bank.stats(("ann",)).vectors > 0
