@@ -20,17 +20,16 @@ from llama_index.core.base.llms.types import (
 )
 from llama_index.core.schema import NodeWithScore, TextNode
 
+from secom_core.context import without_recalled as strip
 from secom_core.conversation import Message, Scope, Turn
 from secom_core.errors import InvalidInput
 from secom_core.memory import Hit
 
 __all__ = [
-    "RECALLED",
     "answer_of",
     "escape_braces",
     "from_message",
     "has_tool_calls",
-    "quoted",
     "text_of",
     "to_message",
     "to_messages",
@@ -40,10 +39,6 @@ __all__ = [
     "without_recalled",
 ]
 
-RECALLED: Final = "secom_recalled_memory"
-"""The tag around recalled text in a prompt. What stands inside it is never remembered again."""
-
-_RECALLED: Final = re.compile(rf"<{RECALLED}>.*?</{RECALLED}>\s*", re.S)
 _NAMESPACE: Final = uuid.UUID("4b6f2c1e-0f5a-5d0a-9a55-6d7365636f6d")
 _ROLES: Final = {
     MessageRole.CHATBOT: "assistant",
@@ -116,25 +111,15 @@ def answer_of(text: str) -> str:
     return ""
 
 
-def quoted(text: str) -> str:
-    """Recalled text as it stands in a prompt: between tags, which it cannot close itself, and with broken braces."""
-    safe = escape_braces(text).replace(f"</{RECALLED}", f"< /{RECALLED}").replace(f"<{RECALLED}", f"< {RECALLED}")
-    return f"<{RECALLED}>\n{safe}\n</{RECALLED}>"
-
-
 def without_recalled(chat: ChatMessage) -> ChatMessage:
     """A copy of the message without recalled memory; no blocks are left where it was nothing else."""
     clean = chat.model_copy(deep=True)
     clean.blocks = [
-        block.model_copy(update={"text": _RECALLED.sub("", block.text)}) if isinstance(block, TextBlock) else block
+        block.model_copy(update={"text": strip(block.text)}) if isinstance(block, TextBlock) else block
         for block in clean.blocks
-        if not _is_recalled(block)
+        if not (isinstance(block, TextBlock) and block.text.strip() and not strip(block.text).strip())
     ]
     return clean
-
-
-def _is_recalled(block: BaseContentBlock) -> bool:
-    return isinstance(block, TextBlock) and RECALLED in block.text and not _RECALLED.sub("", block.text).strip()
 
 
 def to_message(chat: ChatMessage, *, tools: bool = False) -> Message:
@@ -152,7 +137,7 @@ def to_message(chat: ChatMessage, *, tools: bool = False) -> Message:
     """
     extra = chat.additional_kwargs
     role = _ROLES.get(chat.role, chat.role.value)
-    text = _RECALLED.sub("", text_of(chat, tools=tools))
+    text = strip(text_of(chat, tools=tools))
     name = _first(extra, _NAMES) if role in {"user", "assistant"} else None
     id_ = _first(extra, _IDS)
     return Message(

@@ -25,7 +25,7 @@ from secom_core.errors import InvalidInput
 from secom_core.memory import Recall
 from secom_core.protocols import Denoiser, Embedder, Segmenter
 
-from .convert import from_message, quoted, text_of, to_messages, without_recalled
+from .convert import escape_braces, from_message, text_of, to_messages, without_recalled
 from .models import as_embedder
 
 __all__ = ["SecomMemory", "WindowEntry"]
@@ -216,18 +216,17 @@ class SecomMemory(BaseMemory):
             return [entry.message.model_copy(deep=True) for entry in self.window]
 
     def _recall(self, question: str, shown: Sequence[WindowEntry]) -> Recall:
-        room = self.memory_token_limit - self._count(quoted(""))
-        if not question.strip() or room < 1:
+        if not question.strip() or not self.memory_token_limit:
             return Recall(question, (), "", 0)
         # Agents read several times a turn; memory and its numbers stay the same until the next question.
         if self._recalled is None or self._recalled.recall.query != question:
             visible = {entry.turn for entry in shown if entry.turn}
-            recall = self._bank.recall(self.scope, question, token_budget=room, exclude=visible)
+            recall = self._bank.recall(self.scope, question, token_budget=self.memory_token_limit, exclude=visible)
             self._recalled = _Recalled(recall, put=_asks(shown, question))
         return self._recalled.recall
 
     def _inserted(self, messages: list[ChatMessage], question: str, text: str) -> list[ChatMessage]:
-        block = TextBlock(text=quoted(text))
+        block = TextBlock(text=escape_braces(text))
         if self.insert_method == "system":
             if not messages or messages[0].role not in _SYSTEM:
                 return [ChatMessage(role=MessageRole.SYSTEM, blocks=[block]), *messages]

@@ -1,0 +1,506 @@
+"""Chat memory: the window of a session and what the past says."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import pickle
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
+pytest.importorskip("openai", reason="needs the extra 'openai'")
+
+from http_models import HttpEmbedding, HttpLLM
+from llama_index.core.base.llms.types import ChatMessage, ImageBlock, MessageRole, TextBlock, ToolCallBlock
+from llama_index.core.memory.types import BaseMemory
+
+from llamaindex_secom import SecomMemory
+from llamaindex_secom.memory import _banks
+from secom_core import InvalidInput, InvalidScope, MemoryBank
+from secom_core.analysis import count_tokens
+from secom_core.models.scripted import ScriptedServer
+from secom_core.segmenters.fixed import EachTurn
+
+ANN = ("acme", "ann")
+
+
+def user(text: str, **extra: Any) -> ChatMessage:
+    return ChatMessage(role="user", content=text, additional_kwargs=extra)
+
+
+def bot(text: str) -> ChatMessage:
+    return ChatMessage(role="assistant", content=text)
+
+
+def call(id_: str, name: str = "weather") -> ChatMessage:
+    return ChatMessage(role="assistant", blocks=[ToolCallBlock(tool_call_id=id_, tool_name=name)])
+
+
+def result(id_: str, text: str = "12 degrees") -> ChatMessage:
+    return ChatMessage(role="tool", content=text, additional_kwargs={"tool_call_id": id_})
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Iterator[MemoryBank]:
+    with MemoryBank.open(tmp_path / "m.db") as bank:
+        for name, words in (("monday", "I moved to Ghent last spring."), ("friday", "My violin teacher is Marta.")):
+            talk = [{"role": "user", "content": words}, {"role": "assistant", "content": "How nice!"}]
+            bank.remember(ANN, talk, session=name, close=True)
+        yield bank
+
+
+@pytest.fixture
+def memory(bank: MemoryBank) -> SecomMemory:
+    return SecomMemory(scope=ANN, session="now", bank=bank)
+
+
+def said(bank: MemoryBank, session: str = "now") -> list[tuple[str, str]]:
+    return [(m.role, m.text) for turn in bank.turns(ANN, session) for m in turn.messages]
+
+
+def texts(messages: list[ChatMessage]) -> list[str]:
+    return [message.content or "" for message in messages]
+
+
+# -- the class
+
+
+def test_smoke(memory: SecomMemory, bank: MemoryBank) -> None:
+    assert {"BaseMemory", "BaseComponent"} <= {each.__name__ for each in SecomMemory.__mro__}
+    assert isinstance(memory, BaseMemory)
+    assert SecomMemory.class_name() == "SecomMemory"
+    memory.put(user("Hello"))
+    held = json.loads(memory.to_json())
+    assert held["class_name"] == "SecomMemory"
+    assert (held["scope"], held["session"], held["store_path"]) == (["acme", "ann"], "now", bank.path)
+    again = SecomMemory.from_dict(held)
+    assert again.to_dict() == memory.to_dict()
+    assert again.get_all() == memory.get_all()
+
+
+@pytest.mark.parametrize("scope", [None, (), "acme", ("acme", "")])
+def test_without_a_scope_it_fails_closed(bank: MemoryBank, scope: Any) -> None:
+    with pytest.raises(InvalidScope):
+        SecomMemory.from_defaults(scope=scope, bank=bank)
+
+
+def test_pitfall_3_an_empty_memory_is_not_falsy(memory: SecomMemory) -> None:
+    assert memory.get_all() == []
+    assert bool(memory)
+    assert not hasattr(memory, "__len__")
+
+
+def test_pitfall_4_it_is_serialised_with_its_store_and_reopened(tmp_path: Path) -> None:
+    memory = SecomMemory.from_defaults(scope=ANN, session="now", store_path=str(tmp_path / "x.db"), token_limit=500)
+    memory.put_messages([user("My cat is called Tuna."), call("1"), result("1"), bot("Tuna!")])
+    held = memory.to_json()
+    memory.bank.close()
+    _banks.clear()
+    again = SecomMemory.from_json(held)
+    assert again.bank is not memory.bank
+    assert again.get_all() == memory.get_all(), "tool calls come back too"
+    assert again.token_limit == 500
+    again.put(user("And my dog is Rex."))
+    assert [text for _, text in said(again.bank)] == ["My cat is called Tuna.", "Tuna!", "And my dog is Rex."]
+    again.bank.close()
+
+
+def test_a_memory_restored_in_the_same_process_shares_its_bank(memory: SecomMemory) -> None:
+    assert SecomMemory.from_dict(memory.to_dict()).bank is memory.bank
+    assert pickle.loads(pickle.dumps(memory)).bank is memory.bank
+    assert copy.deepcopy(memory).bank is memory.bank
+
+
+def test_a_deep_copy_has_a_window_of_its_own(memory: SecomMemory) -> None:
+    other = copy.deepcopy(memory)
+    other.put(user("Only there"))
+    assert memory.get_all() == []
+    assert texts(other.get_all()) == ["Only there"]
+
+
+def test_a_bank_in_memory_cannot_be_reopened_and_says_so() -> None:
+    with MemoryBank.open() as bank:
+        memory = SecomMemory(scope=ANN, session="now", bank=bank)
+        memory.put(user("Hello"))
+        held = memory.to_dict()
+        assert held["store_path"] is None
+        with pytest.raises(InvalidInput, match="needs a bank, or a store_path"):
+            SecomMemory.from_dict(held)
+        assert texts(SecomMemory.from_dict(held, bank=bank).get_all()) == ["Hello"]
+
+
+def test_the_limits_have_to_go_together(bank: MemoryBank) -> None:
+    with pytest.raises(InvalidInput, match="memory_token_limit 100 leaves no room in 100"):
+        SecomMemory(scope=ANN, bank=bank, token_limit=100, memory_token_limit=100)
+    with pytest.raises(InvalidInput, match="initial_token_count 101"):
+        SecomMemory(scope=ANN, bank=bank, token_limit=100).get(initial_token_count=101)
+
+
+def test_defaults_come_from_the_models_given(tmp_path: Path) -> None:
+    with ScriptedServer() as server:
+        memory = SecomMemory.from_defaults(
+            [user("Hello"), bot("Hi")],
+            HttpLLM(base_url=server.base_url, context_window=4000),
+            scope=ANN,
+            store_path=str(tmp_path / "x.db"),
+            embed_model=HttpEmbedding(base_url=server.base_url),
+            segmenter=EachTurn(),
+        )
+        assert memory.token_limit == 3000
+        assert texts(memory.get_all()) == ["Hello", "Hi"]
+        assert said(memory.bank, memory.session) == [("user", "Hello"), ("assistant", "Hi")]
+        assert server.embedding_requests
+        with pytest.raises(InvalidInput, match="takes no embedder or segmenter"):
+            SecomMemory.from_defaults(
+                scope=ANN, bank=memory.bank, embed_model=HttpEmbedding(base_url="x"), segmenter=EachTurn()
+            )
+        memory.bank.close()
+
+
+def test_sessions_are_new_unless_named_and_are_taken_up_when_named(bank: MemoryBank) -> None:
+    first, second = SecomMemory(scope=ANN, bank=bank), SecomMemory(scope=ANN, bank=bank)
+    assert first.session != second.session
+    resumed = SecomMemory(scope=ANN, bank=bank, session="monday")
+    assert texts(resumed.get_all()) == ["I moved to Ghent last spring.", "How nice!"]
+    resumed.put(user("I still live there."))
+    assert len(bank.turns(ANN, "monday")) == 2
+
+
+def test_pitfall_17_each_session_has_its_own_id(bank: MemoryBank) -> None:
+    for name in ("a", "b"):
+        SecomMemory(scope=ANN, bank=bank, session=name).put(user(f"said in {name}"))
+    assert said(bank, "a") == [("user", "said in a")]
+    assert said(bank, "b") == [("user", "said in b")]
+
+
+# -- reading
+
+
+def test_pitfall_1_memory_goes_into_the_users_turn(memory: SecomMemory) -> None:
+    memory.put(ChatMessage(role="system", content="Be kind."))
+    memory.put(user("Who is my violin teacher?"))
+    system, asked = memory.get()
+    assert texts([system]) == ["Be kind."]
+    recalled, words = asked.blocks
+    assert isinstance(recalled, TextBlock)
+    assert isinstance(words, TextBlock)
+    assert "My violin teacher is Marta." in recalled.text
+    assert words.text == "Who is my violin teacher?"
+    assert texts(memory.get_all()) == ["Be kind.", "Who is my violin teacher?"]
+
+
+def test_memory_can_go_into_the_system_message(bank: MemoryBank) -> None:
+    memory = SecomMemory(scope=ANN, bank=bank, insert_method="system")
+    memory.put(user("Who is my violin teacher?"))
+    system, asked = memory.get()
+    assert system.role == MessageRole.SYSTEM
+    assert "Marta" in (system.content or "")
+    assert asked.content == "Who is my violin teacher?"
+    memory.set([ChatMessage(role="system", content="Be kind."), user("Who is my violin teacher?")])
+    system, asked = memory.get()
+    assert (system.content or "").startswith("Be kind.\n")
+    assert "Marta" in (system.content or "")
+
+
+def test_a_question_that_is_not_put_yet_comes_with_memory_of_its_own(memory: SecomMemory) -> None:
+    """As context chat engines ask: they put question and answer when both are there."""
+    memory.put_messages([user("Hello"), bot("Hi")])
+    messages = memory.get(input="Who is my violin teacher?")
+    assert texts(messages[:2]) == ["Hello", "Hi"]
+    assert messages[2].role == MessageRole.USER
+    assert "Marta" in (messages[2].content or "")
+    assert len(messages) == 3
+
+
+def test_pitfall_2_what_is_returned_can_be_rewritten_in_place(memory: SecomMemory) -> None:
+    given = user("Who is my violin teacher?")
+    memory.put(given)
+    given.blocks[0].text = "changed by the caller"  # type: ignore[union-attr]
+    for messages in (memory.get(), memory.get_all()):
+        messages[-1].blocks[-1].text = "rewritten"  # type: ignore[union-attr]
+        messages[-1].additional_kwargs["state"] = 1
+    assert texts(memory.get_all()) == ["Who is my violin teacher?"]
+    assert memory.get_all()[0].additional_kwargs == {}
+
+
+def test_pitfall_5_memory_is_recalled_once_a_turn(memory: SecomMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    recall = memory.bank.recall
+    monkeypatch.setattr(memory.bank, "recall", lambda *a, **k: asked.append(a[1]) or recall(*a, **k))
+    memory.put(user("Who is my violin teacher?"))
+    first = memory.get()
+    memory.put_messages([call("1"), result("1")])
+    again = memory.get(input="Who is my violin teacher?")
+    assert again[0] == first[0]
+    assert memory.get(input=user("Who is my violin teacher?"))[0] == first[0], "a ChatMessage will do"
+    assert asked == ["Who is my violin teacher?"]
+    assert memory.last_recall is not None
+    assert "Marta" in memory.last_recall.text
+    memory.put(bot("Marta."))
+    memory.put(user("Who is my violin teacher?"))
+    assert memory.last_recall is None
+    memory.get()
+    memory.get(input="Where did I move?")
+    assert asked == ["Who is my violin teacher?"] * 2 + ["Where did I move?"]
+
+
+def test_memory_recalled_before_the_question_is_put_stays_for_its_turn(memory: SecomMemory) -> None:
+    memory.get(input="Who is my violin teacher?")
+    before = memory.last_recall
+    memory.put(user("Who is my violin teacher?"))
+    assert memory.last_recall is before
+    memory.put(user("Who is my violin teacher?"))
+    assert memory.last_recall is None
+
+
+def test_what_the_window_shows_is_not_recalled(memory: SecomMemory) -> None:
+    memory.put_messages([user("My violin is red."), bot("Red!"), user("Tell me about the violin.")])
+    recalled = memory.get()[-1].blocks[0]
+    assert isinstance(recalled, TextBlock)
+    assert "Marta" in recalled.text
+    assert "red" not in recalled.text.casefold()
+
+
+def test_what_has_left_the_window_is_recalled(bank: MemoryBank) -> None:
+    memory = SecomMemory(scope=ANN, bank=bank, token_limit=160, memory_token_limit=100)
+    memory.put_messages([user("The key of the shed is under the blue pot."), bot("Noted.")])
+    for n in range(6):
+        memory.put_messages([user(f"Something else entirely, number {n}."), bot("I see, go on please.")])
+    memory.put(user("Where is the key of the shed?"))
+    messages = memory.get()
+    assert not any("blue pot" in text for text in texts(messages[:-1]))
+    assert "blue pot" in texts(messages)[-1]
+
+
+def test_nothing_is_recalled_for_an_empty_question_or_no_room(bank: MemoryBank) -> None:
+    assert SecomMemory(scope=ANN, bank=bank).get() == []
+    assert SecomMemory(scope=ANN, bank=bank).get(input="  ") == []
+    silent = SecomMemory(scope=ANN, bank=bank, memory_token_limit=0)
+    silent.put(user("Who is my violin teacher?"))
+    assert texts(silent.get()) == ["Who is my violin teacher?"]
+
+
+def test_scopes_never_meet(bank: MemoryBank) -> None:
+    other = SecomMemory(scope=("acme", "bob"), bank=bank)
+    other.put(user("Who is my violin teacher?"))
+    assert texts(other.get()) == ["Who is my violin teacher?"]
+
+
+def test_pitfall_12_names_in_braces_are_not_filled_in(bank: MemoryBank) -> None:
+    bank.remember(ANN, [{"role": "user", "content": "My secret template is {context_str} for soup."}], session="t")
+    memory = SecomMemory(scope=ANN, bank=bank)
+    memory.put(user("What is my secret template for soup?"))
+    shown = texts(memory.get())[-1]
+    assert "{ context_str }" in shown
+    assert "{context_str}" not in shown
+    assert bank.turns(ANN, "t")[0].content == "My secret template is {context_str} for soup."
+
+
+# -- the window
+
+
+def window(bank: MemoryBank, room: int) -> SecomMemory:
+    return SecomMemory(scope=("w",), bank=bank, token_limit=room, memory_token_limit=0)
+
+
+def test_pitfall_11_it_keeps_to_its_limit(bank: MemoryBank) -> None:
+    memory = SecomMemory(scope=ANN, bank=bank, token_limit=200, memory_token_limit=80)
+    for n in range(12):
+        memory.put_messages([user(f"Question {n} about the violin and Ghent?"), bot(f"Answer {n}, at some length.")])
+        memory.put(user("What about the violin teacher Marta in Ghent?"))
+        messages = memory.get()
+        assert sum(count_tokens(text) for text in texts(messages)) <= 200
+        memory.put(bot("Yes."))
+    assert len(messages) > 3
+    longer = memory.get(initial_token_count=60)
+    assert sum(count_tokens(text) for text in texts(longer)) <= 140
+
+
+def test_pitfall_7_a_window_starts_on_a_user_message_and_pins_the_system(bank: MemoryBank) -> None:
+    memory = window(bank, 12)
+    memory.put_messages([ChatMessage(role="system", content="Be kind."), user("one two three"), bot("four five six")])
+    memory.put_messages([user("seven eight"), bot("nine ten"), user("eleven"), bot("twelve")])
+    roles = [message.role.value for message in memory.get()]
+    assert roles == ["system", "user", "assistant", "user", "assistant"]
+    assert texts(memory.get())[1] == "seven eight"
+
+
+def test_pitfall_7_tool_calls_stay_with_their_results(bank: MemoryBank) -> None:
+    memory = window(bank, 60)
+    steps = [message for n in range(5) for message in (call(f"{n}"), result(f"{n}", "word " * 8))]
+    memory.put_messages([user("Rain?"), *steps, bot("No rain.")])
+    shown = memory.get()
+    assert shown[0].content == "Rain?"
+    assert shown[-1].content == "No rain."
+    assert 3 < len(shown) < len(steps) + 2, "some steps are dropped, some kept"
+    calls = [b.tool_call_id for m in shown for b in m.blocks if isinstance(b, ToolCallBlock)]
+    results = [m.additional_kwargs["tool_call_id"] for m in shown if m.role == MessageRole.TOOL]
+    assert calls == results == [str(n) for n in range(5 - len(calls), 5)]
+
+
+def test_pitfall_7_every_kind_of_block_is_counted(bank: MemoryBank) -> None:
+    memory = window(bank, 2000)
+    picture = ChatMessage(role="user", blocks=[TextBlock(text="Look"), ImageBlock(url="http://localhost:9/x.png")])
+    memory.put_messages([picture, bot("Nice."), user("And now?")])
+    assert texts(memory.get()) == ["And now?"]
+    busy = window(bank, 30)
+    asks = ToolCallBlock(tool_call_id="1", tool_name="search", tool_kwargs={"query": "word " * 50})
+    legacy = ChatMessage(role="assistant", additional_kwargs={"tool_calls": [{"arguments": "word " * 50}]})
+    for message in (ChatMessage(role="assistant", blocks=[asks]), legacy):
+        busy.set([user("Old"), message, result("1"), user("New")])
+        assert texts(busy.get()) == ["New"]
+
+
+def test_one_message_over_the_limit_still_comes(bank: MemoryBank) -> None:
+    memory = window(bank, 5)
+    memory.put(user("word " * 50))
+    assert len(memory.get()) == 1
+
+
+def test_a_greeting_stays_while_everything_fits(bank: MemoryBank) -> None:
+    memory = window(bank, 12)
+    memory.put_messages([bot("Welcome!"), user("Hello there")])
+    assert texts(memory.get()) == ["Welcome!", "Hello there"]
+    memory.put(bot("word " * 8))
+    assert memory.get()[0].role == MessageRole.USER
+
+
+# -- writing
+
+
+def test_pitfall_8_only_what_people_and_the_assistant_said_is_remembered(memory: SecomMemory, bank: MemoryBank) -> None:
+    react = "Thought: look\nAction: weather\nAction Input: {}\nObservation: 12\nThought: done\nAnswer: 12 degrees."
+    memory.put_messages(
+        [ChatMessage(role="system", content="Be kind."), user("Rain?"), call("1"), result("1"), bot(react)]
+    )
+    assert said(bank) == [("user", "Rain?"), ("assistant", "12 degrees.")]
+    assert len(bank.turns(ANN, "now")) == 1
+    assert len(memory.get_all()) == 5
+
+
+def test_tools_can_be_remembered(bank: MemoryBank) -> None:
+    memory = SecomMemory(scope=ANN, bank=bank, session="now", remember_tools=True)
+    memory.put_messages([user("Rain?"), call("1"), result("1"), bot("No.")])
+    assert [role for role, _ in said(bank)] == ["user", "assistant", "tool", "assistant"]
+    assert len(bank.turns(ANN, "now")) == 1
+
+
+def test_a_reply_put_later_joins_its_turn(memory: SecomMemory, bank: MemoryBank) -> None:
+    memory.put(user("Hello"))
+    memory.put(bot("Hi"))
+    assert len(bank.turns(ANN, "now")) == 1
+    assert len({entry.turn for entry in memory.window}) == 1
+
+
+def test_ids_and_times_of_the_caller_are_kept(memory: SecomMemory, bank: MemoryBank) -> None:
+    memory.put(user("Hello", id="m1", timestamp="2026-03-01T12:00:00Z", name="Ann"))
+    message = bank.turns(ANN, "now")[0].messages[0]
+    assert (message.id, message.speaker, message.at and message.at.isoformat()) == (
+        "m1",
+        "Ann",
+        "2026-03-01T12:00:00+00:00",
+    )
+
+
+def test_pitfall_9_set_takes_in_only_what_is_unseen(memory: SecomMemory, bank: MemoryBank) -> None:
+    memory.put_messages([user("one"), bot("two"), user("yes"), bot("four")])
+    memory.set([*memory.get_all(), user("yes"), bot("six")])
+    assert [text for _, text in said(bank)] == ["one", "two", "yes", "four", "yes", "six"]
+    memory.set([user("yes"), bot("six"), user("seven")])
+    assert [text for _, text in said(bank)] == ["one", "two", "yes", "four", "yes", "six", "seven"]
+    assert texts(memory.get_all()) == ["yes", "six", "seven"]
+    memory.set([])
+    assert memory.get_all() == []
+    assert len(said(bank)) == 7
+
+
+def test_pitfall_9_an_agents_whole_history_given_again_each_run_is_remembered_once(
+    memory: SecomMemory, bank: MemoryBank
+) -> None:
+    history = [ChatMessage(role="system", content="Be kind.")]
+    for n in range(4):
+        memory.set(history)
+        memory.put_messages([user(f"q{n}"), call(f"{n}"), result(f"{n}"), bot(f"a{n}")])
+        history = [*history, user(f"q{n}"), bot(f"a{n}")]
+    assert [text for _, text in said(bank)] == [f"{kind}{n}" for n in range(4) for kind in "qa"]
+
+
+def test_messages_with_a_known_id_are_known_whatever_their_place(memory: SecomMemory, bank: MemoryBank) -> None:
+    memory.put_messages([user("one", id="1"), user("two", id="2")])
+    memory.set([user("two", id="2"), user("one", id="1")])
+    assert [text for _, text in said(bank)] == ["one", "two"]
+    assert [entry.turn for entry in memory.window] == ["2", "1"]
+
+
+def test_recalled_text_is_never_remembered_again(memory: SecomMemory, bank: MemoryBank) -> None:
+    memory.put(user("Who is my violin teacher?"))
+    shown = memory.get()
+    assert "Marta" in texts(shown)[0]
+    memory.set([*shown, *memory.get(input="Where did I move?")[1:], bot("Marta.")])
+    memory.put(shown[0])
+    assert [text for _, text in said(bank)] == ["Who is my violin teacher?", "Marta.", "Who is my violin teacher?"]
+    assert texts(memory.get_all()) == ["Who is my violin teacher?", "Marta.", "Who is my violin teacher?"]
+
+
+def test_pitfall_9_reset_begins_a_new_session_and_wipes_nothing(memory: SecomMemory, bank: MemoryBank) -> None:
+    memory.reset()
+    assert memory.session == "now", "nothing was said in it"
+    for expected in ("now~2", "now~3"):
+        memory.put(user("The key is under the pot."))
+        memory.reset()
+        assert memory.session == expected
+        assert memory.get_all() == []
+    assert "now" in bank.sessions(ANN)
+    assert len(said(bank)) == 1
+    memory.put(user("Where is the key?"))
+    assert "under the pot" in texts(memory.get())[0]
+
+
+def test_reset_does_not_run_into_a_session_that_is_there(memory: SecomMemory, bank: MemoryBank) -> None:
+    bank.remember(ANN, [{"role": "user", "content": "x"}], session="now~2")
+    memory.put(user("Hello"))
+    memory.reset()
+    assert memory.session == "now~3"
+
+
+# -- threads and loops
+
+
+def test_threads_can_share_it(memory: SecomMemory, bank: MemoryBank) -> None:
+    def talk(name: str) -> None:
+        for n in range(10):
+            memory.put_messages([user(f"{name} {n}"), bot(f"to {name} {n}")])
+            memory.get()
+
+    threads = [threading.Thread(target=talk, args=(f"t{n}",)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    held = [(m.role.value, m.content) for m in memory.get_all()]
+    assert held == said(bank)
+    assert len(held) == 80
+
+
+async def test_async_calls_do_what_the_others_do_and_never_block(memory: SecomMemory, bank: MemoryBank) -> None:
+    blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
+    with blockbuster.blockbuster_ctx():
+        await memory.aset([user("Hello"), bot("Hi")])
+        await memory.aput(user("Who is my violin teacher?"))
+        shown = await memory.aget()
+        await memory.aput_messages([bot("Marta.")])
+        held = await memory.aget_all()
+        await asyncio.gather(*(memory.aget(input="Where did I move?") for _ in range(4)))
+        await memory.areset()
+        with pytest.raises(blockbuster.BlockingError):
+            time.sleep(0.001)  # the probe works
+    assert "Marta" in texts(shown)[-1]
+    assert texts(held) == ["Hello", "Hi", "Who is my violin teacher?", "Marta."]
+    assert memory.session == "now~2"
