@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from secom_core.errors import MissingExtra
 
-if find_spec("langchain_core") is None:
-    raise MissingExtra("langchain_secom", "langchain")
+try:
+    import langchain_core  # noqa: F401
+except ImportError as error:
+    raise MissingExtra("langchain_secom", "langchain") from error
 
 if TYPE_CHECKING:
     from .denoiser import LLMLinguaDenoiser

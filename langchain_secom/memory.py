@@ -137,7 +137,7 @@ class SecomMemory(BaseMemory):
 
     def _latest(self) -> list[Turn]:
         """The last turns that have at most ``window`` messages together; the last one always."""
-        turns = self.bank.turns(self.scope, self.session) if self.window else []
+        turns = self.bank.turns(self.scope, self.session, last=self.window) if self.window else []
         kept: list[Turn] = []
         for turn in reversed(turns):
             if kept and sum(len(each.messages) for each in (*kept, turn)) > self.window:

@@ -229,7 +229,7 @@ def test_a_hit_becomes_a_document_with_flat_json_metadata(bank: MemoryBank) -> N
 
 def test_document_ids_are_stable_and_hashed_so_that_no_two_scopes_meet(bank: MemoryBank) -> None:
     hit = bank.recall(("acme", "ann"), "terrier dog Bello").hits[0]
-    scopes = [("acme", "ann"), ("acme.ann",), ("acme", "ann", ""[:0] or "x"), ('acme", "ann',)]
+    scopes = [("acme", "ann"), ("acme.ann",), ("acme", "ann", "x"), ('acme", "ann',)]
     ids = [to_document(hit, scope).id for scope in scopes]
     assert len(set(ids)) == len(scopes)
     assert ids == [to_document(hit, scope).id for scope in scopes]

@@ -1,0 +1,89 @@
+"""The document denoiser, with a denoiser of the core."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+pytest.importorskip("langchain_core", reason="needs the extra 'langchain'")
+
+from langchain_core.documents import BaseDocumentTransformer, Document
+
+from langchain_secom import LLMLinguaDenoiser
+from langchain_secom.denoiser import ORIGINAL_TEXT
+from secom_core.errors import InvalidInput
+from secom_core.protocols import Statistics
+
+
+class FirstWord:
+    """Keeps the first word, and the batches it was given."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+
+    def denoise(self, texts: Sequence[str], statistics: Statistics | None = None) -> list[str]:
+        self.batches.append(list(texts))
+        return [text.split()[0] for text in texts]
+
+
+def given() -> list[Document]:
+    return [
+        Document("Bello barks a lot", id="d1", metadata={"source": "chat", "tags": ["a"]}),
+        Document("   ", id="d2"),
+        Document("Bread needs flour", id="d3"),
+    ]
+
+
+async def test_sync_and_async_transforms_agree_and_keep_ids_metadata_and_order() -> None:
+    documents = given()
+    denoiser = LLMLinguaDenoiser(FirstWord())
+    assert isinstance(denoiser, BaseDocumentTransformer)
+    done = denoiser.transform_documents(documents)
+    assert [(each.id, each.page_content) for each in done] == [("d1", "Bello"), ("d2", "   "), ("d3", "Bread")]
+    assert done[0].metadata == {"source": "chat", "tags": ["a"], ORIGINAL_TEXT: "Bello barks a lot"}
+    assert list(await denoiser.atransform_documents(documents)) == done
+
+
+def test_the_documents_given_are_not_changed() -> None:
+    documents = given()
+    done = LLMLinguaDenoiser(FirstWord()).transform_documents(documents)
+    done[0].metadata["tags"].append("b")
+    assert documents == given()
+    assert all(new is not old for new, old in zip(done, documents, strict=True))
+
+
+def test_all_texts_go_together_and_blank_ones_not_at_all() -> None:
+    words = FirstWord()
+    LLMLinguaDenoiser(words).transform_documents(given())
+    LLMLinguaDenoiser(words).transform_documents([Document(" ")])
+    assert words.batches == [["Bello barks a lot", "Bread needs flour"]]
+
+
+def test_the_original_text_is_kept_where_asked() -> None:
+    [elsewhere] = LLMLinguaDenoiser(FirstWord(), original_key="raw").transform_documents(given()[:1])
+    assert elsewhere.metadata["raw"] == "Bello barks a lot"
+    [nowhere] = LLMLinguaDenoiser(FirstWord(), original_key=None).transform_documents(given()[:1])
+    assert nowhere.metadata == given()[0].metadata
+
+
+def test_denoising_twice_denoises_the_first_words() -> None:
+    words = FirstWord()
+    denoiser = LLMLinguaDenoiser(words)
+    once = denoiser.transform_documents(given())
+    assert denoiser.transform_documents(once) == once
+    assert words.batches[0] == words.batches[1]
+
+
+def test_what_is_no_denoiser_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="'llmlingua'"):
+        LLMLinguaDenoiser("llmlingua")  # type: ignore[arg-type]
+
+
+def test_informativeness_is_accepted() -> None:
+    informativeness = pytest.importorskip("secom_core.denoisers.informativeness")
+    text = "Hello there! Well, you know, my dog Bello was born on 4 March 2019 in Ghent."
+    [done] = LLMLinguaDenoiser(informativeness.Informativeness()).transform_documents([Document(text)])
+    assert "Bello" in done.page_content
+    assert "2019" in done.page_content
+    assert done.metadata[ORIGINAL_TEXT] == text

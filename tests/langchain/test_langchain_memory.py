@@ -1,0 +1,251 @@
+"""Memory for classic chains: what it shows, what it keeps, what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain_classic", reason="needs the extra 'langchain'")
+
+from langchain_classic.base_memory import BaseMemory
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from pydantic import ValidationError
+
+from langchain_secom import SecomMemory
+from secom_core.bank import MemoryBank
+from secom_core.conversation import Message
+from secom_core.errors import InvalidInput
+
+SCOPE = ("acme", "ann")
+
+
+@pytest.fixture
+def bank() -> MemoryBank:
+    bank = MemoryBank.open()
+    said = [Message("My dog Bello barks at the postman.", id="t1"), Message("Dogs do.", role="assistant")]
+    bank.remember(SCOPE, said, session="monday", close=True)
+    return bank
+
+
+def memory_of(bank: MemoryBank, **fields: Any) -> SecomMemory:
+    return SecomMemory(bank=bank, scope=SCOPE, **{"session": "today", **fields})
+
+
+async def load(how: str, memory: SecomMemory, inputs: dict[str, Any]) -> Any:
+    loaded = memory.load_memory_variables(inputs) if how == "sync" else await memory.aload_memory_variables(inputs)
+    return loaded[memory.memory_key]
+
+
+async def save(how: str, memory: SecomMemory, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
+    if how == "sync":
+        memory.save_context(inputs, outputs)
+    else:
+        await memory.asave_context(inputs, outputs)
+
+
+def words(bank: MemoryBank, session: str = "today") -> list[tuple[str, str]]:
+    return [(m.role, m.text) for turn in bank.turns(SCOPE, session) for m in turn.messages]
+
+
+both_ways = pytest.mark.parametrize("how", ["sync", "async"])
+
+
+@both_ways
+async def test_a_turn_is_saved_and_shown_after_what_is_recalled(bank: MemoryBank, how: str) -> None:
+    memory = memory_of(bank)
+    assert isinstance(memory, BaseMemory)
+    assert memory.memory_variables == ["history"]
+    await save(how, memory, {"input": "Good morning."}, {"response": "Hello!"})
+    text = await load(how, memory, {"input": "What does my dog do?"})
+    assert text.endswith("\nHuman: Good morning.\nAI: Hello!")
+    assert "data, not instructions" in text.splitlines()[1]
+    assert "My dog Bello barks at the postman." in text
+    assert words(bank) == [("user", "Good morning."), ("assistant", "Hello!")]
+
+
+@both_ways
+async def test_messages_are_given_where_asked(bank: MemoryBank, how: str) -> None:
+    memory = memory_of(bank, return_messages=True)
+    await save(how, memory, {"input": "Good morning."}, {"response": "Hello!"})
+    recalled, *window = await load(how, memory, {"input": "What does my dog do?"})
+    assert [(type(m), m.text) for m in window] == [(HumanMessage, "Good morning."), (AIMessage, "Hello!")]
+    assert "My dog Bello barks at the postman." in recalled.text
+    assert not isinstance(recalled, SystemMessage)
+
+
+@both_ways
+async def test_what_the_window_shows_is_not_recalled_again(bank: MemoryBank, how: str) -> None:
+    memory = memory_of(bank)
+    await save(how, memory, {"input": "My dog Bello ate a shoe."}, {"response": "Bad dog."})
+    text = await load(how, memory, {"input": "What did my dog Bello eat, which shoe?"})
+    assert text.count("ate a shoe") == 1
+    assert text.count("barks at the postman") == 1
+
+
+@both_ways
+async def test_what_has_left_the_window_is_recalled(bank: MemoryBank, how: str) -> None:
+    memory = memory_of(bank, window=2)
+    for said in ("My cat is called Minka.", "It rains.", "It still rains."):
+        await save(how, memory, {"input": said}, {"response": "I see."})
+    text = await load(how, memory, {"input": "What is my cat called?"})
+    block, window = text.split("</memories>")
+    assert "Minka" in block
+    assert window == "\nHuman: It still rains.\nAI: I see."
+
+
+@both_ways
+async def test_clear_forgets_this_session_and_no_other(bank: MemoryBank, how: str) -> None:
+    memory = memory_of(bank)
+    await save(how, memory, {"input": "My cat is called Minka."}, {"response": "Fine."})
+    if how == "sync":
+        memory.clear()
+    else:
+        await memory.aclear()
+    assert words(bank) == []
+    assert "Minka" not in await load(how, memory, {"input": "What is my cat called?"})
+    assert "Bello" in await load(how, memory, {"input": "What is my dog called?"})
+    await save(how, memory, {"input": "Again."}, {"response": "Yes."})
+    assert words(bank) == [("user", "Again."), ("assistant", "Yes.")]
+
+
+@both_ways
+async def test_save_context_ignores_the_memory_key_in_the_inputs(bank: MemoryBank, how: str) -> None:
+    memory = memory_of(bank)
+    history = await load(how, memory, {"input": "What does my dog do?"})
+    await save(how, memory, {"input": "Hi", "history": history, "stop": ["\n"]}, {"response": "Hello"})
+    assert words(bank) == [("user", "Hi"), ("assistant", "Hello")]
+
+
+@both_ways
+async def test_save_context_ignores_intermediate_steps(bank: MemoryBank, how: str) -> None:
+    outputs = {"output": "Barks.", "intermediate_steps": [(object(), "observation")]}
+    await save(how, memory_of(bank), {"input": "What does my dog do?"}, outputs)
+    assert words(bank)[1] == ("assistant", "Barks.")
+
+
+@both_ways
+async def test_recalled_text_is_never_remembered_again(bank: MemoryBank, how: str) -> None:
+    for return_messages in (False, True):
+        memory = memory_of(bank, return_messages=return_messages)
+        recalled = await load(how, memory, {"input": "What does my dog do?"})
+        asked: Any = [*recalled, HumanMessage("Hi")] if return_messages else f"{recalled}\nHi"
+        await save(how, memory, {"input": asked}, {"response": "Hello"})
+        assert words(bank) == [("user", "Hi"), ("assistant", "Hello")]
+        memory.clear()
+
+
+@both_ways
+async def test_of_a_resent_history_only_the_new_part_is_saved(bank: MemoryBank, how: str) -> None:
+    memory = memory_of(bank)
+    history: list[BaseMessage] = [HumanMessage("One"), AIMessage("First"), HumanMessage("Two")]
+    await save(how, memory, {"input": history[:1]}, {"response": "First"})
+    await save(how, memory, {"input": history}, {"response": AIMessage("Second")})
+    assert [text for _, text in words(bank)] == ["One", "First", "Two", "Second"]
+
+
+@both_ways
+async def test_an_answer_in_content_blocks_is_read(bank: MemoryBank, how: str) -> None:
+    blocks = [{"type": "reasoning", "reasoning": "secret"}, {"type": "text", "text": "Barks.", "index": 0}]
+    await save(how, memory_of(bank), {"input": "What does my dog do?"}, {"output": blocks})
+    assert words(bank)[1] == ("assistant", "Barks.")
+
+
+@both_ways
+async def test_several_inputs_or_outputs_need_a_key(bank: MemoryBank, how: str) -> None:
+    inputs, outputs = {"input": "Hi", "style": "brief"}, {"text": "Hello", "score": 1}
+    with pytest.raises(InvalidInput, match="input_key"):
+        await load(how, memory_of(bank), inputs)
+    with pytest.raises(InvalidInput, match="output_key"):
+        await save(how, memory_of(bank, input_key="input"), inputs, outputs)
+    with pytest.raises(InvalidInput, match="'question'"):
+        await save(how, memory_of(bank, input_key="question"), inputs, outputs)
+    with pytest.raises(InvalidInput, match="1"):
+        await save(how, memory_of(bank, input_key="input", output_key="score"), inputs, outputs)
+    assert words(bank) == []
+    await save(how, memory_of(bank, input_key="input", output_key="text"), inputs, outputs)
+    assert words(bank) == [("user", "Hi"), ("assistant", "Hello")]
+
+
+@both_ways
+async def test_without_inputs_the_window_alone_is_shown(bank: MemoryBank, how: str) -> None:
+    memory = memory_of(bank)
+    assert await load(how, memory, {}) == ""
+    await save(how, memory, {"input": "Hi"}, {"response": "Hello"})
+    assert await load(how, memory, {}) == "Human: Hi\nAI: Hello"
+    assert await load(how, memory, {"input": " "}) == "Human: Hi\nAI: Hello"
+
+
+def test_the_window_holds_whole_turns_and_the_last_one_always(bank: MemoryBank) -> None:
+    for number in range(4):
+        memory_of(bank).save_context({"input": f"In {number}"}, {"response": f"Out {number}"})
+
+    def shown(window: int) -> list[str]:
+        messages = memory_of(bank, window=window, return_messages=True).load_memory_variables({})["history"]
+        return [message.text for message in messages]
+
+    assert shown(0) == []
+    assert shown(1) == shown(2) == shown(3) == ["In 3", "Out 3"]
+    assert shown(4) == ["In 2", "Out 2", "In 3", "Out 3"]
+    assert len(shown(100)) == 8
+
+
+def test_the_budget_and_k_bound_what_is_recalled(bank: MemoryBank) -> None:
+    for number in range(20):
+        said = [Message(f"My dog number {number} likes bones and walks in the park.")]
+        bank.remember(SCOPE, said, session=f"s{number}", close=True)
+    assert memory_of(bank, k=2).load_memory_variables({"input": "dog"})["history"].count("\n[") == 2
+    short = memory_of(bank, token_budget=80).load_memory_variables({"input": "dog"})["history"]
+    assert 1 <= short.count("\n[") < 6
+
+
+def test_names_and_keys_can_be_chosen(bank: MemoryBank) -> None:
+    memory = memory_of(bank, memory_key="past", human_prefix="Ann", ai_prefix="Bot")
+    memory.save_context({"input": "Hi", "past": "x"}, {"response": "Hello"})
+    assert memory.load_memory_variables({}) == {"past": "Ann: Hi\nBot: Hello"}
+
+
+def test_construction_parameters_are_json_and_open_the_same_memory(tmp_path: Path) -> None:
+    memory = SecomMemory(store_path=str(tmp_path / "memory.db"), scope=SCOPE, window=4, input_key="input")
+    memory.save_context({"input": "Hi"}, {"response": "Hello"})
+    saved = json.dumps(memory.model_dump(mode="json"))
+    memory.bank.close()
+    again = SecomMemory(**json.loads(saved))
+    assert again.model_dump() == memory.model_dump()
+    assert again.load_memory_variables({})["history"] == "Human: Hi\nAI: Hello"
+    again.bank.close()
+
+
+def test_each_memory_without_a_session_begins_a_new_one(bank: MemoryBank) -> None:
+    sessions = {SecomMemory(bank=bank, scope=SCOPE).session for _ in range(3)}
+    assert len(sessions) == 3
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"scope": "ann"}, "ann"),
+        ({"scope": ()}, "scope"),
+        ({"scope": SCOPE, "sesion": "s"}, "sesion"),
+        ({"scope": SCOPE, "window": -1}, "window"),
+        ({"scope": SCOPE, "session": ""}, "session"),
+        ({"scope": SCOPE, "bank": "memory.db"}, "memory.db"),
+        ({}, "scope"),
+    ],
+)
+def test_a_wrong_or_misspelt_argument_does_not_pass_silently(
+    bank: MemoryBank, fields: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(ValidationError, match=named):
+        SecomMemory(**{"bank": bank, **fields})
+
+
+def test_a_memory_needs_a_bank() -> None:
+    with pytest.raises(ValidationError, match="a bank or a store_path"):
+        SecomMemory(scope=SCOPE)
+
+
+def test_is_lc_serializable_stays_false() -> None:
+    assert SecomMemory.is_lc_serializable() is False

@@ -1,0 +1,203 @@
+"""The retriever: the framework's conformance suite, scopes, arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain_core", reason="needs the extra 'langchain'")
+pytest.importorskip("langchain_tests.integration_tests", reason="needs langchain-tests")
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
+from langchain_tests.integration_tests import RetrieversIntegrationTests
+from pydantic import ValidationError
+
+from langchain_secom import SecomRetriever
+from secom_core.bank import MemoryBank
+from secom_core.conversation import Message
+from secom_core.errors import InvalidInput, InvalidScope
+
+ANN, BOB = ("acme", "ann"), ("acme", "bob")
+FACTS = [
+    ("monday", 1, "My dog Bello barks at the postman."),
+    ("tuesday", 2, "The dog Bello ate my shoes."),
+    ("friday", 3, "Bread dough needs rye flour."),
+    ("sunday", 4, "The vet says my dog is healthy, a healthy dog with a loud bark for a dog."),
+]
+
+
+def filled(path: str | Path = ":memory:") -> MemoryBank:
+    bank = MemoryBank.open(path)
+    for session, day, text in FACTS:
+        at = datetime(2024, 5, day, tzinfo=timezone.utc)
+        bank.remember(ANN, [Message(text, id=f"{session}-1", at=at)], session=session, close=True)
+    bank.remember(BOB, [Message("My dog is called Rex.")], session="monday", close=True)
+    return bank
+
+
+@pytest.fixture
+def bank() -> Iterator[MemoryBank]:
+    with filled() as bank:
+        yield bank
+
+
+class TestConformance(RetrieversIntegrationTests):
+    bank = filled()
+
+    @property
+    def retriever_constructor(self) -> type[BaseRetriever]:
+        return SecomRetriever
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        return {"bank": self.bank, "scope": ANN}
+
+    @property
+    def retriever_query_example(self) -> str:
+        return "What does my dog do?"
+
+
+async def found(how: str, retriever: SecomRetriever, query: str, config: Any = None, **kwargs: Any) -> list[Document]:
+    if how == "invoke":
+        return retriever.invoke(query, config, **kwargs)
+    if how == "ainvoke":
+        return await retriever.ainvoke(query, config, **kwargs)
+    if how == "batch":
+        return retriever.batch([query], config, **kwargs)[0]
+    if how == "abatch":
+        return (await retriever.abatch([query], config, **kwargs))[0]
+    if how == "stream":
+        return [document for part in retriever.stream(query, config, **kwargs) for document in part]
+    return [document async for part in retriever.astream(query, config, **kwargs) for document in part]
+
+
+each_way = pytest.mark.parametrize("how", ["invoke", "ainvoke", "batch", "abatch", "stream", "astream"])
+
+
+@each_way
+async def test_every_way_of_asking_finds_the_same(bank: MemoryBank, how: str) -> None:
+    documents = await found(how, SecomRetriever(bank=bank, scope=ANN, k=2), "rye flour for bread")
+    assert documents[0].page_content == "user: Bread dough needs rye flour."
+    assert documents[0].metadata["session"] == "friday"
+
+
+@each_way
+async def test_both_the_sync_and_the_async_method_accept_k(bank: MemoryBank, how: str) -> None:
+    retriever = SecomRetriever(bank=bank, scope=ANN, k=1)
+    assert len(await found(how, retriever, "dog")) == 1
+    assert len(await found(how, retriever, "dog", k=3)) == 3
+    assert len(await found(how, retriever, "dog", k=None)) == 1
+    with pytest.raises(InvalidInput, match="got 0"):
+        await found(how, retriever, "dog", k=0)
+
+
+@each_way
+async def test_configurable_is_seen_in_a_direct_call(bank: MemoryBank, how: str) -> None:
+    retriever = SecomRetriever(bank=bank, scope_keys=("tenant", "user_id"))
+    config = {"configurable": {"tenant": "acme", "user_id": "bob"}}
+    documents = await found(how, retriever, "dog", config)
+    assert [document.metadata["scope"] for document in documents] == [["acme", "bob"]]
+    whole = {"configurable": {"scope": ("acme", "bob")}}
+    assert await found(how, retriever, "dog", whole) == documents
+
+
+@each_way
+@pytest.mark.parametrize(
+    "configurable", [{}, {"tenant": "acme"}, {"tenant": "acme", "user_id": ""}, {"tenant": "acme", "user_id": 7}]
+)
+async def test_it_fails_closed_without_a_scope(bank: MemoryBank, how: str, configurable: dict[str, Any]) -> None:
+    retriever = SecomRetriever(bank=bank, scope_keys=("tenant", "user_id"))
+    with pytest.raises(InvalidScope):
+        await found(how, retriever, "dog", {"configurable": configurable})
+
+
+async def test_a_scope_in_a_chains_configuration_reaches_the_retriever(bank: MemoryBank) -> None:
+    chain = RunnableLambda(lambda query: query) | SecomRetriever(bank=bank, scope_keys=("user_id",))
+    bank.remember(("eve",), [Message("My dog is called Ada.")], session="s")
+    config: Any = {"configurable": {"user_id": "eve"}}
+    assert "Ada" in chain.invoke("dog", config)[0].page_content
+    assert "Ada" in (await chain.ainvoke("dog", config))[0].page_content
+    with pytest.raises(InvalidScope, match="user_id"):
+        chain.invoke("dog")
+
+
+async def test_a_bound_retriever_gives_no_other_scope(bank: MemoryBank) -> None:
+    retriever = SecomRetriever(bank=bank, scope=ANN)
+    with pytest.raises(InvalidScope, match="bound to"):
+        retriever.invoke("dog", {"configurable": {"scope": BOB}})
+    with pytest.raises(InvalidScope, match="bound to"):
+        await retriever.ainvoke("dog", scope=BOB)
+    for document in retriever.invoke("What is Rex, my dog, called?", {"configurable": {"user_id": "bob"}}):
+        assert document.metadata["scope"] == list(ANN)
+
+
+@pytest.mark.parametrize("scope", ["ann", (), ("acme", "")])
+def test_a_scope_that_is_none_is_refused_at_construction(bank: MemoryBank, scope: Any) -> None:
+    with pytest.raises(ValidationError, match="scope"):
+        SecomRetriever(bank=bank, scope=scope)
+
+
+def test_a_scope_given_in_a_call_is_checked_too(bank: MemoryBank) -> None:
+    with pytest.raises(InvalidScope):
+        SecomRetriever(bank=bank).invoke("dog", scope=())
+    assert SecomRetriever(bank=bank).invoke("dog", scope=BOB)[0].metadata["scope"] == list(BOB)
+
+
+async def test_a_misspelt_argument_does_not_pass_silently(bank: MemoryBank) -> None:
+    with pytest.raises(ValidationError, match="top_k"):
+        SecomRetriever(bank=bank, scope=ANN, top_k=3)  # type: ignore[call-arg]
+    retriever = SecomRetriever(bank=bank, scope=ANN)
+    with pytest.raises(TypeError, match="top_k"):
+        retriever.invoke("dog", top_k=3)
+    with pytest.raises(TypeError, match="top_k"):
+        await retriever.ainvoke("dog", top_k=3)
+
+
+def test_best_first_or_oldest_first(bank: MemoryBank) -> None:
+    best = SecomRetriever(bank=bank, scope=ANN, k=3).invoke("healthy dog")
+    scores = [document.metadata["score"] for document in best]
+    assert scores == sorted(scores, reverse=True)
+    assert best[0].metadata["session"] == "sunday"
+    oldest = SecomRetriever(bank=bank, scope=ANN, k=3, order="time").invoke("healthy dog")
+    assert [document.metadata["number"] for document in oldest] == [1, 2, 3]
+    assert {document.id for document in oldest} == {document.id for document in best}
+
+
+def test_the_token_budget_is_kept(bank: MemoryBank) -> None:
+    retriever = SecomRetriever(bank=bank, scope=ANN, token_budget=45)
+    few, many = retriever.invoke("dog"), retriever.invoke("dog", token_budget=2000)
+    assert 1 <= len(few) < len(many)
+
+
+def test_an_empty_scope_gives_no_documents(bank: MemoryBank) -> None:
+    assert SecomRetriever(bank=bank, scope=("nobody",)).invoke("dog") == []
+
+
+class Recorder(BaseCallbackHandler):
+    def __init__(self) -> None:
+        self.metadata: list[dict[str, Any]] = []
+        self.found: list[int] = []
+
+    def on_retriever_start(self, serialized: Any, query: str, **kwargs: Any) -> None:
+        self.metadata.append(kwargs["metadata"])
+
+    def on_retriever_end(self, documents: Any, **kwargs: Any) -> None:
+        self.found.append(len(documents))
+
+
+def test_traces_name_the_retriever(bank: MemoryBank) -> None:
+    recorder = Recorder()
+    SecomRetriever(bank=bank, scope=ANN, k=2).invoke("dog", {"callbacks": [recorder]})
+    assert recorder.metadata[0]["ls_retriever_name"] == "secom"
+    assert recorder.found == [2]
+
+
+def test_is_lc_serializable_stays_false(bank: MemoryBank) -> None:
+    assert SecomRetriever.is_lc_serializable() is False
