@@ -246,17 +246,19 @@ class MemoryBank:
         """The names of the scope's sessions, in the order in which they came."""
         return [row.name for row in self._sessions(check_scope(scope))]
 
-    def turns(self, scope: Sequence[str], session: str) -> list[Turn]:
-        """The session's turns, verbatim, in order; none where it is unknown."""
-        return [turn for row in self._sessions(check_scope(scope), session) for turn in self._store.turns(row)]
+    def turns(self, scope: Sequence[str], session: str, *, last: int | None = None) -> list[Turn]:
+        """The session's turns, verbatim, in order; only the ``last`` so many where that is given."""
+        row = self._store.session_named(check_scope(scope), session)
+        return self._store.turns(row, last=last) if row is not None else []
 
     def memories(self, scope: Sequence[str], session: str) -> list[Memory]:
         """The session's memories, in order; those at the end of an open session may still change."""
-        found = []
-        for row in self._sessions(check_scope(scope), session):
-            current = self._derivation.derive(row.id, check_scope(scope)) or row
-            found += memories_of(current.name, self._store.memories(current.id), self._store.turns(current))
-        return found
+        scope = check_scope(scope)
+        row = self._store.session_named(scope, session)
+        current = self._derivation.derive(row.id, scope) if row is not None else None
+        if current is None:
+            return []
+        return memories_of(session, self._store.memories(current.id), self._store.turns(current))
 
     def segments(self, scope: Sequence[str], session: str) -> list[Segment]:
         """The session's segments as positions in `turns`; they cover it with no gap and no overlap."""
@@ -357,10 +359,9 @@ class MemoryBank:
         for row in self._bar(self._sessions(scope), "rebuilding", "session"):
             self._derivation.derive(row.id, scope, afresh=True)
 
-    def _sessions(self, scope: Scope, name: str | None = None) -> list[SessionRow]:
+    def _sessions(self, scope: Scope) -> list[SessionRow]:
         row = self._store.scope(scope)
-        rows = self._store.sessions(row.id) if row is not None else []
-        return rows if name is None else [each for each in rows if each.name == name]
+        return self._store.sessions(row.id) if row is not None else []
 
     def _bar(self, items: Sequence[Any], what: str, unit: str) -> Iterable[Any]:
         bar: Iterable[Any] = tqdm(items, desc=what, unit=unit, disable=not self._progress)

@@ -157,13 +157,15 @@ class SqlStore:
             touched = _turn_ids(connection, scope_id, names)
         return Appended(row.id, touched, len(rows))
 
-    def turns(self, session: SessionRow, start: int = 0) -> list[Turn]:
-        """The session's turns from index ``start`` on, in order."""
+    def turns(self, session: SessionRow, start: int = 0, *, last: int | None = None) -> list[Turn]:
+        """The session's turns from index ``start`` on, or the ``last`` so many of them, in order."""
+        here = messages.c.session_id == session.id
         statement = (
-            select(messages)
-            .where(messages.c.session_id == session.id, messages.c.turn >= start)
-            .order_by(messages.c.turn, messages.c.position)
+            select(messages).where(here, messages.c.turn >= start).order_by(messages.c.turn, messages.c.position)
         )
+        if last is not None:
+            firsts = select(messages.c.turn).where(here, messages.c.position == 0)
+            statement = statement.where(messages.c.turn.in_(firsts.order_by(messages.c.turn.desc()).limit(last)))
         with self._transaction(write=False) as connection:
             return _turns(connection.execute(statement), session.name)
 
@@ -205,6 +207,12 @@ class SqlStore:
         with self._transaction(write=False) as connection:
             row = connection.execute(select(sessions).where(sessions.c.id == session_id)).one_or_none()
         return _session_row(row) if row is not None else None
+
+    def session_named(self, scope: Scope, name: str) -> SessionRow | None:
+        """The scope's session of that name, or nothing where there is none."""
+        with self._transaction(write=False) as connection:
+            scope_id = _scope_id(connection, scope)
+            return _session(connection, scope_id, name) if scope_id is not None else None
 
     def memories(self, session_id: int, start: int = 0) -> list[MemoryRow]:
         """The session's memories that start at turn ``start`` or later, in order."""
