@@ -1,0 +1,358 @@
+"""LLMLingua-2 as a denoiser: a token classifier says which words carry the message, the rest goes."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import itertools
+import string
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from secom_core.errors import DegradedWarning, InvalidInput, MissingExtra, ModelUnavailable
+from secom_core.protocols import Statistics, TokenCounter
+
+__all__ = ["LLMLingua2"]
+
+_PUBLISHED: Final = "microsoft/llmlingua-2-xlm-roberta-large-meetingbank"
+_MAX_TOKENS: Final = 512
+_CHUNK_ENDS: Final = (".", "\n")
+_ADDED_TOKENS: Final = 100
+_PACKAGE_SEED: Final = 42
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """One token of the vocabulary: as it is shown at the start of a word and inside one, and what it does."""
+
+    shown: str
+    bare: str
+    starts: bool
+    forced: bool
+
+
+class _Pieces(dict[int, _Piece | None]):
+    """What each token id means for words; ``None`` for tokens that are no part of the text.
+
+    Args:
+        tokenizer: a tokenizer of transformers that marks the starts of words, or their continuations.
+        forced: strings that always stay.
+        stand_ins: those of them that the tokenizer would split, each with the one token that stands for it.
+    """
+
+    def __init__(self, tokenizer: Any, forced: Sequence[str], stand_ins: Mapping[str, str]) -> None:
+        super().__init__()
+        self._tokenizer = tokenizer
+        self._special = frozenset(tokenizer.special_tokens_map.values())
+        self._forced = frozenset(forced) | frozenset(stand_ins.values())
+        self._originals = {stand_in: original for original, stand_in in stand_ins.items()}
+        self._marks_starts = _marks_starts(tokenizer)
+
+    def __missing__(self, token_id: int) -> _Piece | None:
+        self[token_id] = piece = self._piece(self._tokenizer.convert_ids_to_tokens(token_id))
+        return piece
+
+    def _piece(self, token: str) -> _Piece | None:
+        if token in self._special:
+            return None
+        bare = token.lstrip("▁" if self._marks_starts else "##")
+        return _Piece(self._originals.get(token, token), bare, self._starts(token, bare), bare in self._forced)
+
+    def _starts(self, token: str, bare: str) -> bool:
+        if not self._marks_starts:
+            return bare in self._forced or not token.startswith("##")
+        return token in string.punctuation or token in self._forced or token.startswith("▁")
+
+    def words(self, ids: Sequence[int], scores: Sequence[float]) -> tuple[list[str], list[list[float]]]:
+        """The words that the tokens make, and for each the scores of its tokens."""
+        words: list[str] = []
+        scored: list[list[float]] = []
+        for token_id, score in zip(ids, scores, strict=True):
+            piece = self[token_id]
+            if piece is None:
+                continue
+            if piece.starts or not words:
+                words.append(piece.shown)
+                scored.append([1.0 if piece.forced else score])
+            else:
+                words[-1] += piece.bare
+                scored[-1].append(score)
+        return words, scored
+
+
+class LLMLingua2:
+    """Denoises by LLMLingua-2 (Pan et al., ACL Findings 2024), as SeCom does (section 2.3, rate 0.75).
+
+    It keeps the same words as ``compress_prompt`` of the package ``llmlingua`` (0.2.2), one text a call, but loads
+    the model at first use, runs all texts in one pass of batches sorted by length, and leaves the random generators
+    alone. Words are weighed by their tokens in GPT-3.5's vocabulary, as there; where tiktoken cannot fetch that, by
+    the model's own tokens, with a `DegradedWarning`.
+
+    Args:
+        model: name or folder of a token-classification model; the published XLM-RoBERTa large one where ``None``.
+        rate: the share of tokens that stays, more than 0 and at most 1.
+        force_tokens: strings that always stay; at most 100.
+        device: a torch device such as ``"cuda"``; the GPU where there is one unless given.
+        batch_size: chunks of up to 512 tokens that go through the model together.
+        cache_size: results that are remembered by their text; 0 for none.
+        token_count: weighs words instead of GPT-3.5's vocabulary; then nothing is fetched for it.
+
+    Raises:
+        MissingExtra: where torch or transformers is not installed.
+        InvalidInput: for a value out of range.
+    """
+
+    def __init__(
+        self,
+        model: str | Path | None = None,
+        *,
+        rate: float = 0.75,
+        force_tokens: Sequence[str] = ("\n", ".", "!", "?"),
+        device: str | None = None,
+        batch_size: int = 32,
+        cache_size: int = 10_000,
+        token_count: TokenCounter | None = None,
+    ) -> None:
+        if not all(importlib.util.find_spec(needed) for needed in ("torch", "transformers")):
+            raise MissingExtra("LLMLingua2", "llmlingua")
+        if not 0 < rate <= 1:
+            raise InvalidInput(f"rate is the share of tokens that stays, more than 0 and at most 1, got {rate}")
+        if len(force_tokens) > _ADDED_TOKENS:
+            raise InvalidInput(f"at most {_ADDED_TOKENS} force_tokens can be kept, got {len(force_tokens)}")
+        if batch_size < 1 or cache_size < 0:
+            raise InvalidInput(f"batch_size is 1 or more and cache_size 0 or more, got {batch_size} and {cache_size}")
+        self.model = str(model or _PUBLISHED)
+        self.rate = rate
+        self.force_tokens = tuple(force_tokens)
+        self._device = device
+        self._batch_size = batch_size
+        self._cache_size = cache_size
+        self._token_count = token_count
+        self._cache: OrderedDict[bytes, str] = OrderedDict()
+        self._loaded: _Compressor | None = None
+        self._lock = threading.RLock()
+
+    def denoise(self, texts: Sequence[str], statistics: Statistics | None = None) -> list[str]:
+        """The words of each text that the model keeps; a text of which nothing would be left stays whole.
+
+        Args:
+            texts: any texts.
+            statistics: not used; the model knows what is common.
+
+        Raises:
+            ModelUnavailable: where the model cannot be loaded.
+        """
+        if self.rate >= 1:
+            return list(texts)
+        with self._lock:
+            keys = {text: _digest(text) for text in texts if text.strip()}
+            fresh = [text for text, key in keys.items() if key not in self._cache]
+            found = {text: self._cache[key] for text, key in keys.items() if key in self._cache}
+            if fresh:
+                found.update(zip(fresh, self._compressor().compress(fresh, self._batch_size), strict=True))
+            for text, key in keys.items():
+                self._remember(key, found[text])
+        return [found.get(text, text) for text in texts]
+
+    def _remember(self, key: bytes, denoised: str) -> None:
+        self._cache[key] = denoised
+        self._cache.move_to_end(key)
+        while len(self._cache) > self._cache_size:
+            self._cache.popitem(last=False)
+
+    def _compressor(self) -> _Compressor:
+        if self._loaded is None:
+            tokenizer, model = _load(self.model, self._device)
+            count = _gpt_token_count() if self._token_count is None else self._token_count
+            self._loaded = _Compressor(tokenizer, model, self.rate, self.force_tokens, count)
+        return self._loaded
+
+
+class _Encoded(NamedTuple):
+    tokens: list[list[str]]
+    ids: list[list[int]]
+
+
+class _Compressor:
+    """A loaded model with its tokenizer.
+
+    Args:
+        tokenizer: a tokenizer of transformers that marks the starts of words, or their continuations.
+        model: a token classifier with two labels, the second for tokens that stay.
+        rate: the share of tokens that stays.
+        force_tokens: strings that always stay.
+        count: weighs words; by the model's own tokens where ``None``.
+    """
+
+    def __init__(
+        self, tokenizer: Any, model: Any, rate: float, force_tokens: Sequence[str], count: TokenCounter | None
+    ) -> None:
+        self._tokenizer, self._model = tokenizer, model
+        self._percent = int(100 * max(0, 1 - rate) + 1)
+        self._count: Callable[[str], int] | None = lru_cache(maxsize=1 << 16)(count) if count else None
+        self._stand_ins = self._add_stand_ins(force_tokens)
+        self._pieces = _Pieces(tokenizer, force_tokens, self._stand_ins)
+        self._ends = frozenset(_CHUNK_ENDS) | {self._stand_ins.get(end, end) for end in _CHUNK_ENDS}
+        # The package frames its chunks with these two whatever the tokenizer; XLM-RoBERTa's reads both as unknown,
+        # and other ids would give other words.
+        self._first, self._last = tokenizer.convert_tokens_to_ids(["[CLS]", "[SEP]"])
+
+    def compress(self, texts: Sequence[str], batch_size: int) -> list[str]:
+        """What is left of each text; the text itself where that would be nothing."""
+        tokens = self._encode([self._hidden(text) for text in texts]).tokens
+        chunks = [list(self._chunks(own)) for own in tokens]
+        left = self._compress_chunks([chunk for own in chunks for chunk in own], batch_size)
+        joined = ["".join(next(left) for _ in own) for own in chunks]
+        return [new if new.strip() else text for text, new in zip(texts, joined, strict=True)]
+
+    def _add_stand_ins(self, force_tokens: Sequence[str]) -> dict[str, str]:
+        split = {
+            place: forced for place, forced in enumerate(force_tokens) if len(self._tokenizer.tokenize(forced)) != 1
+        }
+        if split:
+            added = [f"[NEW{place}]" for place in range(_ADDED_TOKENS)]
+            self._tokenizer.add_special_tokens({"additional_special_tokens": added})
+            _resize_as_the_package_does(self._model, len(self._tokenizer))
+        return {forced: f"[NEW{place}]" for place, forced in split.items()}
+
+    def _hidden(self, text: str) -> str:
+        # A lone surrogate cannot be tokenized.
+        text = text.encode("utf-8", "replace").decode()
+        for forced, stand_in in self._stand_ins.items():
+            text = text.replace(forced, stand_in)
+        return text
+
+    def _encode(self, texts: Sequence[str]) -> _Encoded:
+        if not texts:
+            return _Encoded([], [])
+        if not self._tokenizer.is_fast:
+            tokens = [self._tokenizer.tokenize(text) for text in texts]
+            return _Encoded(tokens, [self._tokenizer.convert_tokens_to_ids(own) for own in tokens])
+        found = self._tokenizer(list(texts), add_special_tokens=False, verbose=False).encodings
+        return _Encoded([encoding.tokens for encoding in found], [encoding.ids for encoding in found])
+
+    def _chunks(self, tokens: Sequence[str]) -> Iterator[str]:
+        """Text of up to 511 tokens each, cut after a sentence or line where there is one."""
+        start = 0
+        while start < len(tokens):
+            stop = start + _MAX_TOKENS - 2
+            if stop <= len(tokens) - 1:
+                stop = next((place for place in range(stop, start, -1) if tokens[place] in self._ends), stop)
+            yield self._tokenizer.convert_tokens_to_string(list(tokens[start : stop + 1]))
+            start = stop + 1
+
+    def _compress_chunks(self, chunks: Sequence[str], batch_size: int) -> Iterator[str]:
+        ids = [[self._first, *own, self._last][:_MAX_TOKENS] for own in self._encode(chunks).ids]
+        for own, scores in zip(ids, self._scores(ids, batch_size), strict=True):
+            words, scored = self._pieces.words(own, list(scores))
+            yield self._tokenizer.convert_tokens_to_string(self._kept(words, scored)) if words else ""
+
+    def _kept(self, words: Sequence[str], scored: Sequence[Sequence[float]]) -> list[str]:
+        """The words above the percentile of scores, each score counted once a token of its word."""
+        means = np.array([own[0] if len(own) == 1 else sum(own) / len(own) for own in scored])
+        weights = list(map(self._count, words) if self._count else map(len, scored))
+        cut = np.percentile(np.repeat(means, weights) if any(weights) else means, self._percent)
+        kept = (means > cut) | ((means == cut) & (cut == 1.0))
+        return list(itertools.compress(words, kept))
+
+    def _scores(self, ids: Sequence[Sequence[int]], batch_size: int) -> list[npt.NDArray[np.float32]]:
+        """For each chunk the probability that each of its tokens stays."""
+        found: list[npt.NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(ids)
+        order = sorted(range(len(ids)), key=lambda place: -len(ids[place]))
+        for start in range(0, len(order), batch_size):
+            batch = order[start : start + batch_size]
+            for place, scores in zip(batch, self._run([ids[place] for place in batch]), strict=True):
+                found[place] = scores[: len(ids[place])]
+        return found
+
+    def _run(self, batch: Sequence[Sequence[int]]) -> npt.NDArray[np.float32]:
+        import torch
+
+        width = max(map(len, batch))
+        pad = self._tokenizer.pad_token_id or 0
+        ids = torch.tensor([[*own, *[pad] * (width - len(own))] for own in batch])
+        lengths = torch.tensor([len(own) for own in batch])
+        mask = torch.arange(width)[None, :] < lengths[:, None]
+        with torch.inference_mode():
+            device = self._model.device
+            logits = self._model(input_ids=ids.to(device), attention_mask=mask.to(device)).logits
+            scores: npt.NDArray[np.float32] = torch.softmax(logits, dim=-1)[..., 1].float().cpu().numpy()
+        return scores
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _marks_starts(tokenizer: Any) -> bool:
+    """Whether the tokenizer marks the starts of words (SentencePiece) or their continuations (WordPiece)."""
+    if tokenizer.convert_tokens_to_string(["▁a", "b", "▁c"]).strip() == "ab c":
+        return True
+    if tokenizer.convert_tokens_to_string(["a", "##b", "c"]).strip() == "ab c":
+        return False
+    kind = type(tokenizer).__name__
+    raise InvalidInput(f"LLMLingua2 joins the tokens of SentencePiece and WordPiece tokenizers; {kind} is neither")
+
+
+def _resize_as_the_package_does(model: Any, size: int) -> None:
+    """Give the stand-ins the embeddings that ``llmlingua`` draws for them, and the generators their state back."""
+    import torch
+
+    devices = [model.device] if model.device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(_PACKAGE_SEED)
+        model.resize_token_embeddings(size)
+
+
+def _load(name: str, device: str | None) -> tuple[Any, Any]:
+    import torch
+    from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokenizer
+
+    place = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        config = AutoConfig.from_pretrained(name)
+        if not any("ForTokenClassification" in kind for kind in config.architectures or ()):
+            raise InvalidInput(f"{name!r} is no token-classification model; its config names {config.architectures}")
+        tokenizer = AutoTokenizer.from_pretrained(name)
+        model = AutoModelForTokenClassification.from_pretrained(name, config=config)
+    except OSError as cause:
+        raise ModelUnavailable(_how_to_get(name, cause)) from cause
+    # Half precision is slower than single on most processors, and the package does not use it there either.
+    return tokenizer, (model.float() if place == "cpu" else model).to(place).eval()
+
+
+def _how_to_get(name: str, cause: Exception) -> str:
+    first_line = str(cause).strip().partition("\n")[0]
+    return (
+        f"the LLMLingua-2 model {name!r} could not be loaded ({first_line}). It is downloaded at the first use. "
+        f"Without a network, download it elsewhere (`hf download {name} --local-dir FOLDER`) and pass the folder as "
+        "model=, or fill the Hugging Face cache beforehand and set HF_HUB_OFFLINE=1; "
+        "secom_core.denoisers.Informativeness needs no model"
+    )
+
+
+def _gpt_token_count() -> TokenCounter | None:
+    """Counts tokens of GPT-3.5's vocabulary; ``None``, with a warning, where it cannot be had."""
+    try:
+        import tiktoken
+
+        encoding = tiktoken.encoding_for_model("gpt-3.5-turbo")
+    except (ImportError, OSError) as cause:
+        warnings.warn(
+            f"GPT-3.5's vocabulary could not be fetched ({type(cause).__name__}: {cause}); LLMLingua2 weighs words by "
+            "its model's own tokens instead. Pass token_count= to choose a counter",
+            DegradedWarning,
+            stacklevel=5,
+        )
+        return None
+    encode = getattr(encoding, "encode_ordinary", encoding.encode)
+    return lambda text: len(encode(text))
