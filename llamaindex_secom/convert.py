@@ -29,7 +29,6 @@ __all__ = [
     "answer_of",
     "escape_braces",
     "from_message",
-    "has_tool_calls",
     "text_of",
     "to_message",
     "to_messages",
@@ -46,6 +45,7 @@ _ROLES: Final = {
     MessageRole.FUNCTION: "tool",
     MessageRole.DEVELOPER: "system",
 }
+_THEIRS: Final = {role.value: role for role in MessageRole} | {"ai": MessageRole.ASSISTANT}
 _TIMES: Final = ("timestamp", "at", "created_at")
 _IDS: Final = ("id", "message_id")
 _NAMES: Final = ("name", "speaker")
@@ -83,13 +83,6 @@ def _block_text(block: BaseContentBlock, tools: bool) -> str | None:
         return "\n".join(part for each in inner if (part := _block_text(each, tools)) is not None)
     kind = getattr(block, "block_type", "")
     return f"[{kind}]" if kind in {"image", "audio", "video", "document"} else None
-
-
-def has_tool_calls(chat: ChatMessage) -> bool:
-    """Whether the message asks for tools, in its blocks or the older way."""
-    return any(isinstance(block, ToolCallBlock) for block in chat.blocks) or any(
-        chat.additional_kwargs.get(key) for key in _CALLS
-    )
 
 
 def answer_of(text: str) -> str:
@@ -171,7 +164,7 @@ def from_message(message: Message) -> ChatMessage:
     """A core message as a chat message; id, time and speaker go into ``additional_kwargs``."""
     known = {"id": message.id, "timestamp": message.at and message.at.isoformat(), "name": message.speaker}
     extra = {**message.metadata, **{key: value for key, value in known.items() if value}}
-    role = MessageRole(message.role) if message.role in set(MessageRole) else MessageRole.USER
+    role = _THEIRS.get(message.role, MessageRole.USER)
     return ChatMessage(role=role, content=message.text, additional_kwargs=extra)
 
 

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Final
 
-from llama_index.core.bridge.pydantic import Field, field_validator
+from llama_index.core.bridge.pydantic import ConfigDict, Field, field_validator
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle, TransformComponent
+from typing_extensions import Self
 
 from secom_core.errors import InvalidInput
 from secom_core.protocols import Denoiser
@@ -34,10 +35,13 @@ class LLMLinguaDenoiser(BaseNodePostprocessor, TransformComponent):
         model_version: what caches tell this denoiser from another by; its class and settings unless given.
     """
 
+    model_config = ConfigDict(extra="forbid")
+
     denoiser: Any = Field(default=None, exclude=True, description="Drops the words that carry little.")
     model_version: str = Field(default="", description="What the ingestion cache tells one denoiser from another by.")
 
     def __init__(self, denoiser: Denoiser | None = None, **data: Any) -> None:
+        data.pop("class_name", None)  # dumps have it
         super().__init__(**{**data, "denoiser": denoiser if denoiser is not None else _default()})
         if not self.model_version:
             self.model_version = version_of(self.denoiser)
@@ -55,7 +59,7 @@ class LLMLinguaDenoiser(BaseNodePostprocessor, TransformComponent):
         return "LLMLinguaDenoiser"
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Any:
+    def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
         """Make it again from `to_dict`; a denoiser other than the default has to be passed again.
 
         Raises:

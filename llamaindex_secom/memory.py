@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.base.llms.types import BaseContentBlock, ChatMessage, MessageRole, TextBlock, ThinkingBlock
-from llama_index.core.bridge.pydantic import BaseModel, Field, PrivateAttr, field_validator
+from llama_index.core.bridge.pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 from llama_index.core.llms.llm import LLM
 from llama_index.core.memory.types import BaseMemory
 
@@ -79,6 +79,8 @@ class SecomMemory(BaseMemory):
         InvalidInput: neither a bank nor a store path is given, or the limits do not go together.
     """
 
+    model_config = ConfigDict(extra="forbid")
+
     scope: tuple[str, ...]
     session: str = Field(min_length=1)
     store_path: str | None = None
@@ -104,9 +106,10 @@ class SecomMemory(BaseMemory):
     ) -> None:
         checked = check_scope(scope if scope is not None else ())
         bank = bank or _open(store_path)
+        data.pop("class_name", None)  # dumps have it
         data.setdefault("memory_token_limit", min(_MEMORY_LIMIT, data.get("token_limit", _TOKEN_LIMIT) // 4))
         named = {"scope": checked, "session": session or uuid.uuid4().hex, "store_path": bank.path}
-        super().__init__(**named, **data)
+        super().__init__(**{**data, **named})
         # Private attributes that are set before super().__init__() are lost.
         self._bank, self._count, self._lock = bank, token_counter, threading.RLock()
         if self.memory_token_limit >= self.token_limit:
@@ -306,8 +309,13 @@ class SecomMemory(BaseMemory):
         return found
 
     def _taken_up(self) -> list[WindowEntry]:
-        turns = self._bank.turns(self.scope, self.session)
-        return [WindowEntry(message=from_message(each), turn=turn.id) for turn in turns for each in turn.messages]
+        # A tool's result without the call it answers is refused by models, and calls come back as words only.
+        return [
+            WindowEntry(message=from_message(each), turn=turn.id)
+            for turn in self._bank.turns(self.scope, self.session)
+            for each in turn.messages
+            if each.role != "tool"
+        ]
 
     # -- tokens ---------------------------------------------------------------------------------------------------
 

@@ -173,18 +173,26 @@ def _unit_rows(rows: Sequence[Sequence[float]], expected: int, name: str) -> Vec
 def version_of(part: object) -> str:
     """What tells a part and its settings from others, for caches that see only serialised components.
 
-    A part's own ``model_version`` comes first; a dataclass is told by its fields, anything else by class and name.
+    A part's own ``model_version`` comes first; else its class, its name, and its public settings.
     """
     if isinstance(part, (str, int, float, bool, type(None))):
         return repr(part)
+    if isinstance(part, (tuple, list)):
+        return f"[{', '.join(map(version_of, part))}]"
     own = getattr(part, "model_version", None)
     if isinstance(own, str):
         return own
-    kind = f"{type(part).__module__}.{type(part).__qualname__}"
+    settings = {name: version_of(value) for name, value in _settings(part)}
+    shown = ", ".join(f"{name}={value}" for name, value in settings.items())
+    return f"{type(part).__module__}.{type(part).__qualname__}({shown})"
+
+
+def _settings(part: object) -> list[tuple[str, object]]:
     if is_dataclass(part):
-        return f"{kind}({', '.join(f'{f.name}={version_of(getattr(part, f.name))}' for f in fields(part) if f.init)})"
-    name = getattr(part, "name", None)
-    return f"{kind}({name!r})" if isinstance(name, str) else kind
+        return [(field.name, getattr(part, field.name)) for field in fields(part) if field.init]
+    plain = (str, int, float, bool, tuple)
+    named = [("name", getattr(part, "name", None)), *getattr(part, "__dict__", {}).items()]
+    return [(key, value) for key, value in named if not key.startswith("_") and isinstance(value, plain)]
 
 
 def check_version(recorded: object, default: object, argument: str) -> None:

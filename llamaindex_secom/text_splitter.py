@@ -10,12 +10,13 @@ from itertools import groupby, pairwise
 from typing import Any, Final
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.bridge.pydantic import Field, field_validator
+from llama_index.core.bridge.pydantic import ConfigDict, Field, field_validator
 from llama_index.core.llms.llm import LLM
 from llama_index.core.node_parser.interface import NodeParser, TextSplitter
 from llama_index.core.node_parser.node_utils import build_nodes_from_splits
 from llama_index.core.schema import BaseNode, Document, NodeRelationship, TextNode
 from llama_index.core.utils import get_tqdm_iterable
+from typing_extensions import Self
 
 from secom_core.analysis import count_tokens
 from secom_core.conversation import Message, Turn, group_messages
@@ -43,6 +44,8 @@ def topic_id(i: int, doc: BaseNode) -> str:
 class _TopicParser(NodeParser):
     """What the splitter and the parser share."""
 
+    model_config = ConfigDict(extra="forbid")
+
     segmenter: Any = Field(default=None, exclude=True, description="Cuts the turns or sentences into topics.")
     chunk_size: int | None = Field(
         default=None, description="The longest piece in tokens; a longer topic is cut.", ge=1
@@ -52,6 +55,7 @@ class _TopicParser(NodeParser):
     def __init__(self, segmenter: Segmenter | None = None, **data: Any) -> None:
         # The framework's default ids are random, so that every run would store every node again.
         data.setdefault("id_func", topic_id)
+        data.pop("class_name", None)  # dumps have it
         super().__init__(**{**data, "segmenter": segmenter if segmenter is not None else LexicalSegmenter()})
         if not self.model_version:
             self.model_version = version_of(self.segmenter)
@@ -71,7 +75,7 @@ class _TopicParser(NodeParser):
         embed_model: BaseEmbedding | Embedder | None = None,
         llm: LLM | ChatModel | None = None,
         **data: Any,
-    ) -> Any:
+    ) -> Self:
         """Make one from a segmenter, or from a model of LlamaIndex or of the core.
 
         Args:
@@ -88,7 +92,7 @@ class _TopicParser(NodeParser):
         return cls(segmenter or _segmenter_from(embed_model, llm), **data)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Any:
+    def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
         """Make it again from `to_dict`; a segmenter other than the default has to be passed again.
 
         Raises:

@@ -25,7 +25,6 @@ from llamaindex_secom.convert import (
     answer_of,
     escape_braces,
     from_message,
-    has_tool_calls,
     text_of,
     to_message,
     to_messages,
@@ -56,6 +55,14 @@ def test_roles_are_the_cores(role: str, expected: str) -> None:
     assert to_message(ChatMessage(role=role, content="x")).role == expected
 
 
+@pytest.mark.parametrize(
+    ("role", "theirs"),
+    [("user", "user"), ("assistant", "assistant"), ("tool", "tool"), ("", "user"), ("ai", "assistant")],
+)
+def test_roles_come_back(role: str, theirs: str) -> None:
+    assert from_message(Message("x", role)).role == MessageRole(theirs)
+
+
 @pytest.mark.parametrize("value", [NOON, NOON.isoformat(), "2026-03-01T12:00:00Z", NOON.timestamp()])
 def test_times_in_every_form(value: object) -> None:
     assert to_time({"timestamp": value}) == NOON
@@ -71,7 +78,6 @@ def test_pitfall_7_blocks_are_read_not_content() -> None:
     call = ToolCallBlock(tool_call_id="1", tool_name="weather", tool_kwargs={"city": "Ghent"})
     asked = ChatMessage(role="assistant", blocks=[ThinkingBlock(content="hm"), call])
     assert asked.content is None
-    assert has_tool_calls(asked)
     assert text_of(asked) == ""
     assert text_of(asked, tools=True) == '[weather: {"city": "Ghent"}]'
     cited = CitableBlock(title="t", source="s", content=[TextBlock(text="cited words")])

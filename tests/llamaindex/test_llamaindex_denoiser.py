@@ -146,3 +146,8 @@ def test_the_denoiser_without_a_model_keeps_what_matters() -> None:
     done = LLMLinguaDenoiser(Informativeness())([TextNode(text=text)])[0].get_content()
     assert {"Ghent", "2019"} <= set(done.replace(".", "").split())
     assert len(done) < len(text)
+
+
+def test_a_misspelt_argument_is_an_error() -> None:
+    with pytest.raises(ValueError, match="model_versoin"):
+        LLMLinguaDenoiser(EveryOther(), model_versoin="2")

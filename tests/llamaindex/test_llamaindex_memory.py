@@ -143,6 +143,13 @@ def test_the_limits_have_to_go_together(bank: MemoryBank) -> None:
         SecomMemory(scope=ANN, bank=bank, token_limit=100).get(initial_token_count=101)
 
 
+def test_a_misspelt_argument_is_an_error(bank: MemoryBank) -> None:
+    with pytest.raises(ValueError, match="token_limt"):
+        SecomMemory(scope=ANN, bank=bank, token_limt=100)
+    memory = SecomMemory(scope=ANN, bank=bank)
+    assert SecomMemory.model_validate(memory.model_dump()).to_dict() == memory.to_dict()
+
+
 def test_defaults_come_from_the_models_given(tmp_path: Path) -> None:
     with ScriptedServer() as server:
         memory = SecomMemory.from_defaults(
@@ -168,7 +175,8 @@ def test_sessions_are_new_unless_named_and_are_taken_up_when_named(bank: MemoryB
     first, second = SecomMemory(scope=ANN, bank=bank), SecomMemory(scope=ANN, bank=bank)
     assert first.session != second.session
     resumed = SecomMemory(scope=ANN, bank=bank, session="monday")
-    assert texts(resumed.get_all()) == ["I moved to Ghent last spring.", "How nice!"]
+    held = [(message.role.value, message.content) for message in resumed.get_all()]
+    assert held == [("user", "I moved to Ghent last spring."), ("assistant", "How nice!")]
     resumed.put(user("I still live there."))
     assert len(bank.turns(ANN, "monday")) == 2
 
@@ -390,6 +398,8 @@ def test_tools_can_be_remembered(bank: MemoryBank) -> None:
     memory.put_messages([user("Rain?"), call("1"), result("1"), bot("No.")])
     assert [role for role, _ in said(bank)] == ["user", "assistant", "tool", "assistant"]
     assert len(bank.turns(ANN, "now")) == 1
+    resumed = SecomMemory(scope=ANN, bank=bank, session="now")
+    assert [message.role.value for message in resumed.get_all()] == ["user", "assistant", "assistant"]
 
 
 def test_a_reply_put_later_joins_its_turn(memory: SecomMemory, bank: MemoryBank) -> None:

@@ -190,3 +190,14 @@ def test_versions_tell_settings_apart() -> None:
     assert version_of(FixedSize(2)) != version_of(FixedSize(3))
     assert version_of(ScriptedEmbedder(name="a")) != version_of(ScriptedEmbedder(name="b"))
     assert " at 0x" not in version_of(object())
+
+
+def test_versions_tell_models_and_rates_apart() -> None:
+    pytest.importorskip("torch", reason="needs the extra 'llmlingua'")
+    pytest.importorskip("transformers", reason="needs the extra 'llmlingua'")
+    from secom_core.denoisers.llmlingua import LLMLingua2
+
+    made = [LLMLingua2(), LLMLingua2(rate=0.5), LLMLingua2("other"), LLMLingua2(force_tokens=["?"]), LLMLingua2()]
+    versions = [version_of(each) for each in made]
+    assert len(set(versions)) == 4
+    assert versions[0] == versions[-1]

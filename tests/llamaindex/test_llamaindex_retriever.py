@@ -17,7 +17,7 @@ from llama_index.core.query_engine import CitationQueryEngine, RetrieverQueryEng
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.schema import QueryBundle
 
-from llamaindex_secom import LLMLinguaDenoiser, SecomRetriever
+from llamaindex_secom import LLMLinguaDenoiser, SecomRetriever, TopicTextSplitter
 from llamaindex_secom.convert import turn_ids_of
 from llamaindex_secom.denoiser import ORIGINAL_TEXT
 from secom_core import InvalidInput, InvalidScope, MemoryBank
@@ -38,7 +38,8 @@ def bank(tmp_path: Path) -> Iterator[MemoryBank]:
             ("user", "My violin teacher is called Marta."),
             ("assistant", "How nice that Marta teaches you the violin."),
         ]
-        for name, talk in (("monday", monday), ("friday", friday)):
+        sunday = [("user", "It rained all day."), ("assistant", "Then the soup was welcome.")]
+        for name, talk in (("monday", monday), ("friday", friday), ("sunday", sunday)):
             bank.remember(ANN, [{"role": r, "content": c} for r, c in talk], session=name, close=True)
         bank.remember(BOB, [{"role": "user", "content": "I keep bees in Ghent."}], session="s")
         yield bank
@@ -132,7 +133,7 @@ def test_citations_lead_back_to_memories(bank: MemoryBank) -> None:
         engine = CitationQueryEngine(
             SecomRetriever(bank, ANN, k=1),
             llm=HttpLLM(base_url=server.base_url),
-            text_splitter=__import__("llamaindex_secom").TopicTextSplitter(),
+            text_splitter=TopicTextSplitter(),
         )
         response = engine.query("Who teaches me the violin?")
         assert "Source 1:" in server.requests[0].text

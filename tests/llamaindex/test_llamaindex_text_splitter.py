@@ -284,3 +284,8 @@ def test_only_one_way_to_cut_is_taken() -> None:
         TopicNodeParser.from_defaults(EachTurn(), embed_model=HttpEmbedding(base_url="x"))
     assert isinstance(TopicNodeParser.from_defaults().segmenter, LexicalSegmenter)
     assert issubclass(TopicTextSplitter, TextSplitter)
+
+
+def test_a_misspelt_argument_is_an_error() -> None:
+    with pytest.raises(ValueError, match="model_versoin"):
+        TopicTextSplitter(EachTurn(), model_versoin="2")
