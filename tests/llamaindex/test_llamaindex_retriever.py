@@ -128,7 +128,6 @@ async def test_an_async_query_engine_over_http(bank: MemoryBank) -> None:
 
 def test_citations_lead_back_to_memories(bank: MemoryBank) -> None:
     """CitationQueryEngine gives every chunk a new node id; the metadata leads back."""
-    pytest.importorskip("nltk", reason="CitationQueryEngine splits sentences with nltk")
     with ScriptedServer("Marta [1].") as server:
         engine = CitationQueryEngine(
             SecomRetriever(bank, ANN, k=1),
