@@ -64,3 +64,13 @@ def test_missing_extra_is_raised_for_the_class_that_needs_it(name: str, absent: 
     pytest.importorskip("langchain_core", reason="needs the extra 'langchain'")
     said = run(f"import langchain_secom\nlangchain_secom.{name}", absent=(absent,))
     assert f"MissingExtra: {name} needs an optional dependency" in said
+
+
+def test_missing_extra_is_raised_at_construction_of_the_default_denoiser() -> None:
+    pytest.importorskip("langchain_core", reason="needs the extra 'langchain'")
+    code = "from langchain_secom import LLMLinguaDenoiser\nLLMLinguaDenoiser()"
+    # LLMLingua2 looks for its libraries without importing them, so that they are hidden rather than blocked.
+    hide = "import importlib.util\nfind = importlib.util.find_spec\n"
+    hide += "importlib.util.find_spec = lambda name, *a: None if name in ('torch', 'llmlingua') else find(name, *a)\n"
+    said = run(hide + code)
+    assert 'MissingExtra: LLMLingua2 needs an optional dependency. Install it with: pip install "secom-memory[' in said
