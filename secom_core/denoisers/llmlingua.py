@@ -7,6 +7,7 @@ import importlib.util
 import itertools
 import string
 import threading
+import time
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ _MAX_TOKENS: Final = 512
 _CHUNK_ENDS: Final = (".", "\n")
 _ADDED_TOKENS: Final = 100
 _PACKAGE_SEED: Final = 42
+_RETRY_AFTER: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,8 @@ class LLMLingua2:
         self._token_count = token_count
         self._cache: OrderedDict[bytes, str] = OrderedDict()
         self._loaded: _Compressor | None = None
+        self._failure: ModelUnavailable | None = None
+        self._failed_at = 0.0
         self._lock = threading.RLock()
 
     def denoise(self, texts: Sequence[str], statistics: Statistics | None = None) -> list[str]:
@@ -171,10 +175,20 @@ class LLMLingua2:
 
     def _compressor(self) -> _Compressor:
         if self._loaded is None:
-            tokenizer, model = _load(self.model, self._device)
+            tokenizer, model = self._load()
             count = _gpt_token_count() if self._token_count is None else self._token_count
             self._loaded = _Compressor(tokenizer, model, self.rate, self.force_tokens, count)
         return self._loaded
+
+    def _load(self) -> tuple[Any, Any]:
+        # Without a network each attempt takes half a minute, and a bank may ask at every message.
+        if self._failure is not None and time.monotonic() - self._failed_at < _RETRY_AFTER:
+            raise ModelUnavailable(str(self._failure)) from self._failure
+        try:
+            return _load(self.model, self._device)
+        except ModelUnavailable as failure:
+            self._failure, self._failed_at = failure, time.monotonic()
+            raise
 
 
 class _Encoded(NamedTuple):
@@ -324,7 +338,9 @@ def _load(name: str, device: str | None) -> tuple[Any, Any]:
             raise InvalidInput(f"{name!r} is no token-classification model; its config names {config.architectures}")
         tokenizer = AutoTokenizer.from_pretrained(name)
         model = AutoModelForTokenClassification.from_pretrained(name, config=config)
-    except OSError as cause:
+    except InvalidInput:
+        raise
+    except (OSError, ValueError) as cause:
         raise ModelUnavailable(_how_to_get(name, cause)) from cause
     # Half precision is slower than single on most processors, and the package does not use it there either.
     return tokenizer, (model.float() if place == "cpu" else model).to(place).eval()
@@ -351,7 +367,7 @@ def _gpt_token_count() -> TokenCounter | None:
             f"GPT-3.5's vocabulary could not be fetched ({type(cause).__name__}: {cause}); LLMLingua2 weighs words by "
             "its model's own tokens instead. Pass token_count= to choose a counter",
             DegradedWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
         return None
     encode = getattr(encoding, "encode_ordinary", encoding.encode)
