@@ -26,7 +26,7 @@ _LABEL: Final = re.compile(
     r"(?P<name>[^\W\d_][^\n:：\[\](){}<>]{0,40}?)[ \t]*[:：](?:[ \t]|$|(?<=：))",
     re.M,
 )
-_SENTENCE_END: Final = re.compile(r"[.!?…]+[\"'”’)\]]*\s+|[。！？]+[」』”’）]*\s*|\n+\s*")
+_SENTENCE_END: Final = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]]*\s+|[。！？]+[」』”’）]*\s*|\n+\s*")
 _WORD_END: Final = re.compile(r"\s+")
 _ROLES: Final = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "system": "system"}
 

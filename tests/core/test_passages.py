@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 
 from hypothesis import given, settings
@@ -44,6 +45,21 @@ def test_prose_is_cut_into_sentences_and_a_lone_colon_makes_no_transcript() -> N
 def test_blank_text_has_no_passages() -> None:
     assert passages("") == passages(" \n\t") == []
     assert topical_spans(" \n", WholeSession()) == []
+
+
+def test_odd_text_is_cut_in_no_time() -> None:
+    odd = [
+        "." * 50_000,
+        '."' * 20_000,
+        " " * 50_000 + "x",
+        "\n" * 50_000 + "x",
+        "Ann:" * 20_000,
+        ("a" * 30 + " " * 99) * 400,
+    ]
+    began = time.perf_counter()
+    for text in odd:
+        passages(text)
+    assert time.perf_counter() - began < 2
 
 
 def test_a_link_is_no_speaker() -> None:

@@ -146,6 +146,12 @@ def test_recalled_text_cannot_close_its_own_quotation() -> None:
     assert to_messages([ChatMessage(content=text + "\nHi")])[0].text == "Hi"
 
 
+def test_two_blocks_go_and_what_stands_between_stays() -> None:
+    block = render([hit()])
+    assert to_messages([ChatMessage(content=f"{block}\none {block} two")])[0].text == "one two"
+    assert to_messages([ChatMessage(content=f"one {block[:-1]}")])[0].text == f"one {block[:-1]}"
+
+
 def test_a_users_own_tags_stay() -> None:
     words = "<memories>my holiday</memories>"
     assert to_messages([ChatMessage(content=words)])[0].text == words
