@@ -1,0 +1,37 @@
+# make demo | test | check | format, each in one virtual environment; VENV=... puts it elsewhere.
+VENV ?= .venv
+PYTHON ?= python3
+ARGS ?=
+BIN := $(VENV)/bin
+DEV := $(VENV)/.installed-dev
+DEMO := $(VENV)/.installed-demo
+
+.PHONY: install demo test check format
+
+install: $(DEV)
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(DEV): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+$(DEMO): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[langchain,llamaindex]"
+	touch $@
+
+demo: $(DEMO)
+	$(BIN)/python examples/quickstart.py
+
+test: $(DEV)
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(DEV)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(DEV)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .

@@ -1,0 +1,165 @@
+"""Every Python block of the README and of docs/ runs; every command in them names something that exists.
+
+The blocks of one page run in order in one namespace, in an empty folder. ``<!-- not run: reason -->`` on the line
+before a block leaves it out. A block that needs an extra that is not installed is left out, and so is what builds on
+it.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from inspect import CO_COROUTINE
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from secom_core.readers import read_messages
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"(?:^<!-- not run: (?P<why>[^\n]+) -->\n)?^```(?P<kind>\w+)\n(?P<code>.*?)^```$", re.M | re.S)
+
+
+@dataclass(frozen=True)
+class Block:
+    line: int
+    kind: str
+    code: str
+    why: str | None
+
+    @property
+    def missing(self) -> list[str]:
+        """The packages that it imports and that are not installed."""
+        tree = ast.walk(ast.parse(self.code))
+        named = {alias.name for node in tree if isinstance(node, ast.Import) for alias in node.names}
+        tree = ast.walk(ast.parse(self.code))
+        named |= {str(node.module) for node in tree if isinstance(node, ast.ImportFrom)}
+        needed = {"langchain_secom": "langchain_core", "llamaindex_secom": "llama_index"}
+        tops = {name.split(".")[0] for name in named}
+        return sorted(top for top in tops | {needed[top] for top in tops & set(needed)} if find_spec(top) is None)
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    return [
+        Block(text.count("\n", 0, found.start("code")) + 1, found["kind"], found["code"], found["why"])
+        for found in BLOCK.finditer(text)
+    ]
+
+
+def runnable(page: Path) -> list[Block]:
+    return [block for block in blocks(page) if block.kind == "python" and block.why is None]
+
+
+def run(block: Block, page: Path, names: dict[str, Any]) -> None:
+    # Blank lines in front make the page's line numbers those of the traceback.
+    source = "\n" * (block.line - 1) + block.code
+    compiled = compile(source, str(page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    outcome = eval(compiled, names)
+    if compiled.co_flags & CO_COROUTINE:
+        asyncio.run(outcome)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if runnable(page)], ids=lambda page: page.stem)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": f"page_{page.stem}"}
+    left_out: list[str] = []
+    for block in runnable(page):
+        if block.missing:
+            left_out.append(f"line {block.line} needs {', '.join(block.missing)}")
+            continue
+        try:
+            run(block, page, names)
+        except NameError as error:
+            if not left_out:
+                raise
+            left_out.append(f"line {block.line} builds on one that is left out: {error}")
+    if left_out:
+        pytest.skip(f"{page.name}: {'; '.join(left_out)}")
+
+
+def test_the_pages_have_blocks() -> None:
+    assert sum(len(runnable(page)) for page in PAGES) >= 8
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands_name_modules_and_targets_that_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    modules = set(re.findall(r"python3? -m (benchmarks\.\w+)", text))
+    assert not {name for name in modules if not (ROOT / f"{name.replace('.', '/')}.py").exists()}
+    targets = set(re.findall(r"`make (\w+)|^make (\w+)", text, re.M))
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert not {name for pair in targets if (name := "".join(pair)) and f"\n{name}:" not in makefile}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?://|#)([^)#\s]+)", page.read_text(encoding="utf-8"))
+    assert not [link for link in links if not (page.parent / link).exists()]
+
+
+# -- the examples -----------------------------------------------------------------------------------------------------
+
+DATA = ROOT / "examples" / "data"
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (DATA / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def topic_runs(name: str) -> Iterator[list[str]]:
+    for _, group in groupby(rows(name), key=lambda row: str(row["session"])):
+        yield [topic for topic, _ in groupby(str(row["topic"]) for row in group)]
+
+
+def test_the_conversation_is_long_dated_and_returns_to_its_topics() -> None:
+    messages = read_messages(rows("mara"))
+    sessions = {row["session"] for row in rows("mara")}
+    assert sum(message.role == "user" for message in messages) >= 140
+    assert len(sessions) >= 6
+    times = [message.at for message in messages if message.at]
+    assert len(times) == len(messages)
+    assert times == sorted(times)
+    runs = list(topic_runs("mara"))
+    assert all(len(run) >= 3 for run in runs)
+    assert sum("kitchen" in run for run in runs) >= 4
+
+
+@pytest.mark.parametrize("name", ["mara", "lin"])
+def test_questions_point_at_turns_that_exist(name: str) -> None:
+    asked = json.loads((DATA / "questions.json").read_text(encoding="utf-8"))[name]
+    ids = {row["id"] for row in rows(name) if row["role"] == "user"}
+    assert all(question["evidence"] and set(question["evidence"]) <= ids for question in asked)
+    assert len({row["id"] for row in rows(name)}) == len(rows(name))
+
+
+def test_the_quickstart_runs_and_shows_what_it_found() -> None:
+    for extra in ("langchain_classic", "llama_index"):
+        if find_spec(extra) is None:
+            pytest.skip(f"the quickstart needs {extra}")
+    began = time.perf_counter()
+    script = [sys.executable, str(ROOT / "examples" / "quickstart.py")]
+    done = subprocess.run(
+        script, capture_output=True, encoding="utf-8", timeout=120, env={"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    asked = len(json.loads((DATA / "questions.json").read_text(encoding="utf-8"))["mara"])
+    found, of = map(int, re.search(r"inside the budget: (\d+) of (\d+)", done.stdout).groups())  # type: ignore[union-attr]
+    assert of == asked
+    assert found >= 0.5 * asked
+    assert f"bring the same turns: {asked} of {asked}" in done.stdout
+    assert time.perf_counter() - began < 60  # 3 s where nothing else runs
