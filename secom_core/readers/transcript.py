@@ -28,6 +28,7 @@ _HEADER: Final = re.compile(
     r"\s*(?:#{1,6}\s+|-{2,}\s*|={2,}\s*|\*{3,}\s*|—+\s*)(?P<title>.*?\w.*?)\s*(?:#+|-{2,}|={2,}|\*{3,}|—+)?\s*"
 )
 _NUMBERED: Final = re.compile(r"(?:session|conversation|会话|对话)\s*#?\d+\s*(?:[::,(–-]\s*(?P<when>.*?)\)?)?", re.I)
+_LONGEST_HEADER: Final = 120
 _ASIDES: Final = frozenset(
     "note notes nb ps pps re fwd fyi edit update warning tip hint reminder todo example question answer q a http https "
     "monday tuesday wednesday thursday friday saturday sunday 注意 注 备注 例如 另外".split()
@@ -96,6 +97,8 @@ def _is_named(line: _Line, lines: Sequence[_Line]) -> bool:
 
 def _header(raw: str, alone: bool) -> tuple[str, Moment | None] | None:
     """The title and time of a session header, or None for any other line."""
+    if len(raw) > _LONGEST_HEADER:
+        return None
     found = _HEADER.fullmatch(raw)
     title = found["title"] if found else raw.strip()
     numbered = _NUMBERED.fullmatch(title)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -196,6 +197,31 @@ def test_asides_links_clock_times_and_lists_are_words() -> None:
 def test_no_word_is_lost_whatever_the_speakers() -> None:
     kept = "\n".join(f"{who}: {words}" for who, words in said(ASIDES))
     assert kept == ASIDES.strip()
+
+
+LINES = ["Ann: hi", "Bob: oh", "Note: that", "10:30 we go", "14:05 Ann: now", "", "(laughs) no", "x: y: z", "Milk: 1"]
+
+
+def test_no_word_is_lost_from_any_mixture_of_lines() -> None:
+    hypothesis = pytest.importorskip("hypothesis")
+    some = hypothesis.strategies.lists(hypothesis.strategies.sampled_from(LINES), max_size=12)
+
+    @hypothesis.settings(max_examples=200, deadline=None)
+    @hypothesis.given(some)
+    def check(lines: list[str]) -> None:
+        (session,) = read_transcript("\n".join(["Ann: begins", *lines]))
+        heard = " ".join(" ".join([message.metadata.get("time", ""), message.line]) for message in session.messages)
+        assert heard.split() == " ".join(["Ann: begins", *lines]).split()
+
+    check()
+
+
+def test_long_lines_are_read_in_time_that_grows_with_them() -> None:
+    text = "Ann: hi\n# " + "a " * 50_000 + "\n" + "(" * 50_000 + "\n" + "Bob" * 50_000 + ":\n-- " + " " * 50_000
+    began = time.perf_counter()
+    (session,) = read_transcript(text)
+    assert time.perf_counter() - began < 2
+    assert len(session.messages) == 1
 
 
 def test_somebody_who_speaks_once_is_known_by_being_named() -> None:
