@@ -8,6 +8,7 @@ No key, no network, no model weights. Run it from a clone::
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,6 +38,7 @@ Row = Mapping[str, Any]
 
 def main() -> None:
     began = time.perf_counter()
+    sys.stdout.reconfigure(errors="replace")  # a terminal that cannot show Chinese shows question marks
     rows = read_rows("mara")
     heading("A conversation")
     describe(rows)
@@ -52,7 +54,7 @@ def main() -> None:
         show_segments(bank, rows)
         heading(f"Asked, with {BUDGET} tokens for the memories ('>' marks the turns where the answer was said)")
         ask(bank, rows, read_questions("mara"))
-        heading("What reaches the prompt (LangChain: load_memory_variables, LlamaIndex: get)")
+        heading("What reaches the prompt: SecomMemory.load_memory_variables")
         show_prompt(bank, "Where and when is my sister's wedding?")
         heading("另一段对话：中文 (the same in Chinese)")
         chinese(bank)
@@ -169,7 +171,8 @@ def show_memories(memories: Sequence[Mapping[str, Any]], words: Mapping[str, str
         ids = about["turn_ids"]
         told = next((id_ for id_ in ids if id_ in evidence), None)
         span = ids[0] if len(ids) == 1 else f"{ids[0]}..{ids[-1]}"
-        head = f"{'>' if told else ' ':>3} [{about['number']}] {day(about['begin'])}  {span:<13}  "
+        number = f"[{about['number']}]"
+        head = f"{'>' if told else ' ':>3} {number:>4} {day(about['begin'])}  {span:<13}  "
         print(head + clipped(words[told or ids[0]], WIDTH - len(head)))
     print()
 

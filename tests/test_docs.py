@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import json
+import os
 import re
 import subprocess
 import sys
@@ -146,17 +147,36 @@ def test_questions_point_at_turns_that_exist(name: str) -> None:
     assert len({row["id"] for row in rows(name)}) == len(rows(name))
 
 
-def test_the_quickstart_runs_and_shows_what_it_found() -> None:
+SHORT = [path for path in sorted((ROOT / "examples").glob("*.py")) if path.stem != "quickstart"]
+
+
+@pytest.mark.parametrize("path", SHORT, ids=lambda path: path.stem)
+def test_the_short_examples_run(path: Path, tmp_path: Path) -> None:
+    code = path.read_text(encoding="utf-8")
+    missing = Block(1, "python", code, None).missing
+    if missing:
+        pytest.skip(f"{path.name} needs {', '.join(missing)}")
+    assert len(code.splitlines()) <= 50, "a short example has one idea"
+    done = ran(path, tmp_path)
+    assert "<memories>" in done.stdout
+
+
+def ran(path: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """The script run as a user does, from another folder; it prints, and does not complain."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+    command = [sys.executable, str(path)]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, encoding="utf-8", timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done
+
+
+def test_the_quickstart_runs_and_shows_what_it_found(tmp_path: Path) -> None:
     for extra in ("langchain_classic", "llama_index"):
         if find_spec(extra) is None:
             pytest.skip(f"the quickstart needs {extra}")
     began = time.perf_counter()
-    script = [sys.executable, str(ROOT / "examples" / "quickstart.py")]
-    done = subprocess.run(
-        script, capture_output=True, encoding="utf-8", timeout=120, env={"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    done = ran(ROOT / "examples" / "quickstart.py", tmp_path)
     asked = len(json.loads((DATA / "questions.json").read_text(encoding="utf-8"))["mara"])
     found, of = map(int, re.search(r"inside the budget: (\d+) of (\d+)", done.stdout).groups())  # type: ignore[union-attr]
     assert of == asked
