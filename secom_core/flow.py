@@ -17,11 +17,13 @@ that one failure does not lose the other answers.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
-from .errors import ModelError
+from .errors import InvalidInput, ModelError
 
 __all__ = ["AsyncChatModel", "ChatModel", "Procedure", "Prompt", "Reply", "arun", "run"]
 
@@ -71,7 +73,10 @@ class AsyncChatModel(Protocol):
 
 
 def run(procedure: Procedure[T], model: ChatModel) -> T:
-    """Drive ``procedure`` to its result, asking ``model`` one prompt after the other."""
+    """Drive ``procedure`` to its result, asking ``model`` one prompt after the other.
+
+    Whatever else the model raises closes the procedure and goes to the caller.
+    """
 
     def ask(prompt: Prompt) -> Reply:
         try:
@@ -79,25 +84,28 @@ def run(procedure: Procedure[T], model: ChatModel) -> T:
         except ModelError as error:
             return error
 
-    try:
-        asked = next(procedure)
-        while True:
-            if isinstance(asked, Prompt):
-                asked = _answer(procedure, ask(asked))
-            else:
-                asked = procedure.send([ask(prompt) for prompt in asked])
-    except StopIteration as done:
-        return done.value  # type: ignore[no-any-return]
+    steps = _Steps(procedure)
+    with closing(procedure):
+        while not steps.finished:
+            steps.answer([ask(prompt) for prompt in steps.prompts])
+    return steps.result
 
 
 async def arun(procedure: Procedure[T], model: AsyncChatModel, *, limit: int = 8) -> T:
     """Drive ``procedure`` to its result, asking a list of prompts together.
 
+    Whatever else the model raises, a cancellation included, ends the prompts in flight and closes the procedure.
+
     Args:
         procedure: the procedure.
         model: the model.
         limit: how many prompts are in flight at once, at most.
+
+    Raises:
+        InvalidInput: for a limit below 1.
     """
+    if limit < 1:
+        raise InvalidInput(f"at least one prompt is in flight, got limit={limit}")
     slots = asyncio.Semaphore(limit)
 
     async def ask(prompt: Prompt) -> Reply:
@@ -107,16 +115,50 @@ async def arun(procedure: Procedure[T], model: AsyncChatModel, *, limit: int = 8
             except ModelError as error:
                 return error
 
+    steps = _Steps(procedure)
+    with closing(procedure):
+        while not steps.finished:
+            steps.answer(await _together([ask(prompt) for prompt in steps.prompts]))
+    return steps.result
+
+
+async def _together(asked: Sequence[Coroutine[Any, Any, Reply]]) -> list[Reply]:
+    tasks = [asyncio.ensure_future(one) for one in asked]
     try:
-        asked = next(procedure)
-        while True:
-            if isinstance(asked, Prompt):
-                asked = _answer(procedure, await ask(asked))
-            else:
-                asked = procedure.send(await asyncio.gather(*(ask(prompt) for prompt in asked)))
-    except StopIteration as done:
-        return done.value  # type: ignore[no-any-return]
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _answer(procedure: Procedure[T], reply: Reply) -> Prompt | list[Prompt]:
-    return procedure.throw(reply) if isinstance(reply, ModelError) else procedure.send(reply)
+class _Steps(Generic[T]):
+    """A procedure, from one question to the next."""
+
+    result: T
+
+    def __init__(self, procedure: Procedure[T]) -> None:
+        self._procedure = procedure
+        self._asked: Prompt | list[Prompt] = []
+        self.finished = False
+        self._advance(partial(next, procedure))
+
+    @property
+    def prompts(self) -> list[Prompt]:
+        """What is asked now."""
+        return [self._asked] if isinstance(self._asked, Prompt) else self._asked
+
+    def answer(self, replies: list[Reply]) -> None:
+        """Hand over the replies to what is asked now."""
+        if not isinstance(self._asked, Prompt):
+            self._advance(partial(self._procedure.send, replies))
+        elif isinstance(replies[0], ModelError):
+            self._advance(partial(self._procedure.throw, replies[0]))
+        else:
+            self._advance(partial(self._procedure.send, replies[0]))
+
+    def _advance(self, step: Callable[[], Prompt | list[Prompt]]) -> None:
+        try:
+            self._asked = step()
+        except StopIteration as done:
+            self.result, self.finished = done.value, True

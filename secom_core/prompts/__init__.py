@@ -1,0 +1,1 @@
+"""Prompts: one file each, with the reading of its reply beside it."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .fixed import FixedSize as FixedSize
     from .fixed import WholeSession as WholeSession
     from .lexical import LexicalSegmenter as LexicalSegmenter
+    from .zero_shot import ZeroShotSegmenter as ZeroShotSegmenter
 
 _HOMES: Final = {
     "EachTurn": "fixed",
@@ -21,6 +22,7 @@ _HOMES: Final = {
     "FixedSize": "fixed",
     "LexicalSegmenter": "lexical",
     "WholeSession": "fixed",
+    "ZeroShotSegmenter": "zero_shot",
 }
 
 __all__ = sorted(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]

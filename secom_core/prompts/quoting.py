@@ -1,0 +1,36 @@
+"""Untrusted text as it may stand in a prompt, and a model's reply without its thoughts."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ..analysis import count_tokens
+
+__all__ = ["quoted", "shortened", "without_thoughts"]
+
+_MARKER: Final = re.compile(r"\[(?=\W{0,9}exchange\b)", re.IGNORECASE)
+_THOUGHT: Final = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT_END: Final = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+
+
+def quoted(text: str) -> str:
+    """``text`` such that it can neither open nor close a tag, start an exchange, nor leave its paragraph."""
+    lines = (line.rstrip() for line in text.splitlines())
+    kept = "\n".join(line for line in lines if line)
+    return _MARKER.sub("(", kept.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+
+
+def shortened(text: str, tokens: int) -> str:
+    """The beginning and the end of ``text``, of at most ``tokens`` tokens; the whole where it is no longer."""
+    shown, kept = text, len(text)
+    while (size := count_tokens(shown)) > tokens:
+        kept = min(kept * tokens // size, kept * 9 // 10)
+        shown = f"{text[: kept * 2 // 3]} […] {text[len(text) - kept // 3 :]}"
+    return shown
+
+
+def without_thoughts(reply: str) -> str:
+    """``reply`` without what a reasoning model thought aloud, even where a template left the opening tag out."""
+    answer = _THOUGHT.sub("", reply)
+    return _THOUGHT_END.split(answer)[-1]

@@ -1,0 +1,174 @@
+"""Topics found by a language model, in one call a session (SeCom section 2.2)."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Final, TypeVar
+
+from tqdm import tqdm
+
+from ..analysis import count_tokens
+from ..conversation import Turn
+from ..errors import BadReply, DegradedWarning, InvalidInput, ModelError
+from ..flow import AsyncChatModel, ChatModel, Procedure, Prompt, arun, run
+from ..memory import Segment, check_partition, segments_from
+from ..prompts.joining import joining_prompt, read_joining
+from ..prompts.quoting import quoted, shortened
+from ..prompts.segmentation import read_segmentation, segmentation_prompt
+from ..protocols import Segmenter
+
+__all__ = ["ZeroShotSegmenter"]
+
+T = TypeVar("T")
+
+_MARKER_TOKENS: Final = 6  # "[Exchange 12]: " and the blank line
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ZeroShotSegmenter:
+    """Asks a language model where the topics change; a local segmenter takes over where it fails.
+
+    A reply is repaired where it has one reading only, and checked for cover, overlap and count. A bad one is asked
+    for once more, with what was wrong. After that, and where the model gives no answer, ``fallback`` segments and a
+    `DegradedWarning` names the cause.
+
+    A session longer than one call is read in windows. Each window begins again with the segment that the one before
+    it left open, so that no boundary is due to a window's edge.
+
+    Args:
+        model: the language model; `segment` and `joins` need its sync side.
+        fallback: the segmenter that takes over.
+        max_turns: the most turns in one call, at least 2.
+        max_tokens: the most tokens of conversation in one call, estimated; a turn of more than a quarter of it is
+            shown to the model without its middle.
+        guidance: rules to segment by, learned or written (SeCom Figure 7).
+        examples: divided conversations, as `secom_core.prompts.segmentation.segmentation_example` writes them.
+        progress: show a bar of the turns done.
+
+    Raises:
+        InvalidInput: for a window that cannot hold two turns.
+    """
+
+    model: ChatModel | AsyncChatModel
+    _: KW_ONLY
+    fallback: Segmenter
+    max_turns: int = 200
+    max_tokens: int = 16_000
+    guidance: str | None = None
+    examples: Sequence[str] = ()
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        if self.max_turns < 2 or self.max_tokens < 100:
+            raise InvalidInput(
+                f"a call holds at least 2 turns and 100 tokens, got max_turns={self.max_turns} and "
+                f"max_tokens={self.max_tokens}"
+            )
+
+    def segment(self, turns: Sequence[Turn]) -> list[Segment]:
+        """Ranges that cover ``turns``; none where there are none."""
+        return run(self.procedure(turns), self._sync_model())
+
+    async def asegment(self, turns: Sequence[Turn]) -> list[Segment]:
+        """As `segment`, without blocking the event loop while the model thinks."""
+        return await self._drive(self.procedure(turns))
+
+    def joins(self, tail: Sequence[Turn], turn: Turn) -> bool:
+        """Whether ``turn`` goes on with the open segment ``tail``; an empty one goes on with nothing."""
+        return run(self.join_procedure(tail, turn), self._sync_model())
+
+    async def ajoins(self, tail: Sequence[Turn], turn: Turn) -> bool:
+        """As `joins`, without blocking the event loop while the model thinks."""
+        return await self._drive(self.join_procedure(tail, turn))
+
+    def procedure(self, turns: Sequence[Turn]) -> Procedure[list[Segment]]:
+        """The questions that segment ``turns``, for `secom_core.flow`."""
+        texts = [self._shown(turn) for turn in turns]
+        sizes = _sizes(texts)
+        starts, begin, stop = {0}, 0, 0
+        with tqdm(total=len(turns), desc="Segmenting", unit="turn", disable=not self.progress) as bar:
+            while stop < len(turns):
+                done, stop = stop, _reach(sizes, begin, max(stop + 1, begin + 2), self.max_turns, self.max_tokens)
+                try:
+                    found = yield from self._window(texts[begin:stop])
+                except ModelError as error:
+                    # A model that gives no answer is not left to time out again for each window.
+                    stop = stop if isinstance(error, BadReply) else len(turns)
+                    found = self._local(turns[begin:stop], error)
+                # The first one goes on with what is open, or begins where the window before it said.
+                starts.update(begin + segment.start for segment in found[1:])
+                begin = max(*starts, _back(sizes, stop, self.max_turns // 2, self.max_tokens // 2))
+                bar.update(stop - done)
+        return segments_from((start - 1 for start in starts), len(turns))
+
+    def join_procedure(self, tail: Sequence[Turn], turn: Turn) -> Procedure[bool]:
+        """The question that `joins` asks, for `secom_core.flow`."""
+        if not tail:
+            return False
+        texts = [self._shown(each) for each in (*tail, turn)]
+        begin = _back(_sizes(texts), len(tail), max(1, self.max_turns // 4), self.max_tokens // 4)
+        ask = partial(joining_prompt, texts[begin:-1], texts[-1], guidance=self.guidance)
+        try:
+            return (yield from _asked_twice(ask, read_joining))
+        except ModelError as error:
+            return self._local((*tail, turn), error)[-1].start < len(tail)
+
+    def _window(self, texts: Sequence[str]) -> Procedure[list[Segment]]:
+        if len(texts) == 1:
+            return [Segment(0, 1)]
+        ask = partial(segmentation_prompt, texts, guidance=self.guidance, examples=self.examples)
+        return (yield from _asked_twice(ask, partial(read_segmentation, count=len(texts))))
+
+    def _local(self, turns: Sequence[Turn], error: ModelError) -> list[Segment]:
+        name = type(self.fallback).__name__
+        cause = f"the language model did not segment {len(turns)} turns, {name} did instead: {error}"
+        warnings.warn(cause, DegradedWarning, stacklevel=2)
+        return check_partition(self.fallback.segment(turns), len(turns))
+
+    def _shown(self, turn: Turn) -> str:
+        return shortened(quoted(turn.text), self.max_tokens // 4)
+
+    def _sync_model(self) -> ChatModel:
+        if isinstance(self.model, ChatModel):
+            return self.model
+        raise InvalidInput(f"{type(self.model).__name__} has no complete(); use asegment and ajoins with it")
+
+    async def _drive(self, procedure: Procedure[T]) -> T:
+        if isinstance(self.model, AsyncChatModel):
+            return await arun(procedure, self.model)
+        return await asyncio.to_thread(run, procedure, self.model)
+
+
+def _asked_twice(ask: Callable[..., Prompt], read: Callable[[str], T]) -> Procedure[T]:
+    """Ask, and once more with what was wrong where the reply cannot be used."""
+    try:
+        return read((yield ask(complaint=None)))
+    except BadReply as error:
+        complaint = error.reason
+    return read((yield ask(complaint=complaint)))
+
+
+def _sizes(texts: Sequence[str]) -> list[int]:
+    return [count_tokens(text) + _MARKER_TOKENS for text in texts]
+
+
+def _reach(sizes: Sequence[int], begin: int, least: int, turns: int, tokens: int) -> int:
+    """Where a window from ``begin`` ends: inside the limits, but not before ``least``, so that windows advance."""
+    stop, used = begin, 0
+    while stop < len(sizes) and (stop < least or (stop - begin < turns and used + sizes[stop] <= tokens)):
+        used += sizes[stop]
+        stop += 1
+    return stop
+
+
+def _back(sizes: Sequence[int], stop: int, turns: int, tokens: int) -> int:
+    """Where the longest run inside the limits that ends at ``stop`` begins; it has at least one turn."""
+    begin, used = stop - 1, sizes[stop - 1]
+    while begin > 0 and stop - begin < turns and used + sizes[begin - 1] <= tokens:
+        begin -= 1
+        used += sizes[begin]
+    return begin
