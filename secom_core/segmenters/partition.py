@@ -1,13 +1,84 @@
-"""The best way to cut a run of turns, by dynamic programming."""
+"""Where to cut a run, given the evidence at each gap: boundary probabilities and the best partition."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["best_partition", "pair_sums"]
+from ..errors import InvalidInput
+
+__all__ = ["best_partition", "boundary_probabilities", "check_longest", "length_prior", "pair_sums"]
 
 Floats = npt.NDArray[np.float64]
+
+
+def check_longest(turns: int) -> None:
+    """Refuse a longest segment of less than one turn."""
+    if turns < 1:
+        raise InvalidInput(f"max_length is at least 1 turn, got {turns}")
+
+
+def length_prior(mean: float, longest: int, shape: float = 3.0, floor: float = 1e-4) -> Floats:
+    """The log probability of each segment length: a negative binomial with a floor, so that long topics stay possible.
+
+    Args:
+        mean: the expected length.
+        longest: the longest length.
+        shape: higher for lengths that differ less.
+        floor: what is added to each before the probabilities are made to sum to 1.
+
+    Returns:
+        Shape ``(longest,)``, for the lengths 1 to ``longest``.
+    """
+    chance = shape / (shape + max(mean, 1.01) - 1)
+    logs = [
+        math.lgamma(n + shape) - math.lgamma(shape) - math.lgamma(n + 1) + n * math.log1p(-chance)
+        for n in range(longest)
+    ]
+    weights = np.exp(np.array(logs) + shape * math.log(chance)) + floor
+    return np.asarray(np.log(weights / weights.sum()))
+
+
+def boundary_probabilities(evidence: Floats, lengths: Floats) -> tuple[Floats, Floats]:
+    """The posterior of a boundary in each gap, under a semi-Markov model, for several readings of one run at once.
+
+    Args:
+        evidence: log likelihood ratios of boundary against none, shape ``(readings, gaps)``.
+        lengths: the log prior of segment lengths, shape ``(longest,)``.
+
+    Returns:
+        The probabilities, shape ``(readings, gaps)``, and the log evidence of each reading, shape ``(readings,)``.
+    """
+    readings, gaps = evidence.shape
+    longest = min(len(lengths), gaps + 1)
+    cuts = np.concatenate([np.zeros((readings, 1)), evidence, np.zeros((readings, 1))], axis=1)
+    # The run's last segment may go on after it, so that it has the chance of being this long or longer.
+    open_ended = np.log(np.exp(lengths)[::-1].cumsum()[::-1])
+    forward = _totals(cuts, lengths[:longest], open_ended[:longest], last=gaps + 1)
+    backward = _totals(cuts[:, ::-1], lengths[:longest], open_ended[:longest], last=None)[:, ::-1]
+    whole = forward[:, -1:]
+    # Both directions count the gap's own evidence.
+    inside = forward[:, 1:-1] + backward[:, 1:-1] - evidence - whole
+    return np.exp(np.minimum(inside, 0.0)), whole[:, 0]
+
+
+def _totals(cuts: Floats, lengths: Floats, open_ended: Floats, last: int | None) -> Floats:
+    """The log sum over all ways to cut what lies before each gap; the open segment is at ``last``, or the first."""
+    places = cuts.shape[1]
+    totals = np.full(cuts.shape, -np.inf)
+    totals[:, 0] = 0.0
+    longest = len(lengths)
+    for stop in range(1, places):
+        start = max(0, stop - longest)
+        weights = (open_ended if stop == last else lengths)[: stop - start][::-1]
+        if last is None and start == 0:
+            weights = np.concatenate([open_ended[stop - 1 : stop], weights[1:]])
+        values = totals[:, start:stop] + weights
+        peak = values.max(axis=1)
+        totals[:, stop] = peak + np.log(np.exp(values - peak[:, None]).sum(axis=1)) + cuts[:, stop]
+    return totals
 
 
 def best_partition(cuts: Floats, gains: Floats) -> list[int]:
@@ -48,7 +119,7 @@ def pair_sums(band: Floats) -> Floats:
         band: value of the pair of turns ``i`` and ``i + d + 1`` at ``[i, d]``, shape ``(n, max_length - 1)``.
 
     Returns:
-        Shape ``(n, max_length)``: at ``[i, length]`` the sum over pairs of the segment of ``length + 1`` turns from ``i``.
+        Shape ``(n, max_length)``: at ``[i, length]`` the sum over the pairs of the ``length + 1`` turns from ``i``.
     """
     turns, width = band.shape
     reach = np.zeros((turns, width + 1))  # at [j, m]: the pairs of turn j with the m turns before it

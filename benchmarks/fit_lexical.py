@@ -1,0 +1,91 @@
+"""Makes the prior of the lexical segmenter: ``secom_core/segmenters/lexical_prior.json``.
+
+    python -m benchmarks.fit_lexical --service dialseg711_dev.jsonl --chat tiage_train.jsonl --out FILE
+
+Talk in which somebody is served comes from every second dialogue of DialSeg711's half (rows 0, 2, 4, ...; the others
+are left to measure on), chat from TIAGE's training part. What is kept are some three hundred weights, no text.
+Needs scikit-learn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.segmentation import Dialogue, read_dialogues
+from secom_core.segmenters.cohesion import COHESION
+from secom_core.segmenters.cues import FORM
+from secom_core.segmenters.lexical import COLUMNS, GATE, centred, columns
+
+Floats = npt.NDArray[np.float64]
+STRENGTH = 0.02  # of scikit-learn's C, on columns of unit spread
+
+
+def measured(dialogues: Sequence[Dialogue]) -> tuple[list[Floats], Floats]:
+    kept = [dialogue for dialogue in dialogues if len(dialogue.turns) > 1]
+    values = [columns([turn.content for turn in dialogue.turns]) for dialogue in kept]
+    return values, np.concatenate([dialogue.boundaries[:-1] for dialogue in kept]).astype(float)
+
+
+def fit(values: Sequence[Floats], truths: Sequence[Floats], width: int) -> dict[str, Any]:
+    """A logistic regression in which each kind of talk counts the same; its bias without the boundaries' rate."""
+    from sklearn.linear_model import LogisticRegression
+
+    weights = np.concatenate([np.full(len(truth), 1 / len(truth)) for truth in truths])
+    weights *= len(weights) / weights.sum()
+    truth = np.concatenate(truths)
+    model = LogisticRegression(C=STRENGTH, max_iter=5000)
+    model.fit(np.concatenate(values)[:, :width], truth, sample_weight=weights)
+    rate = np.average(truth, weights=weights)
+    bias = model.intercept_[0] - np.log(rate / (1 - rate))
+    return {"bias": round(float(bias), 4), "values": [round(float(value), 4) for value in model.coef_[0]]}
+
+
+def fit_gate(service: Sequence[Floats], chat: Sequence[Floats]) -> dict[str, Any]:
+    from sklearn.linear_model import LogisticRegression
+
+    places = [COLUMNS.index(name) for name in GATE]
+    means = np.array([values[:, places].mean(axis=0) for values in (*service, *chat)])
+    truth = np.array([1] * len(service) + [0] * len(chat))
+    model = LogisticRegression(C=0.5).fit(means, truth)
+    return {
+        "bias": round(float(model.intercept_[0]), 4),
+        "values": [round(float(value), 4) for value in model.coef_[0]],
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.fit_lexical", description=__doc__.split("\n")[0])
+    parser.add_argument("--service", type=Path, required=True)
+    parser.add_argument("--chat", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args(argv)
+    service, served = measured(read_dialogues(arguments.service)[::2])
+    chat, chatted = measured(read_dialogues(arguments.chat))
+    parts = [np.concatenate(service), np.concatenate(chat)]
+    means: Floats = np.mean(np.stack([part.mean(axis=0) for part in parts]), axis=0).round(4)
+    spread: Floats = np.sqrt(np.mean(np.stack([((part - means) ** 2).mean(axis=0) for part in parts]), axis=0))
+    scales: Floats = np.maximum(spread, 1e-3).round(4)
+    scaled = [np.concatenate([centred(values, means, scales) for values in kind]) for kind in (service, chat)]
+    prior = {
+        "columns": list(COLUMNS),
+        "means": means.tolist(),
+        "scales": scales.tolist(),
+        "neutral": fit(scaled, [served, chatted], len(COHESION) + len(FORM)),
+        "service": fit(scaled[:1], [served], len(COLUMNS)),
+        "chat": fit(scaled[1:], [chatted], len(COLUMNS)),
+        "gate": fit_gate(service, chat),
+    }
+    arguments.out.write_text(json.dumps(prior) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
