@@ -19,7 +19,16 @@ import Stemmer
 
 from .stopwords import STOPWORDS
 
-__all__ = ["count_tokens", "is_stopword", "language_of", "latin_language_of", "term_variants", "terms", "words"]
+__all__ = [
+    "count_tokens",
+    "is_stopword",
+    "language_of",
+    "latin_language_of",
+    "term_variants",
+    "terms",
+    "word_spans",
+    "words",
+]
 
 # Scripts without spaces between words, and Hangul, whose particles stick to the nouns.
 _NGRAM: Final = (
@@ -69,6 +78,11 @@ _SPOKEN_IN: Final[dict[str, tuple[str, ...]]] = {
 def words(text: str) -> list[str]:
     """The words of ``text``, as written, in order; a run of Chinese, Japanese, Thai or Korean counts as one."""
     return _PIECE.findall(text)
+
+
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """Where each of `words` begins and ends in ``text``."""
+    return [found.span() for found in _PIECE.finditer(text)]
 
 
 @lru_cache(maxsize=1 << 16)

@@ -1,0 +1,217 @@
+"""Denoising without a model: the words that say least in their scope go."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from secom_core.analysis import is_stopword, latin_language_of, terms, word_spans
+from secom_core.denoisers.phrases import (
+    FILLER_PHRASES,
+    FILLER_RUN,
+    FILLERS,
+    NEGATION_CHARACTERS,
+    NEGATIONS,
+    TIMES,
+)
+from secom_core.errors import InvalidInput
+from secom_core.protocols import Statistics
+
+__all__ = ["Informativeness"]
+
+# Below this many turns a document frequency says more about chance than about the word.
+_ENOUGH_TURNS: Final = 20
+# A function word is worth as much as a word in three of five turns.
+_FUNCTION_SHARE: Final = 0.6
+# Two characters belong to one word if they meet twice as often as chance would have it, or most times that one of
+# them is there.
+_COHESION: Final = 2.0
+_LOYALTY: Final = 0.5
+_IDEOGRAPHS: Final = re.compile(r"[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\u3005\uf900-\ufaff\U00020000-\U000323af]+")
+_DATE_RUN: Final = re.compile("[一二三四五六七八九十百千万两兩半]|[今昨明前后後去上下][天日年晚周週月]|星期|曜日")
+_LONGEST_PHRASE: Final = max(map(len, FILLER_PHRASES))
+_ENDS: Final = re.compile(r"[.!?…。！？؟।]+")
+_CLOSES: Final = re.compile(r"""[,.;:!?…%)\]}"'”’»。，、；：！？」』）】؟،।]+""")
+_OPENS: Final = re.compile(r"(?<=\s)[^\w\s]+$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A word or run at ``[start, stop)``; ``worth`` is in nats, infinite for what must stay, negative for fillers."""
+
+    start: int
+    stop: int
+    worth: float
+
+
+class Informativeness:
+    """Drops greetings, fillers and the least informative words of a text; needs no model.
+
+    A word is worth its idf in the scope: what every turn says does not tell turns apart. Function words are worth
+    little everywhere. Names, numbers, dates and negations always stay. Of Chinese and Japanese, whose words nothing
+    separates, the characters that keep company in the scope make one word. Kept words keep their order, spelling and
+    punctuation; a text of which nothing would be left stays whole.
+
+    Where the scope is too small to tell (under 20 turns) or not given, only fillers and function words go.
+
+    Args:
+        rate: the share of words, fillers apart, that stays at least; more than 0 and at most 1, where 1 drops
+            nothing. 0.75 is SeCom's for LLMLingua-2 (section 3).
+
+    Raises:
+        InvalidInput: for a rate out of range.
+    """
+
+    def __init__(self, rate: float = 0.75) -> None:
+        if not 0 < rate <= 1:
+            raise InvalidInput(f"rate is the share of words that stays, more than 0 and at most 1, got {rate}")
+        self.rate = rate
+
+    def denoise(self, texts: Sequence[str], statistics: Statistics | None = None) -> list[str]:
+        """The more informative part of each text.
+
+        Args:
+            texts: any texts, in any script.
+            statistics: how common terms are in the scope.
+        """
+        if self.rate >= 1:
+            return list(texts)
+        scope = statistics if statistics is not None and statistics.total >= _ENOUGH_TURNS else None
+        return [self._denoise(text, scope) for text in texts]
+
+    def _denoise(self, text: str, scope: Statistics | None) -> str:
+        words = list(_weighed(text, scope))
+        said = [word for word in words if word.worth >= 0]
+        counts = Counter(text[word.start : word.stop].casefold() for word in said)
+        # Of words that are worth the same, the short ones go first, then those that the text repeats.
+        order = sorted(
+            said, key=lambda w: (w.worth, w.stop - w.start, -counts[text[w.start : w.stop].casefold()], -w.start)
+        )
+        most = len(said) - math.ceil(self.rate * len(said))
+        dropped = {word for word in order[:most] if word.worth < math.inf}
+        kept = [word for word in said if word not in dropped]
+        return _joined(text, words, frozenset(kept)) if 0 < len(kept) < len(words) else text
+
+
+def _function_worth(scope: Statistics | None) -> float:
+    total = scope.total if scope is not None else _ENOUGH_TURNS
+    return math.log((total + 1) / (_FUNCTION_SHARE * total + 1))
+
+
+def _idf(scope: Statistics, term: str) -> float:
+    return math.log((scope.total + 1) / (min(scope.frequency(term), scope.total) + 1))
+
+
+def _weighed(text: str, scope: Statistics | None) -> Iterator[_Word]:
+    spans = word_spans(text)
+    fillers = _filler_places(text, spans)
+    language = latin_language_of(text)
+    for place, (start, stop) in enumerate(spans):
+        if place in fillers:
+            yield _Word(start, stop, -1.0)
+        elif _IDEOGRAPHS.fullmatch(text, start, stop):
+            yield from _weighed_run(text, start, stop, scope)
+        elif _must_stay(text[start:stop], language):
+            yield _Word(start, stop, math.inf)
+        else:
+            yield _Word(start, stop, _worth(text[start:stop], language, scope))
+
+
+def _filler_places(text: str, spans: Sequence[tuple[int, int]]) -> set[int]:
+    folded = [text[start:stop].casefold().replace("’", "'") for start, stop in spans]
+    places = {
+        place for place, word in enumerate(folded) if word in FILLERS or FILLER_RUN.fullmatch(text, *spans[place])
+    }
+    for length in range(2, _LONGEST_PHRASE + 1):
+        for first in range(len(folded) - length + 1):
+            if tuple(folded[first : first + length]) in FILLER_PHRASES:
+                places.update(range(first, first + length))
+    return places
+
+
+def _must_stay(word: str, language: str) -> bool:
+    folded = word.casefold().replace("’", "'")
+    return (
+        any(map(str.isdigit, word))
+        or folded in NEGATIONS
+        or folded.endswith("n't")
+        or folded in TIMES
+        or NEGATION_CHARACTERS.search(word) is not None
+        or (word[0].isupper() and not is_stopword(word, language) and not is_stopword(word))
+    )
+
+
+def _worth(word: str, language: str, scope: Statistics | None) -> float:
+    if is_stopword(word, language):
+        return _function_worth(scope)
+    if scope is None:
+        return math.inf  # Nothing tells common words from rare ones.
+    found = terms(word, language=language)
+    return max((_idf(scope, term) for term in found), default=_function_worth(scope))
+
+
+def _weighed_run(text: str, start: int, stop: int, scope: Statistics | None) -> Iterator[_Word]:
+    """The words of a run of Chinese or Japanese; the whole run where there is nothing to tell them by."""
+    if scope is None:
+        yield _Word(start, stop, math.inf)
+        return
+    after_number = start > 0 and text[start - 1].isdigit()
+    edges = [start, *_cuts(text, start, stop, scope), stop]
+    for first, last in pairwise(edges):
+        run = text[first:last]
+        fixed = NEGATION_CHARACTERS.search(run) or _DATE_RUN.search(run) or (after_number and first == start)
+        yield _Word(first, last, math.inf if fixed else _run_worth(run, scope))
+
+
+def _run_worth(run: str, scope: Statistics) -> float:
+    grams = [first + second for first, second in pairwise(run)] or [run]
+    return max(_idf(scope, gram) for gram in grams)
+
+
+def _cuts(text: str, start: int, stop: int, scope: Statistics) -> list[int]:
+    """Where characters meet that do not belong together."""
+    return [place for place in range(start + 1, stop) if not _belong(text[place - 1], text[place], scope)]
+
+
+def _belong(first: str, second: str, scope: Statistics) -> bool:
+    """Whether two characters make one word: by mutual information (Sproat & Shih, 1990), or by loyalty.
+
+    Mutual information is blind to words that most turns hold; there one character hardly comes without the other.
+    """
+    together = scope.frequency(first + second)
+    alone = scope.frequency(first), scope.frequency(second)
+    if not all(alone):
+        return True
+    return together * scope.total >= _COHESION * alone[0] * alone[1] or together >= _LOYALTY * min(alone)
+
+
+def _joined(text: str, words: Sequence[_Word], kept: Collection[_Word]) -> str:
+    """The kept words with what stood between them; where words are missing, the strongest of it."""
+    parts: list[str] = []
+    end, missing = 0, False
+    for word in words:
+        if word not in kept:
+            missing = True
+            continue
+        between = text[end : word.start]
+        parts += [_mended(between, inside=bool(parts)) if missing else between, text[word.start : word.stop]]
+        end, missing = word.stop, False
+    parts.append(_mended(text[end:], inside=True).rstrip() if missing else text[end:])
+    return "".join(parts)
+
+
+def _mended(gap: str, *, inside: bool) -> str:
+    """Punctuation and space in place of a gap that held words: what closes before it, what opens after it."""
+    closes = _CLOSES.match(gap)
+    mark = closes[0] if closes else ""
+    ends = _ENDS.findall(gap)
+    if ends and not _ENDS.search(mark):
+        mark = ends[-1]
+    opens = _OPENS.search(gap)
+    space = "\n" if "\n" in gap else " " if any(map(str.isspace, gap)) else ""
+    return (mark + space if inside else "") + (opens[0] if opens else "")
