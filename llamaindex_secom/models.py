@@ -46,6 +46,11 @@ class LlamaIndexChatModel:
             self._llm = Settings.llm
         return self._llm
 
+    @property
+    def name(self) -> str:
+        """What tells this LLM from another."""
+        return "Settings.llm" if self._llm is None else f"{self._llm.class_name()}:{self._llm.metadata.model_name}"
+
     def complete(self, prompt: Prompt) -> str:
         """Answer the prompt.
 

@@ -136,6 +136,8 @@ def test_models_of_either_side_are_taken() -> None:
     ours, theirs = ScriptedModel("x"), MockLLM()
     assert as_chat_model(ours) is ours
     assert as_chat_model(theirs).llm is theirs  # type: ignore[attr-defined]
+    assert LlamaIndexChatModel(theirs).name == "MockLLM:unknown"
+    assert LlamaIndexChatModel().name == "Settings.llm"
     embedder = ScriptedEmbedder()
     assert as_embedder(embedder) is embedder
     assert isinstance(as_embedder(MockEmbedding(embed_dim=2)), LlamaIndexEmbedder)

@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
 
-from http_models import HttpEmbedding, HttpLLM
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.ingestion import IngestionCache, IngestionPipeline
 from llama_index.core.node_parser import NodeParser, TextSplitter
 from llama_index.core.schema import Document, MetadataMode, NodeRelationship, TextNode, TransformComponent
@@ -258,8 +258,9 @@ def test_a_segmenter_that_loses_turns_is_refused() -> None:
 
 
 def test_an_embedding_model_of_llamaindex_cuts_too() -> None:
+    http_models = pytest.importorskip("http_models", reason="needs the extra 'openai'")
     with ScriptedServer() as server:
-        model = HttpEmbedding(base_url=server.base_url)
+        model = http_models.HttpEmbedding(base_url=server.base_url)
         splitter = TopicTextSplitter.from_defaults(embed_model=model)
         assert "".join(splitter.split_text(TALK)) == TALK
         assert server.embedding_requests
@@ -267,13 +268,13 @@ def test_an_embedding_model_of_llamaindex_cuts_too() -> None:
 
 
 def test_a_language_model_of_llamaindex_cuts_too() -> None:
-    pytest.importorskip("secom_core.segmenters.zero_shot", reason="the zero-shot segmenter")
+    http_models = pytest.importorskip("http_models", reason="needs the extra 'openai'")
     ranges = "\n".join(
         json.dumps({"segment_id": i, "start_exchange_number": a, "end_exchange_number": b, "num_exchanges": 4})
         for i, (a, b) in enumerate([(0, 3), (4, 7)])
     )
     with ScriptedServer(f"<segmentation>\n{ranges}\n</segmentation>") as server:
-        splitter = TopicTextSplitter.from_defaults(llm=HttpLLM(base_url=server.base_url))
+        splitter = TopicTextSplitter.from_defaults(llm=http_models.HttpLLM(base_url=server.base_url))
         pieces = splitter.split_text(TALK)
         assert len(server.requests) == 1
     assert [piece.count("\n") for piece in pieces] == [4, 3]
@@ -281,7 +282,7 @@ def test_a_language_model_of_llamaindex_cuts_too() -> None:
 
 def test_only_one_way_to_cut_is_taken() -> None:
     with pytest.raises(InvalidInput, match="one of segmenter, embed_model and llm"):
-        TopicNodeParser.from_defaults(EachTurn(), embed_model=HttpEmbedding(base_url="x"))
+        TopicNodeParser.from_defaults(EachTurn(), embed_model=MockEmbedding(embed_dim=2))
     assert isinstance(TopicNodeParser.from_defaults().segmenter, LexicalSegmenter)
     assert issubclass(TopicTextSplitter, TextSplitter)
 
