@@ -25,11 +25,12 @@ from llama_index.core.schema import (
     TransformComponent,
 )
 
-from llamaindex_secom import LLMLinguaDenoiser
+from llamaindex_secom import LLMLinguaDenoiser, TopicNodeParser
 from llamaindex_secom.denoiser import ORIGINAL_TEXT
 from secom_core.denoisers.informativeness import Informativeness
 from secom_core.errors import InvalidInput
 from secom_core.protocols import Statistics
+from secom_core.segmenters.fixed import FixedSize
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,18 @@ def test_pitfall_15_the_cache_tells_denoisers_apart() -> None:
 def test_pitfall_15_workers_get_it_by_pickle() -> None:
     denoiser = pickle.loads(pickle.dumps(LLMLinguaDenoiser(EveryOther(1))))
     assert denoiser.postprocess_nodes(scored())[0].node.get_content() == "two"
+
+
+def test_pitfall_15_worker_processes_do_what_one_does() -> None:
+    talk = "Ann: I planted 12 tomatoes in Ghent.\nBob: Oh well, you know, fine!\n"
+    documents = [Document(text=talk * 3, id_=f"d{n}") for n in range(2)]
+    pipeline = IngestionPipeline(transformations=[TopicNodeParser(FixedSize(2)), LLMLinguaDenoiser(Informativeness())])
+    apart = pipeline.run(documents=documents, num_workers=2)
+    together = pipeline.run(documents=documents)
+    assert [(node.node_id, node.get_content()) for node in apart] == [
+        (node.node_id, node.get_content()) for node in together
+    ]
+    assert len(apart) == 6
 
 
 def test_json_cannot_hold_a_denoiser_so_it_is_asked_for_again() -> None:

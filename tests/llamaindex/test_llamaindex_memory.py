@@ -25,9 +25,9 @@ from llama_index.core.memory.types import BaseMemory
 
 from llamaindex_secom import SecomMemory
 from llamaindex_secom.memory import WindowEntry, _banks, _fitting
-from secom_core import InvalidInput, InvalidScope, MemoryBank
+from secom_core import DegradedWarning, InvalidInput, InvalidScope, MemoryBank
 from secom_core.analysis import count_tokens
-from secom_core.models.scripted import ScriptedServer
+from secom_core.models.scripted import Fault, ScriptedServer
 from secom_core.segmenters.fixed import EachTurn
 
 ANN = ("acme", "ann")
@@ -413,6 +413,19 @@ def test_pitfalls_7_and_11_any_window_is_whole_and_keeps_to_its_limit(
     used = sum(count_tokens(entry.message.content or "") for entry in shown)
     users = [entry for entry in spoken if entry.message.role == MessageRole.USER]
     assert used <= room or len(users) <= 1, "only the last exchange, or what is pinned, may be over the limit"
+
+
+def test_an_embedding_model_that_fails_degrades_to_words(tmp_path: Path) -> None:
+    with ScriptedServer(embedding_faults=[Fault(status=500)] * 99) as server:
+        model = HttpEmbedding(base_url=server.base_url)
+        memory = SecomMemory.from_defaults(scope=ANN, store_path=str(tmp_path / "x.db"), embed_model=model)
+        with pytest.warns(DegradedWarning, match="500"):
+            memory.put_messages([user("The key is under the blue pot."), bot("Noted.")])
+        memory.reset()
+        memory.put(user("Where is the key?"))
+        with pytest.warns(DegradedWarning, match="500"):
+            assert "under the blue pot" in texts(memory.get())[-1]
+        memory.bank.close()
 
 
 # -- writing

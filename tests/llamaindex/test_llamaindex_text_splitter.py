@@ -20,9 +20,9 @@ from llama_index.core.schema import Document, MetadataMode, NodeRelationship, Te
 from llamaindex_secom import TopicNodeParser, TopicTextSplitter
 from llamaindex_secom.text_splitter import topic_id
 from secom_core.conversation import Turn
-from secom_core.errors import InvalidInput
+from secom_core.errors import DegradedWarning, InvalidInput
 from secom_core.memory import Segment
-from secom_core.models.scripted import ScriptedServer
+from secom_core.models.scripted import Fault, ScriptedServer
 from secom_core.segmenters.fixed import EachTurn, FixedSize
 from secom_core.segmenters.lexical import LexicalSegmenter
 
@@ -278,6 +278,15 @@ def test_a_language_model_of_llamaindex_cuts_too() -> None:
         pieces = splitter.split_text(TALK)
         assert len(server.requests) == 1
     assert [piece.count("\n") for piece in pieces] == [4, 3]
+
+
+def test_a_language_model_that_fails_degrades_to_words() -> None:
+    http_models = pytest.importorskip("http_models", reason="needs the extra 'openai'")
+    with ScriptedServer(Fault(status=500)) as server:
+        splitter = TopicTextSplitter.from_defaults(llm=http_models.HttpLLM(base_url=server.base_url))
+        with pytest.warns(DegradedWarning, match="500"):
+            pieces = splitter.split_text(TALK)
+    assert pieces == TopicTextSplitter().split_text(TALK)
 
 
 def test_only_one_way_to_cut_is_taken() -> None:
