@@ -421,8 +421,8 @@ def test_an_embedding_model_that_fails_degrades_to_words(tmp_path: Path) -> None
         memory = SecomMemory.from_defaults(scope=ANN, store_path=str(tmp_path / "x.db"), embed_model=model)
         with pytest.warns(DegradedWarning, match="500"):
             memory.put_messages([user("The key is under the blue pot."), bot("Noted.")])
-        memory.reset()
-        memory.put(user("Where is the key?"))
+            memory.reset()
+            memory.put(user("Where is the key?"))
         with pytest.warns(DegradedWarning, match="500"):
             assert "under the blue pot" in texts(memory.get())[-1]
         memory.bank.close()
