@@ -1,0 +1,1 @@
+"""Measures: segmentation and retrieval."""
