@@ -66,7 +66,10 @@ class Denoiser(Protocol):
 class Embedder(Protocol):
     """Turns texts into vectors. ``name`` identifies the model: vectors of two names are never compared."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What identifies the model."""
+        ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape ``(len(texts), d)``, each of length 1."""

@@ -14,12 +14,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["COHESION", "alternation", "band_of", "cohesion"]
+__all__ = ["COHESION", "COSINES", "alternation", "band_of", "cohesion", "cosines", "window_sums"]
 
 Floats = npt.NDArray[np.float64]
 
-# Windows (before, after) of the cosines, as offsets from the unit after the gap.
-_COSINES: Final[dict[str, tuple[tuple[int, int], tuple[int, int]]]] = {
+COSINES: Final[dict[str, tuple[tuple[int, int], tuple[int, int]]]] = {
     "cosine_1": ((-1, 0), (0, 1)),
     "cosine_2": ((-2, 0), (0, 2)),
     "cosine_3": ((-3, 0), (0, 3)),
@@ -31,9 +30,10 @@ _COSINES: Final[dict[str, tuple[tuple[int, int], tuple[int, int]]]] = {
     "over_last": ((-2, -1), (0, 1)),
     "over_next": ((-1, 0), (1, 2)),
 }
+"""Two windows by name, each as offsets from the unit after the gap."""
 _SEEN: Final = {"seen_2": 2, "seen_6": 6, "seen_ever": 1 << 60}
 _MODELS: Final = {"model_2": 2, "model_4": 4}
-COHESION: Final = (*_COSINES, *_SEEN, *_MODELS)
+COHESION: Final = (*COSINES, *_SEEN, *_MODELS)
 """The names of the columns of `cohesion`."""
 
 _BLOCK: Final = 256
@@ -56,7 +56,7 @@ def cohesion(bags: Sequence[Counter[str]]) -> Floats:
         return np.zeros((0, len(COHESION)))
     weights = _weights(bags)
     band = band_of(_vectors(bags, weights), _REACH)
-    columns = [_cosines(band, *windows) for windows in _COSINES.values()]
+    columns = [cosines(band, *windows) for windows in COSINES.values()]
     columns += _seen(bags, weights)
     columns += [_models(bags, window) for window in _MODELS.values()]
     return np.stack(columns, axis=1)
@@ -97,8 +97,14 @@ def band_of(vectors: Sequence[tuple[npt.NDArray[np.intp], Floats]], reach: int) 
     return band
 
 
-def _window_sums(band: Floats, left: tuple[int, int], right: tuple[int, int]) -> Floats:
-    """For each gap the sum of the dot products of all units of one window with all of the other."""
+def window_sums(band: Floats, left: tuple[int, int], right: tuple[int, int]) -> Floats:
+    """For each gap the sum of the dot products of all units of one window with all of the other, shape ``(n - 1,)``.
+
+    Args:
+        band: dot products as `band_of` gives them, shape ``(n, reach + 1)``.
+        left: a window, as offsets from the unit after the gap.
+        right: the other window.
+    """
     gaps = np.arange(1, len(band))
     total = np.zeros(len(gaps))
     for one in range(*left):
@@ -109,9 +115,10 @@ def _window_sums(band: Floats, left: tuple[int, int], right: tuple[int, int]) ->
     return total
 
 
-def _cosines(band: Floats, left: tuple[int, int], right: tuple[int, int]) -> Floats:
-    lengths = _window_sums(band, left, left) * _window_sums(band, right, right)
-    return _window_sums(band, left, right) / np.sqrt(np.maximum(lengths, 1e-9))
+def cosines(band: Floats, left: tuple[int, int], right: tuple[int, int]) -> Floats:
+    """For each gap the cosine between the sums of two windows, shape ``(n - 1,)``. Arguments as in `window_sums`."""
+    lengths = window_sums(band, left, left) * window_sums(band, right, right)
+    return window_sums(band, left, right) / np.sqrt(np.maximum(lengths, 1e-9))
 
 
 def _seen(bags: Sequence[Counter[str]], weights: dict[str, float]) -> list[Floats]:

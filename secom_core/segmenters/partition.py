@@ -9,15 +9,19 @@ import numpy.typing as npt
 
 from ..errors import InvalidInput
 
-__all__ = ["best_partition", "boundary_probabilities", "check_longest", "length_prior", "pair_sums"]
+__all__ = ["best_partition", "boundary_probabilities", "check_options", "length_prior"]
 
 Floats = npt.NDArray[np.float64]
 
 
-def check_longest(turns: int) -> None:
-    """Refuse a longest segment of less than one turn."""
-    if turns < 1:
-        raise InvalidInput(f"max_length is at least 1 turn, got {turns}")
+def check_options(max_length: int, mean_length: float, threshold: float) -> None:
+    """Refuse lengths of less than one turn, and a threshold that is no chance."""
+    if max_length < 1:
+        raise InvalidInput(f"max_length is at least 1 turn, got {max_length}")
+    if not mean_length >= 1:
+        raise InvalidInput(f"mean_length is at least 1 turn, got {mean_length}")
+    if not 0 < threshold < 1:
+        raise InvalidInput(f"the threshold lies between 0 and 1, got {threshold}")
 
 
 def length_prior(mean: float, longest: int, shape: float = 3.0, floor: float = 1e-4) -> Floats:
@@ -81,25 +85,23 @@ def _totals(cuts: Floats, lengths: Floats, open_ended: Floats, last: int | None)
     return totals
 
 
-def best_partition(cuts: Floats, gains: Floats) -> list[int]:
-    """The boundaries whose total of cut and segment values is highest; on a tie, the longer last segment.
+def best_partition(cuts: Floats, longest: int) -> list[int]:
+    """The boundaries whose values sum to most, with no segment longer than ``longest`` turns.
 
     Args:
         cuts: what a boundary after turn ``i`` adds, shape ``(n - 1,)``.
-        gains: what the segment of ``length + 1`` turns that starts at turn ``i`` adds, shape ``(n, max_length)``,
-            at ``[i, length]``; segments that would pass the end are not looked at.
+        longest: the longest segment, in turns.
 
     Returns:
         The turns after which a segment ends, in order, without the last turn.
     """
-    turns, longest = gains.shape
+    turns = len(cuts) + 1
     totals = np.zeros(turns + 1)
     starts = np.zeros(turns + 1, dtype=np.intp)
     for stop in range(1, turns + 1):
-        first = np.arange(max(0, stop - longest), stop)
-        values = totals[first] + gains[first, stop - first - 1]
-        starts[stop] = first[int(values.argmax())]
-        totals[stop] = values.max() + (cuts[stop - 1] if stop < turns else 0.0)
+        first = max(0, stop - longest)
+        starts[stop] = first + int(totals[first:stop].argmax())
+        totals[stop] = totals[starts[stop]] + (cuts[stop - 1] if stop < turns else 0.0)
     return _walk_back(starts)
 
 
@@ -110,24 +112,3 @@ def _walk_back(starts: npt.NDArray[np.intp]) -> list[int]:
         found.append(stop - 1)
         stop = int(starts[stop])
     return found[::-1]
-
-
-def pair_sums(band: Floats) -> Floats:
-    """The sum over all pairs inside each segment, from the pairs that lie close together.
-
-    Args:
-        band: value of the pair of turns ``i`` and ``i + d + 1`` at ``[i, d]``, shape ``(n, max_length - 1)``.
-
-    Returns:
-        Shape ``(n, max_length)``: at ``[i, length]`` the sum over the pairs of the ``length + 1`` turns from ``i``.
-    """
-    turns, width = band.shape
-    reach = np.zeros((turns, width + 1))  # at [j, m]: the pairs of turn j with the m turns before it
-    for back in range(1, width + 1):
-        reach[back:, back] = band[:-back, back - 1] if back < turns else 0.0
-    reach = reach.cumsum(axis=1)
-    sums = np.zeros((turns, width + 1))
-    for length in range(1, width + 1):
-        sums[:, length] = sums[:, length - 1]
-        sums[: turns - length, length] += reach[length:, length] if length < turns else 0.0
-    return sums

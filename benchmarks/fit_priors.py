@@ -1,6 +1,8 @@
-"""Makes the prior of the lexical segmenter: ``secom_core/segmenters/lexical_prior.json``.
+"""Makes the priors of the lexical and the embedding segmenter, ``secom_core/segmenters/*_prior.json``.
 
-    python -m benchmarks.fit_lexical --service dialseg711_dev.jsonl --chat tiage_train.jsonl --out FILE
+    python -m benchmarks.fit_priors --service dialseg711_dev.jsonl --chat tiage_train.jsonl --embedder none --out FILE
+
+With an embedder it makes the embedding segmenter's, whose weights read similarities in the session's own units.
 
 Talk in which somebody is served comes from every second dialogue of DialSeg711's half (rows 0, 2, 4, ...; the others
 are left to measure on), chat from TIAGE's training part. What is kept are some three hundred weights, no text.
@@ -19,19 +21,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.segmentation import Dialogue, read_dialogues
-from secom_core.segmenters.cohesion import COHESION
-from secom_core.segmenters.cues import FORM
-from secom_core.segmenters.lexical import COLUMNS, GATE, centred, columns
+from benchmarks.segmentation import Dialogue, choose_embedder, read_dialogues
+from secom_core.protocols import Embedder
+from secom_core.segmenters import embedding, lexical
+from secom_core.segmenters.cues import WORDS
+from secom_core.segmenters.evidence import GATE, centred
 
 Floats = npt.NDArray[np.float64]
-STRENGTH = 0.02  # of scikit-learn's C, on columns of unit spread
+STRENGTH = 0.02  # scikit-learn's C, on columns of unit spread
 
 
-def measured(dialogues: Sequence[Dialogue]) -> tuple[list[Floats], Floats]:
+def measured(dialogues: Sequence[Dialogue], embedder: Embedder | None) -> tuple[list[Floats], Floats]:
+    """The columns of each dialogue, and the truth at all gaps."""
     kept = [dialogue for dialogue in dialogues if len(dialogue.turns) > 1]
-    values = [columns([turn.content for turn in dialogue.turns]) for dialogue in kept]
-    return values, np.concatenate([dialogue.boundaries[:-1] for dialogue in kept]).astype(float)
+    texts = [[turn.content for turn in dialogue.turns] for dialogue in kept]
+    truth = np.concatenate([dialogue.boundaries[:-1] for dialogue in kept]).astype(float)
+    if embedder is None:
+        return [lexical.columns(said) for said in texts], truth
+    return [embedding.columns(said, np.asarray(embedder.embed(said), dtype=np.float64)) for said in texts], truth
 
 
 def fit(values: Sequence[Floats], truths: Sequence[Floats], width: int) -> dict[str, Any]:
@@ -48,10 +55,10 @@ def fit(values: Sequence[Floats], truths: Sequence[Floats], width: int) -> dict[
     return {"bias": round(float(bias), 4), "values": [round(float(value), 4) for value in model.coef_[0]]}
 
 
-def fit_gate(service: Sequence[Floats], chat: Sequence[Floats]) -> dict[str, Any]:
+def fit_gate(service: Sequence[Floats], chat: Sequence[Floats], names: Sequence[str]) -> dict[str, Any]:
     from sklearn.linear_model import LogisticRegression
 
-    places = [COLUMNS.index(name) for name in GATE]
+    places = [names.index(name) for name in GATE]
     means = np.array([values[:, places].mean(axis=0) for values in (*service, *chat)])
     truth = np.array([1] * len(service) + [0] * len(chat))
     model = LogisticRegression(C=0.5).fit(means, truth)
@@ -62,27 +69,28 @@ def fit_gate(service: Sequence[Floats], chat: Sequence[Floats]) -> dict[str, Any
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.fit_lexical", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.fit_priors", description=__doc__.split("\n")[0])
     parser.add_argument("--service", type=Path, required=True)
     parser.add_argument("--chat", type=Path, required=True)
+    parser.add_argument("--embedder", default="none", help="none, minilm, or the path of a model")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args(argv)
-    service, served = measured(read_dialogues(arguments.service)[::2])
-    chat, chatted = measured(read_dialogues(arguments.chat))
+    embedder = choose_embedder(arguments.embedder)
+    names = lexical.COLUMNS if embedder is None else embedding.COLUMNS
+    service, served = measured(read_dialogues(arguments.service)[::2], embedder)
+    chat, chatted = measured(read_dialogues(arguments.chat), embedder)
     parts = [np.concatenate(service), np.concatenate(chat)]
     means: Floats = np.mean(np.stack([part.mean(axis=0) for part in parts]), axis=0).round(4)
     spread: Floats = np.sqrt(np.mean(np.stack([((part - means) ** 2).mean(axis=0) for part in parts]), axis=0))
     scales: Floats = np.maximum(spread, 1e-3).round(4)
     scaled = [np.concatenate([centred(values, means, scales) for values in kind]) for kind in (service, chat)]
-    prior = {
-        "columns": list(COLUMNS),
-        "means": means.tolist(),
-        "scales": scales.tolist(),
-        "neutral": fit(scaled, [served, chatted], len(COHESION) + len(FORM)),
-        "service": fit(scaled[:1], [served], len(COLUMNS)),
-        "chat": fit(scaled[1:], [chatted], len(COLUMNS)),
-        "gate": fit_gate(service, chat),
+    models = {
+        "neutral": fit(scaled, [served, chatted], len(names) - len(WORDS)),
+        "service": fit(scaled[:1], [served], len(names)),
+        "chat": fit(scaled[1:], [chatted], len(names)),
+        "gate": fit_gate(service, chat, names),
     }
+    prior = {"columns": names, "means": means.tolist(), "scales": scales.tolist(), "models": models}
     arguments.out.write_text(json.dumps(prior) + "\n", encoding="utf-8")
     return 0
 

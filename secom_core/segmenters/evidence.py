@@ -1,0 +1,164 @@
+"""From what is measured at the gaps to the chance that a topic ends there.
+
+Three fitted linear models turn the measures into log likelihood ratios: one for any language and any talk, one for
+talk in which somebody is served, one for chat. How the session speaks decides their shares. A semi-Markov model then
+weighs the evidence of all gaps against how long topics last, and against whether one speaker opens them all.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from itertools import accumulate, pairwise
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..analysis import terms
+from ..conversation import Turn
+from .cohesion import alternation
+from .partition import boundary_probabilities, length_prior
+
+__all__ = ["GATE", "Prior", "at_turns", "boundary_chances", "centred", "load_prior", "log_odds", "pauses", "weighed"]
+
+Floats = npt.NDArray[np.float64]
+
+GATE: Final = ("next:request", "next:number", "next:liking")
+"""The columns whose means over a session tell talk in which somebody is served from chat."""
+
+# Below this share of messages with a known small word, the session is not English and the words say nothing.
+_ENGLISH: Final = 0.5
+# On kinds of talk that nothing was fitted on, the neutral model is the surest of the three.
+_NEUTRAL_SHARE: Final = 0.4
+_CENTRING, _PSEUDO_GAPS, _CLIP = 0.5, 4.0, 3.0
+# The prior chance that one party opens every topic, that it is not the first to speak, and that it once does not.
+_ONE_OPENS, _REPLY_OPENS, _STRAY = 0.35, 0.1, 0.05
+_LONG_PAUSE: Final = 20 * 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """What was fitted, by column name.
+
+    Args:
+        columns: the names of the measures; the neutral model reads the first of them only.
+        means: of each column, over the talk that was fitted.
+        scales: the spread of each column.
+        models: bias and weights of ``neutral``, ``service``, ``chat`` and ``gate``.
+    """
+
+    columns: tuple[str, ...]
+    means: Floats
+    scales: Floats
+    models: dict[str, tuple[float, Floats]]
+
+    def value(self, model: str, columns: Floats) -> Floats:
+        """The model's linear value for each row, shape ``(rows,)``."""
+        bias, weights = self.models[model]
+        return np.asarray(columns[:, : len(weights)] @ weights + bias)
+
+    def places(self, start: str) -> list[int]:
+        """Where the columns whose names start so are."""
+        return [place for place, name in enumerate(self.columns) if name.startswith(start)]
+
+
+@lru_cache(maxsize=4)
+def load_prior(name: str) -> Prior:
+    """Read a prior that ships with the package, such as ``"lexical_prior.json"``."""
+    kept = json.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
+    models = {model: (float(fitted["bias"]), np.array(fitted["values"])) for model, fitted in kept["models"].items()}
+    return Prior(tuple(kept["columns"]), np.array(kept["means"]), np.array(kept["scales"]), models)
+
+
+def centred(values: Floats, means: Floats, scales: Floats) -> Floats:
+    """Columns in units of their spread, half way to the session's own mean, outliers clipped.
+
+    The session's mean takes out what is only its style; half of it, because a session may have no boundary at all.
+    """
+    scaled = (values - means) / scales
+    own = scaled.sum(axis=0) / (len(scaled) + _PSEUDO_GAPS)
+    return np.asarray(np.clip(scaled - _CENTRING * own, -_CLIP, _CLIP))
+
+
+def weighed(values: Floats, prior: Prior) -> Floats:
+    """The log likelihood ratio of a boundary in each gap.
+
+    Args:
+        values: the measures, shape ``(gaps, len(prior.columns))``.
+        prior: what was fitted on these columns.
+    """
+    scaled = centred(values, prior.means, prior.scales)
+    neutral = prior.value("neutral", scaled)
+    if values[:, prior.places("next:")].any(axis=1).mean() < _ENGLISH:
+        return neutral
+    habits = values[:, [prior.columns.index(name) for name in GATE]].mean(axis=0)
+    served = 1 / (1 + np.exp(-prior.value("gate", habits[None])))
+    worded = served * prior.value("service", scaled) + (1 - served) * prior.value("chat", scaled)
+    return np.asarray(_NEUTRAL_SHARE * neutral + (1 - _NEUTRAL_SHARE) * worded)
+
+
+def at_turns(turns: Sequence[Turn]) -> npt.NDArray[np.intp]:
+    """Which gaps between messages are gaps between turns, shape ``(len(turns) - 1,)``."""
+    return np.array(list(accumulate(len(turn.messages) for turn in turns[:-1])), dtype=np.intp) - 1
+
+
+def pauses(turns: Sequence[Turn]) -> Floats:
+    """Evidence from the clock: a pause much longer than the session's own, where times are known."""
+    times = [turn.at.timestamp() if turn.at else math.nan for turn in turns]
+    waits = np.array([after - before for before, after in pairwise(times)])
+    waits = np.where(waits > 0, waits, 0.0)  # unknown times, and clocks that went backwards, say nothing
+    usual = max(10 * float(np.median(waits[waits > 0])) if waits.any() else 0.0, _LONG_PAUSE)
+    excess = np.log(np.maximum(waits, 1.0) / usual)
+    return np.asarray(np.where(excess > 0, np.minimum(2 + 1.5 * excess, 8.0), 0.0))
+
+
+def boundary_chances(turns: Sequence[Turn], evidence: Floats, mean_length: float, longest: int) -> Floats:
+    """The chance of a boundary in each gap, averaged over who may open topics: anyone, the first speaker, the other.
+
+    Args:
+        turns: two or more.
+        evidence: log likelihood ratios, shape ``(len(turns) - 1,)``.
+        mean_length: how many turns a topic is expected to take where a turn is one message.
+        longest: the longest segment, in turns.
+    """
+    # A topic takes fewer exchanges than single messages, but more than half as many.
+    mean = mean_length * math.sqrt(len(turns) / sum(len(turn.messages) for turn in turns))
+    lengths = length_prior(mean, min(longest, len(turns)))
+    opener = _opens(turns)
+    if opener is None:
+        chances, _ = boundary_probabilities(evidence[None], lengths)
+        return np.asarray(chances[0])
+    first = np.where(opener, math.log(2 - _STRAY), math.log(_STRAY))
+    other = np.where(opener, math.log(_STRAY), math.log(2 - _STRAY))
+    chances, support = boundary_probabilities(evidence + np.stack([np.zeros_like(first), first, other]), lengths)
+    one = _one_opens(turns)
+    weights = np.exp(support - support.max()) * [1 - one, one * (1 - _REPLY_OPENS), one * _REPLY_OPENS]
+    return np.asarray(weights @ chances / weights.sum())
+
+
+def _opens(turns: Sequence[Turn]) -> npt.NDArray[np.bool_] | None:
+    """Whether the turn after each gap is the first speaker's; nothing where that says nothing."""
+    if any(len(turn.messages) > 1 for turn in turns):
+        return None
+    labels = [turn.messages[0].label for turn in turns]
+    if set(labels) == {""}:
+        return np.asarray(np.arange(1, len(turns)) % 2 == 0)
+    return np.array([label == labels[0] for label in labels[1:]]) if len(set(labels)) == 2 else None
+
+
+def _one_opens(turns: Sequence[Turn]) -> float:
+    """The prior chance that one party opens all topics: higher where two parties speak differently."""
+    unlike = alternation([Counter(terms(turn.content)) for turn in turns])
+    return 1 / (1 + math.exp(-(math.log(_ONE_OPENS / (1 - _ONE_OPENS)) + 60 * (unlike - 0.01))))
+
+
+def log_odds(chances: Floats, threshold: float) -> Floats:
+    """Chances as log odds, 0 at the threshold."""
+    sure = np.clip(chances, 1e-9, 1 - 1e-9)
+    return np.asarray(np.log(sure / (1 - sure)) - math.log(threshold / (1 - threshold)))
