@@ -37,8 +37,11 @@ def measured(dialogues: Sequence[Dialogue], embedder: Embedder | None) -> tuple[
     texts = [[turn.content for turn in dialogue.turns] for dialogue in kept]
     truth = np.concatenate([dialogue.boundaries[:-1] for dialogue in kept]).astype(float)
     if embedder is None:
-        return [lexical.columns(said) for said in texts], truth
-    return [embedding.columns(said, np.asarray(embedder.embed(said), dtype=np.float64)) for said in texts], truth
+        return [lexical.columns(said, lexical.bags_of(said)) for said in texts], truth
+    vectors = (np.asarray(embedder.embed(said), dtype=np.float64) for said in texts)
+    return [
+        embedding.columns(said, lexical.bags_of(said), rows) for said, rows in zip(texts, vectors, strict=True)
+    ], truth
 
 
 def fit(values: Sequence[Floats], truths: Sequence[Floats], width: int) -> dict[str, Any]:

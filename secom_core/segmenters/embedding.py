@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -17,6 +18,7 @@ from .cohesion import COSINES, cosines, window_sums
 from .cues import WORDS
 from .evidence import at_turns, boundary_chances, load_prior, log_odds, pauses, weighed
 from .lexical import COLUMNS as LEXICAL
+from .lexical import bags_of
 from .lexical import columns as lexical_columns
 from .partition import best_partition, check_options
 
@@ -61,9 +63,9 @@ def similarities(vectors: Floats) -> Floats:
     return np.asarray((np.stack(means, axis=1) - near.mean()) / (near.std() + 0.03))
 
 
-def columns(texts: Sequence[str], vectors: Floats) -> Floats:
+def columns(texts: Sequence[str], bags: Sequence[Counter[str]], vectors: Floats) -> Floats:
     """The measures at each gap between messages, shape ``(len(texts) - 1, len(COLUMNS))``."""
-    words = lexical_columns(texts)
+    words = lexical_columns(texts, bags)
     return np.concatenate([words[:, :_NEUTRAL], similarities(vectors), words[:, _NEUTRAL:]], axis=1)
 
 
@@ -121,15 +123,11 @@ class EmbeddingSegmenter:
         """The chance of a boundary in each gap, whatever the method, shape ``(len(turns) - 1,)``."""
         if len(turns) < 2:
             return np.zeros(0)
-        return boundary_chances(turns, self.evidence(turns), self.mean_length, self.max_length)
-
-    def evidence(self, turns: Sequence[Turn]) -> Floats:
-        """The log likelihood ratio of a boundary in each gap, taken by itself, shape ``(len(turns) - 1,)``."""
-        if len(turns) < 2:
-            return np.zeros(0)
         texts = [message.text for turn in turns for message in turn.messages]
-        measured = columns(texts, self._vectors(texts))
-        return np.asarray(weighed(measured, load_prior("embedding_prior.json"))[at_turns(turns)] + pauses(turns))
+        bags = bags_of(texts)
+        measured = columns(texts, bags, self._vectors(texts))
+        evidence = weighed(measured, load_prior("embedding_prior.json"))[at_turns(turns)] + pauses(turns)
+        return boundary_chances(turns, bags, evidence, self.mean_length, self.max_length)
 
     def _cuts(self, turns: Sequence[Turn]) -> Floats:
         return self.chances(turns) - self.threshold if self.method == "partition" else self._valleys(turns)

@@ -20,7 +20,6 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ..analysis import terms
 from ..conversation import Turn
 from .cohesion import alternation
 from .partition import boundary_probabilities, length_prior
@@ -118,11 +117,14 @@ def pauses(turns: Sequence[Turn]) -> Floats:
     return np.asarray(np.where(excess > 0, np.minimum(2 + 1.5 * excess, 8.0), 0.0))
 
 
-def boundary_chances(turns: Sequence[Turn], evidence: Floats, mean_length: float, longest: int) -> Floats:
+def boundary_chances(
+    turns: Sequence[Turn], bags: Sequence[Counter[str]], evidence: Floats, mean_length: float, longest: int
+) -> Floats:
     """The chance of a boundary in each gap, averaged over who may open topics: anyone, the first speaker, the other.
 
     Args:
         turns: two or more.
+        bags: the terms of their messages.
         evidence: log likelihood ratios, shape ``(len(turns) - 1,)``.
         mean_length: how many turns a topic is expected to take where a turn is one message.
         longest: the longest segment, in turns.
@@ -137,7 +139,7 @@ def boundary_chances(turns: Sequence[Turn], evidence: Floats, mean_length: float
     first = np.where(opener, math.log(2 - _STRAY), math.log(_STRAY))
     other = np.where(opener, math.log(_STRAY), math.log(2 - _STRAY))
     chances, support = boundary_probabilities(evidence + np.stack([np.zeros_like(first), first, other]), lengths)
-    one = _one_opens(turns)
+    one = _one_opens(bags)
     weights = np.exp(support - support.max()) * [1 - one, one * (1 - _REPLY_OPENS), one * _REPLY_OPENS]
     return np.asarray(weights @ chances / weights.sum())
 
@@ -152,10 +154,9 @@ def _opens(turns: Sequence[Turn]) -> npt.NDArray[np.bool_] | None:
     return np.array([label == labels[0] for label in labels[1:]]) if len(set(labels)) == 2 else None
 
 
-def _one_opens(turns: Sequence[Turn]) -> float:
+def _one_opens(bags: Sequence[Counter[str]]) -> float:
     """The prior chance that one party opens all topics: higher where two parties speak differently."""
-    unlike = alternation([Counter(terms(turn.content)) for turn in turns])
-    return 1 / (1 + math.exp(-(math.log(_ONE_OPENS / (1 - _ONE_OPENS)) + 60 * (unlike - 0.01))))
+    return 1 / (1 + math.exp(-(math.log(_ONE_OPENS / (1 - _ONE_OPENS)) + 60 * (alternation(bags) - 0.01))))
 
 
 def log_odds(chances: Floats, threshold: float) -> Floats:

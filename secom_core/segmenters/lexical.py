@@ -23,7 +23,7 @@ from .cues import FORM, WORDS, form, word_kinds
 from .evidence import at_turns, boundary_chances, load_prior, log_odds, pauses, weighed
 from .partition import best_partition, check_options
 
-__all__ = ["COLUMNS", "LexicalSegmenter", "columns"]
+__all__ = ["COLUMNS", "LexicalSegmenter", "bags_of", "columns"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,9 +31,13 @@ COLUMNS: Final = (*COHESION, *FORM, *WORDS)
 """What is measured at each gap; the first two groups need no language."""
 
 
-def columns(texts: Sequence[str]) -> Floats:
+def bags_of(texts: Sequence[str]) -> list[Counter[str]]:
+    """The terms of each message, with their counts."""
+    return [Counter(terms(text)) for text in texts]
+
+
+def columns(texts: Sequence[str], bags: Sequence[Counter[str]]) -> Floats:
     """The measures at each gap between messages, shape ``(len(texts) - 1, len(COLUMNS))``."""
-    bags = [Counter(terms(text)) for text in texts]
     return np.concatenate([cohesion(bags), form(texts), word_kinds(texts)], axis=1)
 
 
@@ -68,17 +72,13 @@ class LexicalSegmenter:
         return log_odds(self.chances(turns), self.threshold)
 
     def chances(self, turns: Sequence[Turn]) -> Floats:
-        """The chance of a boundary in each gap, shape ``(len(turns) - 1,)``."""
-        if len(turns) < 2:
-            return np.zeros(0)
-        return boundary_chances(turns, self.evidence(turns), self.mean_length, self.max_length)
-
-    def evidence(self, turns: Sequence[Turn]) -> Floats:
-        """The log likelihood ratio of a boundary in each gap, taken by itself, shape ``(len(turns) - 1,)``.
+        """The chance of a boundary in each gap, shape ``(len(turns) - 1,)``.
 
         Measured between messages, so that a turn may be an exchange or one utterance.
         """
         if len(turns) < 2:
             return np.zeros(0)
-        measured = columns([message.text for turn in turns for message in turn.messages])
-        return np.asarray(weighed(measured, load_prior("lexical_prior.json"))[at_turns(turns)] + pauses(turns))
+        texts = [message.text for turn in turns for message in turn.messages]
+        bags = bags_of(texts)
+        evidence = weighed(columns(texts, bags), load_prior("lexical_prior.json"))[at_turns(turns)] + pauses(turns)
+        return boundary_chances(turns, bags, evidence, self.mean_length, self.max_length)

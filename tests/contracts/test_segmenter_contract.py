@@ -1,0 +1,121 @@
+"""What every segmenter promises, whatever the turns hold."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from secom_core.conversation import Message, Turn, as_turns, group_messages
+from secom_core.memory import check_partition
+from secom_core.protocols import Segmenter
+from secom_core.segmenters import EachTurn, EmbeddingSegmenter, FixedSize, LexicalSegmenter, WholeSession
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from embedders import HashingEmbedder
+
+MAKERS: dict[str, Callable[[], Segmenter]] = {
+    "each-turn": EachTurn,
+    "fixed": lambda: FixedSize(3),
+    "whole-session": WholeSession,
+    "lexical": LexicalSegmenter,
+    "lexical-short": lambda: LexicalSegmenter(max_length=5),
+    "embedding": lambda: EmbeddingSegmenter(HashingEmbedder(64)),
+    "embedding-tiling": lambda: EmbeddingSegmenter(HashingEmbedder(64), "tiling"),
+    "embedding-short": lambda: EmbeddingSegmenter(HashingEmbedder(64), max_length=5),
+}
+
+every_segmenter = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
+
+anything = st.one_of(
+    st.text(alphabet=st.characters(), max_size=40),
+    st.sampled_from(
+        [
+            "",
+            " ",
+            "\0",
+            "\ud800",
+            "?",
+            "。",
+            "你好，今天天气怎么样？",
+            "ありがとう",
+            "안녕하세요",
+            "สวัสดี",
+            "مرحبا",
+            "<|endoftext|>",
+        ]
+    ),
+    st.sampled_from(["I love cats.", "My cat sleeps all day.", "Book a table for two, please.", "Is the train late?"]),
+)
+moments = st.one_of(
+    st.none(),
+    st.datetimes(min_value=datetime(1971, 1, 1), max_value=datetime(2200, 1, 1), timezones=st.just(timezone.utc)),
+)
+messages = st.builds(
+    Message,
+    text=anything,
+    role=st.sampled_from(["user", "assistant", "tool", "system", ""]),
+    speaker=st.one_of(st.none(), st.sampled_from(["Ann", "Bo", "客户"])),
+    at=moments,
+)
+sessions = st.lists(messages, max_size=30).map(group_messages)
+
+
+@every_segmenter
+@settings(max_examples=40, deadline=None)
+@given(turns=sessions)
+def test_any_session_is_partitioned_the_same_way_twice(make: Callable[[], Segmenter], turns: Sequence[Turn]) -> None:
+    segments = make().segment(turns)
+    assert check_partition(segments, len(turns)) == make().segment(list(turns))
+
+
+@every_segmenter
+@settings(max_examples=20, deadline=None)
+@given(turns=sessions)
+def test_one_finite_score_a_gap(make: Callable[[], Segmenter], turns: Sequence[Turn]) -> None:
+    scores = make().scores(turns)  # type: ignore[attr-defined]
+    assert scores.shape == (max(len(turns) - 1, 0),)
+    assert np.isfinite(scores).all()
+
+
+@every_segmenter
+def test_no_turns_give_no_segments(make: Callable[[], Segmenter]) -> None:
+    assert make().segment([]) == []
+
+
+@every_segmenter
+def test_fits_the_protocol(make: Callable[[], Segmenter]) -> None:
+    assert isinstance(make(), Segmenter)
+
+
+@pytest.mark.parametrize("name", ["lexical-short", "embedding-short"])
+@settings(max_examples=40, deadline=None)
+@given(turns=sessions)
+def test_no_segment_is_longer_than_asked(name: str, turns: Sequence[Turn]) -> None:
+    assert all(len(segment) <= 5 for segment in MAKERS[name]().segment(turns))
+
+
+@pytest.mark.parametrize("name", ["lexical", "embedding", "embedding-tiling"])
+def test_equal_turns_are_not_torn_apart_at_random(name: str) -> None:
+    turns = as_turns(["The same words again and again."] * 12)
+    assert len(MAKERS[name]().segment(turns)) == 1
+
+
+@pytest.mark.parametrize("name", ["lexical", "embedding", "embedding-tiling"])
+def test_ten_thousand_turns_in_seconds(name: str) -> None:
+    themes = ["cats and dogs", "trains to London", "roast potatoes", "football scores", "a holiday in Spain"]
+    begin = datetime(2024, 1, 1, tzinfo=timezone.utc)
+    turns = tuple(
+        Turn((Message(f"{themes[n // 6 % 5]} number {n % 97}", at=begin + timedelta(minutes=n)),), "s", n)
+        for n in range(10_000)
+    )
+    start = time.perf_counter()
+    check_partition(MAKERS[name]().segment(turns), len(turns))
+    assert time.perf_counter() - start < 20
