@@ -163,6 +163,32 @@ class BM25:
         slots = np.array([self._slot_of.get(int(unit_id), -1) for unit_id in ids], dtype=np.intp)
         return np.append(scores, 0.0)[slots]
 
+    def occurrences(self, query: str | Sequence[str]) -> list[tuple[Ids, _Ints]]:
+        """For each different word of the query that any unit holds: the ids of these units, and how often they do."""
+        found = (self._occurrences(variants) for variants in dict.fromkeys(self._variants(query)))
+        return [(ids, counts) for ids, counts in found if len(ids)]
+
+    def lengths_of(self, ids: Sequence[int]) -> _Ints:
+        """How many terms each unit has.
+
+        Raises:
+            KeyError: for an unknown id.
+        """
+        return self._lengths[[self._slot_of[int(unit_id)] for unit_id in ids]]
+
+    def _occurrences(self, variants: tuple[str, ...]) -> tuple[Ids, _Ints]:
+        parts = [self._postings[term].arrays() for term in variants if term in self._postings]
+        if len(parts) > 1:
+            total = np.zeros(self._used, dtype=np.int32)
+            for slots, counts in parts:
+                np.maximum.at(total, slots, counts)
+            slots = np.flatnonzero(total).astype(np.int32)
+            counts = total[slots]
+        else:
+            slots, counts = parts[0] if parts else (np.zeros(0, np.int32), np.zeros(0, np.int32))
+        live = counts > 0
+        return self._ids[slots[live]], counts[live]
+
     def _insert(self, unit_id: int, unit: str | Sequence[str]) -> None:
         counts = Counter(self._analysed(unit_id, unit) if isinstance(unit, str) else unit)
         slot = self._new_slot(unit_id, counts.total())

@@ -1,0 +1,114 @@
+"""What speaks for a turn: one function a family of signals, each over the rows of a pool of turns."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from .turn_table import Rows, TurnTable
+
+__all__ = ["Column", "Word", "mentioned", "spread", "turn_scores", "word_signals"]
+
+Column = npt.NDArray[np.float64]
+Word = tuple[float, Rows, Column]
+"""A word of the query: its inverse document frequency, the rows that hold it, and how often each does."""
+
+_K1 = 1.5
+_B = 0.75
+_NEIGHBOUR = 0.5
+
+
+def idf(holders: int, total: int) -> float:
+    """Inverse document frequency, above 0 for a word that every turn holds (Robertson & Zaragoza 2009, smoothed)."""
+    return math.log1p((total - holders + 0.5) / (holders + 0.5))
+
+
+def _saturated(counts: Column, lengths: Column, mean: float) -> Column:
+    """BM25's term frequency part."""
+    part: Column = counts * (_K1 + 1) / (counts + _K1 * (1 - _B + _B * lengths / max(mean, 1e-9)))
+    return part
+
+
+def turn_scores(words: Sequence[Word], table: TurnTable) -> Column:
+    """BM25 of every turn; costs what the words' occurrences cost."""
+    scores, mean = np.zeros(len(table)), _mean_terms(table)
+    for weight, rows, counts in words:
+        scores[rows] += weight * _saturated(counts, table.terms[rows], mean)
+    return scores
+
+
+def _mean_terms(table: TurnTable) -> float:
+    return float(table.terms.sum()) / max(len(table.row_of), 1)
+
+
+def spread(scores: Column, table: TurnTable) -> Column:
+    """Each turn's score with half of its four neighbours' scores."""
+    padded = np.append(scores, 0.0)
+    before, after = table.before, table.after
+    nearer = padded[before] + padded[after]
+    # The neighbours' neighbours, by one more step of the same kind, count the turn itself twice.
+    further = np.append(nearer, 0.0)
+    beyond = further[before] + further[after] - scores * ((before >= 0).astype(float) + (after >= 0))
+    total: Column = scores + _NEIGHBOUR * (nearer + beyond)
+    return total
+
+
+def word_signals(words: Sequence[Word], table: TurnTable, pool: Rows) -> dict[str, Column]:
+    """The lexical signals of the pool's turns, at the level of turn, window and session."""
+    around = table.around(pool)
+    counts = _window_counts(words, around, len(table))
+    weights = np.array([weight for weight, _, _ in words])
+    terms = np.append(table.terms, 0.0)[around]
+    window_terms = terms.sum(axis=1)
+    mean = _mean_terms(table)
+    own, window = counts[:, :, 2], counts.sum(axis=2)
+    return {
+        "turn_lexical": weights @ _saturated(own, terms[:, 2], mean),
+        "turn_coverage": weights @ (own > 0),
+        "window_lexical": weights @ _saturated(window, window_terms, float(window_terms.mean())),
+        "session_lexical": _session_scores(words, table)[table.session[pool]],
+    }
+
+
+def _window_counts(words: Sequence[Word], around: Rows, total: int) -> Column:
+    """How often each word occurs at each place of each window; shape ``(words, pool, 5)``."""
+    counts = np.zeros((len(words), *around.shape))
+    # One row more than there are turns: the place -1 is that of a missing neighbour and stays 0.
+    scratch = np.zeros(total + 1)
+    for place, (_, rows, often) in enumerate(words):
+        scratch[rows] = often
+        counts[place] = scratch[around]
+        scratch[rows] = 0
+    return counts
+
+
+def _session_scores(words: Sequence[Word], table: TurnTable) -> Column:
+    """BM25 of every session as one text."""
+    sessions = table.session
+    lengths = np.bincount(sessions, weights=table.terms).astype(np.float64)
+    mean = float(lengths.sum()) / max(int((lengths > 0).sum()), 1)
+    scores = np.zeros(len(lengths))
+    for weight, rows, often in words:
+        counts = np.bincount(sessions[rows], weights=often, minlength=len(lengths)).astype(np.float64)
+        scores += weight * _saturated(counts, lengths, mean)
+    return scores
+
+
+def mentioned(query: str, casts: Iterable[Sequence[str]]) -> Column:
+    """For each set of speakers, 1 where the query names one of them."""
+    folded = query.casefold()
+    known: dict[str, bool] = {}
+    for name in {name for cast in casts for name in cast}:
+        known[name] = any(_names(part, folded) for part in name.casefold().split())
+    return np.array([float(any(known[name] for name in cast)) for cast in casts])
+
+
+def _names(part: str, text: str) -> bool:
+    if part not in text:
+        return False
+    # Scripts without spaces have no word edges to look for.
+    return not part.isascii() or re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None

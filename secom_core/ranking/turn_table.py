@@ -1,0 +1,153 @@
+"""The turns of a scope as columns, so that a signal is one line of numpy for all of them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..conversation import Turn
+
+__all__ = ["Rows", "TurnTable"]
+
+Rows = npt.NDArray[np.int64]
+_Column = npt.NDArray[np.float64]
+
+_QUESTION_MARKS: Final = ("?", "？", "؟", "\u037e", "՞")
+_CLOSERS: Final = " \t\r\n\"'”’»）)*_!"
+
+
+class TurnTable:
+    """Turns by row, with their neighbours. A row is kept until its turn goes; then another turn may have it."""
+
+    def __init__(self) -> None:
+        self._turns: list[Turn | None] = []
+        self.row_of: dict[str, int] = {}
+        self._at: dict[tuple[int, int], int] = {}
+        self._sessions: dict[str, int] = {}
+        self._casts: dict[tuple[str, ...], int] = {}
+        self._free: list[int] = []
+        self._whole = np.full((5, 16), -1, dtype=np.int64)
+        self._reals = np.zeros((3, 16))
+
+    def __len__(self) -> int:
+        return len(self._turns)
+
+    @property
+    def before(self) -> Rows:
+        """The row before it in its session, or -1."""
+        return self._whole[0, : len(self)]
+
+    @property
+    def after(self) -> Rows:
+        """The row after it in its session, or -1."""
+        return self._whole[1, : len(self)]
+
+    @property
+    def session(self) -> Rows:
+        """The number of its session."""
+        return self._whole[2, : len(self)]
+
+    @property
+    def cast(self) -> Rows:
+        """The place of its speakers in `casts`."""
+        return self._whole[3, : len(self)]
+
+    @property
+    def memory(self) -> Rows:
+        """The number of its memory, or -1."""
+        return self._whole[4, : len(self)]
+
+    @property
+    def length(self) -> _Column:
+        """The logarithm of its length in tokens."""
+        return self._reals[0, : len(self)]
+
+    @property
+    def terms(self) -> _Column:
+        """How many terms it has in the lexical index."""
+        return self._reals[1, : len(self)]
+
+    @property
+    def asks(self) -> _Column:
+        """1 where it ends as a question."""
+        return self._reals[2, : len(self)]
+
+    @property
+    def casts(self) -> list[tuple[str, ...]]:
+        """Each different set of named speakers."""
+        return list(self._casts)
+
+    def turn(self, row: int) -> Turn:
+        """The turn of a row that has one."""
+        turn = self._turns[row]
+        if turn is None:
+            raise KeyError(row)
+        return turn
+
+    def put(self, turn: Turn, tokens: int) -> int:
+        """Add the turn, or replace the one with its id; its row."""
+        row = self.row_of.get(turn.id)
+        if row is None:
+            row = self._free.pop() if self._free else self._new_row()
+            self.memory[row] = -1
+        else:
+            self._unlink(row)
+        self._turns[row], self.row_of[turn.id] = turn, row
+        self.session[row] = self._sessions.setdefault(turn.session, len(self._sessions))
+        self.cast[row] = self._cast_of(turn)
+        self.length[row] = np.log1p(tokens)
+        self.asks[row] = turn.content.rstrip(_CLOSERS).endswith(_QUESTION_MARKS)
+        self._link(row, turn)
+        return row
+
+    def drop(self, turn_id: str) -> int | None:
+        """Take the turn out; the row that it had."""
+        row = self.row_of.pop(turn_id, None)
+        if row is not None:
+            self._unlink(row)
+            self._turns[row] = None
+            self.memory[row] = -1
+            self._free.append(row)
+        return row
+
+    def around(self, rows: Rows) -> Rows:
+        """For each row itself and its neighbours, two on either side; shape ``(n, 5)``, -1 where there is none."""
+        before, after = np.append(self.before, -1), np.append(self.after, -1)
+        return np.stack([before[before[rows]], before[rows], rows, after[rows], after[after[rows]]], axis=1)
+
+    def _new_row(self) -> int:
+        row = len(self._turns)
+        if row == self._whole.shape[1]:
+            self._whole = np.concatenate([self._whole, np.full_like(self._whole, -1)], axis=1)
+            self._reals = np.concatenate([self._reals, np.zeros_like(self._reals)], axis=1)
+        self._turns.append(None)
+        return row
+
+    def _cast_of(self, turn: Turn) -> int:
+        names = tuple(dict.fromkeys(message.speaker for message in turn.messages if message.speaker))
+        return self._casts.setdefault(names, len(self._casts))
+
+    def _link(self, row: int, turn: Turn) -> None:
+        session = int(self.session[row])
+        self._at[session, turn.index] = row
+        self._join(self._at.get((session, turn.index - 1), -1), row)
+        self._join(row, self._at.get((session, turn.index + 1), -1))
+
+    def _join(self, left: int, right: int) -> None:
+        if left >= 0:
+            self.after[left] = right
+        if right >= 0:
+            self.before[right] = left
+
+    def _unlink(self, row: int) -> None:
+        turn = self._turns[row]
+        if turn is not None:
+            self._at.pop((int(self.session[row]), turn.index), None)
+        left, right = int(self.before[row]), int(self.after[row])
+        if left >= 0:
+            self.after[left] = -1
+        if right >= 0:
+            self.before[right] = -1
+        self.before[row] = self.after[row] = -1
