@@ -41,6 +41,13 @@ def test_one_segmenter(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert "0.607" in printed
 
 
+def test_one_part_of_the_rows(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    segmentation.main(["--data", str(data), "--segmenter", "whole", "--part", "odd", "--json", str(out)])
+    report = json.loads(out.read_text())
+    assert (report["part"], report["dialogues"], report["true_density"]) == ("odd", 1, 0)
+
+
 def test_all_segmenters_without_an_embedder(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     segmentation.main(["--data", str(data), "--json", str(out)])
