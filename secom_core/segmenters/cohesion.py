@@ -37,6 +37,7 @@ COHESION: Final = (*COSINES, *_SEEN, *_MODELS)
 """The names of the columns of `cohesion`."""
 
 _BLOCK: Final = 256
+_CELLS: Final = 8_000_000
 _REACH: Final = 10
 # A Dirichlet prior over a small vocabulary; with these two, the measure separated best in all kinds of talk tried.
 _ALPHA: Final = 0.1
@@ -84,17 +85,32 @@ def band_of(vectors: Sequence[tuple[npt.NDArray[np.intp], Floats]], reach: int) 
     Worked out in blocks, so that memory does not grow with the square of the number of vectors.
     """
     band = np.zeros((len(vectors), reach + 1))
-    for start in range(0, len(vectors), _BLOCK):
-        block = vectors[start : start + _BLOCK + reach]
-        used, columns = np.unique(np.concatenate([places for places, _ in block]), return_inverse=True)
-        dense = np.zeros((len(block), len(used)))
-        rows = np.repeat(np.arange(len(block)), [len(places) for places, _ in block])
-        dense[rows, columns] = np.concatenate([values for _, values in block])
-        products = dense @ dense.T
+    start = 0
+    while start < len(vectors):
+        size = _block_size(vectors[start : start + _BLOCK + reach], reach)
+        products = _products(vectors[start : start + size + reach])
         for step in range(reach + 1):
-            diagonal = products.diagonal(step)[:_BLOCK]
+            diagonal = products.diagonal(step)[:size]
             band[start : start + len(diagonal), step] = diagonal
+        start += size
     return band
+
+
+def _block_size(vectors: Sequence[tuple[npt.NDArray[np.intp], Floats]], reach: int) -> int:
+    """How many vectors fit into a dense block; fewer where messages are huge."""
+    size, terms = _BLOCK, sum(len(places) for places, _ in vectors)
+    while size > 1 and (size + reach) * terms > _CELLS:
+        size //= 2
+        terms = sum(len(places) for places, _ in vectors[: size + reach])
+    return size
+
+
+def _products(vectors: Sequence[tuple[npt.NDArray[np.intp], Floats]]) -> Floats:
+    used, columns = np.unique(np.concatenate([places for places, _ in vectors]), return_inverse=True)
+    dense = np.zeros((len(vectors), len(used)))
+    rows = np.repeat(np.arange(len(vectors)), [len(places) for places, _ in vectors])
+    dense[rows, columns] = np.concatenate([values for _, values in vectors])
+    return np.asarray(dense @ dense.T)
 
 
 def window_sums(band: Floats, left: tuple[int, int], right: tuple[int, int]) -> Floats:

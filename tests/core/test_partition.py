@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -73,7 +74,9 @@ def test_length_prior_is_a_distribution_with_the_mean() -> None:
     assert np.exp(length_prior(6, 400))[-1] > 0
 
 
-def test_band_agrees_with_the_whole_matrix() -> None:
+@pytest.mark.parametrize("cells", [8_000_000, 2000, 1])
+def test_band_agrees_with_the_whole_matrix(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("secom_core.segmenters.cohesion._CELLS", cells)
     dice = np.random.default_rng(3)
     vectors = [(np.flatnonzero(dice.random(20) < 0.3), dice.random(20)) for _ in range(600)]
     sparse = [(places, values[: len(places)]) for places, values in vectors]
@@ -84,3 +87,13 @@ def test_band_agrees_with_the_whole_matrix() -> None:
     for step in range(11):
         assert band[: 600 - step, step] == pytest.approx((dense @ dense.T).diagonal(step))
         assert not band[600 - step :, step].any()
+
+
+def test_huge_messages_take_no_huge_memory() -> None:
+    vectors = [(np.arange(60_000) + 60_000 * unit, np.ones(60_000)) for unit in range(30)]
+    tracemalloc.start()
+    band = band_of(vectors, 10)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert band[:, 0] == pytest.approx(60_000)
+    assert peak < 200e6  # all thirty in one block would take 430 MB
