@@ -482,6 +482,7 @@ def _chunks(request: ScriptedRequest, answer: Answer) -> Iterator[dict[str, Any]
 
 class _HTTPServer(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128  # With the default of 5, many clients at once wait a second each.
 
     def __init__(self, scripted: ScriptedServer) -> None:
         self.scripted = scripted

@@ -1,0 +1,403 @@
+"""A language model segments; whatever it says or does, no turn is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import warnings
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from secom_core.conversation import Message, Turn, as_turns
+from secom_core.errors import DegradedWarning, InvalidInput
+from secom_core.flow import Prompt, run
+from secom_core.memory import Segment, check_partition
+from secom_core.models.scripted import Answer, Fault, ScriptedModel, ScriptedRequest
+from secom_core.prompts.segmentation import as_jsonl
+from secom_core.protocols import Segmenter
+from secom_core.segmenters import FixedSize, LexicalSegmenter, WholeSession, ZeroShotSegmenter
+
+TURNS = as_turns(["The trip to Rome", "The hotel in Rome", "My cat is ill", "The vet saw my cat", "Goodbye"])
+SEGMENTS = [Segment(0, 2), Segment(2, 4), Segment(4, 5)]
+
+
+def written(segments: Sequence[Segment]) -> str:
+    return f"<segmentation>\n{as_jsonl(segments)}\n</segmentation>"
+
+
+GOOD = written(SEGMENTS)
+
+
+def over(
+    script: object, fallback: Segmenter | None = None, **options: object
+) -> tuple[ZeroShotSegmenter, ScriptedModel]:
+    model = ScriptedModel(script)
+    return ZeroShotSegmenter(model, fallback=fallback or WholeSession(), **options), model
+
+
+def cut_sync(segmenter: ZeroShotSegmenter, turns: Sequence[Turn]) -> list[Segment]:
+    return segmenter.segment(turns)
+
+
+def cut_async(segmenter: ZeroShotSegmenter, turns: Sequence[Turn]) -> list[Segment]:
+    return asyncio.run(segmenter.asegment(turns))
+
+
+both = pytest.mark.parametrize("cut", [cut_sync, cut_async])
+
+
+def test_it_is_a_segmenter():
+    assert isinstance(over("x")[0], Segmenter)
+
+
+@both
+def test_one_call_segments_a_session(cut):
+    segmenter, model = over([GOOD])
+    assert cut(segmenter, TURNS) == SEGMENTS
+    (request,) = model.requests
+    assert request.purpose == "segment"
+    for number, turn in enumerate(TURNS):
+        assert f"[Exchange {number}]: {turn.text}" in request.text
+
+
+@both
+def test_nothing_to_decide_asks_nothing(cut):
+    segmenter, model = over([])
+    assert cut(segmenter, []) == []
+    assert cut(segmenter, TURNS[:1]) == [Segment(0, 1)]
+    assert model.requests == ()
+
+
+@both
+@pytest.mark.parametrize("first", ["prose", Answer(""), written(SEGMENTS[:2]), written([Segment(0, 50)])])
+def test_a_bad_reply_is_asked_for_once_more_with_what_was_wrong(cut, first):
+    segmenter, model = over([first, GOOD])
+    assert cut(segmenter, TURNS) == SEGMENTS
+    once, twice = (request.text for request in model.requests)
+    assert twice.startswith(once)
+    assert "could not be used: " in twice[len(once) :]
+
+
+def test_the_complaint_names_the_place():
+    segmenter, model = over([written([Segment(0, 2), Segment(3, 5)]), GOOD])
+    segmenter.segment(TURNS)
+    assert "the exchanges from 2 to 2 are in no segment" in model.requests[1].text
+
+
+@both
+def test_after_two_bad_replies_the_fallback_takes_over_and_says_why(cut):
+    segmenter, model = over(["prose", "I cannot help with that."], FixedSize(2))
+    with pytest.warns(
+        DegradedWarning, match="did not segment 5 turns, FixedSize did instead: there is no segment.*help"
+    ):
+        assert cut(segmenter, TURNS) == [Segment(0, 2), Segment(2, 4), Segment(4, 5)]
+    assert len(model.requests) == 2
+
+
+@both
+def test_a_model_that_gives_no_answer_is_not_asked_again(cut):
+    segmenter, model = over(Fault(status=503), FixedSize(3))
+    with pytest.warns(DegradedWarning, match="scripted HTTP status 503"):
+        assert cut(segmenter, TURNS) == [Segment(0, 3), Segment(3, 5)]
+    assert len(model.requests) == 1
+
+
+def test_a_bug_in_the_model_is_not_hidden():
+    def broken(request: ScriptedRequest) -> str:
+        raise KeyError("bug")
+
+    with pytest.raises(KeyError, match="bug"):
+        over(broken)[0].segment(TURNS)
+
+
+def test_a_fallback_that_loses_turns_is_caught():
+    class Lossy:
+        def segment(self, turns: Sequence[Turn]) -> list[Segment]:
+            return [Segment(0, 1)]
+
+    with pytest.warns(DegradedWarning), pytest.raises(InvalidInput, match="segments end at turn 1"):
+        over(Fault(), Lossy())[0].segment(TURNS)
+
+
+def test_guidance_and_examples_reach_the_model():
+    segmenter, model = over([GOOD, "yes"], guidance="Pets are one topic.", examples=["An example."])
+    segmenter.segment(TURNS)
+    segmenter.joins(TURNS[:2], TURNS[2])
+    assert "Pets are one topic." in model.requests[0].text
+    assert "An example." in model.requests[0].text
+    assert "Pets are one topic." in model.requests[1].text
+
+
+@pytest.mark.parametrize("options", [{"max_turns": 1}, {"max_tokens": 99}])
+def test_a_window_without_room_is_refused(options):
+    with pytest.raises(InvalidInput, match="at least 2 turns and 100 tokens"):
+        over("x", **options)
+
+
+# -- windows
+
+
+def exchanges(text: str) -> list[str]:
+    """What a model sees of the conversation, in order."""
+    body = text[text.rindex("<conversation>") : text.rindex("</conversation>")]
+    return re.findall(r"\[Exchange \d+\]: (.*)", body)
+
+
+def by_topic(request: ScriptedRequest) -> str:
+    """A model that segments rightly what it is shown: a topic is the first word."""
+    topics = [line.split()[0] for line in exchanges(request.text)]
+    starts = [place for place in range(len(topics)) if place == 0 or topics[place] != topics[place - 1]]
+    return written([Segment(a, b) for a, b in zip(starts, [*starts[1:], len(topics)], strict=True)])
+
+
+def session_of(lengths: Sequence[int], words: int = 2) -> tuple[tuple[Turn, ...], list[Segment]]:
+    texts = [f"topic{k} " + f"turn{k}x{i} " * words for k, length in enumerate(lengths) for i in range(length)]
+    stops = [sum(lengths[: place + 1]) for place in range(len(lengths))]
+    return as_turns(texts), [Segment(stop - length, stop) for stop, length in zip(stops, lengths, strict=True)]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    lengths=st.lists(st.integers(1, 25), min_size=1, max_size=12),
+    max_turns=st.integers(2, 30),
+    max_tokens=st.integers(100, 2000),
+    words=st.integers(0, 60),
+)
+def test_a_right_model_is_right_over_windows_of_any_size(lengths, max_turns, max_tokens, words):
+    turns, segments = session_of(lengths, words)
+    segmenter, model = over(by_topic, max_turns=max_turns, max_tokens=max_tokens)
+    assert segmenter.segment(turns) == segments
+    assert all(len(exchanges(request.text)) <= max(2, max_turns) for request in model.requests)
+    assert len(model.requests) <= len(turns)
+
+
+def test_a_window_begins_with_the_segment_that_was_left_open():
+    turns, segments = session_of([3, 4, 5])
+    segmenter, model = over(by_topic, max_turns=8)
+    assert segmenter.segment(turns) == segments
+    first, second = (exchanges(request.text) for request in model.requests)
+    assert first[0].startswith("topic0")
+    assert second[0] == turns[7].text.strip()
+
+
+def test_a_segment_longer_than_a_window_is_one_segment():
+    turns, segments = session_of([50, 2])
+    assert over(by_topic, max_turns=6)[0].segment(turns) == segments
+
+
+def test_long_windows_read_no_turn_more_than_three_times():
+    turns, _ = session_of([7] * 60)
+    segmenter, model = over(by_topic, max_turns=40)
+    segmenter.segment(turns)
+    assert sum(len(exchanges(request.text)) for request in model.requests) < 3 * len(turns)
+
+
+def test_a_huge_turn_is_shown_in_part_and_kept_whole():
+    turns = as_turns(["short", "word " * 100_000, "short again"])
+    segmenter, model = over(lambda request: written([Segment(0, 3)]), max_tokens=1000)
+    assert segmenter.segment(turns) == [Segment(0, 3)]
+    assert len(model.requests[0].text) < 5000
+
+
+def test_one_bad_window_falls_back_alone():
+    turns, segments = session_of([5, 5, 5, 5])
+
+    def fails_once(request: ScriptedRequest) -> str:
+        return "prose" if exchanges(request.text)[0].startswith("topic1") else by_topic(request)
+
+    segmenter, _ = over(fails_once, LexicalSegmenter(), max_turns=8)
+    with pytest.warns(DegradedWarning) as caught:
+        found = segmenter.segment(turns)
+    check_partition(found, len(turns))
+    assert len(caught) == 1
+    assert found[0] == segments[0]
+    assert found[-1] == segments[-1]
+
+
+def test_a_model_that_goes_away_leaves_the_rest_to_the_fallback():
+    turns, segments = session_of([4] * 10)
+    replies = iter([by_topic, by_topic])
+
+    def goes_away(request: ScriptedRequest) -> str | Fault:
+        reply = next(replies, None)
+        return reply(request) if reply else Fault()
+
+    segmenter, model = over(goes_away, FixedSize(4), max_turns=8)
+    with pytest.warns(DegradedWarning) as caught:
+        assert segmenter.segment(turns) == segments
+    assert (len(caught), len(model.requests)) == (1, 3)
+
+
+def test_progress_is_shown_where_asked_for(capsys):
+    turns, _ = session_of([4] * 10)
+    over(by_topic, max_turns=8)[0].segment(turns)
+    assert capsys.readouterr().err == ""
+    over(by_topic, max_turns=8, progress=True)[0].segment(turns)
+    assert "40/40" in capsys.readouterr().err
+
+
+# -- any reply
+
+
+scraps = st.sampled_from(
+    [
+        "<segmentation>",
+        "</segmentation>",
+        "<think>",
+        "</think>",
+        "```json",
+        "[",
+        "]",
+        ",",
+        "null",
+        "I'm sorry, but I can't do that.",
+        '{"start_exchange_number": 0, "end_exch',
+        '{"start_exchange_number": 0, "end_exchange_number": 4, "num_exchanges": 5}',
+        '{"start_exchange_number": 0, "end_exchange_number": 1, "num_exchanges": 2}',
+        '{"start_exchange_number": 2, "end_exchange_number": 4}',
+        '{"start_exchange_number": 1, "end_exchange_number": 5}',
+        '{"start_exchange_number": "٢", "end_exchange_number": "4"}',
+        '{"start_exchange_number": 0, "end_exchange_number": 1e9}',
+        '{"start_exchange_number": NaN, "end_exchange_number": -1}',
+        '{"start_exchange_number": 4, "end_exchange_number": 0, "num_exchanges": -3}',
+    ]
+)
+replies = st.one_of(
+    st.text(max_size=60),
+    st.lists(scraps, max_size=7).map("\n".join),
+    st.sampled_from([Fault(), Fault(status=500), Answer(None), GOOD, "yes", "no", "x" * 100_000]),
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(first=replies, second=replies, turns=st.integers(0, 9))
+def test_no_reply_loses_a_turn(first, second, turns):
+    session = as_turns(["a topic", "another"] * 5)[:turns]
+    outcomes = []
+    for cut in (cut_sync, cut_async):
+        segmenter, _ = over([first, second], FixedSize(2))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            outcomes.append((cut(segmenter, session), [str(warning.message) for warning in caught]))
+        check_partition(outcomes[-1][0], turns)
+        local = outcomes[-1][0] == FixedSize(2).segment(session)
+        assert local or not caught
+    assert outcomes[0] == outcomes[1]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(replies, min_size=40, max_size=40), st.integers(2, 9))
+def test_no_reply_loses_a_turn_over_windows(script, max_turns):
+    session, _ = session_of([3] * 6)
+    segmenter, _ = over(script + ["prose"] * 40, LexicalSegmenter(), max_turns=max_turns)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegradedWarning)
+        check_partition(segmenter.segment(session), len(session))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.text(), max_size=12))
+def test_any_text_can_be_asked_about(texts):
+    turns = [Turn((Message(text),), "s", place) for place, text in enumerate(texts)]
+    shown = []
+
+    def one_segment(request: ScriptedRequest) -> str:
+        shown.append(request.text)
+        return written([Segment(0, len(turns))])
+
+    assert over(one_segment)[0].segment(turns) == ([Segment(0, len(turns))] if turns else [])
+    for text in shown:
+        assert len(exchanges(text)) == len(turns)
+
+
+# -- one new turn
+
+
+def join_sync(segmenter: ZeroShotSegmenter, tail: Sequence[Turn], turn: Turn) -> bool:
+    return segmenter.joins(tail, turn)
+
+
+def join_async(segmenter: ZeroShotSegmenter, tail: Sequence[Turn], turn: Turn) -> bool:
+    return asyncio.run(segmenter.ajoins(tail, turn))
+
+
+asked_both_ways = pytest.mark.parametrize("join", [join_sync, join_async])
+
+
+@asked_both_ways
+@pytest.mark.parametrize(("reply", "joined"), [("yes", True), ("No.", False), ("<think>no?</think>Yes", True)])
+def test_a_new_turn_joins_or_opens(join, reply, joined):
+    segmenter, model = over([reply])
+    assert join(segmenter, TURNS[:2], TURNS[2]) is joined
+    (request,) = model.requests
+    assert request.purpose == "join"
+    assert "[Exchange 1]: The hotel in Rome\n\n[New exchange]: My cat is ill" in request.text
+
+
+@asked_both_ways
+def test_an_unclear_answer_is_asked_for_once_more(join):
+    segmenter, model = over(["maybe", "yes"])
+    assert join(segmenter, TURNS[:2], TURNS[2]) is True
+    assert "neither yes nor no" in model.requests[1].text
+
+
+@asked_both_ways
+@pytest.mark.parametrize("script", [["maybe", "perhaps"], [Fault()], [Answer(None), "hm"]])
+@pytest.mark.parametrize(("fallback", "joined"), [(WholeSession(), True), (FixedSize(2), False)])
+def test_without_an_answer_the_fallback_decides_with_a_warning(join, script, fallback, joined):
+    segmenter, _ = over(script, fallback)
+    with pytest.warns(DegradedWarning, match=type(fallback).__name__):
+        assert join(segmenter, TURNS[:2], TURNS[2]) is joined
+
+
+@asked_both_ways
+def test_nothing_is_joined_by_the_first_turn(join):
+    segmenter, model = over([])
+    assert join(segmenter, [], TURNS[0]) is False
+    assert model.requests == ()
+
+
+def test_a_long_segment_is_asked_about_by_its_end():
+    tail, _ = session_of([5000])
+    segmenter, model = over(["yes"])
+    assert segmenter.joins(tail, TURNS[0])
+    shown = exchanges(model.requests[0].text)
+    assert shown[-1] == tail[-1].text.strip()
+    assert len(shown) == 50
+
+
+# -- models of one kind
+
+
+class OnlySync:
+    def complete(self, prompt: Prompt) -> str:
+        return GOOD
+
+
+class OnlyAsync:
+    async def acomplete(self, prompt: Prompt) -> str:
+        return GOOD
+
+
+async def test_a_sync_model_serves_async_callers_and_the_reverse_says_so():
+    assert await ZeroShotSegmenter(OnlySync(), fallback=WholeSession()).asegment(TURNS) == SEGMENTS
+    asynchronous = ZeroShotSegmenter(OnlyAsync(), fallback=WholeSession())
+    assert await asynchronous.asegment(TURNS) == SEGMENTS
+    with pytest.raises(InvalidInput, match="OnlyAsync has no complete"):
+        asynchronous.segment(TURNS)
+
+
+def test_the_procedure_can_be_tested_with_plain_replies():
+    procedure = over([])[0].procedure(TURNS)
+    asked = next(procedure)
+    assert asked.purpose == "segment"
+    with pytest.raises(StopIteration) as done:
+        procedure.send(GOOD)
+    assert done.value.value == SEGMENTS
+
+
+def test_the_procedure_takes_another_model():
+    assert run(over([])[0].procedure(TURNS), ScriptedModel([GOOD])) == SEGMENTS
