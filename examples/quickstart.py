@@ -29,7 +29,7 @@ from secom_core.analysis import count_tokens
 from secom_core.pictures import segmentation_strip
 
 DATA = Path(__file__).parent / "data"
-BUDGET = 500  # tokens; the whole conversation has more than ten times as many
+BUDGET = 800  # tokens; the whole conversation has about eight times as many
 SHOWN = 4  # questions shown with their memories; the others get a line each
 WIDTH = 96
 
@@ -131,11 +131,12 @@ def report(framework: str, call: str, bank: MemoryBank, scope: tuple[str, ...], 
 
 
 def show_segments(bank: MemoryBank, rows: Sequence[Row]) -> None:
+    strips = []
     for name, group in sessions_of(rows):
         topics = [row["topic"] for row in group if row["role"] == "user"]
-        strip = segmentation_strip(bank.turns(LANGCHAIN, name), bank.segments(LANGCHAIN, name), width=WIDTH)
-        print(f"{name}  {day(group[0]['at'])}  {written(topics)}\n{'':16}{strip.splitlines()[0]}")
-    print(f"\nThe last one from near:\n{strip}")
+        strips.append(segmentation_strip(bank.turns(LANGCHAIN, name), bank.segments(LANGCHAIN, name), width=WIDTH))
+        print(f"{name}  {day(group[0]['at'])}  {written(topics)}\n{'':16}{strips[-1].splitlines()[0]}")
+    print(f"\nThe first from near:\n{strips[0]}")
 
 
 def written(topics: Sequence[str]) -> str:
