@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from .adaptive import AdaptiveSegmenter as AdaptiveSegmenter
     from .embedding import EmbeddingSegmenter as EmbeddingSegmenter
     from .fixed import EachTurn as EachTurn
     from .fixed import FixedSize as FixedSize
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .zero_shot import ZeroShotSegmenter as ZeroShotSegmenter
 
 _HOMES: Final = {
+    "AdaptiveSegmenter": "adaptive",
     "EachTurn": "fixed",
     "EmbeddingSegmenter": "embedding",
     "FixedSize": "fixed",

@@ -1,0 +1,5 @@
+"""Learns how the people of one scope open and close topics, from their unlabelled sessions or from a few labels."""
+
+from .segmenter import AdaptiveSegmenter
+
+__all__ = ["AdaptiveSegmenter"]

@@ -1,0 +1,264 @@
+"""How the segmenter learns: from unlabelled sessions by self-training, from labelled ones by regression.
+
+Self-training: what is known says at which gaps a topic surely ends and at which it surely does not; a regression over
+the turns around them learns how these people open and close topics; a semi-Markov model turns its scores into chances
+again, and so on. Half of the sessions are always scored by what was learned on the other half, so that nothing is
+believed because it was learned by heart (as in cross-fitting).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..evidence import boundary_chances
+from .gaps import SessionView
+from .head import Gaps, Head, fit_head, sigmoid
+from .prior import Moments, Prior, seen_of
+
+__all__ = ["Learned", "chances_of", "gaps_of", "learn", "learn_labelled", "loaded", "saved", "threshold_for"]
+
+Floats = npt.NDArray[np.float64]
+
+LONGEST: Final = 40
+USUAL_RATE: Final = 0.16
+COLD_SHARE: Final = 0.7
+COLD_LENGTH: Final = 5.0
+
+_ROUNDS: Final = 6
+_L2: Final = 20.0
+_SUREST_BOUNDARIES: Final = 0.6
+_SUREST_INSIDES: Final = 1.3
+_ROW_SCALE: Final = 4.0
+_ENOUGH_GAPS: Final = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What was learned of a scope.
+
+    Args:
+        head: the regression.
+        moments: the scope's similarities.
+        shift: added to the head's scores, so that they are log likelihood ratios.
+        scale: what they are multiplied with first.
+        trust: how much the head counts against the prior, 0 to 1.
+        rate: the share of gaps at which a topic ends.
+        threshold: the chance above which a gap is cut.
+        gaps: how many gaps it was learned from.
+        labelled: whether people marked the boundaries.
+    """
+
+    head: Head
+    moments: Moments
+    shift: float
+    scale: float
+    trust: float
+    rate: float
+    threshold: float
+    gaps: int
+    labelled: bool = False
+
+    def evidence(self, scores: Floats, prior: Floats) -> Floats:
+        """The head's scores and the prior's evidence as one log likelihood ratio."""
+        own = self.scale * scores + self.shift
+        return np.asarray(self.trust * own + (1 - self.trust) * COLD_SHARE * prior)
+
+
+_PLAIN: Final = ("shift", "scale", "trust", "rate", "threshold", "gaps", "labelled")
+
+
+def saved(learned: Learned) -> dict[str, Any]:
+    """What was learned, as JSON holds it."""
+    plain = {name: getattr(learned, name) for name in _PLAIN}
+    arrays = {
+        "seen": learned.head.seen,
+        "turns": learned.head.turns,
+        "alike_mean": learned.moments.mean,
+        "alike_spread": learned.moments.spread,
+    }
+    return plain | {"bias": learned.head.bias} | {name: array.round(6).tolist() for name, array in arrays.items()}
+
+
+def loaded(kept: Mapping[str, Any]) -> Learned:
+    """The inverse of `saved`."""
+    head = Head(np.array(kept["seen"]), np.array(kept["turns"]), float(kept["bias"]))
+    moments = Moments(np.array(kept["alike_mean"]), np.array(kept["alike_spread"]))
+    return Learned(head, moments, **{name: kept[name] for name in _PLAIN})
+
+
+def gaps_of(views: Sequence[SessionView], seen: Sequence[npt.NDArray[np.float32]], evidence: Floats) -> Gaps:
+    """The sessions as the head reads them; the prior's evidence is one of the features."""
+    before = np.split(0.1 * evidence[:, None], np.cumsum([len(view) for view in views])[:-1])
+    together = [np.hstack([first, rows]).astype(np.float32) for first, rows in zip(before, seen, strict=True)]
+    return Gaps.of(together, [_ROW_SCALE * view.rows for view in views])
+
+
+def chances_of(views: Sequence[SessionView], evidence: Floats, mean_length: float) -> Floats:
+    """The chance of a boundary in each gap of all sessions."""
+    parts = np.split(evidence, np.cumsum([len(view) for view in views])[:-1])
+    found = [
+        boundary_chances(view.session, view.bags, part + view.pauses, mean_length, LONGEST)
+        for view, part in zip(views, parts, strict=True)
+    ]
+    return np.concatenate(found)
+
+
+def learn(views: Sequence[SessionView], prior: Prior) -> Learned:
+    """Self-training on unlabelled sessions (Yarowsky 1995; SeCom's section 2.2 asks a language model instead)."""
+    moments = Moments.of(views, prior.alike)
+    seen = [seen_of(view, prior, moments) for view in views]
+    known = prior.evidence(np.vstack(seen))
+    chances = chances_of(views, COLD_SHARE * known, COLD_LENGTH)
+    rate = float(np.clip(math.sqrt(chances.mean() * USUAL_RATE), 0.02, 0.3))
+    gaps = gaps_of(views, seen, known)
+    opener = np.concatenate([view.opener for view in views])
+    half = np.repeat(np.arange(len(views)) % 2, gaps.lengths)
+    heads: list[Head | None] = [None, None]
+    scores, guess = known, Mixture(rate, 0.0)
+    for _ in range(_ROUNDS):
+        targets, weights = surest(chances, rate, opener)
+        scores = np.zeros(len(chances))
+        for part in (0, 1):
+            # One session alone has no other half to learn from.
+            others = weights * (half != part) if half.any() else weights
+            head = fit_head(gaps, targets, others, _L2, heads[part])
+            scores[half == part] = head.scores(gaps)[half == part]
+            heads[part] = head
+        guess = mixture(scores, rate)
+        rate = rate + guess.clarity * (float(np.clip(guess.rate, 0.7 * rate, 1.3 * rate)) - rate)
+        chances = chances_of(views, scores + shift_for(scores, rate), 1 / rate)
+    head = mean_head([head for head in heads if head is not None])
+    own = head.scores(gaps)
+    trust = float(np.clip((2 - guess.rate / rate) / 0.6, 0, 1)) * len(own) / (len(own) + _ENOUGH_GAPS)
+    draft = Learned(head, moments, shift_for(own, rate), 1.0, trust, rate, 0.0, len(own))
+    final = chances_of(views, draft.evidence(own, known), 1 / rate)
+    return Learned(head, moments, draft.shift, 1.0, trust, rate, threshold_for(final), len(own))
+
+
+def surest(chances: Floats, rate: float, opener: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """The gaps that are surely boundaries and surely none, as targets and weights.
+
+    The second are weighted so that each speaker is as often among them as among the first: what is learned is then
+    how topics change and not who speaks.
+    """
+    high = np.quantile(chances, 1 - _SUREST_BOUNDARIES * rate)
+    low = np.quantile(chances, max(0.0, 1 - _SUREST_INSIDES * rate))
+    ends = chances >= high
+    weights = (ends | (chances <= low)).astype(np.float64)
+    inside = (weights > 0) & ~ends
+    share = np.array([[(group & (opener == who)).sum() + 1.0 for who in (False, True)] for group in (ends, inside)])
+    share /= share.sum(axis=1, keepdims=True)
+    weights[inside] *= np.maximum(share[0] / share[1], 0.2)[opener[inside].astype(np.intp)]
+    return ends.astype(np.float64), weights
+
+
+def shift_for(scores: Floats, rate: float) -> float:
+    """What makes scores log likelihood ratios, if their mean chance is to be ``rate``."""
+    low, high = -50.0, 50.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if sigmoid(scores + middle).mean() < rate else (low, middle)
+    return low - math.log(rate / (1 - rate))
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """Two bell curves of one width, fitted to scores.
+
+    Args:
+        rate: the share of the upper one.
+        apart: the distance of their middles, in widths.
+    """
+
+    rate: float
+    apart: float
+
+    @property
+    def clarity(self) -> float:
+        """How far the rate may be believed: not at all where the two melt into one, wholly where they stand apart."""
+        return float(np.clip((self.apart - 2.5) / 1.5, 0, 1))
+
+
+def mixture(scores: Floats, rate: float, steps: int = 50) -> Mixture:
+    """Expectation maximisation from the split at ``rate``."""
+    upper = (scores > np.quantile(scores, 1 - rate)).astype(np.float64)
+    middles, width = np.zeros(2), 1.0
+    for _ in range(steps):
+        shares = np.stack([1 - upper, upper])
+        sizes = shares.sum(axis=1) + 1e-9
+        middles = shares @ scores / sizes
+        width = math.sqrt(float((shares * (scores - middles[:, None]) ** 2).sum()) / len(scores)) + 1e-9
+        odds = (np.log(sizes[1]) - np.log(sizes[0])) + (middles[1] - middles[0]) * (scores - middles.mean()) / width**2
+        upper = sigmoid(odds)
+    return Mixture(float(upper.mean()), float(middles[1] - middles[0]) / width)
+
+
+def threshold_for(chances: Floats) -> float:
+    """The chance above which a cut raises the expected F1: half of the best expected F1 (Lipton et al. 2014)."""
+    ranked = np.sort(chances)[::-1]
+    hits = np.cumsum(ranked)
+    best = float((2 * hits / (np.arange(1, len(ranked) + 1) + hits[-1])).max())
+    return float(np.clip(best / 2, 0.2, 0.5))
+
+
+def mean_head(heads: Sequence[Head]) -> Head:
+    """One head that scores as the mean of ``heads``."""
+    return Head(
+        np.mean([head.seen for head in heads], axis=0),
+        np.mean([head.turns for head in heads], axis=0),
+        float(np.mean([head.bias for head in heads])),
+    )
+
+
+def learn_labelled(
+    views: Sequence[SessionView], truth: Floats, prior: Prior, before: Learned | None, seed: int
+) -> Learned:
+    """A regression on sessions whose boundaries are known, its strength chosen and its scores calibrated on folds.
+
+    Args:
+        views: the sessions.
+        truth: 0 or 1 a gap.
+        prior: what was known before.
+        before: what was learned without labels; its evidence takes the place of the prior's.
+        seed: how sessions are dealt to the folds.
+    """
+    moments = before.moments if before else Moments.of(views, prior.alike)
+    seen = [seen_of(view, prior, moments) for view in views]
+    known = prior.evidence(np.vstack(seen))
+    gaps = gaps_of(views, seen, known)
+    if before is not None:
+        known = before.evidence(before.head.scores(gaps), known)
+        gaps = gaps_of(views, seen, known)
+    rate = float(np.clip(truth.mean(), 0.005, 0.5))
+    folds = np.repeat(np.random.default_rng(seed).permutation(len(views)) % min(4, len(views)), gaps.lengths)
+    tried = {l2: _out_of_fold(gaps, truth, folds, l2) for l2 in (3.0, 10.0, 30.0, 100.0)}
+    fits = {l2: _calibrated(scores, truth) for l2, scores in tried.items()}
+    l2 = min(fits, key=lambda strength: fits[strength][2])
+    scale, shift, _ = fits[l2]
+    shift -= math.log(rate / (1 - rate))
+    head = fit_head(gaps, truth, np.ones(len(truth)), l2)
+    chances = chances_of(views, scale * tried[l2] + shift, 1 / rate)
+    return Learned(head, moments, shift, scale, 1.0, rate, threshold_for(chances), len(truth), labelled=True)
+
+
+def _out_of_fold(gaps: Gaps, truth: Floats, folds: npt.NDArray[np.intp], l2: float) -> Floats:
+    scores = np.zeros(len(truth))
+    head: Head | None = None
+    for fold in np.unique(folds):
+        head = fit_head(gaps, truth, (folds != fold).astype(np.float64), l2, head)
+        scores[folds == fold] = head.scores(gaps)[folds == fold]
+    return scores
+
+
+def _calibrated(scores: Floats, truth: Floats) -> tuple[float, float, float]:
+    """Scale and shift that make scores log odds (Platt 1999), and how badly they then explain the truth."""
+    none = np.zeros((len(scores) + 1, 0), np.float32)
+    line = fit_head(Gaps.of([scores[:, None].astype(np.float32)], [none]), truth, np.ones(len(truth)), 0.1)
+    odds = line.seen[0] * scores + line.bias
+    return float(line.seen[0]), line.bias, float((np.logaddexp(0, odds) - truth * odds).mean())
