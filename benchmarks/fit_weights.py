@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -119,10 +119,7 @@ def answered(case: Case, weights: Array, budget: int) -> float:
     """The evidence recall of the case, packed as the bank packs."""
     scores = case.signals @ weights
     order = np.argsort(-scores, kind="stable")[:400]
-    ranked = [
-        Candidate(case.candidates[place].turn, case.candidates[place].memory, float(scores[place]))
-        for place in order.tolist()
-    ]
+    ranked = [replace(case.candidates[place], score=float(scores[place])) for place in order.tolist()]
     hits = PackTurns().pack(ranked, token_budget=budget, k=None, counter=token_counter()[0])
     return evidence_recall([turn_id for hit in hits for turn_id in hit.turn_ids], case.question.evidence)
 

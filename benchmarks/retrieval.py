@@ -224,13 +224,9 @@ def weights_for(path: Path | None, conversation: str) -> Mapping[str, float] | N
 
 
 def versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for package in ("numpy", "sentence-transformers", "transformers", "torch"):
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    installed = {each.metadata["Name"]: each.version for each in metadata.distributions()}
+    named = ("numpy", "sentence-transformers", "transformers", "torch")
+    return {"python": platform.python_version()} | {name: installed[name] for name in named if name in installed}
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ The budget is that of the whole block: quoting, dates, numbers and all.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -51,7 +52,14 @@ class PackTurns:
     """Spends the budget on the best turns, each under its memory; one that does not fit is passed over.
 
     With ``k`` and no budget, the best ``k`` memories are shown whole.
+
+    Args:
+        thrift: how much a turn's length counts against it, per natural logarithm of its tokens, on the scale of the
+            scores: two short turns may be worth more than the long one that they keep out.
     """
+
+    def __init__(self, thrift: float = 0.5) -> None:
+        self._thrift = thrift
 
     def pack(
         self, candidates: Sequence[Candidate], *, token_budget: int | None, k: int | None, counter: TokenCounter
@@ -62,16 +70,20 @@ class PackTurns:
         chosen: dict[str, Hit] = {}
         block = _Length(counter)
         misses = 0
-        for candidate in candidates:
+        for candidate, tokens in self._in_order(candidates, counter):
             hit = chosen.get(candidate.memory.id)
             if hit is None and k is not None and len(chosen) >= k:
                 continue
             grown = _grown(hit, candidate)
-            if block.take(grown, (candidate.turn,), token_budget):
+            if block.take(grown, tokens, token_budget):
                 chosen[candidate.memory.id], misses = grown, 0
             elif (misses := misses + 1) >= _MISSES:
                 break
         return _fitted(list(chosen.values()), token_budget, counter)
+
+    def _in_order(self, candidates: Sequence[Candidate], counter: TokenCounter) -> list[tuple[Candidate, int]]:
+        counted = [(candidate, candidate.tokens or counter(candidate.turn.text)) for candidate in candidates]
+        return sorted(counted, key=lambda pair: self._thrift * math.log1p(pair[1]) - pair[0].score)
 
 
 class PackMemories:
@@ -87,7 +99,7 @@ class PackMemories:
         block = _Length(counter)
         chosen: list[Hit] = []
         for hit in hits:
-            if block.take(hit, hit.turns, token_budget):
+            if block.take(hit, sum(counter(_quoted(turn)) for turn in hit.turns), token_budget):
                 chosen.append(hit)
             elif chosen:
                 break
@@ -125,10 +137,10 @@ class _Length:
     def __post_init__(self) -> None:
         self.used = self.counter(_OPEN) + self.counter(_CLOSE)
 
-    def take(self, hit: Hit, turns: Sequence[Turn], budget: int) -> bool:
-        """Add ``turns`` of the hit if the block stays within the budget; whether it did."""
+    def take(self, hit: Hit, tokens: int, budget: int) -> bool:
+        """Add so many tokens of the hit's turns if the block stays within the budget; whether it did."""
         day = _day(hit)
-        more = sum(self.counter(_quoted(turn)) for turn in turns)
+        more = tokens + self._count("\n")
         # A turn of a memory that is there already may leave a gap on either side.
         more += self._count(_GAP) if hit.memory.id in self.memories else self._count("[99]")
         more += self._count(f"{day}\n") if day not in self.days else 0

@@ -104,6 +104,11 @@ class BM25:
         return len(self._slot_of)
 
     @property
+    def mean_length(self) -> float:
+        """How many terms a unit has on average; 0 where there are none."""
+        return self._length / self.total if self.total else 0.0
+
+    @property
     def languages(self) -> dict[str, float]:
         """The share of each language among the units given as text, the most common first."""
         total = self._languages.total()
@@ -163,10 +168,13 @@ class BM25:
         slots = np.array([self._slot_of.get(int(unit_id), -1) for unit_id in ids], dtype=np.intp)
         return np.append(scores, 0.0)[slots]
 
-    def occurrences(self, query: str | Sequence[str]) -> list[tuple[Ids, _Ints]]:
-        """For each different word of the query that any unit holds: the ids of these units, and how often they do."""
+    def occurrences(self, query: str | Sequence[str]) -> list[tuple[Ids, _Ints, _Ints]]:
+        """For each different word of the query that any unit holds: the ids of these units, counts and lengths.
+
+        Counts say how often a unit holds the word, lengths how many terms the unit has.
+        """
         found = (self._occurrences(variants) for variants in dict.fromkeys(self._variants(query)))
-        return [(ids, counts) for ids, counts in found if len(ids)]
+        return [(self._ids[slots], counts, self._lengths[slots]) for slots, counts in found if len(slots)]
 
     def lengths_of(self, ids: Sequence[int]) -> _Ints:
         """How many terms each unit has.
@@ -176,7 +184,7 @@ class BM25:
         """
         return self._lengths[[self._slot_of[int(unit_id)] for unit_id in ids]]
 
-    def _occurrences(self, variants: tuple[str, ...]) -> tuple[Ids, _Ints]:
+    def _occurrences(self, variants: tuple[str, ...]) -> tuple[_Ints, _Ints]:
         parts = [self._postings[term].arrays() for term in variants if term in self._postings]
         if len(parts) > 1:
             total = np.zeros(self._used, dtype=np.int32)
@@ -187,7 +195,7 @@ class BM25:
         else:
             slots, counts = parts[0] if parts else (np.zeros(0, np.int32), np.zeros(0, np.int32))
         live = counts > 0
-        return self._ids[slots[live]], counts[live]
+        return slots[live], counts[live]
 
     def _insert(self, unit_id: int, unit: str | Sequence[str]) -> None:
         counts = Counter(self._analysed(unit_id, unit) if isinstance(unit, str) else unit)

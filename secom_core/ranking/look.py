@@ -13,7 +13,7 @@ from ..indexes.bm25 import BM25
 from ..indexes.dense import NumpyIndex
 from ..indexes.fusion import standardise
 from ..protocols import Vectors
-from .signals import Column, Word, idf, mentioned, spread, turn_scores, word_signals
+from .signals import Column, Word, idf, mentioned, saturated, spread, turn_scores, word_signals
 from .turn_table import Rows, TurnTable
 
 __all__ = ["Look", "Parts"]
@@ -73,10 +73,7 @@ class Look:
 
     @cached_property
     def _words(self) -> list[Word]:
-        total = len(self._table.row_of)
-        found = self._parts.words.occurrences(self._query)
-        weighted = [(idf(len(rows), total), rows, counts.astype(np.float64)) for rows, counts in found]
-        return sorted(weighted, key=lambda word: -word[0])[:_MOST_WORDS]
+        return _rarest(self._parts.words, self._query)
 
     @cached_property
     def _turn_scores(self) -> Column:
@@ -88,7 +85,12 @@ class Look:
 
     @cached_property
     def _key_scores(self) -> Column:
-        return _placed(*self._parts.keys.scores(self._query), self._memories)
+        # Not the index's own scores: with few memories the classic idf of a word that half of them hold is 0.
+        keys = self._parts.keys
+        scores = np.zeros(self._memories)
+        for weight, numbers, counts, lengths in _rarest(keys, self._query):
+            scores[numbers] += weight * saturated(counts, lengths, keys.mean_length)
+        return scores
 
     @cached_property
     def _key_cosines(self) -> Column:
@@ -137,6 +139,16 @@ class Look:
 
     def _answers(self, pool: Rows) -> Column:
         return np.append(self._table.asks, 0.0)[self._table.before[pool]]
+
+
+def _rarest(index: BM25, query: str) -> list[Word]:
+    """The query's words that the index knows, the rarest first, up to a limit."""
+    found = index.occurrences(query)
+    weighted = [
+        (idf(len(ids), index.total), ids, counts.astype(np.float64), lengths.astype(np.float64))
+        for ids, counts, lengths in found
+    ]
+    return sorted(weighted, key=lambda word: -word[0])[:_MOST_WORDS]
 
 
 def _placed(ids: Rows, scores: Column, size: int) -> Column:

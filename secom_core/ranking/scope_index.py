@@ -20,7 +20,7 @@ from ..protocols import Statistics, TokenCounter, Vectors
 from .look import Look, Parts
 from .signals import Column
 from .turn_table import TurnTable
-from .weights import DENSE, LEXICAL, SIGNALS
+from .weights import DENSE, HINTS, LEXICAL, SIGNALS
 
 __all__ = ["Candidate", "ScopeIndex"]
 
@@ -36,13 +36,15 @@ class Candidate:
         turn: the turn.
         memory: the memory that holds it.
         score: higher is better; comparable within one search only.
-        signals: what the score is the weighted sum of, each standardised among the candidates looked at.
+        signals: what the score is the weighted sum of, each standardised within the pool.
+        tokens: how long the turn is; 0 where nobody counted.
     """
 
     turn: Turn
     memory: Memory
     score: float
     signals: Mapping[str, float] = field(default_factory=dict, hash=False)
+    tokens: int = 0
 
 
 class ScopeIndex:
@@ -162,7 +164,7 @@ class ScopeIndex:
         pool = look.pool(weights, limit)
         if not len(pool):
             return []
-        columns = {name: standardise(look.column(name, pool)) for name in weights}
+        columns = {name: _comparable(name, look.column(name, pool)) for name in weights}
         total = np.round(sum((weights[name] * each for name, each in columns.items()), np.zeros(len(pool))), _DIGITS)
         best = np.argsort(-total, kind="stable")[:limit]
         return [self._candidate(int(pool[place]), float(total[place]), columns, place) for place in best.tolist()]
@@ -170,7 +172,8 @@ class ScopeIndex:
     def _candidate(self, row: int, score: float, columns: Mapping[str, Column], place: int) -> Candidate:
         memory = self._memories[int(self._table.memory[row])]
         signals = {name: round(float(column[place]), _DIGITS) for name, column in columns.items()}
-        return Candidate(self._table.turn(row), memory, score, MappingProxyType(signals))
+        tokens = int(self._table.tokens[row])
+        return Candidate(self._table.turn(row), memory, score, MappingProxyType(signals), tokens)
 
     def _usable_weights(self, vector: Vectors | None) -> Mapping[str, float]:
         if vector is not None and len(self._turn_vectors):
@@ -178,3 +181,8 @@ class ScopeIndex:
         by_words = all(not name.endswith("_dense") for name in self._weights)
         # Weights that were fitted with vectors, or are all about vectors, say little about words alone.
         return self._weights if by_words else LEXICAL
+
+
+def _comparable(name: str, column: Column) -> Column:
+    """The signal with mean 0; a hint, which is 0 or 1, keeps its size however few turns it holds for."""
+    return 2 * (column - column.mean()) if name in HINTS else standardise(column)

@@ -11,15 +11,18 @@ import numpy.typing as npt
 
 from .turn_table import Rows, TurnTable
 
-__all__ = ["Column", "Word", "mentioned", "spread", "turn_scores", "word_signals"]
+__all__ = ["Column", "Word", "idf", "mentioned", "saturated", "spread", "turn_scores", "word_signals"]
 
 Column = npt.NDArray[np.float64]
-Word = tuple[float, Rows, Column]
-"""A word of the query: its inverse document frequency, the rows that hold it, and how often each does."""
+Word = tuple[float, Rows, Column, Column]
+"""A word of the query: its inverse document frequency, the units that hold it, how often, and their lengths."""
 
 _K1 = 1.5
 _B = 0.75
 _NEIGHBOUR = 0.5
+
+KERNEL: Column = np.array([0.5, 0.5, 1.0, 0.5, 0.5])
+"""How much each turn of a window counts: the middle one most, or the turns beside a find would rank with it."""
 
 
 def idf(holders: int, total: int) -> float:
@@ -27,8 +30,8 @@ def idf(holders: int, total: int) -> float:
     return math.log1p((total - holders + 0.5) / (holders + 0.5))
 
 
-def _saturated(counts: Column, lengths: Column, mean: float) -> Column:
-    """BM25's term frequency part."""
+def saturated(counts: Column, lengths: Column, mean: float) -> Column:
+    """BM25's term frequency part, without the idf."""
     part: Column = counts * (_K1 + 1) / (counts + _K1 * (1 - _B + _B * lengths / max(mean, 1e-9)))
     return part
 
@@ -36,8 +39,8 @@ def _saturated(counts: Column, lengths: Column, mean: float) -> Column:
 def turn_scores(words: Sequence[Word], table: TurnTable) -> Column:
     """BM25 of every turn; costs what the words' occurrences cost."""
     scores, mean = np.zeros(len(table)), _mean_terms(table)
-    for weight, rows, counts in words:
-        scores[rows] += weight * _saturated(counts, table.terms[rows], mean)
+    for weight, rows, counts, lengths in words:
+        scores[rows] += weight * saturated(counts, lengths, mean)
     return scores
 
 
@@ -61,15 +64,15 @@ def word_signals(words: Sequence[Word], table: TurnTable, pool: Rows) -> dict[st
     """The lexical signals of the pool's turns, at the level of turn, window and session."""
     around = table.around(pool)
     counts = _window_counts(words, around, len(table))
-    weights = np.array([weight for weight, _, _ in words])
+    weights = np.array([weight for weight, _, _, _ in words])
     terms = np.append(table.terms, 0.0)[around]
-    window_terms = terms.sum(axis=1)
+    window_terms = terms @ KERNEL
     mean = _mean_terms(table)
-    own, window = counts[:, :, 2], counts.sum(axis=2)
+    own, window = counts[:, :, 2], counts @ KERNEL
     return {
-        "turn_lexical": weights @ _saturated(own, terms[:, 2], mean),
+        "turn_lexical": weights @ saturated(own, terms[:, 2], mean),
         "turn_coverage": weights @ (own > 0),
-        "window_lexical": weights @ _saturated(window, window_terms, float(window_terms.mean())),
+        "window_lexical": weights @ saturated(window, window_terms, float(window_terms.mean())),
         "session_lexical": _session_scores(words, table)[table.session[pool]],
     }
 
@@ -79,7 +82,7 @@ def _window_counts(words: Sequence[Word], around: Rows, total: int) -> Column:
     counts = np.zeros((len(words), *around.shape))
     # One row more than there are turns: the place -1 is that of a missing neighbour and stays 0.
     scratch = np.zeros(total + 1)
-    for place, (_, rows, often) in enumerate(words):
+    for place, (_, rows, often, _) in enumerate(words):
         scratch[rows] = often
         counts[place] = scratch[around]
         scratch[rows] = 0
@@ -92,9 +95,9 @@ def _session_scores(words: Sequence[Word], table: TurnTable) -> Column:
     lengths = np.bincount(sessions, weights=table.terms).astype(np.float64)
     mean = float(lengths.sum()) / max(int((lengths > 0).sum()), 1)
     scores = np.zeros(len(lengths))
-    for weight, rows, often in words:
+    for weight, rows, often, _ in words:
         counts = np.bincount(sessions[rows], weights=often, minlength=len(lengths)).astype(np.float64)
-        scores += weight * _saturated(counts, lengths, mean)
+        scores += weight * saturated(counts, lengths, mean)
     return scores
 
 

@@ -29,7 +29,7 @@ class TurnTable:
         self._casts: dict[tuple[str, ...], int] = {}
         self._free: list[int] = []
         self._whole = np.full((5, 16), -1, dtype=np.int64)
-        self._reals = np.zeros((3, 16))
+        self._reals = np.zeros((4, 16))
 
     def __len__(self) -> int:
         return len(self._turns)
@@ -65,6 +65,11 @@ class TurnTable:
         return self._reals[0, : len(self)]
 
     @property
+    def tokens(self) -> _Column:
+        """How many tokens it has."""
+        return self._reals[3, : len(self)]
+
+    @property
     def terms(self) -> _Column:
         """How many terms it has in the lexical index."""
         return self._reals[1, : len(self)]
@@ -97,7 +102,7 @@ class TurnTable:
         self._turns[row], self.row_of[turn.id] = turn, row
         self.session[row] = self._sessions.setdefault(turn.session, len(self._sessions))
         self.cast[row] = self._cast_of(turn)
-        self.length[row] = np.log1p(tokens)
+        self.tokens[row], self.length[row] = tokens, np.log1p(tokens)
         self.asks[row] = turn.content.rstrip(_CLOSERS).endswith(_QUESTION_MARKS)
         self._link(row, turn)
         return row

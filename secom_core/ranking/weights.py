@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["DENSE", "LEXICAL", "SIGNALS"]
+__all__ = ["DENSE", "HINTS", "LEXICAL", "SIGNALS"]
 
 SIGNALS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "turn_lexical": "BM25 of the turn",
         "turn_coverage": "the share of the query's words that the turn holds, by weight",
-        "window_lexical": "BM25 of the turn with the two before and after it",
+        "window_lexical": "BM25 of the turn with half of the two before and after it",
         "segment_lexical": "BM25 of its memory's key",
         "session_lexical": "BM25 of its session",
         "turn_dense": "cosine of the turn's vector",
@@ -26,33 +26,36 @@ SIGNALS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Every signal that `ScopeIndex.search` knows, by name."""
 
+HINTS: Final = frozenset({"speaker", "asks", "answers"})
+"""Signals that hold for a turn or do not."""
+
 LEXICAL: Final[Mapping[str, float]] = MappingProxyType(
     {
-        "window_lexical": 0.61,
-        "turn_coverage": 0.16,
-        "segment_lexical": 0.11,
-        "session_lexical": 0.38,
-        "speaker": 0.5,
-        "length": 0.2,
-        "asks": -0.1,
-        "answers": 0.1,
+        "window_lexical": 0.62,
+        "turn_coverage": 0.05,
+        "segment_lexical": 0.25,
+        "session_lexical": 0.30,
+        "speaker": 1.31,
+        "length": 0.44,
+        "asks": -0.28,
+        "answers": 0.29,
     }
 )
-"""Without vectors."""
+"""Without vectors. Fitted by ``benchmarks/fit_weights.py`` on LoCoMo conversations 26, 30, 41, 42 and 43."""
 
 DENSE: Final[Mapping[str, float]] = MappingProxyType(
     {
-        "window_lexical": 0.45,
-        "turn_coverage": 0.13,
-        "segment_lexical": 0.05,
-        "session_lexical": 0.35,
-        "turn_dense": 0.47,
-        "window_dense": 0.28,
-        "segment_dense": 0.36,
-        "speaker": 0.5,
-        "length": 0.3,
-        "asks": -0.1,
-        "answers": 0.1,
+        "window_lexical": 0.46,
+        "turn_coverage": 0.03,
+        "segment_lexical": 0.13,
+        "session_lexical": 0.32,
+        "turn_dense": 0.48,
+        "window_dense": 0.32,
+        "segment_dense": 0.30,
+        "speaker": 1.05,
+        "length": 0.60,
+        "asks": -0.24,
+        "answers": 0.23,
     }
 )
-"""With vectors."""
+"""With vectors. Fitted in the same way, with all-MiniLM-L6-v2."""

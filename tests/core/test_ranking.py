@@ -1,0 +1,311 @@
+from __future__ import annotations
+
+import math
+import time
+from datetime import datetime, timezone
+
+import numpy as np
+import pytest
+
+from secom_core.analysis import count_tokens, terms
+from secom_core.conversation import Message, Turn
+from secom_core.errors import InvalidInput
+from secom_core.memory import Memory
+from secom_core.ranking import DENSE, LEXICAL, SIGNALS, ScopeIndex
+
+AT = datetime(2024, 5, 1, tzinfo=timezone.utc)
+
+
+def turns_of(session: str, *lines: str, start: int = 0) -> list[Turn]:
+    """Turns from ``"Ann: Hello"`` lines; without a name nobody speaks."""
+    made = []
+    for place, line in enumerate(lines, start=start):
+        speaker, _, text = line.rpartition(": ")
+        message = Message(text, role="", speaker=speaker or None, id=f"{session}-{place}", at=AT)
+        made.append(Turn((message,), session, place))
+    return made
+
+
+def memory_of(turns: list[Turn], key: str | None = None) -> Memory:
+    text = "\n".join(turn.text for turn in turns)
+    return Memory(f"{turns[0].session}#{turns[0].index}-{turns[-1].index + 1}", key or text, tuple(turns))
+
+
+def put(index: ScopeIndex, turns: list[Turn], *, vectors=None, size: int = 4) -> None:
+    """The turns of one session, in memories of ``size`` turns."""
+    memories = [memory_of(turns[place : place + size]) for place in range(0, len(turns), size)]
+    keys = (
+        np.stack([vectors[p : p + size].mean(0) for p in range(0, len(turns), size)]) if vectors is not None else None
+    )
+    index.add_turns(turns, vectors)
+    index.set_memories(turns[0].session, 0, memories, keys)
+
+
+def index_with(*sessions: list[Turn], weights=None) -> ScopeIndex:
+    index = ScopeIndex(dense=False, weights=weights, counter=count_tokens)
+    for session in sessions:
+        put(index, session)
+    return index
+
+
+def ids(found) -> list[str]:
+    return [candidate.turn.id for candidate in found]
+
+
+TALK = turns_of(
+    "s",
+    "Ann: I bought a kayak in Lisbon.",
+    "Bob: What colour is it?",
+    "Ann: Bright orange, you can't miss it.",
+    "Bob: My sister repairs violins for the opera.",
+    "Ann: How did she learn that?",
+    "Bob: Our grandfather taught her when she was nine.",
+    "Ann: I should go and cook some dinner now.",
+    "Bob: Same here, talk tomorrow.",
+)
+
+
+def test_the_turn_that_holds_the_words_comes_first() -> None:
+    assert ids(index_with(TALK).search("Who repairs violins?"))[0] == "s-3"
+
+
+def test_an_answer_without_the_words_is_found_through_its_question() -> None:
+    found = ids(index_with(TALK).search("What colour is the kayak?"))
+    assert found.index("s-2") < 3
+
+
+def test_a_named_speaker_is_preferred_but_nothing_is_filtered() -> None:
+    talk = turns_of("s", "Ann: I love jazz music.", "Bob: I love jazz music.", "Ann: So.", "Bob: So.")
+    index = index_with(talk)
+    assert ids(index.search("Does Ann love jazz?"))[0] == "s-0"
+    assert ids(index.search("Does Bob love jazz?"))[0] == "s-1"
+    assert {"s-0", "s-1"} <= set(ids(index.search("Does Bob love jazz?")))
+
+
+def test_a_name_inside_another_word_is_not_meant() -> None:
+    index = index_with(TALK, weights={"window_lexical": 1.0, "speaker": 1.0})
+    named = {each.signals["speaker"] for each in index.search("Are there bobbins for violins?")}
+    assert named == {0.0}
+
+
+def test_nothing_is_found_where_nothing_speaks_for_a_turn() -> None:
+    index = index_with(TALK)
+    assert index.search("zzz qqq") == []
+    assert index.search("") == []
+    assert ScopeIndex(dense=False, counter=count_tokens).search("kayak") == []
+
+
+def test_one_turn_is_enough() -> None:
+    assert ids(index_with(TALK[:1]).search("kayak")) == ["s-0"]
+
+
+def test_candidates_carry_the_signals_that_make_their_score() -> None:
+    for candidate in index_with(TALK).search("Who taught the violin sister?"):
+        assert set(candidate.signals) == set(LEXICAL)
+        total = sum(LEXICAL[name] * value for name, value in candidate.signals.items())
+        assert candidate.score == pytest.approx(total, abs=1e-4)
+
+
+def test_every_weight_that_ships_is_of_a_known_signal() -> None:
+    assert set(LEXICAL) < set(DENSE) <= set(SIGNALS)
+    with pytest.raises(InvalidInput, match="'turn_lexcial'"):
+        ScopeIndex(dense=False, weights={"turn_lexcial": 1}, counter=count_tokens)
+
+
+@pytest.mark.parametrize("name", sorted(SIGNALS))
+def test_each_signal_can_stand_alone(name: str) -> None:
+    index = ScopeIndex(dense=True, weights={name: 1.0}, counter=count_tokens)
+    put(index, TALK, vectors=hashed([turn.text for turn in TALK]))
+    found = index.search("Who repairs violins for Bob?", hashed(["Who repairs violins for Bob?"])[0])
+    assert found
+    assert all(set(candidate.signals) == {name} for candidate in found)
+    assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
+
+
+def test_the_key_is_searched_and_not_the_value() -> None:
+    index = ScopeIndex(dense=False, weights={"segment_lexical": 1.0}, counter=count_tokens)
+    index.add_turns(TALK, None)
+    index.set_memories("s", 0, [memory_of(TALK[:4], "boats"), memory_of(TALK[4:], "family")], None)
+    assert index.search("boats")[0].memory.key == "boats"
+    assert index.search("family")[0].memory.key == "family"
+    assert len({each.score for each in index.search("violins")}) == 1, "a word of the value alone tells nothing"
+
+
+# -- agreement with a plain computation ---------------------------------------------------------------------------
+
+
+def test_window_scores_are_those_of_a_plain_computation() -> None:
+    words = [terms(turn.text, language="english") for turn in TALK]
+    shares = [{near: 1.0 if near == place else 0.5 for near in range(place - 2, place + 3)} for place in range(8)]
+    windows = [{near: share for near, share in each.items() if 0 <= near < 8} for each in shares]
+    lengths = [sum(share * len(words[near]) for near, share in window.items()) for window in windows]
+    query = "Which violins from Lisbon and which dinner did the sister cook?"
+    plain = []
+    for window, length in zip(windows, lengths, strict=True):
+        score = 0.0
+        for word in dict.fromkeys(terms(query, language="english")):
+            holders = sum(word in unit for unit in words)
+            count = sum(share * words[near].count(word) for near, share in window.items())
+            held_back = 1.5 * (0.25 + 0.75 * length / np.mean(lengths))
+            score += math.log1p((8.5 - holders) / (holders + 0.5)) * 2.5 * count / (count + held_back)
+        plain.append(score)
+    found = index_with(TALK, weights={"window_lexical": 1.0}).search(query)
+    expected = (np.array(plain) - np.mean(plain)) / np.std(plain)
+    assert len(found) == 8
+    assert {each.turn.index: each.score for each in found} == pytest.approx(dict(enumerate(expected)), abs=1e-5)
+
+
+def test_windows_do_not_reach_into_other_sessions() -> None:
+    index = index_with(turns_of("a", "Ann: kayak kayak kayak"), turns_of("b", "Ann: nothing of the kind"))
+    assert ids(index.search("kayak")) == ["a-0"]
+
+
+# -- change -------------------------------------------------------------------------------------------------------
+
+
+def same(one: ScopeIndex, two: ScopeIndex, *queries: str) -> None:
+    for query in queries:
+        got, wanted = one.search(query), two.search(query)
+        assert ids(got) == ids(wanted)
+        assert [each.score for each in got] == pytest.approx([each.score for each in wanted], abs=1e-4)
+        assert [each.memory for each in got] == [each.memory for each in wanted]
+
+
+QUERIES = ("kayak colour", "Who repairs violins for Bob?", "dinner tomorrow")
+
+
+def test_turn_by_turn_is_the_same_as_all_at_once() -> None:
+    grown = ScopeIndex(dense=False, counter=count_tokens)
+    for stop in range(1, len(TALK) + 1):
+        grown.add_turns(TALK[stop - 1 : stop], None)
+        since = (stop - 1) // 4 * 4
+        grown.set_memories("s", since, [memory_of(TALK[since:stop])], None)
+    same(grown, index_with(TALK), *QUERIES)
+
+
+def test_two_sessions_that_grow_at_once() -> None:
+    other = turns_of("t", "Cleo: My kayak leaks.", "Dan: Did you patch it?", "Cleo: Twice.", "Dan: Hm.")
+    grown = ScopeIndex(dense=False, counter=count_tokens)
+    for pair in zip(TALK[:4], other, strict=True):
+        grown.add_turns(pair, None)
+    for session in (TALK[:4], other):
+        grown.set_memories(session[0].session, 0, [memory_of(session)], None)
+    plain = index_with(TALK[:4], other)
+    assert set(ids(grown.search("kayak patch"))) == set(ids(plain.search("kayak patch")))
+    assert grown.search("patch")[0].score == pytest.approx(plain.search("patch")[0].score, abs=1e-4)
+
+
+def test_a_turn_that_grew_replaces_itself() -> None:
+    index = index_with(TALK)
+    grown = Turn((*TALK[3].messages, Message("She also restores harpsichords.", "assistant")), "s", 3, TALK[3].id)
+    changed = [*TALK[:3], grown, *TALK[4:]]
+    index.add_turns([grown], None)
+    index.set_memories("s", 0, [memory_of(changed[:4]), memory_of(changed[4:])], None)
+    same(index, index_with(changed), *QUERIES, "harpsichords")
+    assert index.search("harpsichords")[0].turn == grown
+
+
+def test_removed_turns_leave_nothing() -> None:
+    other = turns_of("t", "Cleo: My kayak leaks.", "Dan: Did you patch it?", "Cleo: Twice.", "Dan: Hm.")
+    index = index_with(TALK, other)
+    index.remove_turns([turn.id for turn in other])
+    index.set_memories("t", 0, [], None)
+    index.remove_turns(["unknown"])
+    assert len(index) == len(TALK)
+    assert index.statistics.total == len(TALK)
+    same(index, index_with(TALK), *QUERIES, "leaks patch")
+    put(index, other)
+    same(index, index_with(TALK, other), *QUERIES, "leaks patch")
+
+
+def test_a_turn_without_a_memory_is_not_shown() -> None:
+    index = index_with(TALK[:4])
+    index.add_turns(TALK[4:], None)
+    assert set(ids(index.search("grandfather taught violins kayak"))) <= {turn.id for turn in TALK[:4]}
+
+
+# -- vectors ------------------------------------------------------------------------------------------------------
+
+
+def hashed(texts: list[str]) -> np.ndarray:
+    """One seeded direction a word: near texts are near."""
+    rows = np.zeros((len(texts), 64))
+    for row, text in zip(rows, texts, strict=True):
+        for word in terms(text):
+            row += np.random.default_rng(sum(map(ord, word))).standard_normal(64)
+    return (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)).astype(np.float32)
+
+
+def test_a_turn_with_no_word_in_common_is_found_by_its_vector() -> None:
+    vectors = np.eye(8, dtype=np.float32)
+    index = ScopeIndex(dense=True, counter=count_tokens)
+    put(index, TALK, vectors=vectors)
+    assert ids(index.search("zzz", vectors[5]))[0] == "s-5"
+
+
+def test_without_the_querys_vector_the_search_is_by_words() -> None:
+    index = ScopeIndex(dense=True, counter=count_tokens)
+    put(index, TALK, vectors=hashed([turn.text for turn in TALK]))
+    same(index, index_with(TALK), *QUERIES)
+
+
+def test_dense_weights_alone_fall_back_to_words_without_a_vector() -> None:
+    index = ScopeIndex(dense=True, weights={"segment_dense": 1.0}, counter=count_tokens)
+    put(index, TALK, vectors=hashed([turn.text for turn in TALK]))
+    assert ids(index.search("Who repairs violins?"))[0] == "s-3"
+
+
+def test_neighbours_cosines_are_averaged_over_those_that_exist() -> None:
+    vectors = np.eye(8, dtype=np.float32)
+    index = ScopeIndex(dense=True, weights={"window_dense": 1.0}, counter=count_tokens)
+    put(index, TALK, vectors=vectors)
+    found = {each.turn.index: each.score for each in index.search("x", vectors[0])}
+    raw = np.array([1 / 3, 1 / 4, 1 / 5])
+    expected = (raw - raw.mean()) / raw.std()
+    assert [found[place] for place in range(3)] == pytest.approx(expected.tolist(), abs=1e-5)
+
+
+# -- languages and size -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "query"),
+    [
+        ("小明: 我在里斯本买了一艘皮划艇。", "小明买了什么皮划艇？"),
+        ("ミカ: 京都で赤いカヤックを買いました。", "カヤックの色は？"),
+        ("민수: 나는 부산에서 카약을 샀어요.", "카약을 어디서 샀어?"),
+        ("Олег: Я купил байдарку в Казани.", "Где Олег купил байдарку?"),
+    ],
+)
+def test_any_script(line: str, query: str) -> None:
+    talk = turns_of("s", "Ann: Hello there.", line, "Ann: That is nice.", "Ann: Good night then.")
+    assert ids(index_with(talk).search(query))[0] == "s-1"
+
+
+def test_search_and_addition_in_a_large_scope() -> None:
+    rng = np.random.default_rng(0)
+    words = np.array([f"w{number}" for number in range(3000)])
+
+    def filled(size: int) -> ScopeIndex:
+        index = ScopeIndex(dense=False, counter=len)
+        for session in range(size // 20):
+            lines = [" ".join(words[rng.zipf(1.3, 8) % 3000]) for _ in range(20)]
+            put(index, turns_of(f"s{session}", *lines))
+        return index
+
+    def fastest(action, times: int = 7) -> float:
+        taken = []
+        for number in range(times):
+            begin = time.perf_counter()
+            action(number)
+            taken.append(time.perf_counter() - begin)
+        return min(taken)
+
+    small, large = filled(400), filled(8000)
+
+    def adding(index: ScopeIndex):
+        return lambda number: put(index, turns_of(f"new{number}", "one more turn with w1 w2 w3"))
+
+    assert fastest(adding(large)) < 5 * fastest(adding(small)) + 0.002
+    assert fastest(lambda _: large.search("w1000 w2000 w17 w5")) < 0.05
+    assert len(large.search("w1 w2 w3", limit=50)) == 50
