@@ -21,12 +21,12 @@ from benchmarks.generated_talk import KINDS, Dialogue, dialogues
 from benchmarks.segmentation import choose_embedder
 from secom_core.protocols import Embedder
 from secom_core.segmenters.adaptive.gaps import CUES, SIMILARITIES, WORDING, SessionView, view_of
-from secom_core.segmenters.adaptive.head import Gaps, fit_head
-from secom_core.segmenters.adaptive.prior import Moments, Prior, seen_of
+from secom_core.segmenters.adaptive.head import Gaps, Penalty, fit_head
+from secom_core.segmenters.adaptive.prior import WORDS_AT, Moments, Prior, seen_of
 
 Floats = npt.NDArray[np.float64]
 OUT = Path(__file__).parents[1] / "secom_core" / "segmenters" / "adaptive" / "prior.json"
-L2 = 100.0
+PENALTY = Penalty(100.0)
 
 
 def views_of(made: Sequence[Dialogue], embedder: Embedder) -> list[SessionView]:
@@ -38,7 +38,7 @@ def views_of(made: Sequence[Dialogue], embedder: Embedder) -> list[SessionView]:
 def fitted(seen: list[npt.NDArray[np.float32]], truth: Floats, weights: Floats) -> dict[str, Any]:
     """A logistic regression; its bias without the boundaries' rate."""
     blank = [np.zeros((len(rows) + 1, 0), np.float32) for rows in seen]
-    head = fit_head(Gaps.of(seen, blank), truth, weights, L2, steps=500)
+    head = fit_head(Gaps.of(seen, blank), truth, weights, PENALTY, steps=500)
     rate = float(np.average(truth, weights=weights))
     return {"weights": head.seen.round(4).tolist(), "bias": round(head.bias - float(np.log(rate / (1 - rate))), 4)}
 
@@ -47,23 +47,29 @@ def make(made: Sequence[Dialogue], views: Sequence[SessionView]) -> dict[str, An
     """All that is shipped, as plain numbers."""
     wording = np.vstack([view.wording for view in views]).astype(np.float64)
     alike = np.vstack([view.alike for view in views]).astype(np.float64)
-    nothing = (np.zeros(0), 0.0)
     usual = Moments(alike.mean(axis=0).round(4), alike.std(axis=0).round(4))
     scales = np.maximum(wording.std(axis=0), 1e-3).round(4)
-    prior = Prior(wording.mean(axis=0).round(4), scales, usual, nothing, nothing)
+    prior = Prior(wording.mean(axis=0).round(4), scales, usual, {})
     seen = [seen_of(view, prior, usual) for view in views]
     truth = np.concatenate([dialogue.boundaries[:-1] for dialogue in made]).astype(float)
     kinds = np.repeat([dialogue.kind for dialogue in made], [len(view) for view in views])
     weights = np.array([1 / (kinds == kind).sum() for kind in kinds]) * len(kinds) / len(KINDS)
     words = len(WORDING) + len(CUES)
+    mute = [rows.copy() for rows in seen]
+    for rows in mute:
+        rows[:, WORDS_AT] = 0.0
     return {
         "features": [*WORDING, *CUES, *SIMILARITIES],
         "means": prior.means.tolist(),
         "scales": prior.scales.tolist(),
         "alike_mean": usual.mean.tolist(),
         "alike_spread": usual.spread.tolist(),
-        "lexical": fitted([rows[:, :words] for rows in seen], truth, weights),
-        "dense": fitted(seen, truth, weights),
+        "models": {
+            "words": fitted([rows[:, :words] for rows in seen], truth, weights),
+            "words, any language": fitted([rows[:, :words] for rows in mute], truth, weights),
+            "vectors": fitted(seen, truth, weights),
+            "vectors, any language": fitted(mute, truth, weights),
+        },
     }
 
 

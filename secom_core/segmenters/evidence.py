@@ -24,7 +24,18 @@ from ..conversation import Turn
 from .cohesion import alternation
 from .partition import boundary_probabilities, length_prior
 
-__all__ = ["GATE", "Prior", "at_turns", "boundary_chances", "centred", "load_prior", "log_odds", "pauses", "weighed"]
+__all__ = [
+    "GATE",
+    "Prior",
+    "at_turns",
+    "boundary_chances",
+    "centred",
+    "chances_given",
+    "load_prior",
+    "log_odds",
+    "pauses",
+    "weighed",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -131,7 +142,11 @@ def boundary_chances(
     """
     # A topic takes fewer exchanges than single messages, but more than half as many.
     mean = mean_length * math.sqrt(len(turns) / sum(len(turn.messages) for turn in turns))
-    lengths = length_prior(mean, min(longest, len(turns)))
+    return chances_given(turns, bags, evidence, length_prior(mean, min(longest, len(turns))))
+
+
+def chances_given(turns: Sequence[Turn], bags: Sequence[Counter[str]], evidence: Floats, lengths: Floats) -> Floats:
+    """The same where the log prior of segment lengths is given, shape ``(longest,)``."""
     opener = _opens(turns)
     if opener is None:
         chances, _ = boundary_probabilities(evidence[None], lengths)

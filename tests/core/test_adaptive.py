@@ -17,7 +17,7 @@ from secom_core.evaluation.segmentation import evaluate
 from secom_core.memory import Segment, boundaries_of, check_partition, segments_from
 from secom_core.segmenters.adaptive import AdaptiveSegmenter
 from secom_core.segmenters.adaptive.gaps import SIMILARITIES, pattern_vectors, view_of
-from secom_core.segmenters.adaptive.head import Gaps, fit_head, minimise, sigmoid
+from secom_core.segmenters.adaptive.head import Gaps, Penalty, fit_head, minimise, sigmoid
 from secom_core.segmenters.adaptive.learning import mixture, shift_for, surest, threshold_for
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -213,7 +213,7 @@ def test_the_head_reads_the_turns_around_a_gap() -> None:
     rows = [rng.normal(size=(40, 3)).astype(np.float32) for _ in range(10)]
     gaps = Gaps.of([np.zeros((39, 0), np.float32)] * 10, rows)
     truth = np.concatenate([(session[1:, 0] > session[:-1, 1]) * 1.0 for session in rows])
-    head = fit_head(gaps, truth, np.ones(len(truth)), 1.0)
+    head = fit_head(gaps, truth, np.ones(len(truth)), Penalty(1.0))
     assert ((head.scores(gaps) > 0) == truth).mean() > 0.95
     assert abs(head.turns[0, 2]) > 5 * abs(head.turns[2]).max()
 
@@ -223,10 +223,10 @@ def test_the_slope_of_the_head_is_its_losses_slope() -> None:
     rng = np.random.default_rng(1)
     gaps = Gaps.of([rng.normal(size=(9, 2)).astype(np.float32)], [rng.normal(size=(10, 2)).astype(np.float32)])
     truth = (rng.random(9) > 0.5).astype(float)
-    flat = fit_head(gaps, truth, np.ones(9), 1.0, steps=300).flat()
+    flat = fit_head(gaps, truth, np.ones(9), Penalty(1.0), steps=300).flat()
 
     def loss(weights: np.ndarray) -> float:
-        odds = type(fit_head(gaps, truth, np.ones(9), 1.0)).unflat(weights, 2, 2).scores(gaps)
+        odds = type(fit_head(gaps, truth, np.ones(9), Penalty(1.0))).unflat(weights, 2, 2).scores(gaps)
         return float((np.logaddexp(0, odds) - truth * odds).sum() + 0.5 * weights[:-1] @ weights[:-1])
 
     steps = 0.05 * np.vstack([np.eye(len(flat)), -np.eye(len(flat))])

@@ -21,14 +21,26 @@ from ...conversation import Turn
 from ..evidence import at_turns, pauses
 from ..lexical import COLUMNS, bags_of, columns
 
-__all__ = ["CUES", "SIMILARITIES", "WORDING", "Floats", "SessionView", "opens_with_first", "pattern_vectors", "view_of"]
+__all__ = [
+    "CUES",
+    "PATTERNS",
+    "SIMILARITIES",
+    "WORDING",
+    "Floats",
+    "SessionView",
+    "opens_with_first",
+    "pattern_vectors",
+    "view_of",
+]
 
 Floats = npt.NDArray[np.float32]
 
 WORDING: Final = COLUMNS
 """Names of the measures of `secom_core.segmenters.lexical.columns`."""
 
-_PATTERNS: Final = 512
+PATTERNS: Final = 512
+"""How many columns of a turn's row tell its wording; the others are its vector."""
+
 _WINDOWS: Final = (1, 2, 3, 5)
 _SENTENCE: Final = re.compile(r"(?<=[.?!。？！])\s*")
 _QUESTION: Final = re.compile(r"[?？؟]|[吗呢么]\W*$")
@@ -161,7 +173,7 @@ def view_of(turns: Sequence[Turn], vectors: Floats | None) -> SessionView:
 
 
 def _bucket(text: str) -> int:
-    return zlib.crc32(text.encode("utf-8", "surrogatepass")) % _PATTERNS
+    return zlib.crc32(text.encode("utf-8", "surrogatepass")) % PATTERNS
 
 
 def pattern_vectors(texts: Sequence[str]) -> Floats:
@@ -169,7 +181,7 @@ def pattern_vectors(texts: Sequence[str]) -> Floats:
 
     Hashed, so that what is kept of a scope holds none of its words.
     """
-    rows = np.zeros((len(texts), _PATTERNS), dtype=np.float32)
+    rows = np.zeros((len(texts), PATTERNS), dtype=np.float32)
     for row, text in zip(rows, texts, strict=True):
         for pattern in _patterns(text):
             row[_bucket(pattern)] += 1

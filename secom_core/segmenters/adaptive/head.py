@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Gaps", "Head", "fit_head", "sigmoid"]
+__all__ = ["Gaps", "Head", "Penalty", "fit_head", "minimise", "sigmoid"]
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.float32]
@@ -94,8 +94,31 @@ class Head:
         return cls(weights[:seen], weights[seen:-1].reshape(turns, len(OFFSETS)), float(weights[-1]))
 
 
+@dataclass(frozen=True, slots=True)
+class Penalty:
+    """A squared penalty on weights.
+
+    Args:
+        l2: on what is seen at a gap.
+        caution: how many times more on what is read of the turns, where few sessions are easily learned by heart; again
+            so many times more on the turns further off, and on words.
+        words: how many of the turns' first columns are words.
+    """
+
+    l2: float
+    caution: float = 1.0
+    words: int = 0
+
+    def costs(self, seen: int, turns: int) -> Floats:
+        """What each weight of `Head.flat` costs."""
+        rows = np.full((turns, len(OFFSETS)), self.caution)
+        rows[: self.words] *= self.caution
+        rows[:, [0, -1]] *= self.caution
+        return np.concatenate([np.full(seen, self.l2), self.l2 * rows.ravel(), [0.0]])
+
+
 def fit_head(
-    gaps: Gaps, targets: Floats, weights: Floats, l2: float, start: Head | None = None, steps: int = 60
+    gaps: Gaps, targets: Floats, weights: Floats, penalty: Penalty, start: Head | None = None, steps: int = 60
 ) -> Head:
     """The weights that explain ``targets`` best, with a squared penalty on all but the bias.
 
@@ -103,14 +126,13 @@ def fit_head(
         gaps: the sessions.
         targets: 0 to 1 a gap.
         weights: how much each gap counts; 0 leaves it out.
-        l2: the penalty.
+        penalty: how strong it is.
         start: weights to begin from.
         steps: the most steps taken.
     """
     k, d = gaps.seen.shape[1], gaps.turns.shape[1]
     used = np.flatnonzero(weights)
-    penalty = np.full(k + d * len(OFFSETS) + 1, l2)
-    penalty[-1] = 0.0
+    cost = penalty.costs(k, d)
 
     def loss(flat: Floats) -> tuple[float, Floats]:
         head = Head.unflat(flat, k, d)
@@ -121,9 +143,9 @@ def fit_head(
         for column, offset in enumerate(OFFSETS):
             spread[gaps.before[used] + offset, column] = error
         slope = np.concatenate([error @ gaps.seen[used], (gaps.turns.T @ spread).ravel(), [error.sum()]])
-        return float(value + 0.5 * penalty @ flat**2), slope + penalty * flat
+        return float(value + 0.5 * cost @ flat**2), slope + cost * flat
 
-    begin = np.zeros(len(penalty)) if start is None else start.flat()
+    begin = np.zeros(len(cost)) if start is None else start.flat()
     return Head.unflat(minimise(loss, begin, steps=steps), k, d)
 
 

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from ..evidence import boundary_chances
-from .gaps import SessionView
-from .head import Gaps, Head, fit_head, sigmoid
+from ..evidence import chances_given
+from ..partition import length_prior
+from .gaps import PATTERNS, SessionView
+from .head import Gaps, Head, Penalty, fit_head, sigmoid
 from .prior import Moments, Prior, seen_of
 
 __all__ = ["Learned", "chances_of", "gaps_of", "learn", "learn_labelled", "loaded", "saved", "threshold_for"]
@@ -28,14 +29,19 @@ Floats = npt.NDArray[np.float64]
 LONGEST: Final = 40
 USUAL_RATE: Final = 0.16
 COLD_SHARE: Final = 0.7
-COLD_LENGTH: Final = 5.0
+COLD_LENGTHS: Final = length_prior(5.0, LONGEST)
 
 _ROUNDS: Final = 6
-_L2: Final = 20.0
+_ALONE: Final = Penalty(20.0)
 _SUREST_BOUNDARIES: Final = 0.6
 _SUREST_INSIDES: Final = 1.3
 _ROW_SCALE: Final = 4.0
 _ENOUGH_GAPS: Final = 300.0
+_SMOOTH_LENGTHS: Final = 20.0
+_SHARES: Final = (0.3, 0.6, 0.8, 1.0)
+_PENALTIES: Final = tuple(
+    Penalty(l2, caution, PATTERNS) for l2, caution in ((3.0, 1.0), (10.0, 1.0), (30.0, 1.0), (10.0, 4.0), (30.0, 4.0))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,7 @@ class Learned:
         scale: what they are multiplied with first.
         trust: how much the head counts against the prior, 0 to 1.
         rate: the share of gaps at which a topic ends.
+        lengths: the log prior of segment lengths, shape ``(LONGEST,)``.
         threshold: the chance above which a gap is cut.
         gaps: how many gaps it was learned from.
         labelled: whether people marked the boundaries.
@@ -60,6 +67,7 @@ class Learned:
     scale: float
     trust: float
     rate: float
+    lengths: Floats
     threshold: float
     gaps: int
     labelled: bool = False
@@ -81,6 +89,7 @@ def saved(learned: Learned) -> dict[str, Any]:
         "turns": learned.head.turns,
         "alike_mean": learned.moments.mean,
         "alike_spread": learned.moments.spread,
+        "lengths": learned.lengths,
     }
     return plain | {"bias": learned.head.bias} | {name: array.round(6).tolist() for name, array in arrays.items()}
 
@@ -89,7 +98,7 @@ def loaded(kept: Mapping[str, Any]) -> Learned:
     """The inverse of `saved`."""
     head = Head(np.array(kept["seen"]), np.array(kept["turns"]), float(kept["bias"]))
     moments = Moments(np.array(kept["alike_mean"]), np.array(kept["alike_spread"]))
-    return Learned(head, moments, **{name: kept[name] for name in _PLAIN})
+    return Learned(head, moments, lengths=np.array(kept["lengths"]), **{name: kept[name] for name in _PLAIN})
 
 
 def gaps_of(views: Sequence[SessionView], seen: Sequence[npt.NDArray[np.float32]], evidence: Floats) -> Gaps:
@@ -99,23 +108,33 @@ def gaps_of(views: Sequence[SessionView], seen: Sequence[npt.NDArray[np.float32]
     return Gaps.of(together, [_ROW_SCALE * view.rows for view in views])
 
 
-def chances_of(views: Sequence[SessionView], evidence: Floats, mean_length: float) -> Floats:
-    """The chance of a boundary in each gap of all sessions."""
+def chances_of(views: Sequence[SessionView], evidence: Floats, lengths: Floats) -> Floats:
+    """The chance of a boundary in each gap of all sessions, given the log prior of segment lengths."""
     parts = np.split(evidence, np.cumsum([len(view) for view in views])[:-1])
     found = [
-        boundary_chances(view.session, view.bags, part + view.pauses, mean_length, LONGEST)
+        chances_given(view.session, view.bags, part + view.pauses, lengths)
         for view, part in zip(views, parts, strict=True)
     ]
     return np.concatenate(found)
+
+
+def lengths_of(views: Sequence[SessionView], cuts: npt.NDArray[np.bool_], mean: float) -> Floats:
+    """The log prior of segment lengths: those seen, over a smooth one with the same mean."""
+    smooth = np.exp(length_prior(mean, LONGEST))
+    parts = np.split(cuts, np.cumsum([len(view) for view in views])[:-1])
+    ends = [np.concatenate([[-1], np.flatnonzero(part), [len(part)]]) for part in parts]
+    seen = np.concatenate([np.diff(end) for end in ends])
+    counts = np.bincount(np.minimum(seen, LONGEST), minlength=LONGEST + 1)[1:]
+    return np.asarray(np.log((counts + _SMOOTH_LENGTHS * smooth) / (counts.sum() + _SMOOTH_LENGTHS)))
 
 
 def learn(views: Sequence[SessionView], prior: Prior) -> Learned:
     """Self-training on unlabelled sessions (Yarowsky 1995; SeCom's section 2.2 asks a language model instead)."""
     moments = Moments.of(views, prior.alike)
     seen = [seen_of(view, prior, moments) for view in views]
-    known = prior.evidence(np.vstack(seen))
-    chances = chances_of(views, COLD_SHARE * known, COLD_LENGTH)
-    rate = float(np.clip(math.sqrt(chances.mean() * USUAL_RATE), 0.02, 0.3))
+    known = np.concatenate([prior.evidence(rows) for rows in seen])
+    chances = chances_of(views, COLD_SHARE * known, COLD_LENGTHS)
+    expected = rate = float(np.clip(math.sqrt(chances.mean() * USUAL_RATE), 0.02, 0.3))
     gaps = gaps_of(views, seen, known)
     opener = np.concatenate([view.opener for view in views])
     half = np.repeat(np.arange(len(views)) % 2, gaps.lengths)
@@ -127,18 +146,19 @@ def learn(views: Sequence[SessionView], prior: Prior) -> Learned:
         for part in (0, 1):
             # One session alone has no other half to learn from.
             others = weights * (half != part) if half.any() else weights
-            head = fit_head(gaps, targets, others, _L2, heads[part])
+            head = fit_head(gaps, targets, others, _ALONE, heads[part])
             scores[half == part] = head.scores(gaps)[half == part]
             heads[part] = head
         guess = mixture(scores, rate)
-        rate = rate + guess.clarity * (float(np.clip(guess.rate, 0.7 * rate, 1.3 * rate)) - rate)
-        chances = chances_of(views, scores + shift_for(scores, rate), 1 / rate)
+        rate = expected * (1 + guess.clarity * (float(np.clip(guess.rate / expected, 0.7, 1.3)) - 1))
+        chances = chances_of(views, scores + shift_for(scores, rate), length_prior(1 / rate, LONGEST))
     head = mean_head([head for head in heads if head is not None])
     own = head.scores(gaps)
-    trust = float(np.clip((2 - guess.rate / rate) / 0.6, 0, 1)) * len(own) / (len(own) + _ENOUGH_GAPS)
-    draft = Learned(head, moments, shift_for(own, rate), 1.0, trust, rate, 0.0, len(own))
-    final = chances_of(views, draft.evidence(own, known), 1 / rate)
-    return Learned(head, moments, draft.shift, 1.0, trust, rate, threshold_for(final), len(own))
+    trust = float(np.clip((2 - guess.rate / expected) / 0.6, 0, 1)) * len(own) / (len(own) + _ENOUGH_GAPS)
+    lengths = length_prior(1 / rate, LONGEST)
+    draft = Learned(head, moments, shift_for(own, rate), 1.0, trust, rate, lengths, 0.0, len(own))
+    final = chances_of(views, draft.evidence(own, known), lengths)
+    return replace(draft, threshold=threshold_for(final))
 
 
 def surest(chances: Floats, rate: float, opener: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
@@ -230,28 +250,50 @@ def learn_labelled(
     """
     moments = before.moments if before else Moments.of(views, prior.alike)
     seen = [seen_of(view, prior, moments) for view in views]
-    known = prior.evidence(np.vstack(seen))
+    known = np.concatenate([prior.evidence(rows) for rows in seen])
     gaps = gaps_of(views, seen, known)
     if before is not None:
         known = before.evidence(before.head.scores(gaps), known)
         gaps = gaps_of(views, seen, known)
     rate = float(np.clip(truth.mean(), 0.005, 0.5))
     folds = np.repeat(np.random.default_rng(seed).permutation(len(views)) % min(4, len(views)), gaps.lengths)
-    tried = {l2: _out_of_fold(gaps, truth, folds, l2) for l2 in (3.0, 10.0, 30.0, 100.0)}
-    fits = {l2: _calibrated(scores, truth) for l2, scores in tried.items()}
-    l2 = min(fits, key=lambda strength: fits[strength][2])
-    scale, shift, _ = fits[l2]
+    tried = [_out_of_fold(gaps, truth, folds, penalty) for penalty in _PENALTIES]
+    fits = [_calibrated(scores, truth) for scores in tried]
+    best = min(range(len(fits)), key=lambda place: fits[place][2])
+    scale, shift, _ = fits[best]
     shift -= math.log(rate / (1 - rate))
-    head = fit_head(gaps, truth, np.ones(len(truth)), l2)
-    chances = chances_of(views, scale * tried[l2] + shift, 1 / rate)
-    return Learned(head, moments, shift, scale, 1.0, rate, threshold_for(chances), len(truth), labelled=True)
+    share, lengths, chances = _beside_lengths(views, truth, scale * tried[best] + shift)
+    head = fit_head(gaps, truth, np.ones(len(truth)), _PENALTIES[best])
+    # As many cuts as people made: Pk and WindowDiff punish more of them, and F1 gains little.
+    threshold = float(np.clip(np.quantile(chances, 1 - rate), 0.05, 0.6))
+    return Learned(
+        head, moments, share * shift, share * scale, 1.0, rate, lengths, threshold, len(truth), labelled=True
+    )
 
 
-def _out_of_fold(gaps: Gaps, truth: Floats, folds: npt.NDArray[np.intp], l2: float) -> Floats:
+def _beside_lengths(views: Sequence[SessionView], truth: Floats, evidence: Floats) -> tuple[float, Floats, Floats]:
+    """How much of the evidence to believe beside segment lengths, which lengths, and the chances that follow.
+
+    Both tell some of the same, so that the evidence counts for less where lengths are regular.
+    """
+    mean = float(np.clip(len(truth) / max(1.0, truth.sum()), 1.01, LONGEST))
+    found = []
+    memoryless = np.log1p(-1 / (mean + 1e-9)) * np.arange(LONGEST) - math.log(mean)
+    for lengths in (memoryless, length_prior(mean, LONGEST), lengths_of(views, truth > 0, mean)):
+        for share in _SHARES:
+            chances = chances_of(views, share * evidence, lengths)
+            sure = np.clip(chances, 1e-6, 1 - 1e-6)
+            surprise = -float((truth * np.log(sure) + (1 - truth) * np.log(1 - sure)).mean())
+            found.append((surprise, share, lengths, chances))
+    _, share, lengths, chances = min(found, key=lambda one: one[0])
+    return share, lengths, chances
+
+
+def _out_of_fold(gaps: Gaps, truth: Floats, folds: npt.NDArray[np.intp], penalty: Penalty) -> Floats:
     scores = np.zeros(len(truth))
     head: Head | None = None
     for fold in np.unique(folds):
-        head = fit_head(gaps, truth, (folds != fold).astype(np.float64), l2, head)
+        head = fit_head(gaps, truth, (folds != fold).astype(np.float64), penalty, head)
         scores[folds == fold] = head.scores(gaps)[folds == fold]
     return scores
 
@@ -259,6 +301,6 @@ def _out_of_fold(gaps: Gaps, truth: Floats, folds: npt.NDArray[np.intp], l2: flo
 def _calibrated(scores: Floats, truth: Floats) -> tuple[float, float, float]:
     """Scale and shift that make scores log odds (Platt 1999), and how badly they then explain the truth."""
     none = np.zeros((len(scores) + 1, 0), np.float32)
-    line = fit_head(Gaps.of([scores[:, None].astype(np.float32)], [none]), truth, np.ones(len(truth)), 0.1)
+    line = fit_head(Gaps.of([scores[:, None].astype(np.float32)], [none]), truth, np.ones(len(truth)), Penalty(0.1))
     odds = line.seen[0] * scores + line.bias
     return float(line.seen[0]), line.bias, float((np.logaddexp(0, odds) - truth * odds).mean())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -15,11 +15,11 @@ import numpy.typing as npt
 from ..evidence import centred
 from .gaps import CUES, SIMILARITIES, WORDING, SessionView
 
-__all__ = ["Moments", "Prior", "load_prior", "seen_of"]
+__all__ = ["WORDS_AT", "Moments", "Prior", "load_prior", "seen_of"]
 
 Floats = npt.NDArray[np.float64]
 
-_WORDS_AT: Final = [place for place, name in enumerate(WORDING) if ":" in name]
+WORDS_AT: Final = [place for place, name in enumerate(WORDING) if ":" in name]
 _NEXT_AT: Final = [place for place, name in enumerate(WORDING) if name.startswith("next:")]
 # Below this share of gaps with a known small word, the session is not English and those columns say nothing.
 _ENGLISH: Final = 0.5
@@ -53,19 +53,18 @@ class Prior:
         means: of the wording columns, over the talk that was fitted.
         scales: their spread.
         alike: the usual moments of similarities.
-        dense: weights and bias where there are vectors.
-        lexical: the same where there are none.
+        models: weights and bias for ``words`` and ``vectors`` in English, and for both in any language.
     """
 
     means: Floats
     scales: Floats
     alike: Moments
-    dense: tuple[Floats, float]
-    lexical: tuple[Floats, float]
+    models: Mapping[str, tuple[Floats, float]]
 
     def evidence(self, seen: npt.NDArray[np.float32]) -> Floats:
-        """The log likelihood ratio of a boundary in each gap, for rows of `seen_of`."""
-        weights, bias = self.lexical if seen.shape[1] == len(self.lexical[0]) else self.dense
+        """The log likelihood ratio of a boundary in each gap of one session, for rows of `seen_of`."""
+        sight = "words" if seen.shape[1] == len(WORDING) + len(CUES) else "vectors"
+        weights, bias = self.models[sight if seen[:, WORDS_AT].any() else f"{sight}, any language"]
         return np.asarray(seen @ weights + bias, dtype=np.float64)
 
 
@@ -73,7 +72,7 @@ def seen_of(view: SessionView, prior: Prior, moments: Moments) -> npt.NDArray[np
     """Features of each gap in comparable units, shape ``(gaps, k)``."""
     wording = centred(view.wording.astype(np.float64), prior.means, prior.scales)
     if view.wording[:, _NEXT_AT].any(axis=1).mean() < _ENGLISH:
-        wording[:, _WORDS_AT] = 0.0
+        wording[:, WORDS_AT] = 0.0
     alike = (view.alike - moments.mean) / (moments.spread + 1e-6) if view.alike.shape[1] else view.alike
     return np.hstack([0.3 * wording, 0.5 * view.cues, 0.3 * alike]).astype(np.float32)
 
@@ -92,6 +91,5 @@ def load_prior() -> Prior:
         np.array(kept["means"]),
         np.array(kept["scales"]),
         Moments(np.array(kept["alike_mean"]), np.array(kept["alike_spread"])),
-        (np.array(kept["dense"]["weights"]), float(kept["dense"]["bias"])),
-        (np.array(kept["lexical"]["weights"]), float(kept["lexical"]["bias"])),
+        {name: (np.array(model["weights"]), float(model["bias"])) for name, model in kept["models"].items()},
     )

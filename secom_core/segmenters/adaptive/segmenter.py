@@ -14,7 +14,7 @@ from ...errors import InvalidInput
 from ...memory import Segment, boundaries_of, check_partition, segments_from
 from ...protocols import Embedder
 from .gaps import SessionView, view_of
-from .learning import COLD_LENGTH, COLD_SHARE, Learned, chances_of, gaps_of, learn, learn_labelled, loaded, saved
+from .learning import COLD_LENGTHS, COLD_SHARE, Learned, chances_of, gaps_of, learn, learn_labelled, loaded, saved
 from .prior import Moments, load_prior, seen_of
 
 __all__ = ["AdaptiveSegmenter"]
@@ -22,7 +22,7 @@ __all__ = ["AdaptiveSegmenter"]
 Floats = npt.NDArray[np.float64]
 
 _FORMAT: Final = 1
-_COLD_THRESHOLD: Final = 0.33
+_COLD_THRESHOLD: Final = 0.3
 _FIRST_TRAINING: Final = 100
 _GROWTH: Final = 1.5
 
@@ -75,9 +75,9 @@ class AdaptiveSegmenter:
         seen = seen_of(view, prior, learned.moments if learned else Moments.of([view], prior.alike))
         known = prior.evidence(seen)
         if learned is None:
-            return chances_of([view], COLD_SHARE * known, COLD_LENGTH)
+            return chances_of([view], COLD_SHARE * known, COLD_LENGTHS)
         scores = learned.head.scores(gaps_of([view], [seen], known))
-        return chances_of([view], learned.evidence(scores, known), 1 / learned.rate)
+        return chances_of([view], learned.evidence(scores, known), learned.lengths)
 
     def observe(self, sessions: Sequence[Sequence[Turn]]) -> None:
         """Learn from unlabelled sessions of the scope.
