@@ -57,6 +57,7 @@ _ROLES: Final[tuple[tuple[type[BaseMessage], str], ...]] = (
 _CHAT_ROLES: Final = {"human": "user", "ai": "assistant", "developer": "system", "function": "tool"}
 _PROVIDERS_OWN: Final = frozenset({"timestamp", "tool_calls", "function_call", "reasoning_content", "audio", "refusal"})
 _TOOL_CHARACTERS: Final = 500
+_LAST_SECOND: Final = 1e11
 
 
 # -- messages to the core ---------------------------------------------------------------------------------------------
@@ -169,7 +170,8 @@ def _time(value: Any) -> datetime | None:
         return value
     try:
         if isinstance(value, (int, float)):
-            return datetime.fromtimestamp(value, timezone.utc)
+            # JavaScript counts in milliseconds.
+            return datetime.fromtimestamp(value / 1000 if value > _LAST_SECOND else value, timezone.utc)
         return datetime.fromisoformat(value.replace("Z", "+00:00"))
     except (AttributeError, OSError, OverflowError, TypeError, ValueError) as error:
         raise InvalidInput(f"a timestamp is a datetime, ISO 8601 text or seconds since 1970, not {value!r}") from error

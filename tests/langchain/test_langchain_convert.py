@@ -66,7 +66,9 @@ def test_name_id_and_what_json_can_hold_are_kept() -> None:
     assert to_message(message) == Message("Hi", "user", "Ann", "m1", metadata={"mood": {"good": True}})
 
 
-@pytest.mark.parametrize("stamp", [NOON, NOON.isoformat(), "2024-05-07T12:00:00Z", NOON.timestamp()])
+@pytest.mark.parametrize(
+    "stamp", [NOON, NOON.isoformat(), "2024-05-07T12:00:00Z", NOON.timestamp(), 1000 * NOON.timestamp()]
+)
 def test_timestamp_is_accepted(stamp: object) -> None:
     assert to_message(HumanMessage("Hi", additional_kwargs={"timestamp": stamp})).at == NOON
 

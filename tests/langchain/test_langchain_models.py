@@ -17,11 +17,13 @@ from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.runnables import RunnableLambda
 
-from langchain_secom import LangChainChatModel, LangChainEmbedder, open_bank
+from langchain_secom import LangChainChatModel, LangChainEmbedder, TopicTextSplitter, open_bank
 from langchain_secom.models import as_chat_model, as_embedder, as_segmenter
-from secom_core.errors import BadReply, InvalidInput, ModelError, ModelUnavailable
+from secom_core.errors import BadReply, DegradedWarning, InvalidInput, ModelError, ModelUnavailable
 from secom_core.flow import AsyncChatModel, ChatModel, Prompt
-from secom_core.models.scripted import Answer, Fault, ScriptedEmbedder, ScriptedModel, ScriptedServer
+from secom_core.memory import Segment
+from secom_core.models.scripted import Answer, Fault, ScriptedEmbedder, ScriptedModel, ScriptedRequest, ScriptedServer
+from secom_core.prompts.segmentation import as_jsonl
 from secom_core.protocols import Embedder
 from secom_core.segmenters.fixed import EachTurn
 from secom_core.segmenters.lexical import LexicalSegmenter
@@ -204,10 +206,40 @@ def test_the_segmenter_that_is_meant() -> None:
         as_segmenter(given, embeddings=Rows([]))
 
 
-def test_a_model_becomes_a_zero_shot_segmenter() -> None:
-    zero_shot = pytest.importorskip("secom_core.segmenters.zero_shot")
-    made = as_segmenter(model=FakeListChatModel(responses=["x"]))
-    assert isinstance(made, zero_shot.ZeroShotSegmenter)
+TRANSCRIPT = "Ann: My dog barks.\nBob: Dogs do.\nAnn: I bake bread.\nBob: With rye?\n"
+
+
+def test_a_chat_model_of_the_framework_cuts_a_text() -> None:
+    reply = f"<segmentation>\n{as_jsonl([Segment(0, 2), Segment(2, 4)])}\n</segmentation>"
+    with ScriptedServer(reply) as server:
+        splitter = TopicTextSplitter(model=HttpChatModel(base_url=server.base_url))
+        assert splitter.split_text(TRANSCRIPT) == [
+            "Ann: My dog barks.\nBob: Dogs do.",
+            "Ann: I bake bread.\nBob: With rye?",
+        ]
+        assert len(server.requests) == 1
+
+
+def test_a_chat_model_that_fails_degrades_to_the_lexical_segmenter_with_a_warning() -> None:
+    with ScriptedServer(Fault(status=500)) as server:
+        splitter = TopicTextSplitter(model=HttpChatModel(base_url=server.base_url))
+        with pytest.warns(DegradedWarning, match="500"):
+            chunks = splitter.split_text(TRANSCRIPT)
+    assert chunks == TopicTextSplitter().split_text(TRANSCRIPT)
+
+
+def test_a_bank_opens_with_the_frameworks_chat_model() -> None:
+    said = [("user", text) for text in ("My dog barks.", "He barks a lot.", "I bake bread.", "With rye.")]
+
+    def reply(request: ScriptedRequest) -> str:
+        parts = [Segment(0, 2), Segment(2, 4)] if "[Exchange 3]" in request.text else [Segment(0, 1)]
+        return f"<segmentation>\n{as_jsonl(parts)}\n</segmentation>"
+
+    with ScriptedServer(reply) as server:
+        with open_bank(model=HttpChatModel(base_url=server.base_url)) as bank:
+            bank.remember(("ann",), said, session="s", close=True)
+            assert bank.segments(("ann",), "s") == [Segment(0, 2), Segment(2, 4)]
+        assert server.requests
 
 
 def test_a_bank_opens_with_the_frameworks_embeddings() -> None:

@@ -16,6 +16,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import create_retriever_tool
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
@@ -126,6 +127,16 @@ async def test_a_scope_in_a_chains_configuration_reaches_the_retriever(bank: Mem
     assert "Ada" in (await chain.ainvoke("dog", config))[0].page_content
     with pytest.raises(InvalidScope, match="user_id"):
         chain.invoke("dog")
+
+
+async def test_a_retriever_tool_takes_the_scope_from_the_configuration_around_it(bank: MemoryBank) -> None:
+    tool = create_retriever_tool(SecomRetriever(bank=bank, scope_keys=("tenant", "user_id")), "recall", "Recalls.")
+    agent = RunnableLambda(lambda query: tool.invoke({"query": query}), lambda query: tool.ainvoke({"query": query}))
+    config: Any = {"configurable": {"tenant": "acme", "user_id": "bob"}}
+    assert agent.invoke("dog", config) == "user: My dog is called Rex."
+    assert await agent.ainvoke("dog", config) == "user: My dog is called Rex."
+    with pytest.raises(InvalidScope):
+        tool.invoke({"query": "dog"})
 
 
 async def test_a_bound_retriever_gives_no_other_scope(bank: MemoryBank) -> None:
