@@ -163,7 +163,7 @@ def ask(bank: MemoryBank, rows: Sequence[Row], questions: Sequence[Row]) -> None
     print(f"Of all {len(questions)} questions, the whole answer is inside the budget for {found}.", end=" ")
     print(f"LangChain and LlamaIndex bring the same turns for {alike}.")
     print(textwrap.fill(f"Missed, in whole or in part: {' '.join(missed)}", WIDTH))
-    print("No embedder and no language model here: words find words. Either one finds more.")
+    print("No embedder here: words find words. With one, more is found (docs/start.md).")
 
 
 def show_memories(memories: Sequence[Mapping[str, Any]], words: Mapping[str, str], evidence: set[str]) -> None:
