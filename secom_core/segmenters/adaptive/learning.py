@@ -29,6 +29,7 @@ Floats = npt.NDArray[np.float64]
 LONGEST: Final = 40
 USUAL_RATE: Final = 0.16
 COLD_SHARE: Final = 0.7
+COLD_THRESHOLD: Final = 0.3
 COLD_LENGTHS: Final = length_prior(5.0, LONGEST)
 
 _ROUNDS: Final = 6
@@ -155,10 +156,12 @@ def learn(views: Sequence[SessionView], prior: Prior) -> Learned:
     head = mean_head([head for head in heads if head is not None])
     own = head.scores(gaps)
     trust = float(np.clip((2 - guess.rate / expected) / 0.6, 0, 1)) * len(own) / (len(own) + _ENOUGH_GAPS)
-    lengths = length_prior(1 / rate, LONGEST)
-    draft = Learned(head, moments, shift_for(own, rate), 1.0, trust, rate, lengths, 0.0, len(own))
-    final = chances_of(views, draft.evidence(own, known), lengths)
-    return replace(draft, threshold=threshold_for(final))
+    # Where little was learned, all stays as it was before.
+    own_lengths = np.exp(length_prior(1 / rate, LONGEST))
+    lengths = np.log(trust * own_lengths + (1 - trust) * np.exp(COLD_LENGTHS))
+    draft = Learned(head, moments, shift_for(own, rate), 1.0, trust, rate, lengths, COLD_THRESHOLD, len(own))
+    final = threshold_for(chances_of(views, draft.evidence(own, known), lengths))
+    return replace(draft, threshold=trust * final + (1 - trust) * COLD_THRESHOLD)
 
 
 def surest(chances: Floats, rate: float, opener: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:

@@ -14,7 +14,18 @@ from ...errors import InvalidInput
 from ...memory import Segment, boundaries_of, check_partition, segments_from
 from ...protocols import Embedder
 from .gaps import SessionView, view_of
-from .learning import COLD_LENGTHS, COLD_SHARE, Learned, chances_of, gaps_of, learn, learn_labelled, loaded, saved
+from .learning import (
+    COLD_LENGTHS,
+    COLD_SHARE,
+    COLD_THRESHOLD,
+    Learned,
+    chances_of,
+    gaps_of,
+    learn,
+    learn_labelled,
+    loaded,
+    saved,
+)
 from .prior import Moments, load_prior, seen_of
 
 __all__ = ["AdaptiveSegmenter"]
@@ -22,7 +33,6 @@ __all__ = ["AdaptiveSegmenter"]
 Floats = npt.NDArray[np.float64]
 
 _FORMAT: Final = 1
-_COLD_THRESHOLD: Final = 0.3
 _FIRST_TRAINING: Final = 100
 _GROWTH: Final = 1.5
 
@@ -57,12 +67,12 @@ class AdaptiveSegmenter:
         """Ranges that cover ``turns``; none where there are none."""
         if len(turns) < 2:
             return segments_from([], len(turns))
-        threshold = self.learned.threshold if self.learned else _COLD_THRESHOLD
+        threshold = self.learned.threshold if self.learned else COLD_THRESHOLD
         return segments_from(np.flatnonzero(self.chances(turns) > threshold).tolist(), len(turns))
 
     def scores(self, turns: Sequence[Turn]) -> Floats:
         """The strength of a boundary in each gap, shape ``(len(turns) - 1,)``: log odds, above 0 where it is cut."""
-        threshold = self.learned.threshold if self.learned else _COLD_THRESHOLD
+        threshold = self.learned.threshold if self.learned else COLD_THRESHOLD
         chances = np.clip(self.chances(turns), 1e-9, 1 - 1e-9)
         return np.asarray(np.log(chances / (1 - chances)) - np.log(threshold / (1 - threshold)))
 
