@@ -92,7 +92,7 @@ class ZeroShotSegmenter:
         starts, begin, stop = {0}, 0, 0
         with tqdm(total=len(turns), desc="Segmenting", unit="turn", disable=not self.progress) as bar:
             while stop < len(turns):
-                done, stop = stop, _reach(sizes, begin, max(stop + 1, begin + 2), self.max_turns, self.max_tokens)
+                done, stop = stop, _reach(sizes, begin, stop + 1, self.max_turns, self.max_tokens)
                 try:
                     found = yield from self._window(texts[begin:stop])
                 except ModelError as error:

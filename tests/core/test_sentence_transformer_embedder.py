@@ -58,11 +58,23 @@ def test_no_texts_load_nothing(folder):
     assert unused._model is None
 
 
-def test_threads_share_one_model(folder):
+def test_threads_share_one_model_one_at_a_time(folder, monkeypatch):
     shared = SentenceTransformerEmbedder(folder, device="cpu")
+    shared.embed(["load"])
+    encode, inside, most = shared._model.encode, [], []
+
+    def watched(*args, **options):
+        inside.append(1)
+        most.append(len(inside))
+        rows = encode(*args, **options)
+        inside.pop()
+        return rows
+
+    monkeypatch.setattr(shared._model, "encode", watched)
     batches = [["word " * (1 + number * 7 % 40), "other"] for number in range(24)]
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(shared.embed, batches))
+    assert max(most) == 1
     for texts, rows in zip(batches, found, strict=True):
         assert np.allclose(rows, shared.embed(texts), atol=1e-5)
 
