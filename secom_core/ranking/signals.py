@@ -21,8 +21,9 @@ _K1 = 1.5
 _B = 0.75
 _NEIGHBOUR = 0.5
 
-KERNEL: Column = np.array([0.5, 0.5, 1.0, 0.5, 0.5])
-"""How much each turn of a window counts: the middle one most, or the turns beside a find would rank with it."""
+KERNELS: Column = np.array([[0.5, 0.5, 1.0, 0.5, 0.5], [0.0, 0.25, 1.0, 0.25, 0.0]])
+"""How much each turn of a window counts, around an utterance and around an exchange, which is longer and holds more of
+its own context. The middle counts most, or the turns beside a find would rank with it."""
 
 
 def idf(holders: int, total: int) -> float:
@@ -66,9 +67,10 @@ def word_signals(words: Sequence[Word], table: TurnTable, pool: Rows) -> dict[st
     counts = _window_counts(words, around, len(table))
     weights = np.array([weight for weight, _, _, _ in words])
     terms = np.append(table.terms, 0.0)[around]
-    window_terms = terms @ KERNEL
+    kernels = KERNELS[table.exchange[pool]]
+    window_terms = (terms * kernels).sum(axis=1)
     mean = _mean_terms(table)
-    own, window = counts[:, :, 2], counts @ KERNEL
+    own, window = counts[:, :, 2], (counts * kernels).sum(axis=2)
     return {
         "turn_lexical": weights @ saturated(own, terms[:, 2], mean),
         "turn_coverage": weights @ (own > 0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -28,7 +29,7 @@ class TurnTable:
         self._sessions: dict[str, int] = {}
         self._casts: dict[tuple[str, ...], int] = {}
         self._free: list[int] = []
-        self._whole = np.full((5, 16), -1, dtype=np.int64)
+        self._whole = np.full((6, 16), -1, dtype=np.int64)
         self._reals = np.zeros((4, 16))
 
     def __len__(self) -> int:
@@ -61,7 +62,7 @@ class TurnTable:
 
     @property
     def length(self) -> _Column:
-        """The logarithm of its length in tokens."""
+        """The logarithm of the length of its first message: how long a reply is says little."""
         return self._reals[0, : len(self)]
 
     @property
@@ -76,8 +77,13 @@ class TurnTable:
 
     @property
     def asks(self) -> _Column:
-        """1 where it ends as a question."""
+        """1 where it is one message and ends as a question; an exchange holds its own answer."""
         return self._reals[2, : len(self)]
+
+    @property
+    def exchange(self) -> Rows:
+        """1 where it is several messages, 0 where it is one."""
+        return self._whole[5, : len(self)]
 
     @property
     def casts(self) -> list[tuple[str, ...]]:
@@ -102,8 +108,10 @@ class TurnTable:
         self._turns[row], self.row_of[turn.id] = turn, row
         self.session[row] = self._sessions.setdefault(turn.session, len(self._sessions))
         self.cast[row] = self._cast_of(turn)
-        self.tokens[row], self.length[row] = tokens, np.log1p(tokens)
-        self.asks[row] = turn.content.rstrip(_CLOSERS).endswith(_QUESTION_MARKS)
+        self.tokens[row] = tokens
+        self.length[row] = math.log1p(len(turn.messages[0].text))
+        self.exchange[row] = len(turn.messages) > 1
+        self.asks[row] = not self.exchange[row] and turn.content.rstrip(_CLOSERS).endswith(_QUESTION_MARKS)
         self._link(row, turn)
         return row
 
