@@ -1,6 +1,11 @@
 """How well the segmenters cut, beside the papers' figures.
 
     python -m benchmarks.segmentation --data FILE.jsonl --segmenter NAME --embedder none|minilm|PATH --json OUT
+        [--history FILE ...] [--fit FILE --labels N --seed S]
+
+``adaptive`` first observes the unlabelled turns of all rows, and of the files given as ``--history``;
+``adaptive-cold`` observes nothing. With ``--fit``, ``adaptive`` is fitted on N labelled rows of FILE instead, drawn by
+the seed; where FILE is the data itself, these rows are not measured. `benchmarks.label_curve` repeats this.
 
 The priors of ``lexical`` and ``embedding`` were fitted on the even rows of DialSeg711's half and on TIAGE's training
 part (`benchmarks.fit_priors`): ``--part odd`` measures on the rows of DialSeg711 that they have not seen.
@@ -23,11 +28,20 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from secom_core.conversation import Turn, as_turns
 from secom_core.evaluation.segmentation import SegmentationScore, evaluate
-from secom_core.memory import boundaries_of
+from secom_core.memory import Segment, boundaries_of, segments_from
 from secom_core.protocols import Embedder, Segmenter
-from secom_core.segmenters import EachTurn, EmbeddingSegmenter, FixedSize, LexicalSegmenter, WholeSession
+from secom_core.segmenters import (
+    AdaptiveSegmenter,
+    EachTurn,
+    EmbeddingSegmenter,
+    FixedSize,
+    LexicalSegmenter,
+    WholeSession,
+)
 
 Maker = Callable[[Embedder], Segmenter]
 
@@ -37,10 +51,14 @@ LOCAL: dict[str, Callable[[], Segmenter]] = {
     "fixed": lambda: FixedSize(5),
     "whole": WholeSession,
     "lexical": LexicalSegmenter,
+    "adaptive-cold": AdaptiveSegmenter,
+    "adaptive": AdaptiveSegmenter,
 }
 EMBEDDED: dict[str, Maker] = {
     "embedding": EmbeddingSegmenter,
     "embedding-tiling": lambda embedder: EmbeddingSegmenter(embedder, "tiling"),
+    "adaptive-cold": AdaptiveSegmenter,
+    "adaptive": AdaptiveSegmenter,
 }
 
 # SeCom (arXiv 2502.05589), Table 4: Pk, WindowDiff, F1, Score.
@@ -72,11 +90,16 @@ class Dialogue:
     turns: tuple[Turn, ...]
     boundaries: tuple[int, ...]
 
+    @property
+    def segments(self) -> list[Segment]:
+        """Its true segments."""
+        return segments_from([turn for turn, ends in enumerate(self.boundaries) if ends], len(self.turns))
+
 
 def read_dialogues(path: Path) -> list[Dialogue]:
     """Rows of a JSONL file; empty lines are passed over."""
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    return [Dialogue(as_turns(row["turns"], str(row["id"])), tuple(row["boundaries"])) for row in rows]
+    return [Dialogue(as_turns(row["turns"], f"{path.stem}/{row['id']}"), tuple(row["boundaries"])) for row in rows]
 
 
 def choose_embedder(name: str) -> Embedder | None:
@@ -105,12 +128,33 @@ def choose_segmenters(name: str, embedder: Embedder | None) -> dict[str, Segment
     """
     if name not in {"all", *LOCAL, *EMBEDDED}:
         raise SystemExit(f"unknown segmenter {name!r}; there are {', '.join([*LOCAL, *EMBEDDED, 'all'])}")
-    if name in EMBEDDED and embedder is None:
+    if name in EMBEDDED.keys() - LOCAL.keys() and embedder is None:
         raise SystemExit(f"{name} needs an embedder: --embedder minilm, or the path of a model")
     made = {local: make() for local, make in LOCAL.items() if name in ("all", local)}
     if embedder is not None:
         made.update({other: make(embedder) for other, make in EMBEDDED.items() if name in ("all", other)})
     return made
+
+
+def draw(dialogues: Sequence[Dialogue], labels: int, seed: int) -> tuple[list[Dialogue], list[Dialogue]]:
+    """``labels`` dialogues to fit on, and the others."""
+    order = np.random.default_rng(seed).permutation(len(dialogues)).tolist()
+    return [dialogues[place] for place in order[:labels]], [dialogues[place] for place in sorted(order[labels:])]
+
+
+def fit(segmenter: AdaptiveSegmenter, labelled: Sequence[Dialogue]) -> float:
+    """Fit on labelled dialogues; the seconds that it took."""
+    start = time.perf_counter()
+    segmenter.fit([(dialogue.turns, dialogue.segments) for dialogue in labelled])
+    return time.perf_counter() - start
+
+
+def observe(segmenter: AdaptiveSegmenter, dialogues: Sequence[Dialogue]) -> float:
+    """Learn from unlabelled dialogues; the seconds that it took."""
+    start = time.perf_counter()
+    segmenter.observe([dialogue.turns for dialogue in dialogues])
+    segmenter.train()
+    return time.perf_counter() - start
 
 
 def measure(segmenter: Segmenter, dialogues: Sequence[Dialogue]) -> tuple[SegmentationScore, float]:
@@ -157,7 +201,10 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--embedder", default="none", help="none, minilm, or the path of a sentence-transformers model")
     parser.add_argument("--part", choices=["all", "even", "odd"], default="all", help="which rows, counted from 0")
     parser.add_argument("--json", type=Path, help="where the figures are written")
-    parser.add_argument("--seed", type=int, default=0, help="recorded; these segmenters use no randomness")
+    parser.add_argument("--history", type=Path, nargs="*", default=[], help="more JSONL that adaptive observes first")
+    parser.add_argument("--fit", type=Path, help="JSONL with labels that adaptive is fitted on")
+    parser.add_argument("--labels", type=int, default=100, help="how many rows of it")
+    parser.add_argument("--seed", type=int, default=0, help="which rows are drawn")
     return parser.parse_args(argv)
 
 
@@ -165,7 +212,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _arguments(argv)
     dialogues = read_dialogues(arguments.data)[_PARTS[arguments.part]]
     segmenters = choose_segmenters(arguments.segmenter, choose_embedder(arguments.embedder))
+    dialogues, learning = _learn(arguments, segmenters.get("adaptive"), dialogues)
     rows = {name: figures(*measure(segmenter, dialogues)) for name, segmenter in segmenters.items()}
+    if "adaptive" in rows:
+        rows["adaptive"] |= learning
     known = next((rows for start, rows in PAPERS.items() if arguments.data.name.startswith(start)), {})
     rows_read = "" if arguments.part == "all" else f" ({arguments.part} rows)"
     print(table(f"{arguments.data.name}{rows_read}, {len(dialogues)} dialogues", rows, known))
@@ -175,11 +225,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _learn(
+    arguments: argparse.Namespace, segmenter: Segmenter | None, dialogues: list[Dialogue]
+) -> tuple[list[Dialogue], dict[str, float]]:
+    """Let ``adaptive`` learn as the arguments say; what is left to measure, and what learning took."""
+    if not isinstance(segmenter, AdaptiveSegmenter):
+        return dialogues, {}
+    if arguments.fit is None:
+        observed = [*dialogues, *(row for path in arguments.history for row in read_dialogues(path))]
+        return dialogues, {"observed": len(observed), "learning_seconds": observe(segmenter, observed)}
+    same = arguments.fit.resolve() == arguments.data.resolve()
+    labelled, others = draw(dialogues if same else read_dialogues(arguments.fit), arguments.labels, arguments.seed)
+    seconds = fit(segmenter, labelled)
+    return others if same else dialogues, {"labels": len(labelled), "learning_seconds": seconds}
+
+
 def _report(arguments: argparse.Namespace, rows: dict[str, dict[str, float]], dialogues: int) -> dict[str, Any]:
     about = {
         "data": arguments.data.name,
         "part": arguments.part,
         "dialogues": dialogues,
+        "history": [path.name for path in arguments.history],
+        "fit": arguments.fit.name if arguments.fit else None,
         "embedder": arguments.embedder if arguments.embedder in ("none", "minilm") else Path(arguments.embedder).name,
         "seed": arguments.seed,
         "versions": versions(),

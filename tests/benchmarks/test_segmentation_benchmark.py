@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import segmentation
+from benchmarks import label_curve, segmentation
 
 ROWS = [
     {"id": "1", "turns": ["a cat", "my cat sleeps", "a train", "the train is late"], "boundaries": [0, 1, 0, 0]},
@@ -70,3 +70,23 @@ def test_lexical_on_dialogues_it_was_not_fitted_on(name: str, part: slice, least
         pytest.skip("the shared dialogues are not here")
     score, _ = segmentation.measure(segmentation.LOCAL["lexical"](), segmentation.read_dialogues(path)[part])
     assert score.score >= least
+
+
+def test_adaptive_observes_or_is_fitted(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    segmentation.main(["--data", str(data), "--segmenter", "adaptive", "--history", str(data), "--json", str(out)])
+    observed = json.loads(out.read_text())
+    assert (observed["observed"], observed["dialogues"], observed["fit"]) == (4, 2, None)
+    fit = ["--fit", str(data), "--labels", "1", "--seed", "3"]
+    segmentation.main(["--data", str(data), "--segmenter", "adaptive", *fit, "--json", str(out)])
+    fitted = json.loads(out.read_text())
+    assert (fitted["labels"], fitted["dialogues"], fitted["seed"]) == (1, 1, 3)
+
+
+def test_label_curve(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "curve.json"
+    label_curve.main(["--data", str(data), "--fit", str(data), "--labels", "1", "--seeds", "2", "--json", str(out)])
+    report = json.loads(out.read_text())
+    assert [point["labels"] for point in report["curve"]] == [1]
+    assert report["curve"][0]["Score_deviation"] >= 0
+    assert "1 labels: Score" in capsys.readouterr().out
