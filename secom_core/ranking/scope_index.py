@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -165,15 +164,15 @@ class ScopeIndex:
         if not len(pool):
             return []
         columns = {name: _comparable(name, look.column(name, pool)) for name in weights}
-        total = np.round(sum((weights[name] * each for name, each in columns.items()), np.zeros(len(pool))), _DIGITS)
+        names, matrix = list(columns), np.stack(list(columns.values()), axis=1)
+        total = np.round(matrix @ np.array([weights[name] for name in names]), _DIGITS)
         best = np.argsort(-total, kind="stable")[:limit]
-        return [self._candidate(int(pool[place]), float(total[place]), columns, place) for place in best.tolist()]
+        rows = zip(pool[best].tolist(), total[best].tolist(), np.round(matrix[best], _DIGITS).tolist(), strict=True)
+        return [self._candidate(row, score, dict(zip(names, values, strict=True))) for row, score, values in rows]
 
-    def _candidate(self, row: int, score: float, columns: Mapping[str, Column], place: int) -> Candidate:
-        memory = self._memories[int(self._table.memory[row])]
-        signals = {name: round(float(column[place]), _DIGITS) for name, column in columns.items()}
-        tokens = int(self._table.tokens[row])
-        return Candidate(self._table.turn(row), memory, score, MappingProxyType(signals), tokens)
+    def _candidate(self, row: int, score: float, signals: Mapping[str, float]) -> Candidate:
+        turn, tokens = self._table.turn(row), int(self._table.tokens[row])
+        return Candidate(turn, self._memories[int(self._table.memory[row])], score, signals, tokens)
 
     def _usable_weights(self, vector: Vectors | None) -> Mapping[str, float]:
         if vector is not None and len(self._turn_vectors):
