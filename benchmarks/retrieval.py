@@ -171,7 +171,7 @@ def ranked_turns(recall: Recall) -> list[str]:
 
 
 def mean(rows: Sequence[Asked], field: str) -> float:
-    return round(fmean(getattr(row, field) for row in rows), 4) if rows else float("nan")
+    return round(fmean(getattr(row, field) for row in rows), 4)
 
 
 def summary(asked: Sequence[Asked], budgets: Sequence[int]) -> dict[str, Any]:
@@ -191,6 +191,7 @@ def summary(asked: Sequence[Asked], budgets: Sequence[int]) -> dict[str, Any]:
                 for budget, rows in by_budget.items()
             }
             for category, name in CATEGORIES.items()
+            if any(row.category == category for row in asked)
         },
         "questions": len(asked) // len(budgets),
         "milliseconds": round(fmean(row.seconds for row in asked) * 1000, 2),
