@@ -105,7 +105,9 @@ def test_pitfall_12_a_context_chat_engine_does_not_fill_in_remembered_words(
 async def test_a_context_chat_engine_asks_async(memory: SecomMemory, bank: MemoryBank) -> None:
     with ScriptedServer("Marta.") as server:
         engine = ContextChatEngine.from_defaults(
-            retriever=SecomRetriever(bank, ANN, k=1), memory=memory, llm=HttpLLM(base_url=server.base_url)
+            retriever=SecomRetriever(bank, ANN, k=1, empty="Nothing is remembered."),
+            memory=memory,
+            llm=HttpLLM(base_url=server.base_url),
         )
         response = await engine.achat(ASKED)
         assert [node.metadata["session"] for node in response.source_nodes] == ["friday"]
