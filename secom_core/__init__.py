@@ -5,7 +5,7 @@ time order, numbered, inside a token budget::
 
     with MemoryBank.open("memory.db") as bank:
         bank.remember(("acme", "alice"), [{"role": "user", "content": "I moved to Ghent."}], session="monday")
-        print(bank.recall(("acme", "alice"), "Where do I live?", token_budget=500).text)
+        print(bank.recall(("acme", "alice"), "Where did I move?", token_budget=500).text)
 
 ``remember``: messages become turns, committed as they are (`secom_core.conversation`, `secom_core.stores`); the open
 session's turns are cut into segments (`secom_core.segmenters`); each segment's words become a key
