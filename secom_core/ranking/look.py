@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Final
 
@@ -13,7 +14,8 @@ from ..indexes.bm25 import BM25
 from ..indexes.dense import NumpyIndex
 from ..indexes.fusion import standardise
 from ..protocols import Vectors
-from .signals import Column, Word, idf, mentioned, saturated, spread, turn_scores, word_signals
+from .dates import spans
+from .signals import Column, Word, dated, idf, mentioned, saturated, spread, turn_scores, word_signals
 from .turn_table import Rows, TurnTable
 
 __all__ = ["Look", "Parts"]
@@ -43,11 +45,12 @@ class Look:
         parts: the scope.
         query: the query's text.
         vector: its vector, shape ``(d,)``, where there is one.
+        now: when it is asked, where known.
     """
 
-    def __init__(self, parts: Parts, query: str, vector: Vectors | None) -> None:
+    def __init__(self, parts: Parts, query: str, vector: Vectors | None, now: datetime | None) -> None:
         self._parts, self._table = parts, parts.table
-        self._query, self._vector = query, vector
+        self._query, self._vector, self._now = query, vector, now
         self._word_signals: dict[str, Column] | None = None
 
     def pool(self, weights: Mapping[str, float], limit: int) -> Rows:
@@ -57,6 +60,10 @@ class Look:
             parts.append(_top(spread(self._turn_scores, self._table), limit))
         if not _BY_VECTOR.isdisjoint(weights):
             parts += [_top(spread(self._cosines, self._table), limit), _top(self._cosines, limit)]
+        if "date" in weights and parts:
+            # Where whole months match, a date alone brings nobody in; it still counts for those who are.
+            on_the_day = np.flatnonzero(self._dates == 1)
+            parts.append(on_the_day[: limit if len(on_the_day) <= limit else 0])
         if not parts:
             parts.append(self._rows_of_best_memories(weights, limit))
         pool = np.unique(np.concatenate(parts))
@@ -97,6 +104,11 @@ class Look:
         return self._by_vector(self._parts.key_vectors, self._memories)
 
     @cached_property
+    def _dates(self) -> Column:
+        today = self._now.date() if self._now else None
+        return dated(spans(self._query, today, self._table.years), self._table)
+
+    @cached_property
     def _memories(self) -> int:
         return int(self._table.memory.max(initial=-1)) + 1
 
@@ -112,7 +124,8 @@ class Look:
         by_turn = scores[self._table.memory[held]]
         # Not fewer than the whole of the last memory: it is ranked, and shown, as one.
         cut = np.partition(by_turn, -limit)[-limit] if len(by_turn) > limit else -np.inf
-        return held[by_turn >= cut]
+        kept = np.flatnonzero(by_turn >= cut)
+        return held[kept[np.argsort(-by_turn[kept], kind="stable")[: 2 * limit]]]
 
     def _segment_lexical(self, pool: Rows) -> Column:
         return self._key_scores[self._table.memory[pool]]
@@ -130,6 +143,9 @@ class Look:
 
     def _speaker(self, pool: Rows) -> Column:
         return mentioned(self._query, self._table.casts)[self._table.cast[pool]]
+
+    def _date(self, pool: Rows) -> Column:
+        return self._dates[pool]
 
     def _length(self, pool: Rows) -> Column:
         return self._table.length[pool]
@@ -158,8 +174,10 @@ def _placed(ids: Rows, scores: Column, size: int) -> Column:
 
 
 def _top(scores: Column, limit: int) -> Rows:
-    """The rows of the highest scores above 0, ties included."""
+    """The rows of the highest scores above 0, with those that tie with the last, up to as many again."""
     rows = np.flatnonzero(scores > 0)
     if len(rows) > limit:
         rows = rows[scores[rows] >= np.partition(scores[rows], -limit)[-limit]]
+    if len(rows) > 2 * limit:
+        rows = np.sort(rows[np.argsort(-scores[rows], kind="stable")[: 2 * limit]])
     return rows

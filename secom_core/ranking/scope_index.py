@@ -155,11 +155,11 @@ class ScopeIndex:
         Args:
             query: a question, or what was just said, in any language.
             vector: the query's vector, shape ``(d,)``; without it the search is by words.
-            now: when the query is asked.
+            now: when the query is asked, for "last week".
             limit: how many at most.
         """
         weights = self._usable_weights(vector)
-        look = Look(self._parts, query, vector)
+        look = Look(self._parts, query, vector, now)
         pool = look.pool(weights, limit)
         if not len(pool):
             return []

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from .dates import Span
 from .turn_table import Rows, TurnTable
 
-__all__ = ["Column", "Word", "idf", "mentioned", "saturated", "spread", "turn_scores", "word_signals"]
+__all__ = ["Column", "Word", "dated", "idf", "mentioned", "saturated", "spread", "turn_scores", "word_signals"]
 
 Column = npt.NDArray[np.float64]
 Word = tuple[float, Rows, Column, Column]
@@ -117,3 +118,15 @@ def _names(part: str, text: str) -> bool:
         return False
     # Scripts without spaces have no word edges to look for.
     return not part.isascii() or re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
+
+
+def dated(days: Sequence[Span], table: TurnTable) -> Column:
+    """For each turn, 1 where it was said on one of the days, up to a week later, or speaks of one; ½ up to a month."""
+    said, (first, last) = table.said, table.about
+    best = np.zeros(len(table))
+    for begin, end in days:
+        soon = (said >= begin - 1) & (said <= end + 7)
+        about = (first > 0) & (first <= end) & (last >= begin)
+        later = (said > end) & (said <= end + 30)
+        best = np.maximum(best, np.where(soon | about, 1.0, 0.5 * later))
+    return best

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
+from datetime import date
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ..conversation import Turn
+from .dates import spans
 
 __all__ = ["Rows", "TurnTable"]
 
 Rows = npt.NDArray[np.int64]
 _Column = npt.NDArray[np.float64]
+
+_SCANNED: Final = 2000
+"""How many characters of a turn are read for dates: a pasted page is not about its first date anyway."""
+
+_PRECISE: Final = 62
+"""How many days a span may have to be worth keeping."""
 
 _QUESTION_MARKS: Final = ("?", "？", "؟", "\u037e", "՞")
 _CLOSERS: Final = " \t\r\n\"'”’»）)*_!"
@@ -29,7 +37,7 @@ class TurnTable:
         self._sessions: dict[str, int] = {}
         self._casts: dict[tuple[str, ...], int] = {}
         self._free: list[int] = []
-        self._whole = np.full((6, 16), -1, dtype=np.int64)
+        self._whole = np.full((9, 16), -1, dtype=np.int64)
         self._reals = np.zeros((4, 16))
 
     def __len__(self) -> int:
@@ -86,6 +94,24 @@ class TurnTable:
         return self._whole[5, : len(self)]
 
     @property
+    def said(self) -> Rows:
+        """The day on which it was said, as `datetime.date.toordinal` counts, or 0."""
+        return self._whole[6, : len(self)]
+
+    @property
+    def about(self) -> Rows:
+        """The first and the last day that it speaks of, or 0; shape ``(2, n)``."""
+        return self._whole[7:9, : len(self)]
+
+    @property
+    def years(self) -> range:
+        """The years in which its turns were said."""
+        said = self.said[self.said > 0]
+        if not len(said):
+            return range(0)
+        return range(date.fromordinal(int(said.min())).year, date.fromordinal(int(said.max())).year + 1)
+
+    @property
     def casts(self) -> list[tuple[str, ...]]:
         """Each different set of named speakers."""
         return list(self._casts)
@@ -112,6 +138,7 @@ class TurnTable:
         self.length[row] = math.log1p(len(turn.messages[0].text))
         self.exchange[row] = len(turn.messages) > 1
         self.asks[row] = not self.exchange[row] and turn.content.rstrip(_CLOSERS).endswith(_QUESTION_MARKS)
+        self._date(row, turn)
         self._link(row, turn)
         return row
 
@@ -122,6 +149,7 @@ class TurnTable:
             self._unlink(row)
             self._turns[row] = None
             self.memory[row] = -1
+            self.said[row] = 0
             self._free.append(row)
         return row
 
@@ -141,6 +169,12 @@ class TurnTable:
     def _cast_of(self, turn: Turn) -> int:
         names = tuple(dict.fromkeys(message.speaker for message in turn.messages if message.speaker))
         return self._casts.setdefault(names, len(self._casts))
+
+    def _date(self, row: int, turn: Turn) -> None:
+        today = turn.at.date() if turn.at else None
+        self.said[row] = today.toordinal() if today else 0
+        near = [span for span in spans(turn.content[:_SCANNED], today) if span[1] - span[0] <= _PRECISE]
+        self.about[:, row] = near[0] if near else 0
 
     def _link(self, row: int, turn: Turn) -> None:
         session = int(self.session[row])

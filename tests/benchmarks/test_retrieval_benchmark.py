@@ -125,6 +125,7 @@ def test_locomo_without_an_embedder_beats_the_peers() -> None:
         "segment_lexical": 0.25,
         "session_lexical": 0.3,
         "speaker": 1.3,
+        "date": 3.1,
         "length": 0.4,
         "asks": -0.3,
         "answers": 0.28,

@@ -88,6 +88,28 @@ def test_a_name_inside_another_word_is_not_meant() -> None:
     assert named == {0.0}
 
 
+def dated(text: str, number: int, at: datetime) -> list[Turn]:
+    return [Turn((Message(text, role="", speaker="Ann", id=f"d-{number}", at=at),), f"day{number}", 0)]
+
+
+def test_a_date_in_the_question_is_a_boost_and_no_filter() -> None:
+    said = [datetime(2023, month, 9, tzinfo=timezone.utc) for month in (1, 3, 5, 7)]
+    index = index_with(*(dated("We had dinner at the harbour.", place, at) for place, at in enumerate(said)))
+    assert ids(index.search("Where did we have dinner on 8 March 2023?"))[0] == "d-1"
+    assert ids(index.search("Where did we have dinner in July?"))[0] == "d-3"
+    assert ids(index.search("我们三月 dinner 在哪里？ 2023年5月8日"))[0] == "d-2"
+    assert len(index.search("Where did we have dinner on 8 March 2023?")) == 4
+
+
+def test_a_date_counts_from_when_it_is_asked_and_from_when_it_was_said() -> None:
+    last, old = datetime(2024, 5, 2, tzinfo=timezone.utc), datetime(2023, 5, 2, tzinfo=timezone.utc)
+    index = index_with(dated("The dinner was good.", 0, last), dated("The dinner was good.", 1, old))
+    assert ids(index.search("How was the dinner last week?", now=datetime(2024, 5, 8, tzinfo=timezone.utc)))[0] == "d-0"
+    assert ids(index.search("How was the dinner last week?", now=datetime(2023, 5, 8, tzinfo=timezone.utc)))[0] == "d-1"
+    told = index_with(dated("The dinner two months ago was good.", 0, last), dated("The dinner was good.", 1, last))
+    assert ids(told.search("How was the dinner in March 2024?"))[0] == "d-0"
+
+
 def test_nothing_is_found_where_nothing_speaks_for_a_turn() -> None:
     index = index_with(TALK)
     assert index.search("zzz qqq") == []
@@ -116,7 +138,8 @@ def test_every_weight_that_ships_is_of_a_known_signal() -> None:
 def test_each_signal_can_stand_alone(name: str) -> None:
     index = ScopeIndex(dense=True, weights={name: 1.0}, counter=count_tokens)
     put(index, TALK, vectors=hashed([turn.text for turn in TALK]))
-    found = index.search("Who repairs violins for Bob?", hashed(["Who repairs violins for Bob?"])[0])
+    query = "Who repairs violins for Bob since May 2024?"
+    found = index.search(query, hashed([query])[0])
     assert found
     assert all(set(candidate.signals) == {name} for candidate in found)
     assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
