@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 from secom_core.conversation import Message, Turn, as_turns, group_messages
 from secom_core.memory import check_partition
 from secom_core.protocols import Segmenter
-from secom_core.segmenters import EachTurn, EmbeddingSegmenter, FixedSize, LexicalSegmenter, WholeSession
+from secom_core.segmenters import (
+    AdaptiveSegmenter,
+    EachTurn,
+    EmbeddingSegmenter,
+    FixedSize,
+    LexicalSegmenter,
+    WholeSession,
+)
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from embedders import HashingEmbedder
@@ -25,6 +32,8 @@ MAKERS: dict[str, Callable[[], Segmenter]] = {
     "each-turn": EachTurn,
     "fixed": lambda: FixedSize(3),
     "whole-session": WholeSession,
+    "adaptive": AdaptiveSegmenter,
+    "adaptive-vectors": lambda: AdaptiveSegmenter(HashingEmbedder(64)),
     "lexical": LexicalSegmenter,
     "lexical-short": lambda: LexicalSegmenter(max_length=5),
     "embedding": lambda: EmbeddingSegmenter(HashingEmbedder(64)),
