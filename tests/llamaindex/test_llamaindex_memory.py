@@ -419,7 +419,7 @@ def test_an_embedding_model_that_fails_degrades_to_words(tmp_path: Path) -> None
     with ScriptedServer(embedding_faults=[Fault(status=500)] * 99) as server:
         model = HttpEmbedding(base_url=server.base_url)
         memory = SecomMemory.from_defaults(scope=ANN, store_path=str(tmp_path / "x.db"), embed_model=model)
-        with pytest.warns(DegradedWarning, match="500"):
+        with pytest.warns(DegradedWarning, match="500"):  # noqa: PT031 - each of the three warns
             memory.put_messages([user("The key is under the blue pot."), bot("Noted.")])
             memory.reset()
             memory.put(user("Where is the key?"))
