@@ -1,8 +1,8 @@
 """The tables, once for every database that SQLAlchemy Core speaks, and the numbered migrations that made them.
 
-Raw turns live in ``messages`` and are never rewritten. ``memories`` and ``vectors`` are derived from them and can be
-made again. A scope's ``revision`` counts every change; its ``epoch`` counts the changes after which a reader has to
-load the scope afresh (a deletion, a rebuild).
+Raw turns live in ``messages`` and are never rewritten. All other tables but ``scopes`` and ``sessions`` are derived
+from them and can be made again. A scope's ``revision`` counts every change; its ``epoch`` counts the changes after
+which a reader has to load the scope afresh (a deletion, a rebuild).
 """
 
 from __future__ import annotations
@@ -33,7 +33,23 @@ from sqlalchemy.types import TypeDecorator
 
 from ..errors import SchemaTooNew
 
-__all__ = ["VERSION", "Verbatim", "memories", "messages", "metadata", "migrate", "scopes", "sessions", "vectors"]
+__all__ = [
+    "VERSION",
+    "Verbatim",
+    "event_turns",
+    "events",
+    "learned",
+    "links",
+    "memories",
+    "messages",
+    "metadata",
+    "migrate",
+    "reflections",
+    "scopes",
+    "sessions",
+    "summaries",
+    "vectors",
+]
 
 _ESCAPE: Final = "\ue000json:"
 
@@ -135,12 +151,77 @@ vectors = Table(
     Column("data", LargeBinary, nullable=False),
 )
 
+learned = Table(
+    "learned",
+    metadata,
+    Column("scope_id", ForeignKey("scopes.id", ondelete="CASCADE"), primary_key=True),
+    Column("part", Text, primary_key=True),
+    Column("turns", BigInteger, nullable=False),
+    Column("state", Text, nullable=False),
+)
+"""What a part has learned from a scope: numbers as JSON, never words."""
 
-def _first(connection: Connection) -> None:
+reflections = Table(
+    "reflections",
+    metadata,
+    Column("session_id", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    Column("layer", Text, primary_key=True),
+    Column("messages", BigInteger, nullable=False),
+)
+"""Up to how many messages of a session a layer (``"events"``, ``"summary"``) has taken in."""
+
+events = Table(
+    "events",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("scope_id", ForeignKey("scopes.id", ondelete="CASCADE"), nullable=False),
+    Column("session_id", ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("text", Verbatim, nullable=False),
+    Column("at", Text, nullable=False),
+    UniqueConstraint("session_id", "position"),
+    Index("events_of_scope", "scope_id"),
+    sqlite_autoincrement=True,
+)
+
+event_turns = Table(
+    "event_turns",
+    metadata,
+    Column("event_id", ForeignKey("events.id", ondelete="CASCADE"), primary_key=True),
+    Column("turn", BigInteger, primary_key=True),
+)
+"""The turns of its session that an event rests on."""
+
+links = Table(
+    "links",
+    metadata,
+    Column("earlier", ForeignKey("events.id", ondelete="CASCADE"), primary_key=True),
+    Column("later", ForeignKey("events.id", ondelete="CASCADE"), primary_key=True),
+    Column("relation", Text, nullable=False),
+    Index("links_by_later", "later"),
+)
+
+summaries = Table(
+    "summaries",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("scope_id", ForeignKey("scopes.id", ondelete="CASCADE"), nullable=False),
+    Column("session_id", ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False),
+    Column("previous", ForeignKey("summaries.id", ondelete="CASCADE")),
+    Column("text", Verbatim, nullable=False),
+    Index("summaries_of_scope", "scope_id"),
+    Index("summaries_of_session", "session_id"),
+    Index("summaries_by_previous", "previous"),
+    sqlite_autoincrement=True,
+)
+"""Versions of a scope's summary: each rests on its session and on the previous version, and goes with either."""
+
+
+def _missing_tables(connection: Connection) -> None:
     metadata.create_all(connection)
 
 
-_MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (_first,)
+_MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (_missing_tables, _missing_tables)
 VERSION: Final = len(_MIGRATIONS)
 """The schema's version; append a migration to raise it, never edit one."""
 

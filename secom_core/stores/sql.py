@@ -18,7 +18,19 @@ from sqlalchemy.exc import SQLAlchemyError
 from ..conversation import Message, Scope, Turn, opens_turn
 from ..errors import DuplicateId, InvalidInput, StoreError
 from ..protocols import Vectors
-from .schema import memories, messages, migrate, scopes, sessions, vectors
+from .schema import (
+    event_turns,
+    events,
+    learned,
+    memories,
+    messages,
+    migrate,
+    reflections,
+    scopes,
+    sessions,
+    summaries,
+    vectors,
+)
 
 __all__ = ["Appended", "MemoryRow", "ScopeRow", "SessionRow", "SqlStore"]
 
@@ -95,7 +107,7 @@ class SqlStore:
     def __init__(self, engine: Engine, *, exclusive: bool = False) -> None:
         self._engine = engine
         self._lock: Any = threading.RLock() if exclusive else nullcontext()
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             migrate(connection)
 
     @property
@@ -108,7 +120,7 @@ class SqlStore:
         self._engine.dispose()
 
     @contextmanager
-    def _transaction(self, *, write: bool = True, durable: bool = True) -> Iterator[Connection]:
+    def transaction(self, *, write: bool = True, durable: bool = True) -> Iterator[Connection]:
         """One transaction; what can be made again need not be ``durable`` before the next turn is."""
         try:
             with self._lock, self._engine.connect() as raw:
@@ -134,7 +146,7 @@ class SqlStore:
         Raises:
             DuplicateId: an id belongs to another message of the scope; nothing is written.
         """
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             scope_id = _ensure_scope(connection, scope)
             row = _ensure_session(connection, scope_id, session)
             places = dict(zip(map(id, new), turns, strict=True)) if turns is not None else None
@@ -166,12 +178,12 @@ class SqlStore:
         if last is not None:
             firsts = select(messages.c.turn).where(here, messages.c.position == 0)
             statement = statement.where(messages.c.turn.in_(firsts.order_by(messages.c.turn.desc()).limit(last)))
-        with self._transaction(write=False) as connection:
+        with self.transaction(write=False) as connection:
             return _turns(connection.execute(statement), session.name)
 
     def close_session(self, scope: Scope, session: str) -> SessionRow | None:
         """Mark the session as closed; its last memories can settle."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             scope_id = _scope_id(connection, scope)
             row = _session(connection, scope_id, session) if scope_id is not None else None
             if row is not None and not row.closed:
@@ -184,13 +196,13 @@ class SqlStore:
     def scope(self, scope: Scope) -> ScopeRow | None:
         """The scope's row, or nothing where nothing is remembered."""
         statement = select(scopes.c.id, scopes.c.revision, scopes.c.epoch).where(scopes.c.key == _key(scope))
-        with self._transaction(write=False) as connection:
+        with self.transaction(write=False) as connection:
             row = connection.execute(statement).one_or_none()
         return ScopeRow(*row) if row is not None else None
 
     def scopes(self) -> list[Scope]:
         """Every scope that has anything, in the order in which they came."""
-        with self._transaction(write=False) as connection:
+        with self.transaction(write=False) as connection:
             keys = connection.scalars(select(scopes.c.key).order_by(scopes.c.id)).all()
         return [tuple(json.loads(key)) for key in keys]
 
@@ -199,18 +211,18 @@ class SqlStore:
         statement = (
             select(sessions).where(sessions.c.scope_id == scope_id, sessions.c.revision > since).order_by(sessions.c.id)
         )
-        with self._transaction(write=False) as connection:
+        with self.transaction(write=False) as connection:
             return [_session_row(row) for row in connection.execute(statement)]
 
     def session(self, session_id: int) -> SessionRow | None:
         """The session as it is now, or nothing where it was forgotten."""
-        with self._transaction(write=False) as connection:
+        with self.transaction(write=False) as connection:
             row = connection.execute(select(sessions).where(sessions.c.id == session_id)).one_or_none()
         return _session_row(row) if row is not None else None
 
     def session_named(self, scope: Scope, name: str) -> SessionRow | None:
         """The scope's session of that name, or nothing where there is none."""
-        with self._transaction(write=False) as connection:
+        with self.transaction(write=False) as connection:
             scope_id = _scope_id(connection, scope)
             return _session(connection, scope_id, name) if scope_id is not None else None
 
@@ -221,7 +233,7 @@ class SqlStore:
             .where(memories.c.session_id == session_id, memories.c.start >= start)
             .order_by(memories.c.start)
         )
-        with self._transaction(write=False) as connection:
+        with self.transaction(write=False) as connection:
             return [MemoryRow(*row) for row in connection.execute(statement)]
 
     def counts(self, scope_id: int) -> dict[str, int]:
@@ -236,7 +248,7 @@ class SqlStore:
             "memories": select(func.count()).select_from(memories).where(memories.c.session_id.in_(of_scope)),
             "vectors": select(func.count()).select_from(vectors).where(vectors.c.session_id.in_(of_scope)),
         }
-        with self._transaction(write=False) as connection:
+        with self.transaction(write=False) as connection:
             return {name: connection.scalar(question) or 0 for name, question in questions.items()}
 
     # -- derived layers -------------------------------------------------------------------------------------------
@@ -256,7 +268,7 @@ class SqlStore:
             Whether they were kept: not if the session changed or was forgotten in the meantime.
         """
         first = session.settled if since is None else since
-        with self._transaction(durable=False) as connection:
+        with self.transaction(durable=False) as connection:
             now = connection.execute(select(sessions).where(sessions.c.id == session.id)).one_or_none()
             if now is None or now.version != session.version:
                 return False
@@ -278,7 +290,7 @@ class SqlStore:
     def vectors(self, session_id: int, model: str, digests: Sequence[str]) -> dict[str, Vectors]:
         """The session's stored vectors of ``model`` among ``digests``."""
         found: dict[str, Vectors] = {}
-        with self._transaction(write=False) as connection:
+        with self.transaction(write=False) as connection:
             for batch in _batches(digests):
                 statement = select(vectors.c.digest, vectors.c.data).where(
                     vectors.c.session_id == session_id, vectors.c.model == model, vectors.c.digest.in_(batch)
@@ -293,7 +305,7 @@ class SqlStore:
             {"session_id": session_id, "model": model, "digest": digest, "data": vector.astype("<f4").tobytes()}
             for digest, vector in new.items()
         ]
-        with self._transaction(durable=False) as connection:
+        with self.transaction(durable=False) as connection:
             if rows and connection.scalar(select(sessions.c.id).where(sessions.c.id == session_id)) is not None:
                 for batch in _batches(list(new)):
                     connection.execute(
@@ -307,7 +319,7 @@ class SqlStore:
         """Remove the vectors of texts that the session does not hold any more."""
         if not digests:
             return
-        with self._transaction(durable=False) as connection:
+        with self.transaction(durable=False) as connection:
             for batch in _batches(digests):
                 connection.execute(
                     delete(vectors).where(vectors.c.session_id == session_id, vectors.c.digest.in_(batch))
@@ -317,15 +329,17 @@ class SqlStore:
 
     def forget_scope(self, scope: Scope) -> int:
         """Delete everything of the scope; returns how many turns there were."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             scope_id = _scope_id(connection, scope)
             if scope_id is None:
                 return 0
             turns = _count_turns(connection, messages.c.scope_id == scope_id)
             of_scope = select(sessions.c.id).where(sessions.c.scope_id == scope_id)
-            for table in (memories, vectors):
+            connection.execute(delete(summaries).where(summaries.c.scope_id == scope_id))
+            connection.execute(delete(events).where(events.c.scope_id == scope_id))
+            for table in (memories, vectors, reflections):
                 connection.execute(delete(table).where(table.c.session_id.in_(of_scope)))
-            for table in (messages, sessions):
+            for table in (messages, sessions, learned):
                 connection.execute(delete(table).where(table.c.scope_id == scope_id))
             connection.execute(delete(scopes).where(scopes.c.id == scope_id))
         return turns
@@ -351,7 +365,7 @@ class SqlStore:
                 for start in range(0, len(turn_ids), _CHUNK)
             ]
         found: dict[int, set[int]] = {}
-        with self._transaction(write=False) as connection:
+        with self.transaction(write=False) as connection:
             for each in statements:
                 for session_id, turn in connection.execute(each):
                     found.setdefault(session_id, set()).add(turn)
@@ -369,7 +383,7 @@ class SqlStore:
         Returns:
             Whether it was done: not if the session changed in the meantime.
         """
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             now = connection.execute(select(sessions).where(sessions.c.id == session.id)).one_or_none()
             if now is None or now.version != session.version:
                 return False
@@ -378,6 +392,7 @@ class SqlStore:
                     delete(messages).where(messages.c.session_id == session.id, messages.c.turn.in_(batch))
                 )
             connection.execute(delete(memories).where(memories.c.session_id == session.id))
+            _forget_reflections(connection, session, turns)
             _keep_vectors(connection, session.id, digests)
             if _count_turns(connection, messages.c.session_id == session.id) == 0:
                 connection.execute(delete(sessions).where(sessions.c.id == session.id))
@@ -467,6 +482,29 @@ def _touch(connection: Connection, session_id: int, scope_id: int, **values: int
 
 def _new_epoch(connection: Connection, scope_id: int) -> None:
     connection.execute(update(scopes).where(scopes.c.id == scope_id).values(epoch=scopes.c.epoch + 1))
+
+
+def _forget_reflections(connection: Connection, session: SessionRow, turns: set[int]) -> None:
+    """Delete events and summaries that rest on the turns; their sessions are then reflected on again."""
+    of_session = select(events.c.id).where(events.c.session_id == session.id)
+    for batch in _batches(sorted(turns)):
+        resting = select(event_turns.c.event_id).where(
+            event_turns.c.event_id.in_(of_session), event_turns.c.turn.in_(batch)
+        )
+        connection.execute(delete(events).where(events.c.id.in_(resting)))
+    # Later versions rest on this session's and go with it.
+    connection.execute(delete(summaries).where(summaries.c.session_id == session.id))
+    connection.execute(delete(reflections).where(reflections.c.session_id == session.id))
+    summarised = select(summaries.c.session_id).where(summaries.c.scope_id == session.scope_id)
+    of_scope = select(sessions.c.id).where(sessions.c.scope_id == session.scope_id)
+    connection.execute(
+        delete(reflections).where(
+            reflections.c.layer == "summary",
+            reflections.c.session_id.in_(of_scope),
+            reflections.c.session_id.not_in(summarised),
+        )
+    )
+    connection.execute(delete(learned).where(learned.c.scope_id == session.scope_id))
 
 
 def _keep_vectors(connection: Connection, session_id: int, keep: set[str]) -> None:

@@ -137,7 +137,7 @@ def test_a_scope_that_returns_after_forgetting_is_another_row(store):
 
 def test_a_newer_schema_is_refused(tmp_path):
     store = open_sqlite(tmp_path / "bank.db")
-    with store._transaction() as connection:
+    with store.transaction() as connection:
         connection.execute(insert(schema_versions).values(version=VERSION + 1))
     store.close()
     with pytest.raises(SchemaTooNew, match="upgrade secom-memory"):
