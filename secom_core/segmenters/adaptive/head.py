@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Gaps", "Head", "Penalty", "fit_head", "minimise", "sigmoid"]
+__all__ = ["OFFSETS", "Gaps", "Head", "Penalty", "fit_head", "minimise", "sigmoid"]
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.float32]

@@ -8,6 +8,7 @@ believed because it was learned by heart (as in cross-fitting).
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from ..evidence import chances_given
 from ..partition import length_prior
 from .gaps import PATTERNS, SessionView
-from .head import Gaps, Head, Penalty, fit_head, sigmoid
+from .head import OFFSETS, Gaps, Head, Penalty, fit_head, sigmoid
 from .prior import Moments, Prior, seen_of
 
 __all__ = ["Learned", "chances_of", "gaps_of", "learn", "learn_labelled", "loaded", "saved", "threshold_for"]
@@ -83,7 +84,7 @@ _PLAIN: Final = ("shift", "scale", "trust", "rate", "threshold", "gaps", "labell
 
 
 def saved(learned: Learned) -> dict[str, Any]:
-    """What was learned, as JSON holds it."""
+    """What was learned, as JSON holds it: some numbers, and arrays in half precision as base64."""
     plain = {name: getattr(learned, name) for name in _PLAIN}
     arrays = {
         "seen": learned.head.seen,
@@ -92,14 +93,23 @@ def saved(learned: Learned) -> dict[str, Any]:
         "alike_spread": learned.moments.spread,
         "lengths": learned.lengths,
     }
-    return plain | {"bias": learned.head.bias} | {name: array.round(6).tolist() for name, array in arrays.items()}
+    return plain | {"bias": learned.head.bias} | {name: _packed(array) for name, array in arrays.items()}
 
 
 def loaded(kept: Mapping[str, Any]) -> Learned:
     """The inverse of `saved`."""
-    head = Head(np.array(kept["seen"]), np.array(kept["turns"]), float(kept["bias"]))
-    moments = Moments(np.array(kept["alike_mean"]), np.array(kept["alike_spread"]))
-    return Learned(head, moments, lengths=np.array(kept["lengths"]), **{name: kept[name] for name in _PLAIN})
+    turns = _unpacked(kept["turns"]).reshape(-1, len(OFFSETS))
+    head = Head(_unpacked(kept["seen"]), turns, float(kept["bias"]))
+    moments = Moments(_unpacked(kept["alike_mean"]), _unpacked(kept["alike_spread"]))
+    return Learned(head, moments, lengths=_unpacked(kept["lengths"]), **{name: kept[name] for name in _PLAIN})
+
+
+def _packed(array: Floats) -> str:
+    return base64.b64encode(array.astype("<f2").tobytes()).decode("ascii")
+
+
+def _unpacked(packed: str) -> Floats:
+    return np.frombuffer(base64.b64decode(packed), dtype="<f2").astype(np.float64)
 
 
 def gaps_of(views: Sequence[SessionView], seen: Sequence[npt.NDArray[np.float32]], evidence: Floats) -> Gaps:

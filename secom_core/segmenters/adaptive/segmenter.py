@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -10,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...conversation import Turn
-from ...errors import InvalidInput
+from ...errors import DegradedWarning, InvalidInput
 from ...memory import Segment, boundaries_of, check_partition, segments_from
 from ...protocols import Embedder
 from .gaps import SessionView, view_of
@@ -32,7 +34,7 @@ __all__ = ["AdaptiveSegmenter"]
 
 Floats = npt.NDArray[np.float64]
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _FIRST_TRAINING: Final = 100
 _GROWTH: Final = 1.5
 
@@ -41,6 +43,10 @@ class AdaptiveSegmenter:
     """Cuts where the people of this scope change topics: learns from their unlabelled sessions, or from a few labels.
 
     With neither it already cuts by what the package knows of talk in general. Not thread-safe while it learns.
+
+    One object can serve many scopes: `for_scope` makes each its own, `learn` teaches it, `state` is kept with the
+    scope. There is no asking about one turn (``joins``): a gap is judged by the turns after it too, so that the
+    unsettled end of a session is cut again when a turn comes.
 
     Args:
         embedder: any embedder; without one it reads words alone.
@@ -89,6 +95,57 @@ class AdaptiveSegmenter:
         scores = learned.head.scores(gaps_of([view], [seen], known))
         return chances_of([view], learned.evidence(scores, known), learned.lengths)
 
+    def for_scope(self, state: str | None = None) -> AdaptiveSegmenter:
+        """A learner of its own for one scope, with this one's embedder and options.
+
+        Args:
+            state: what `state` gave for the scope. Without it, the scope begins with what this one learned, or with
+                the prior that ships. What this one was taught by labels goes before what a scope learned without.
+
+        Raises:
+            InvalidInput: for a state that is no JSON object.
+
+        Warns:
+            DegradedWarning: if the state was made with another embedder or by another version; the scope begins anew.
+        """
+        made = AdaptiveSegmenter(self.embedder, seed=self._seed, remembered=self._remembered)
+        made._go_on_from(self.learned)
+        kept = {} if state is None else _parsed(state)
+        if not kept or (self.learned and self.learned.labelled and not _is_labelled(kept)):
+            return made
+        if (kept.get("format"), kept.get("embedder")) != (_FORMAT, self._embedder_name):
+            warnings.warn(
+                f"what embedder {kept.get('embedder')!r} taught in format {kept.get('format')!r} does not fit "
+                f"embedder {self._embedder_name!r} in format {_FORMAT}: the segmenter begins anew",
+                DegradedWarning,
+                stacklevel=2,
+            )
+            return made
+        made._go_on_from(None if kept["learned"] is None else loaded(kept["learned"]))
+        return made
+
+    def state(self) -> str:
+        """What was learned, as a JSON string for `for_scope`; weights only, about 15 kB."""
+        return json.dumps(self.to_dict())
+
+    def learn(self, sessions: Sequence[Sequence[Turn]]) -> bool:
+        """Learn anew from unlabelled sessions of the scope, and from these alone.
+
+        Nothing is kept of them but weights. The cost is bounded: of all turns only the last ``remembered`` are used.
+
+        Args:
+            sessions: the scope's, oldest first; those with less than two turns are passed over.
+
+        Returns:
+            Whether anything was learned: not from less than 100 turns, and not where labels were fitted.
+        """
+        recent = self._recent(sessions)
+        turns = sum(map(len, recent))
+        if turns < _FIRST_TRAINING or (self.learned and self.learned.labelled):
+            return False
+        self._learned(learn(self._seen(recent), load_prior()))
+        return True
+
     def observe(self, sessions: Sequence[Sequence[Turn]]) -> None:
         """Learn from unlabelled sessions of the scope.
 
@@ -112,7 +169,7 @@ class AdaptiveSegmenter:
         """Learn now from what was observed, whether it is due or not; nothing happens where labels were fitted."""
         views = [view for _, view in self._views.values()]
         if views and not (self.learned and self.learned.labelled):
-            self.learned = learn(views, load_prior())
+            self._learned(learn(views, load_prior()))
         self._due = max(_FIRST_TRAINING, int(self._observed * _GROWTH))
 
     def fit(self, labelled: Sequence[tuple[Sequence[Turn], Sequence[Segment]]]) -> None:
@@ -133,9 +190,8 @@ class AdaptiveSegmenter:
             raise InvalidInput("fit needs at least one labelled session of two turns or more, got none")
         before = self.learned if self.learned and not self.learned.labelled else None
         truth = np.concatenate([marks for _, marks in pairs]).astype(np.float64)
-        self.learned = learn_labelled(
-            self._seen([turns for turns, _ in pairs]), truth, load_prior(), before, self._seed
-        )
+        views = self._seen([turns for turns, _ in pairs])
+        self._learned(learn_labelled(views, truth, load_prior(), before, self._seed))
 
     def to_dict(self) -> dict[str, Any]:
         """What was learned, as plain JSON. No text and no word of the scope is in it, only weights.
@@ -162,10 +218,28 @@ class AdaptiveSegmenter:
             raise InvalidInput(f"what an adaptive segmenter learned has format {_FORMAT}, got {kept.get('format')!r}")
         if kept["embedder"] != made._embedder_name:
             raise InvalidInput(f"this was learned with embedder {kept['embedder']!r}, got {made._embedder_name!r}")
-        made.learned = None if kept["learned"] is None else loaded(kept["learned"])
-        if made.learned is not None:
-            made._due = max(_FIRST_TRAINING, int(made.learned.gaps * _GROWTH))
+        made._go_on_from(None if kept["learned"] is None else loaded(kept["learned"]))
         return made
+
+    def _learned(self, learned: Learned) -> None:
+        """Take what was learned, rounded as it is kept, so that it cuts the same before and after a restart."""
+        self.learned = loaded(saved(learned))
+
+    def _go_on_from(self, learned: Learned | None) -> None:
+        self.learned = learned
+        self._due = max(_FIRST_TRAINING, int(learned.gaps * _GROWTH) if learned else 0)
+
+    def _recent(self, sessions: Sequence[Sequence[Turn]]) -> list[Sequence[Turn]]:
+        """The last sessions with ``remembered`` turns at most, the first of them cut short where need be."""
+        kept: list[Sequence[Turn]] = []
+        room = self._remembered
+        for turns in reversed(sessions):
+            if room < 2:
+                break
+            part = turns[-room:]
+            room -= len(part)
+            kept += [part] if len(part) > 1 else []
+        return kept[::-1]
 
     @property
     def _embedder_name(self) -> str | None:
@@ -187,3 +261,17 @@ class AdaptiveSegmenter:
                 return
             total -= len(view.session)
             del self._views[key]
+
+
+def _parsed(state: str) -> dict[str, Any]:
+    try:
+        kept = json.loads(state)
+    except ValueError as error:
+        raise InvalidInput(f"a segmenter's state is a JSON object, got {state[:100]!r}") from error
+    if not isinstance(kept, dict):
+        raise InvalidInput(f"a segmenter's state is a JSON object, got {state[:100]!r}")
+    return kept
+
+
+def _is_labelled(kept: Mapping[str, Any]) -> bool:
+    return bool(kept.get("learned") and kept["learned"].get("labelled"))
