@@ -2,13 +2,16 @@
 
 A procedure is a generator. It yields a `Prompt`, or a list of independent prompts to be asked together, receives
 the reply (or the list of replies), and returns its result. `run` drives it over a sync model, `arun` over an async
-one; neither starts an event loop or a thread of its own accord::
+one; neither starts an event loop, nor a thread unless `run` is told to ask a list together::
 
     def capital(country):
         reply = yield Prompt(f"The capital of {country}?")
         return reply.strip()
 
     run(capital("France"), model)
+
+A procedure that has heavy work of its own to do yields it as a function without arguments and receives its result:
+`run` calls it, `arun` has a worker thread call it, so that the event loop stays free.
 
 A `ModelError` on a single prompt is raised at the ``yield``; in a list, the failed place holds the error itself, so
 that one failure does not lose the other answers.
@@ -17,15 +20,19 @@ that one failure does not lose the other answers.
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import threading
 from collections.abc import Callable, Coroutine, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
+from .analysis import count_tokens
 from .errors import InvalidInput, ModelError
 
-__all__ = ["AsyncChatModel", "ChatModel", "Procedure", "Prompt", "Reply", "arun", "run"]
+__all__ = ["AsyncChatModel", "ChatModel", "Cost", "Metered", "Procedure", "Prompt", "Reply", "arun", "run"]
 
 T = TypeVar("T")
 
@@ -50,8 +57,10 @@ class Prompt:
 
 
 Reply = str | ModelError
-Procedure = Generator[Prompt | list[Prompt], Any, T]
-"""Yields prompts, receives replies, returns ``T``."""
+Work = Callable[[], Any]
+"""Work of the procedure's own that would hold up an event loop."""
+Procedure = Generator[Prompt | list[Prompt] | Work, Any, T]
+"""Yields prompts or work, receives replies or its result, returns ``T``."""
 
 
 @runtime_checkable
@@ -72,11 +81,75 @@ class AsyncChatModel(Protocol):
         ...
 
 
-def run(procedure: Procedure[T], model: ChatModel) -> T:
-    """Drive ``procedure`` to its result, asking ``model`` one prompt after the other.
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What asking a model came to.
+
+    Args:
+        calls: how many prompts were asked, those that failed included.
+        tokens_in: how many tokens the prompts had, estimated.
+        tokens_out: how many tokens the replies had, estimated.
+    """
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.calls + other.calls, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out)
+
+    def __sub__(self, other: Cost) -> Cost:
+        return Cost(self.calls - other.calls, self.tokens_in - other.tokens_in, self.tokens_out - other.tokens_out)
+
+
+class Metered:
+    """A chat model that counts what it is asked; calls may overlap.
+
+    Args:
+        model: who answers.
+        counter: counts tokens.
+    """
+
+    def __init__(self, model: ChatModel, counter: Callable[[str], int] = count_tokens) -> None:
+        self._model = model
+        self._counter = counter
+        self._cost = Cost()
+        self._lock = threading.Lock()
+
+    @property
+    def cost(self) -> Cost:
+        """What was asked so far."""
+        return self._cost
+
+    def complete(self, prompt: Prompt) -> str:
+        """Answer the prompt, or raise what the model raises; counted either way."""
+        reply = ""
+        try:
+            reply = self._model.complete(prompt)
+            return reply
+        finally:
+            asked = self._counter(prompt.text) + self._counter(prompt.system or "")
+            spent = Cost(1, asked, self._counter(reply))
+            with self._lock:
+                self._cost += spent
+
+
+def run(procedure: Procedure[T], model: ChatModel, *, limit: int = 1) -> T:
+    """Drive ``procedure`` to its result, asking one prompt after the other, or a list together.
 
     Whatever else the model raises closes the procedure and goes to the caller.
+
+    Args:
+        procedure: the procedure.
+        model: the model; where ``limit`` is above 1, one that may be called from several threads at once.
+        limit: how many prompts of a list are in flight at once, at most; each in a thread of its own, with the
+            caller's context variables.
+
+    Raises:
+        InvalidInput: for a limit below 1.
     """
+    if limit < 1:
+        raise InvalidInput(f"at least one prompt is in flight, got limit={limit}")
 
     def ask(prompt: Prompt) -> Reply:
         try:
@@ -87,12 +160,25 @@ def run(procedure: Procedure[T], model: ChatModel) -> T:
     steps = _Steps(procedure)
     with closing(procedure):
         while not steps.finished:
-            steps.answer([ask(prompt) for prompt in steps.prompts])
+            steps.answer(_in_threads(ask, steps.prompts, limit))
     return steps.result
 
 
+def _in_threads(ask: Callable[[Prompt], Reply], prompts: Sequence[Prompt], limit: int) -> list[Reply]:
+    if limit == 1 or len(prompts) < 2:
+        return [ask(prompt) for prompt in prompts]
+    with ThreadPoolExecutor(min(limit, len(prompts)), thread_name_prefix="secom-ask") as pool:
+        # A context cannot be entered twice at once, so each prompt has a copy.
+        asked = [pool.submit(contextvars.copy_context().run, ask, prompt) for prompt in prompts]
+        try:
+            return [each.result() for each in asked]
+        finally:
+            for each in asked:
+                each.cancel()
+
+
 async def arun(procedure: Procedure[T], model: AsyncChatModel, *, limit: int = 8) -> T:
-    """Drive ``procedure`` to its result, asking a list of prompts together.
+    """Drive ``procedure`` to its result, asking a list of prompts together and doing its work in a thread.
 
     Whatever else the model raises, a cancellation included, ends the prompts in flight and closes the procedure.
 
@@ -118,7 +204,11 @@ async def arun(procedure: Procedure[T], model: AsyncChatModel, *, limit: int = 8
     steps = _Steps(procedure)
     with closing(procedure):
         while not steps.finished:
-            steps.answer(await _together([ask(prompt) for prompt in steps.prompts]))
+            if steps.work is not None:
+                # The thread sees the caller's context variables.
+                steps.done(await asyncio.to_thread(steps.work))
+            else:
+                steps.answer(await _together([ask(prompt) for prompt in steps.prompts]))
     return steps.result
 
 
@@ -139,14 +229,25 @@ class _Steps(Generic[T]):
 
     def __init__(self, procedure: Procedure[T]) -> None:
         self._procedure = procedure
-        self._asked: Prompt | list[Prompt] = []
+        self._asked: Prompt | list[Prompt] | Work = []
         self.finished = False
         self._advance(partial(next, procedure))
 
     @property
     def prompts(self) -> list[Prompt]:
         """What is asked now."""
-        return [self._asked] if isinstance(self._asked, Prompt) else self._asked
+        if isinstance(self._asked, Prompt):
+            return [self._asked]
+        return self._asked if isinstance(self._asked, list) else []
+
+    @property
+    def work(self) -> Work | None:
+        """The work to be done now, where nothing is asked."""
+        return None if isinstance(self._asked, (Prompt, list)) else self._asked
+
+    def done(self, result: Any) -> None:
+        """Hand over the result of the work."""
+        self._advance(partial(self._procedure.send, result))
 
     def answer(self, replies: list[Reply]) -> None:
         """Hand over the replies to what is asked now."""
@@ -157,7 +258,7 @@ class _Steps(Generic[T]):
         else:
             self._advance(partial(self._procedure.send, replies[0]))
 
-    def _advance(self, step: Callable[[], Prompt | list[Prompt]]) -> None:
+    def _advance(self, step: Callable[[], Prompt | list[Prompt] | Work]) -> None:
         try:
             self._asked = step()
         except StopIteration as done:

@@ -1,20 +1,25 @@
-"""What is kept and what is found: segments, memories, hits, citations."""
+"""What is kept and what is found: segments, memories, events and timelines, hits, citations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import Enum
 
 from .conversation import Turn
 from .errors import InvalidInput
 
 __all__ = [
     "Citation",
+    "Event",
     "Hit",
+    "Link",
     "Memory",
     "Recall",
+    "Relation",
     "Segment",
+    "Timeline",
     "boundaries_of",
     "check_partition",
     "segments_from",
@@ -136,6 +141,88 @@ class Hit:
         return tuple(turn.id for turn in self.turns)
 
 
+class Relation(str, Enum):
+    """How an earlier event stands to a later one (Theanine, appendix B.1)."""
+
+    CHANGED = "Changed"
+    CAUSE = "Cause"
+    REASON = "Reason"
+    HINDERED_BY = "HinderedBy"
+    REACT = "React"
+    WANT = "Want"
+    SAME_TOPIC = "SameTopic"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that a closed session tells of, with the time of its telling (Theanine eq. 3).
+
+    Args:
+        id: unique in its bank; grows with every event made.
+        text: what happened, in a sentence or two; the words of the conversation where no language model wrote it.
+        at: when its first turn was said.
+        session: the session that tells of it.
+        turn_ids: the turns that it rests on, in order; never none.
+    """
+
+    id: int
+    text: str
+    at: datetime
+    session: str
+    turn_ids: tuple[str, ...]
+
+    @property
+    def order(self) -> tuple[datetime, int]:
+        """Its place among all events: by time, then by id, so that no two are equal and no link runs in a circle."""
+        return self.at, self.id
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A directed edge from an earlier event to a later one (Theanine eq. 4), by their ids."""
+
+    earlier: int
+    later: int
+    relation: Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Events that lead from one to the next, oldest first (Theanine eq. 10).
+
+    Args:
+        events: one or more, each linked to the next.
+        relations: between each event and the next; one fewer than there are events.
+        hits: the ids of the events that the query found, for whose sake it is shown.
+        text: the timeline rewritten for the current dialogue (Theanine eq. 11), where a language model did.
+        number: the number it is cited by; 0 where it is not shown.
+    """
+
+    events: tuple[Event, ...]
+    relations: tuple[Relation, ...]
+    hits: tuple[int, ...] = ()
+    text: str | None = None
+    number: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.events or len(self.relations) != len(self.events) - 1:
+            raise InvalidInput(
+                f"a timeline needs events and one relation between each two, got {len(self.events)} events and "
+                f"{len(self.relations)} relations"
+            )
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """The relations as links."""
+        steps = zip(self.events, self.events[1:], self.relations, strict=False)
+        return tuple(Link(earlier.id, later.id, relation) for earlier, later, relation in steps)
+
+    @property
+    def turn_ids(self) -> tuple[str, ...]:
+        """The turns that it rests on, in order, each once."""
+        return tuple(dict.fromkeys(turn_id for event in self.events for turn_id in event.turn_ids))
+
+
 @dataclass(frozen=True, slots=True)
 class Recall:
     """What a query brought back.
@@ -145,12 +232,14 @@ class Recall:
         hits: in time order, numbered from 1.
         text: the hits as one numbered, dated block that quotes them as data; empty where there are none.
         tokens: the length of ``text`` in the bank's token counter.
+        timelines: what led where, where timelines were asked for; numbered after the hits.
     """
 
     query: str
     hits: tuple[Hit, ...]
     text: str
     tokens: int
+    timelines: tuple[Timeline, ...] = ()
 
     @property
     def ranked(self) -> tuple[Hit, ...]:

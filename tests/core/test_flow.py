@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
+from contextvars import ContextVar
 
 import pytest
 
 from secom_core.errors import BadReply, InvalidInput, ModelError, ModelUnavailable
-from secom_core.flow import Procedure, Prompt, arun, run
+from secom_core.flow import Cost, Metered, Procedure, Prompt, arun, run
 from secom_core.models.scripted import Answer, Fault, ScriptedModel
 
 
@@ -203,3 +206,81 @@ async def test_one_bug_in_a_list_leaves_no_other_prompt_running():
     with pytest.raises(KeyError):
         await arun(together("0", "1", "2"), model)
     assert (model.flying, model.cancelled) == (0, 2)
+
+
+# -- a list over threads ----------------------------------------------------------------------------------------------
+
+CALLER: ContextVar[str] = ContextVar("caller")
+
+
+class Threaded:
+    """Says how many prompts were in flight at once and who asked; later ones answer sooner."""
+
+    def __init__(self, fails: str = "") -> None:
+        self.flying = self.most = 0
+        self.asked: list[str] = []
+        self._lock = threading.Lock()
+        self._fails = fails
+
+    def complete(self, prompt: Prompt) -> str:
+        with self._lock:
+            self.flying += 1
+            self.most = max(self.most, self.flying)
+            self.asked.append(CALLER.get("nobody"))
+        time.sleep(0.05 - int(prompt.text) * 0.002)
+        with self._lock:
+            self.flying -= 1
+        if prompt.text == self._fails:
+            raise ModelUnavailable(prompt.text)
+        return prompt.text
+
+
+@pytest.mark.parametrize(("limit", "most"), [(1, 1), (3, 3), (50, 10)])
+def test_threads_ask_a_list_together_within_the_limit_and_in_order(limit, most):
+    model = Threaded()
+    CALLER.set("ann")
+    asked = [str(number) for number in range(10)]
+    assert run(together(*asked), model, limit=limit) == asked
+    assert model.most == most
+    assert model.asked == ["ann"] * 10
+
+
+def test_threads_keep_the_failed_place():
+    one, two, three = run(together("1", "2", "3"), Threaded(fails="2"), limit=3)
+    assert (one, three) == ("1", "3")
+    assert isinstance(two, ModelUnavailable)
+
+
+def test_a_bug_in_a_thread_closes_the_procedure_and_starts_nothing_more():
+    closed = []
+
+    class Buggy(Threaded):
+        def complete(self, prompt: Prompt) -> str:
+            if prompt.text == "0":
+                raise KeyError("bug")
+            return super().complete(prompt)
+
+    def watched() -> Procedure[None]:
+        try:
+            yield [Prompt(str(number)) for number in range(20)]
+        finally:
+            closed.append(True)
+
+    model = Buggy()
+    with pytest.raises(KeyError):
+        run(watched(), model, limit=2)
+    assert closed == [True]
+    assert model.flying == 0
+    assert len(model.asked) < 19
+
+
+def test_threads_need_a_limit_of_one_or_more():
+    with pytest.raises(InvalidInput, match="limit=0"):
+        run(together("a"), Threaded(), limit=0)
+
+
+def test_a_metered_model_counts_calls_and_tokens_also_of_failures():
+    model = Metered(ScriptedModel([Fault(status=500), "four words of it"]), counter=lambda text: len(text.split()))
+    assert run(capitals("one two", "one"), model) == ["ModelUnavailable", "four words of it"]
+    assert model.cost == Cost(2, 3, 4)
+    assert model.cost - Cost(1, 2, 0) + Cost(1, 0, 0) == Cost(2, 1, 4)
