@@ -32,7 +32,7 @@ from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 from .analysis import count_tokens
 from .errors import InvalidInput, ModelError
 
-__all__ = ["AsyncChatModel", "ChatModel", "Cost", "Metered", "Procedure", "Prompt", "Reply", "arun", "run"]
+__all__ = ["AsyncChatModel", "ChatModel", "Cost", "Metered", "Procedure", "Prompt", "Reply", "Work", "arun", "run"]
 
 T = TypeVar("T")
 
@@ -160,7 +160,10 @@ def run(procedure: Procedure[T], model: ChatModel, *, limit: int = 1) -> T:
     steps = _Steps(procedure)
     with closing(procedure):
         while not steps.finished:
-            steps.answer(_in_threads(ask, steps.prompts, limit))
+            if steps.work is not None:
+                steps.done(steps.work())
+            else:
+                steps.answer(_in_threads(ask, steps.prompts, limit))
     return steps.result
 
 

@@ -26,7 +26,17 @@ OURS = (CORE, *ADAPTERS)
 FRAMEWORKS = {"langchain_secom": "langchain", "llamaindex_secom": "llama"}
 
 # Each may import those before it.
-FOUNDATION = ("errors", "stopwords", "analysis", "conversation", "memory", "flow", "protocols", "prompts")
+FOUNDATION = (
+    "errors",
+    "stopwords",
+    "analysis",
+    "conversation",
+    "memory",
+    "agreement",
+    "flow",
+    "protocols",
+    "prompts",
+)
 # Each may import the foundation and nothing else; whoever stands above may import them.
 STAGES = (
     "denoisers",

@@ -85,8 +85,13 @@ class ZeroShotSegmenter:
         """As `joins`, without blocking the event loop while the model thinks."""
         return await self._drive(self.join_procedure(tail, turn))
 
-    def procedure(self, turns: Sequence[Turn]) -> Procedure[list[Segment]]:
-        """The questions that segment ``turns``, for `secom_core.flow`."""
+    def procedure(self, turns: Sequence[Turn], *, strict: bool = False) -> Procedure[list[Segment]]:
+        """The questions that segment ``turns``, for `secom_core.flow`.
+
+        Args:
+            turns: the session.
+            strict: raise the `ModelError` instead of falling back.
+        """
         texts = [self._shown(turn) for turn in turns]
         sizes = _sizes(texts)
         starts, begin, stop = {0}, 0, 0
@@ -96,9 +101,11 @@ class ZeroShotSegmenter:
                 try:
                     found = yield from self._window(texts[begin:stop])
                 except ModelError as error:
+                    if strict:
+                        raise
                     # A model that gives no answer is not left to time out again for each window.
                     stop = stop if isinstance(error, BadReply) else len(turns)
-                    found = self._local(turns[begin:stop], error)
+                    found = yield from self._local(turns[begin:stop], error)
                 # The first one goes on with what is open, or begins where the window before it said.
                 starts.update(begin + segment.start for segment in found[1:])
                 begin = max(*starts, _back(sizes, stop, self.max_turns // 2, self.max_tokens // 2))
@@ -115,7 +122,8 @@ class ZeroShotSegmenter:
         try:
             return (yield from _asked_twice(ask, read_joining))
         except ModelError as error:
-            return self._local((*tail, turn), error)[-1].start < len(tail)
+            found = yield from self._local((*tail, turn), error)
+            return found[-1].start < len(tail)
 
     def _window(self, texts: Sequence[str]) -> Procedure[list[Segment]]:
         if len(texts) == 1:
@@ -123,11 +131,11 @@ class ZeroShotSegmenter:
         ask = partial(segmentation_prompt, texts, guidance=self.guidance, examples=self.examples)
         return (yield from _asked_twice(ask, partial(read_segmentation, count=len(texts))))
 
-    def _local(self, turns: Sequence[Turn], error: ModelError) -> list[Segment]:
+    def _local(self, turns: Sequence[Turn], error: ModelError) -> Procedure[list[Segment]]:
         name = type(self.fallback).__name__
         cause = f"the language model did not segment {len(turns)} turns, {name} did instead: {error}"
         warnings.warn(cause, DegradedWarning, stacklevel=2)
-        return check_partition(self.fallback.segment(turns), len(turns))
+        return check_partition((yield partial(self.fallback.segment, turns)), len(turns))
 
     def _shown(self, turn: Turn) -> str:
         return shortened(quoted(turn.text), self.max_tokens // 4)

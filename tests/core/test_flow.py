@@ -66,6 +66,43 @@ def test_in_a_list_the_failed_place_holds_the_error(drive):
 
 
 @both
+def test_work_is_done_and_its_result_comes_back(drive):
+    def adds() -> Procedure[int]:
+        first = yield lambda: 40
+        (second,) = yield [Prompt("two")]
+        return first + int(second)
+
+    assert drive(adds(), ScriptedModel("2")) == 42
+
+
+@both
+def test_work_that_fails_closes_the_procedure(drive):
+    closed = []
+
+    def fails() -> Procedure[None]:
+        try:
+            yield {}.popitem
+        finally:
+            closed.append(True)
+
+    with pytest.raises(KeyError):
+        drive(fails(), ScriptedModel([]))
+    assert closed == [True]
+
+
+async def test_work_leaves_the_event_loop_free_and_sees_the_context():
+    asking: ContextVar[str] = ContextVar("asking")
+    asking.set("ann")
+    thread, seen = await arun(_looks(asking), ScriptedModel([]))
+    assert (thread == threading.get_ident(), seen) == (False, "ann")
+    assert run(_looks(asking), ScriptedModel([])) == (threading.get_ident(), "ann")
+
+
+def _looks(variable: ContextVar[str]) -> Procedure[tuple[int, str]]:
+    return (yield lambda: (threading.get_ident(), variable.get()))
+
+
+@both
 def test_an_empty_list_asks_nothing(drive):
     model = ScriptedModel([])
     assert drive(together(), model) == []

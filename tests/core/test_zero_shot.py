@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
 import warnings
 from collections.abc import Sequence
+from contextvars import ContextVar
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from secom_core.conversation import Message, Turn, as_turns
-from secom_core.errors import DegradedWarning, InvalidInput
+from secom_core.errors import DegradedWarning, InvalidInput, ModelError
 from secom_core.flow import Prompt, run
 from secom_core.memory import Segment, check_partition
 from secom_core.models.scripted import Answer, Fault, ScriptedModel, ScriptedRequest
@@ -385,6 +387,39 @@ async def test_a_sync_model_serves_async_callers_and_the_reverse_says_so():
     assert await asynchronous.asegment(TURNS) == SEGMENTS
     with pytest.raises(InvalidInput, match="OnlyAsync has no complete"):
         asynchronous.segment(TURNS)
+
+
+ASKER: ContextVar[str] = ContextVar("asker")
+
+
+class Watched:
+    """A local segmenter that says where it ran, and for whom."""
+
+    def __init__(self) -> None:
+        self.ran: list[tuple[int, str]] = []
+
+    def segment(self, turns: Sequence[Turn]) -> list[Segment]:
+        self.ran.append((threading.get_ident(), ASKER.get()))
+        return WholeSession().segment(turns)
+
+
+async def test_the_fallback_does_not_hold_up_the_event_loop_and_keeps_the_context():
+    ASKER.set("ann")
+    local = Watched()
+    segmenter = ZeroShotSegmenter(ScriptedModel(Fault()), fallback=local)
+    with pytest.warns(DegradedWarning):
+        assert await segmenter.asegment(TURNS) == [Segment(0, 5)]
+    with pytest.warns(DegradedWarning):
+        assert await segmenter.ajoins(TURNS[:1], TURNS[1])
+    assert [asker for _, asker in local.ran] == ["ann", "ann"]
+    assert threading.get_ident() not in {thread for thread, _ in local.ran}
+
+
+@pytest.mark.parametrize("script", [["prose", "prose"], Fault()])
+def test_strictly_there_is_no_fallback(script):
+    segmenter, model = over(script)
+    with pytest.raises(ModelError):
+        run(segmenter.procedure(TURNS, strict=True), model)
 
 
 def test_the_procedure_can_be_tested_with_plain_replies():
