@@ -20,10 +20,12 @@ import Stemmer
 from .stopwords import STOPWORDS
 
 __all__ = [
+    "SENTENCE_END",
     "count_tokens",
     "is_stopword",
     "language_of",
     "latin_language_of",
+    "sentences",
     "term_variants",
     "terms",
     "word_spans",
@@ -60,6 +62,13 @@ _SCRIPTS: Final[tuple[tuple[str, str], ...]] = (
     ("TAMIL", "tamil"),
 )
 _OWN_SCRIPT: Final = frozenset(language for _, language in _SCRIPTS)
+SENTENCE_END: Final = re.compile(
+    r"(?<![.!?…])[.!?…]+[\"'”’)\]]*\s+|[؟।॥։]+[\"'”’)\]]*\s+|[。！？]+[」』”’）]*\s*|\n+\s*"
+)
+"""Where a sentence ends, with the white space after it; in any script that marks it."""
+_ABBREVIATED: Final = re.compile(
+    r"(?:^|[\s(\"'])(?:[A-HJ-Z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Mt|vs|ca|approx|e\.g|i\.e|z\.B)\.$"
+)
 _local = threading.local()
 
 
@@ -164,6 +173,29 @@ def _variants(pieces: Sequence[str], languages: Sequence[str], keep_stopwords: b
         found = (_term(piece, _spoken(piece, language), keep_stopwords) for language in languages)
         if kept := tuple(dict.fromkeys(term for term in found if term is not None)):
             yield kept
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of ``text``, in order, without the white space around them; a line break ends one too."""
+    found: list[str] = []
+    start = 0
+    for end in SENTENCE_END.finditer(text):
+        # An abbreviation's full stop ends nothing: "Mrs. Falk", "5 p.m. on Friday".
+        if "\n" in end[0] or not _abbreviated(text, end):
+            found.append(text[start : end.end()].strip())
+            start = end.end()
+    found.append(text[start:].strip())
+    return [sentence for sentence in found if any(map(str.isalnum, sentence))]
+
+
+def _abbreviated(text: str, end: re.Match[str]) -> bool:
+    before = text[max(0, end.start() - 8) : end.end()].rstrip()
+    after = text[end.end() : end.end() + 1]
+    if before.endswith((" No.", " Nr.", "(No.")):
+        return after.isdigit()
+    if before.endswith((".m.", ".M.")):
+        return after.islower()
+    return _ABBREVIATED.search(before) is not None
 
 
 def term_variants(text: str, languages: Sequence[str], *, keep_stopwords: bool = False) -> list[tuple[str, ...]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from .analysis import count_tokens
+from .analysis import SENTENCE_END, count_tokens
 from .conversation import Message, Turn, group_messages
 from .memory import check_partition
 from .protocols import Segmenter, TokenCounter
@@ -26,7 +26,6 @@ _LABEL: Final = re.compile(
     r"(?P<name>[^\W\d_][^\n:：\[\](){}<>]{0,40}?)[ \t]*[:：](?:[ \t]|$|(?<=：))",
     re.M,
 )
-_SENTENCE_END: Final = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]]*\s+|[。！？]+[」』”’）]*\s*|\n+\s*")
 _WORD_END: Final = re.compile(r"\s+")
 _ROLES: Final = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "system": "system"}
 
@@ -103,7 +102,7 @@ def _message(name: str, words: str) -> Message:
 
 
 def _sentences(text: str) -> list[Passage]:
-    said = [span for span in _cut(text, 0, len(text), _SENTENCE_END) if text[slice(*span)].strip()]
+    said = [span for span in _cut(text, 0, len(text), SENTENCE_END) if text[slice(*span)].strip()]
     edges = [0, *(start for start, _ in said[1:]), len(text)]
     return [
         Passage(Turn((Message(text[start:stop].strip(), role=""),), index=place), start, stop)
@@ -127,7 +126,7 @@ def _atoms(text: str, span: Span, limit: int, counter: TokenCounter) -> Iterator
     if counter(text[slice(*span)]) <= limit:
         yield span
         return
-    for ends in (_SENTENCE_END, _WORD_END):
+    for ends in (SENTENCE_END, _WORD_END):
         parts = list(_cut(text, *span, ends))
         if len(parts) > 1:
             yield from (atom for part in parts for atom in _atoms(text, part, limit, counter))

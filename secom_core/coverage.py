@@ -1,0 +1,78 @@
+"""The sentences that say most of what a text says: a summary by extraction, without a model."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from .analysis import count_tokens, latin_language_of, terms
+from .protocols import Statistics, TokenCounter
+
+__all__ = ["covering"]
+
+# Below this many turns a document frequency says more about chance than about the word.
+_ENOUGH_TURNS: Final = 20
+# So few terms make no statement, "I did!"; being shorter still is no merit.
+_USUAL_TERMS: Final = 6
+
+
+def covering(
+    sentences: Sequence[str],
+    limit: int,
+    *,
+    tokens: int | None = None,
+    statistics: Statistics | None = None,
+    counter: TokenCounter = count_tokens,
+) -> list[int]:
+    """The places of the sentences that together cover most, in order.
+
+    Greedy maximum coverage of terms. A term is worth the more the rarer it is in the scope, and the more of the
+    sentences it stands in. A sentence is chosen by what it adds for its length: its gain over the square root of its
+    terms. The gain only shrinks as others are chosen, so that a heap of old gains finds the best without counting all
+    anew.
+
+    Args:
+        sentences: what may be chosen.
+        limit: how many sentences at most.
+        tokens: how many tokens they may have together.
+        statistics: how common terms are in the scope; under 20 turns they are not used.
+        counter: counts the tokens.
+    """
+    language = latin_language_of("\n".join(sentences[:200]))
+    held = [terms(sentence, language=language) for sentence in sentences]
+    worth = _worth(held, statistics)
+    covered: set[str] = set()
+
+    def gain(place: int) -> float:
+        return sum(worth[term] for term in set(held[place]) - covered) / math.sqrt(max(_USUAL_TERMS, len(held[place])))
+
+    heap = [(-gain(place), place) for place in range(len(sentences))]
+    heapq.heapify(heap)
+    chosen: list[int] = []
+    left = math.inf if tokens is None else tokens
+    while heap and len(chosen) < limit and left > 0:
+        _, place = heapq.heappop(heap)
+        now = gain(place)
+        if now <= 0:
+            continue
+        if heap and now < -heap[0][0]:
+            heapq.heappush(heap, (-now, place))
+        elif (size := counter(sentences[place])) <= left:
+            chosen.append(place)
+            covered.update(held[place])
+            left -= size
+    return sorted(chosen)
+
+
+def _worth(held: Sequence[Sequence[str]], statistics: Statistics | None) -> dict[str, float]:
+    spread = Counter(term for each in held for term in set(each))
+    if statistics is None or statistics.total < _ENOUGH_TURNS:
+        return {term: math.log1p(count) for term, count in spread.items()}
+    total = statistics.total
+    return {
+        term: math.log1p(count) * math.log((total + 1) / (min(statistics.frequency(term), total) + 1))
+        for term, count in spread.items()
+    }
