@@ -20,11 +20,14 @@ from .conversation import Message, Scope, Session, Turn, check_scope, stamped
 from .derivation import TAIL, Derivation, memories_of
 from .errors import InvalidInput
 from .memory import Memory, Recall, Segment
+from .models.cached import CachedEmbedder
 from .presets import Preset
 from .protocols import Denoiser, Embedder, Segmenter, TokenCounter
 from .ranking import ScopeIndex
 from .readers import read_messages
 from .scope_cache import ScopeCache
+from .scope_segmenters import ScopeSegmenters
+from .segmenters.adaptive import AdaptiveSegmenter
 from .segmenters.fixed import EachTurn, WholeSession
 from .segmenters.lexical import LexicalSegmenter
 from .stores.sql import SessionRow, SqlStore
@@ -70,7 +73,8 @@ class MemoryBank:
 
     Args:
         store: where turns live; see `MemoryBank.open` for a file.
-        segmenter: cuts sessions into topics; `LexicalSegmenter` unless given.
+        segmenter: cuts sessions into topics; unless given, `AdaptiveSegmenter` where there is an embedder, which
+            learns each scope's own way of changing topics, else `LexicalSegmenter`.
         denoiser: makes the keys that are searched; the words themselves unless given.
         embedder: adds dense search to lexical search.
         granularity: the unit of memory: ``"segment"``, or ``"turn"`` or ``"session"`` for comparison.
@@ -105,9 +109,10 @@ class MemoryBank:
             return ScopeIndex(dense=embedder is not None, weights=weights, counter=self._counter)
 
         self._scopes = ScopeCache(store, new_index, size=max_scopes)
+        self._segmenters = ScopeSegmenters(store, _segmenter_for(granularity, segmenter, embedder), size=max_scopes)
         self._derivation = Derivation(
             store,
-            _segmenter_for(granularity, segmenter),
+            self._segmenters,
             denoiser,
             embedder,
             tail=None if granularity == "session" else TAIL,
@@ -181,6 +186,7 @@ class MemoryBank:
         if close:
             self._store.close_session(scope, name)
         self._derivation.derive(appended.session_id, scope)
+        self._segmenters.came(scope, len(appended.turn_ids))
         return Remembered(appended.turn_ids, appended.new)
 
     def remember_sessions(self, scope: Sequence[str], history: Sequence[Session]) -> Remembered:
@@ -351,11 +357,13 @@ class MemoryBank:
                 self._store.save_memories(row, each.memories, settled=each.settled)
             self._derivation.derive(appended.session_id, target)
             came += len(set(appended.turn_ids) - known)
+        self._segmenters.came(target, came)
         return came
 
     def rebuild(self, scope: Sequence[str]) -> None:
         """Make everything derived again from the raw turns, with the parts the bank has now."""
         scope = check_scope(scope)
+        self._segmenters.learn(scope)
         for row in self._bar(self._sessions(scope), "rebuilding", "session"):
             self._derivation.derive(row.id, scope, afresh=True)
 
@@ -368,9 +376,12 @@ class MemoryBank:
         return bar
 
 
-def _segmenter_for(granularity: str, segmenter: Segmenter | None) -> Segmenter:
-    if granularity == "segment":
-        return segmenter or LexicalSegmenter()
+def _segmenter_for(granularity: str, segmenter: Segmenter | None, embedder: Embedder | None) -> Segmenter:
+    if granularity == "segment" and segmenter is None:
+        # The end of an open session is cut again with every turn, and most of its turns are known by then.
+        return LexicalSegmenter() if embedder is None else AdaptiveSegmenter(CachedEmbedder(embedder))
+    if granularity == "segment" and segmenter is not None:
+        return segmenter
     if granularity not in ("turn", "session"):
         raise InvalidInput(f"granularity is 'segment', 'turn' or 'session', not {granularity!r}")
     if segmenter is not None:

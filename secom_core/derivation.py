@@ -14,6 +14,8 @@ from .conversation import Scope, Turn
 from .errors import DegradedWarning, ModelError
 from .memory import Memory, Segment, check_partition
 from .protocols import Denoiser, Embedder, Segmenter, Statistics, Vectors
+from .scope_segmenters import ScopeSegmenters
+from .segmenters.lexical import LexicalSegmenter
 from .stores.sql import MemoryRow, SessionRow, SqlStore
 
 __all__ = ["TAIL", "Derivation", "memories_of"]
@@ -30,7 +32,7 @@ class Derivation:
 
     Args:
         store: where turns come from and memories go.
-        segmenter: cuts sessions.
+        segmenters: cut sessions, each scope's its own.
         denoiser: makes keys, where given.
         embedder: makes vectors, where given.
         tail: how many turns may stay unsettled; ``None`` for as many as the session has.
@@ -40,7 +42,7 @@ class Derivation:
     def __init__(
         self,
         store: SqlStore,
-        segmenter: Segmenter,
+        segmenters: ScopeSegmenters,
         denoiser: Denoiser | None,
         embedder: Embedder | None,
         *,
@@ -48,7 +50,7 @@ class Derivation:
         statistics: Callable[[Scope], Statistics | None],
     ) -> None:
         self._store = store
-        self._segmenter = segmenter
+        self._segmenters = segmenters
         self._denoiser = denoiser
         self._embedder = embedder
         self._tail = tail
@@ -85,17 +87,24 @@ class Derivation:
     # -- segments and keys --------------------------------------------------------------------------------------
 
     def _cut(self, tail: Sequence[Turn], old: Sequence[MemoryRow], row: SessionRow, scope: Scope) -> list[MemoryRow]:
-        segments = self._segments(tail, old)
+        segments = self._segments(tail, old, self._segmenters.of(scope))
         # Ranges count turn indices, which have gaps where turns were forgotten.
         ranges = list(pairwise([*(tail[segment.start].index for segment in segments), row.turns]))
         return self._rows([tail[segment.start : segment.stop] for segment in segments], ranges, old, scope)
 
-    def _segments(self, tail: Sequence[Turn], old: Sequence[MemoryRow]) -> list[Segment]:
+    def _segments(self, tail: Sequence[Turn], old: Sequence[MemoryRow], segmenter: Segmenter) -> list[Segment]:
         """Cut the unsettled turns; a segmenter that can be asked about one turn is asked only about new ones."""
-        joins = getattr(self._segmenter, "joins", None)
+        try:
+            return self._cuts(tail, old, segmenter)
+        except ModelError as error:
+            _degraded("the segmenter failed, topics are told apart by words", error)
+            return self._cuts(tail, old, LexicalSegmenter())
+
+    def _cuts(self, tail: Sequence[Turn], old: Sequence[MemoryRow], segmenter: Segmenter) -> list[Segment]:
+        joins = getattr(segmenter, "joins", None)
         covered = sum(turn.index < old[-1].stop for turn in tail) if old else 0
         if joins is None or not covered or len(tail) - covered > _ASKED_SINGLY:
-            return check_partition(self._segmenter.segment(tail), len(tail))
+            return check_partition(segmenter.segment(tail), len(tail))
         stops = [sum(turn.index < memory.stop for turn in tail[:covered]) for memory in old]
         for place in range(covered, len(tail)):
             start = stops[-2] if len(stops) > 1 else 0

@@ -18,6 +18,7 @@ __all__ = [
     "Denoiser",
     "Embedder",
     "Index",
+    "LearningSegmenter",
     "Procedure",
     "Prompt",
     "Segmenter",
@@ -36,6 +37,23 @@ class Segmenter(Protocol):
 
     def segment(self, turns: Sequence[Turn]) -> list[Segment]:
         """Ranges that cover ``turns`` in order, with no gap and no overlap; no turns give no segments."""
+        ...
+
+
+@runtime_checkable
+class LearningSegmenter(Segmenter, Protocol):
+    """A segmenter that learns from unlabelled sessions: one object serves as the template of each scope's own."""
+
+    def for_scope(self, state: str | None = None) -> LearningSegmenter:
+        """A new one for a scope, going on from what `state` gave."""
+        ...
+
+    def learn(self, sessions: Sequence[Sequence[Turn]]) -> bool:
+        """Learn from a scope's sessions, oldest first, and from these alone; whether anything was learned."""
+        ...
+
+    def state(self) -> str:
+        """What was learned, for `for_scope`: weights, no words."""
         ...
 
 

@@ -325,6 +325,36 @@ class SqlStore:
                     delete(vectors).where(vectors.c.session_id == session_id, vectors.c.digest.in_(batch))
                 )
 
+    # -- what was learned -----------------------------------------------------------------------------------------
+
+    def learned(self, scope_id: int, part: str) -> tuple[int, str] | None:
+        """From how many turns the part has learned, and its state; nothing where it has not."""
+        statement = select(learned.c.turns, learned.c.state).where(
+            learned.c.scope_id == scope_id, learned.c.part == part
+        )
+        with self.transaction(write=False) as connection:
+            row = connection.execute(statement).one_or_none()
+        return (row.turns, row.state) if row is not None else None
+
+    def save_learned(self, scope_id: int, epoch: int, part: str, turns: int, state: str) -> bool:
+        """Keep what the part has learned in place of what it had.
+
+        Returns:
+            Whether it was kept: not if something of the scope was forgotten since ``epoch``.
+        """
+        with self.transaction(durable=False) as connection:
+            if connection.scalar(select(scopes.c.epoch).where(scopes.c.id == scope_id)) != epoch:
+                return False
+            connection.execute(delete(learned).where(learned.c.scope_id == scope_id, learned.c.part == part))
+            connection.execute(insert(learned).values(scope_id=scope_id, part=part, turns=turns, state=state))
+        return True
+
+    def count_turns(self, scope_id: int) -> int:
+        """How many turns the scope has had."""
+        statement = select(func.coalesce(func.sum(sessions.c.turns), 0)).where(sessions.c.scope_id == scope_id)
+        with self.transaction(write=False) as connection:
+            return int(connection.scalar(statement) or 0)
+
     # -- forgetting -----------------------------------------------------------------------------------------------
 
     def forget_scope(self, scope: Scope) -> int:
