@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
@@ -238,9 +239,11 @@ class MemoryBank:
             candidates = loaded.index.search(query, vector, now=_aware(now or datetime.now(timezone.utc)))
             if exclude:
                 candidates = [each for each in candidates if each.turn.id not in exclude]
-            hits = self._packer.pack(candidates, token_budget=budget, k=k, counter=self._counter)
+            # The packer counts the block before it is rendered here.
+            counter = cache(self._counter)
+            hits = self._packer.pack(candidates, token_budget=budget, k=k, counter=counter)
         text = render(hits)
-        return Recall(query, tuple(hits), text, self._counter(text))
+        return Recall(query, tuple(hits), text, counter(text))
 
     # -- look -----------------------------------------------------------------------------------------------------
 
