@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timezone
 from enum import Enum
+from itertools import pairwise
 
 from .conversation import Turn
 from .errors import InvalidInput
@@ -160,7 +161,7 @@ class Event:
     Args:
         id: unique in its bank; grows with every event made.
         text: what happened, in a sentence or two; the words of the conversation where no language model wrote it.
-        at: when its first turn was said.
+        at: when its first turn was said; a time without a zone is read as UTC.
         session: the session that tells of it.
         turn_ids: the turns that it rests on, in order; never none.
     """
@@ -170,6 +171,10 @@ class Event:
     at: datetime
     session: str
     turn_ids: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if self.at.tzinfo is None:
+            object.__setattr__(self, "at", self.at.replace(tzinfo=timezone.utc))
 
     @property
     def order(self) -> tuple[datetime, int]:
@@ -214,8 +219,8 @@ class Timeline:
     @property
     def links(self) -> tuple[Link, ...]:
         """The relations as links."""
-        steps = zip(self.events, self.events[1:], self.relations, strict=False)
-        return tuple(Link(earlier.id, later.id, relation) for earlier, later, relation in steps)
+        steps = zip(pairwise(self.events), self.relations, strict=True)
+        return tuple(Link(earlier.id, later.id, relation) for (earlier, later), relation in steps)
 
     @property
     def turn_ids(self) -> tuple[str, ...]:
