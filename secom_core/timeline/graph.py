@@ -3,13 +3,18 @@
 Components are kept by union-find, with the oldest and the newest member of each. Every event also knows the oldest
 event that leads to it and how many paths come from there; both follow from its direct predecessors alone. So adding
 the newest event costs what its own links cost, in a graph of a thousand and of a hundred thousand.
+
+How many paths lead on from an event to an end changes upstream of every new event. That is made up for when it is next
+asked for, from the changes alone: upstream of them, as far as a count changes. A count past ``2 ** 53`` does not change
+by one more path, which bounds the way, and puts a count wrong by at most a relative ``2 ** -53`` for each change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from heapq import heapify, heappop, heappush
+from typing import Final
 
 from ..errors import InvalidInput
 from ..memory import Event, Link, Relation
@@ -17,13 +22,13 @@ from .counts import ONE_PATH, Count, total
 
 __all__ = ["MemoryGraph"]
 
+_LAST: Final = datetime.max.replace(tzinfo=timezone.utc)
+
 
 class _Node:
     """An event with its neighbours. What describes a component holds at the component's root only."""
 
     __slots__ = (
-        "changed",
-        "counted",
         "down",
         "earlier",
         "event",
@@ -37,7 +42,7 @@ class _Node:
         "up",
     )
 
-    def __init__(self, event: Event, clock: int) -> None:
+    def __init__(self, event: Event) -> None:
         self.event = event
         self.order: tuple[datetime, int] = event.order
         self.earlier: dict[_Node, Relation] = {}
@@ -45,16 +50,19 @@ class _Node:
         self.start: _Node = self
         self.up: Count = ONE_PATH
         self.down: Count = ONE_PATH
-        self.counted = 0
-        self.alone(clock)
+        self.alone()
 
-    def alone(self, clock: int) -> None:
+    def alone(self) -> None:
         """Make it the root of a component of its own."""
         self.parent: _Node = self
         self.size = 1
         self.oldest: _Node = self
         self.newest: _Node = self
-        self.changed = clock
+
+    @property
+    def age(self) -> tuple[timedelta, int]:
+        """Its place among all events, newest first."""
+        return _LAST - self.order[0], -self.order[1]
 
     def root(self) -> _Node:
         node = self
@@ -72,6 +80,12 @@ class _Node:
         self.up = total(arriving) if self.earlier else ONE_PATH
         return (self.start, self.up) != before
 
+    def count_down(self) -> bool:
+        """Count the paths on from its successors; whether that changed."""
+        before = self.down
+        self.down = total([node.down for node in self.later]) if self.later else ONE_PATH
+        return self.down != before
+
 
 class MemoryGraph:
     """Events and the links between them. Calls must not overlap with a change.
@@ -83,7 +97,7 @@ class MemoryGraph:
     def __init__(self) -> None:
         self._nodes: dict[int, _Node] = {}
         self._links = 0
-        self._clock = 1
+        self._miscounted: set[_Node] = set()
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -159,13 +173,9 @@ class MemoryGraph:
         return self._node(event_id).up
 
     def paths_from(self, event_id: int) -> Count:
-        """How many paths lead from it to an event with no link out.
-
-        Counted over the events that come after it, once after a change in its component.
-        """
-        node = self._node(event_id)
-        _count_down(node, node.root().changed)
-        return node.down
+        """How many paths lead from it to an event with no link out."""
+        self._recount()
+        return self._node(event_id).down
 
     def steps_back(self, event_id: int) -> list[tuple[int, Count]]:
         """Where a path from its `start` may have come from, and how many come from there, in time order."""
@@ -175,9 +185,9 @@ class MemoryGraph:
 
     def steps_on(self, event_id: int) -> list[tuple[int, Count]]:
         """Where a path may go on, and how many go on there, in time order."""
-        node = self._node(event_id)
-        _count_down(node, node.root().changed)
-        return [(each.event.id, each.down) for each in sorted(node.later, key=lambda each: each.order)]
+        self._recount()
+        found = sorted(self._node(event_id).later, key=lambda each: each.order)
+        return [(each.event.id, each.down) for each in found]
 
     def relation(self, earlier: int, later: int) -> Relation:
         """The relation of a link.
@@ -206,7 +216,7 @@ class MemoryGraph:
             raise InvalidInput(f"event {event.id} is in the graph already")
         others = {_other_end(link, event.id): link.relation for link in links}
         found = [(self._node(other), relation) for other, relation in sorted(others.items())]
-        node = _Node(event, self._tick())
+        node = _Node(event)
         self._nodes[event.id] = node
         for other, relation in found:
             self._connect(node, other, relation)
@@ -222,10 +232,12 @@ class MemoryGraph:
             del each.later[node]
         for each in node.later:
             del each.earlier[node]
-        clock, settled = self._tick(), set[_Node]()
+        self._miscounted.discard(node)
+        self._miscounted.update(node.earlier)
+        settled: set[_Node] = set()
         for each in around:
             if each not in settled:
-                settled |= _new_component(each, clock)
+                settled |= _new_component(each)
         self._find_starts(after)
 
     def _node(self, event_id: int) -> _Node:
@@ -234,15 +246,12 @@ class MemoryGraph:
             raise InvalidInput(f"no event {event_id!r} is in the graph")
         return node
 
-    def _tick(self) -> int:
-        self._clock += 1
-        return self._clock
-
     def _connect(self, one: _Node, other: _Node, relation: Relation) -> None:
         older, newer = (one, other) if one.order < other.order else (other, one)
         older.later[newer] = newer.earlier[older] = relation
         self._links += 1
-        _join(older.root(), newer.root(), self._tick())
+        self._miscounted.add(older)
+        _join(older.root(), newer.root())
 
     def _find_starts(self, nodes: Iterable[_Node]) -> None:
         """Follow a change downstream, in time order, as far as it makes a difference."""
@@ -259,6 +268,19 @@ class MemoryGraph:
                         heappush(heap, (*each.order, each))
             first = False
 
+    def _recount(self) -> None:
+        """Follow the changes since the last count upstream, newest first, as far as they make a difference."""
+        queued, self._miscounted = self._miscounted, set()
+        heap = [(*node.age, node) for node in queued]
+        heapify(heap)
+        while heap:
+            node = heappop(heap)[-1]
+            if node.count_down():
+                for each in node.earlier:
+                    if each not in queued:
+                        queued.add(each)
+                        heappush(heap, (*each.age, each))
+
 
 def _other_end(link: Link, event_id: int) -> int:
     if (link.earlier == event_id) == (link.later == event_id):
@@ -266,11 +288,10 @@ def _other_end(link: Link, event_id: int) -> int:
     return link.later if link.earlier == event_id else link.earlier
 
 
-def _join(one: _Node, other: _Node, clock: int) -> None:
-    large, small = (one, other) if one.size >= other.size else (other, one)
-    large.changed = clock
-    if large is small:
+def _join(one: _Node, other: _Node) -> None:
+    if one is other:
         return
+    large, small = (one, other) if one.size >= other.size else (other, one)
     small.parent = large
     large.size += small.size
     large.oldest = min(large.oldest, small.oldest, key=lambda node: node.order)
@@ -293,29 +314,12 @@ def _around(node: _Node) -> Iterator[_Node]:
     yield from node.later
 
 
-def _new_component(node: _Node, clock: int) -> set[_Node]:
+def _new_component(node: _Node) -> set[_Node]:
     members = _reached(node)
     for each in members:
         each.parent = node
-    node.alone(clock)
+    node.alone()
     node.size = len(members)
     node.oldest = min(members, key=lambda each: each.order)
     node.newest = max(members, key=lambda each: each.order)
     return members
-
-
-def _count_down(node: _Node, changed: int) -> None:
-    """Count paths to the ends for the node and all after it that were not counted since the change."""
-    ahead = [node]
-    while ahead:
-        node = ahead[-1]
-        if node.counted >= changed:
-            ahead.pop()
-            continue
-        waiting = [each for each in node.later if each.counted < changed]
-        if waiting:
-            ahead += waiting
-            continue
-        node.down = total([each.down for each in node.later]) if node.later else ONE_PATH
-        node.counted = changed
-        ahead.pop()
