@@ -207,7 +207,8 @@ class Summarizer:
             raise BadReply(f"no sentence of the memory fits into {self.summary_tokens} tokens", "\n".join(found))
         warnings.warn(
             f"the language model wrote a summary of {len(found)} sentences and no shorter one when asked; the "
-            f"{len(kept)} most informative of them were kept (limit {self.limit} sentences, {self.summary_tokens} tokens)",
+            f"{len(kept)} most informative of them were kept (limit: {self.limit} sentences, "
+            f"{self.summary_tokens} tokens)",
             DegradedWarning,
             stacklevel=2,
         )

@@ -193,7 +193,7 @@ def test_what_is_quoted_cannot_close_its_tag() -> None:
     assert model.requests[0].text.count("</session>") == 1
 
 
-# -- what an update drops -----------------------------------------------------------------------------------------------
+# -- what an update drops ---------------------------------------------------------------------------------------------
 
 
 def test_an_update_that_drops_too_much_is_refused_and_asked_for_again() -> None:
