@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -72,8 +72,6 @@ class LangChainChatModel:
 class LangChainEmbedder:
     """LangChain embeddings as the core's `Embedder`.
 
-    Queries and turns are embedded alike, with ``embed_documents``.
-
     Args:
         embeddings: the embeddings.
         name: identifies the model in the store; the class and the model's name unless given.
@@ -95,10 +93,17 @@ class LangChainEmbedder:
             ModelUnavailable: the embeddings raised; their error is chained.
             ModelError: they gave something that is no vector a text.
         """
+        return self._rows(texts, self.embeddings.embed_documents)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """The same for queries, with ``embed_query``."""
+        return self._rows(texts, lambda queries: [self.embeddings.embed_query(query) for query in queries])
+
+    def _rows(self, texts: Sequence[str], embed: Callable[[list[str]], list[list[float]]]) -> Vectors:
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
         try:
-            rows = self.embeddings.embed_documents(list(texts))
+            rows = embed(list(texts))
         except Exception as error:  # an integration may raise anything, and there is no common base
             raise _unavailable(self.embeddings, error) from error
         return _unit_rows(rows, len(texts), self.name)

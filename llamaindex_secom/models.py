@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -116,10 +116,17 @@ class LlamaIndexEmbedder:
             ModelUnavailable: the model raised; its error is chained.
             ModelError: it gave something that is no vector a text.
         """
+        return self._rows(texts, lambda: self.embed_model.get_text_embedding_batch(list(texts)))
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """The same for queries, with ``get_query_embedding``."""
+        return self._rows(texts, lambda: [self.embed_model.get_query_embedding(text) for text in texts])
+
+    def _rows(self, texts: Sequence[str], embed: Callable[[], list[list[float]]]) -> Vectors:
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
         try:
-            found = self.embed_model.get_text_embedding_batch(list(texts))
+            found = embed()
         except Exception as error:  # an integration may raise anything, and there is no common base
             raise _unavailable(self, error) from error
         return _unit_rows(found, len(texts), self.name)

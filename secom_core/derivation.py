@@ -13,7 +13,7 @@ import numpy as np
 from .conversation import Scope, Turn
 from .errors import DegradedWarning, ModelError
 from .memory import Memory, Segment, check_partition
-from .protocols import Denoiser, Embedder, Segmenter, Statistics, Vectors
+from .protocols import Denoiser, Embedder, QueryEmbedder, Segmenter, Statistics, Vectors
 from .scope_segmenters import ScopeSegmenters
 from .segmenters.lexical import LexicalSegmenter
 from .stores.sql import MemoryRow, SessionRow, SqlStore
@@ -153,7 +153,10 @@ class Derivation:
         if self._embedder is None or not query.strip():
             return None
         try:
-            vector: Vectors = self._embedder.embed([query])[0]
+            if isinstance(self._embedder, QueryEmbedder):
+                vector: Vectors = self._embedder.embed_queries([query])[0]
+            else:
+                vector = self._embedder.embed([query])[0]
         except ModelError as error:
             _degraded("the embedder failed, this search is by words only", error)
             return None

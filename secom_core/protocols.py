@@ -21,6 +21,7 @@ __all__ = [
     "LearningSegmenter",
     "Procedure",
     "Prompt",
+    "QueryEmbedder",
     "Segmenter",
     "Statistics",
     "TokenCounter",
@@ -91,6 +92,15 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape ``(len(texts), d)``, each of length 1."""
+        ...
+
+
+@runtime_checkable
+class QueryEmbedder(Embedder, Protocol):
+    """An embedder whose model reads a query otherwise than what it is to find: by a prompt, or another tower."""
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of shape ``(len(texts), d)``, each of length 1, to compare with those of `embed`."""
         ...
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput
-from ..protocols import Embedder, Vectors
+from ..protocols import Embedder, QueryEmbedder, Vectors
 
 __all__ = ["CachedEmbedder"]
 
@@ -48,14 +48,23 @@ class CachedEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape ``(len(texts), d)``, each of length 1; raises what the embedder raises."""
+        return self._vectors(texts, self.embedder.embed, "")
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """The same for queries, where the embedder reads them otherwise."""
+        if isinstance(self.embedder, QueryEmbedder):
+            return self._vectors(texts, self.embedder.embed_queries, "query")
+        return self.embed(texts)
+
+    def _vectors(self, texts: Sequence[str], ask: Callable[[Sequence[str]], Vectors], kind: str) -> Vectors:
         if not texts:
-            return self.embedder.embed(texts)
-        keys = [_digest(text) for text in texts]
+            return ask(texts)
+        keys = [_digest(text, kind) for text in texts]
         found = self._known(keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         if missing:
             # Outside the lock, so that known texts are served meanwhile.
-            made = dict(zip(missing, self.embedder.embed(list(missing.values())), strict=True))
+            made = dict(zip(missing, ask(list(missing.values())), strict=True))
             self._keep(made)
             found |= made
         return np.stack([found[key] for key in keys])
@@ -75,5 +84,5 @@ class CachedEmbedder:
                 self._rows.popitem(last=False)
 
 
-def _digest(text: str) -> bytes:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+def _digest(text: str, kind: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, person=kind.encode()).digest()

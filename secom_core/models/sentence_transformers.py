@@ -74,12 +74,21 @@ class SentenceTransformerEmbedder:
             ModelUnavailable: the model cannot be loaded; the message says what to do without a network.
             BadReply: the model gives vectors without direction.
         """
+        return self._encoded(texts, "encode")
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """The same for queries, with the prompt that the model has for them, if it has one."""
+        return self._encoded(texts, "encode_query")
+
+    def _encoded(self, texts: Sequence[str], how: str) -> Vectors:
         if not texts:
             return np.zeros((0, 0), np.float32)
         shown = [sendable(text) for text in texts]
         with self._lock:
             model = self._loaded()
-            rows: Any = model.encode(shown, batch_size=self._batch_size, convert_to_numpy=True, show_progress_bar=False)
+            # Releases before 5 know no queries.
+            encode: Any = getattr(model, how, model.encode)
+            rows = encode(shown, batch_size=self._batch_size, convert_to_numpy=True, show_progress_bar=False)
         return unit_rows(rows, len(shown), self.name)
 
     def _loaded(self) -> SentenceTransformer:

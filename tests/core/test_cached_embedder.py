@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from secom_core.bank import MemoryBank
 from secom_core.errors import InvalidInput, ModelUnavailable
 from secom_core.models import CachedEmbedder, ScriptedEmbedder
 from secom_core.protocols import Embedder, Vectors
@@ -115,3 +116,33 @@ def test_many_threads_get_right_vectors():
 def test_a_size_below_one_is_refused():
     with pytest.raises(InvalidInput, match="size=0"):
         CachedEmbedder(Counting(), size=0)
+
+
+class TwoSided(Counting):
+    """Reads queries otherwise than texts."""
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return self.embed([f"query: {text}" for text in texts])
+
+
+def test_queries_go_to_the_embedder_as_queries_and_are_cached_apart():
+    inner = TwoSided()
+    cached = CachedEmbedder(inner)
+    for _ in range(2):
+        np.testing.assert_allclose(cached.embed_queries(["tea"]), inner.embed_queries(["tea"]))
+        np.testing.assert_allclose(cached.embed(["tea"]), TwoSided().embed(["tea"]))
+    assert inner.asked.count("tea") == 1
+
+
+def test_without_a_query_side_queries_are_texts():
+    cached = CachedEmbedder(Counting())
+    np.testing.assert_array_equal(cached.embed_queries(["tea"]), cached.embed(["tea"]))
+
+
+def test_the_bank_embeds_what_is_asked_as_a_query_and_what_was_said_as_text():
+    inner = TwoSided()
+    with MemoryBank.open(embedder=inner) as bank:
+        bank.remember(("a",), [{"role": "user", "content": "green tea"}], session="s")
+        inner.asked.clear()
+        bank.recall(("a",), "which tea?")
+    assert inner.asked == ["query: which tea?"]

@@ -38,6 +38,14 @@ def test_it_is_an_embedder_with_rows_of_length_one(embedder):
     assert rows[0] @ rows[1] > rows[0] @ rows[2] + 0.2
 
 
+def test_queries_are_read_with_the_models_own_prompt_for_them(folder):
+    asking = SentenceTransformerEmbedder(folder, device="cpu")
+    np.testing.assert_allclose(asking.embed_queries(["tea"]), asking.embed(["tea"]), atol=1e-6)
+    asking._model.prompts["query"] = "query: "
+    np.testing.assert_allclose(asking.embed_queries(["tea"]), asking.embed(["query: tea"]), atol=1e-6)
+    np.testing.assert_allclose(asking.embed(["tea"]), SentenceTransformerEmbedder(folder).embed(["tea"]), atol=1e-6)
+
+
 def test_any_text_has_a_vector(embedder):
     rows = embedder.embed(["", " ", "\0", "\ud800 lone", "\udc00", "word " * 5000, "你好", "😀", "\u202e"])
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)

@@ -170,6 +170,18 @@ def test_embeddings_that_give_no_vector_a_text_are_a_model_error(rows: Any) -> N
         LangChainEmbedder(Rows(rows)).embed(["a", "b"])
 
 
+class TwoSided(DeterministicFakeEmbedding):
+    def embed_query(self, text: str) -> list[float]:
+        return super().embed_query(f"query: {text}")
+
+
+def test_queries_are_embedded_as_queries() -> None:
+    embedder = LangChainEmbedder(TwoSided(size=8), name="two")
+    texts = LangChainEmbedder(DeterministicFakeEmbedding(size=8), name="one")
+    np.testing.assert_allclose(embedder.embed_queries(["a", "b"]), texts.embed(["query: a", "query: b"]))
+    np.testing.assert_allclose(embedder.embed(["a"]), texts.embed(["a"]))
+
+
 def test_a_vector_of_zeros_stays_finite() -> None:
     assert np.isfinite(LangChainEmbedder(Rows([[0.0, 0.0]])).embed(["a"])).all()
 

@@ -114,6 +114,18 @@ def test_an_embedding_model_that_fails_is_a_model_error() -> None:
         assert caught.value.__cause__ is not None
 
 
+class TwoSided(HttpEmbedding):
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return super()._get_text_embedding(f"query: {query}")
+
+
+def test_queries_are_embedded_as_queries() -> None:
+    with ScriptedServer() as server:
+        embedder = LlamaIndexEmbedder(TwoSided(base_url=server.base_url, model_name="tiny"))
+        np.testing.assert_allclose(embedder.embed_queries(["a"]), ScriptedEmbedder(64).embed(["query: a"]), atol=1e-6)
+        np.testing.assert_allclose(embedder.embed(["a"]), ScriptedEmbedder(64).embed(["a"]), atol=1e-6)
+
+
 class OddEmbedding(MockEmbedding):
     rows: list[list[float]]
 
