@@ -57,7 +57,7 @@ class Case:
 def index_of(conversation: Conversation, embedder: Embedder | None, names: Sequence[str]) -> ScopeIndex:
     """The scope as the bank would hold it, ranked by all ``names`` alike."""
     index = ScopeIndex(dense=embedder is not None, weights=dict.fromkeys(names, 1.0), counter=token_counter()[0])
-    with MemoryBank.open(":memory:") as bank:
+    with MemoryBank.open(":memory:", embedder=embedder) as bank:
         bank.remember_sessions(SCOPE, conversation.sessions)
         for session in conversation.sessions:
             turns = bank.turns(SCOPE, session.name)
