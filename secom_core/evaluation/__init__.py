@@ -1,1 +1,1 @@
-"""Measures: segmentation and retrieval."""
+"""Measures: segmentation, retrieval, generated answers, what a summary retains; a judge; TeaFarm."""

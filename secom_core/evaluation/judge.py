@@ -1,0 +1,110 @@
+"""Replies judged by a language model, as procedures for `secom_core.flow`.
+
+A judgement that cannot be read is asked for once more; a second one raises `BadReply`: a measure is never made up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..flow import Procedure, Prompt
+from ..prompts.judge import (
+    comparison_prompt,
+    correctness_prompt,
+    read_comparison,
+    read_correctness,
+    read_score,
+    score_prompt,
+)
+from .asking import asked_twice, read_or_again
+
+__all__ = ["Comparison", "comparison", "correctness", "score"]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two replies compared in both orders, as a judge may favour the one that it is shown first.
+
+    Args:
+        shown_first: how much better the first reply is where it is shown first: 1, 0.5, -0.5 or -1.
+        shown_second: the same where it is shown second.
+    """
+
+    shown_first: float
+    shown_second: float
+
+    @property
+    def preference(self) -> float:
+        """The mean of both orders, from -1 (the second reply) to 1 (the first)."""
+        return (self.shown_first + self.shown_second) / 2
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both orders favour the same reply; else the place decided, and it counts as a draw."""
+        return self.shown_first * self.shown_second > 0
+
+    @property
+    def winner(self) -> int:
+        """1 or 2, or 0 for a draw."""
+        return (1 if self.preference > 0 else 2) if self.agrees else 0
+
+
+def score(reply: str, *, context: str = "", known: str = "") -> Procedure[int]:
+    """A score from 1 to 100, in one call (RSum section 5.2, Table 16).
+
+    Args:
+        reply: what is judged.
+        context: the conversation that it ends.
+        known: what is known about the speakers.
+
+    Raises:
+        ModelError: no answer, or two judgements that cannot be read.
+    """
+    return (
+        yield from asked_twice(
+            lambda complaint: score_prompt(reply, context=context, known=known, complaint=complaint), read_score
+        )
+    )
+
+
+def comparison(first: str, second: str, *, context: str = "", known: str = "") -> Procedure[Comparison]:
+    """Which reply is better, asked in both orders together (RSum section 5.2, Table 17).
+
+    Args:
+        first: a reply.
+        second: another reply.
+        context: the conversation that they end.
+        known: what is known about the speakers.
+
+    Raises:
+        ModelError: no answer, or two judgements of one order that cannot be read.
+    """
+    asks = [_comparison_of(*order, context, known) for order in ((first, second), (second, first))]
+    replies = yield [ask(None) for ask in asks]
+    read = []
+    for ask, reply in zip(asks, replies, strict=True):
+        read.append((yield from read_or_again(reply, ask, read_comparison)))
+    return Comparison(read[0], -read[1])
+
+
+def _comparison_of(first: str, second: str, context: str, known: str) -> Callable[[str | None], Prompt]:
+    return lambda complaint: comparison_prompt(first, second, context=context, known=known, complaint=complaint)
+
+
+def correctness(question: str, reference: str, answer: str) -> Procedure[bool]:
+    """Whether an answer agrees with the reference, in one call (Theanine Figure 29).
+
+    Args:
+        question: what was asked.
+        reference: the right answer.
+        answer: what is judged.
+
+    Raises:
+        ModelError: no answer, or two judgements that cannot be read.
+    """
+    return (
+        yield from asked_twice(
+            lambda complaint: correctness_prompt(question, reference, answer, complaint=complaint), read_correctness
+        )
+    )
