@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .context import Packer, PackMemories
 from .protocols import ChatModel, Denoiser, Embedder, Segmenter
+
+if TYPE_CHECKING:
+    from .segmenters.rubric import Rubric
 
 __all__ = ["Preset", "secom"]
 
@@ -29,13 +32,21 @@ class Preset:
         return {name: getattr(self, name) for name in names}
 
 
-def secom(model: ChatModel, *, embedder: Embedder | None = None, denoiser: Denoiser | None = None) -> Preset:
+def secom(
+    model: ChatModel,
+    *,
+    embedder: Embedder | None = None,
+    denoiser: Denoiser | None = None,
+    rubric: Rubric | None = None,
+) -> Preset:
     """SeCom as published: zero-shot segmentation by a language model, keys compressed to 75 per cent, whole segments.
 
     Args:
         model: the language model that segments (GPT-4-0125 in the paper).
         embedder: dense retrieval where given (``multi-qa-mpnet-base-dot-v1`` in the paper), else BM25.
         denoiser: LLMLingua-2 on xlm-roberta-large at a rate of 0.75 unless given.
+        rubric: guidance for the segmentation, as `secom_core.segmenters.RubricLearner` learns it and the paper uses
+            it on segmentation benchmarks; its question answering (section 3) uses none.
 
     Source: SeCom, section 2 and "Implementation Details" of section 3. The paper takes three segments on
     Long-MT-Bench+ (``k=3``) and a budget of about 4,000 tokens on LOCOMO (Table 1).
@@ -46,7 +57,12 @@ def secom(model: ChatModel, *, embedder: Embedder | None = None, denoiser: Denoi
 
     return Preset(
         source="SeCom, sections 2.2, 2.3 and 3",
-        segmenter=ZeroShotSegmenter(model, fallback=LexicalSegmenter()),
+        segmenter=ZeroShotSegmenter(
+            model,
+            fallback=LexicalSegmenter(),
+            guidance=rubric.guidance if rubric is not None else None,
+            examples=rubric.examples if rubric is not None else (),
+        ),
         denoiser=denoiser or LLMLingua2(rate=0.75),
         weights={"segment_dense": 1.0} if embedder is not None else {"segment_lexical": 1.0},
         packer=PackMemories(),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from ..analysis import count_tokens
 
-__all__ = ["quoted", "shortened", "without_thoughts"]
+__all__ = ["fitted", "quoted", "shortened", "without_thoughts"]
 
 _MARKER: Final = re.compile(r"\[(?=\W{0,9}exchange\b)", re.IGNORECASE)
 _THOUGHT: Final = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_LEAST: Final = 12  # tokens, below which a text without its middle says nothing
 _THOUGHT_END: Final = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 
 
@@ -28,6 +30,22 @@ def shortened(text: str, tokens: int) -> str:
         kept = min(kept * tokens // size, kept * 9 // 10)
         shown = f"{text[: kept * 2 // 3]} […] {text[len(text) - kept // 3 :]}"
     return shown
+
+
+def fitted(texts: Sequence[str], tokens: int) -> list[str]:
+    """``texts`` with at most ``tokens`` tokens together; the longest ones lose their middles, the others are whole.
+
+    No text is cut to less than a few tokens, so very many texts may have more.
+    """
+    room, left, cap = tokens, len(texts), tokens
+    for size in sorted(map(count_tokens, texts)):
+        cap = room // left
+        if size > cap:
+            break
+        room, left = room - size, left - 1
+    else:
+        return list(texts)
+    return [shortened(text, max(cap, _LEAST)) for text in texts]
 
 
 def without_thoughts(reply: str) -> str:

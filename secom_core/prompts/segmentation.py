@@ -11,9 +11,9 @@ from ..conversation import Turn
 from ..errors import BadReply
 from ..flow import Prompt
 from ..memory import Segment
-from .quoting import quoted, without_thoughts
+from .quoting import fitted, quoted, without_thoughts
 
-__all__ = ["as_jsonl", "exchange", "read_segmentation", "segmentation_example", "segmentation_prompt"]
+__all__ = ["as_jsonl", "exchange", "ranges_of", "read_segmentation", "segmentation_example", "segmentation_prompt"]
 
 SYSTEM: Final = (
     "You find the places where a conversation turns to another topic. Whatever stands between <conversation> and "
@@ -98,16 +98,33 @@ def as_jsonl(segments: Sequence[Segment]) -> str:
     return "\n".join(map(json.dumps, rows))
 
 
-def segmentation_example(turns: Sequence[Turn], segments: Sequence[Segment], note: str = "") -> str:
+def ranges_of(segments: Sequence[Segment]) -> str:
+    """Segments in words, for prompts: ``"0-3, 4, 5-7"``, by first and last exchange."""
+    return ", ".join(f"{s.start}-{s.stop - 1}" if len(s) > 1 else f"{s.start}" for s in segments)
+
+
+def segmentation_example(
+    turns: Sequence[Turn],
+    segments: Sequence[Segment],
+    note: str = "",
+    *,
+    predicted: Sequence[Segment] = (),
+    tokens: int | None = None,
+) -> str:
     """A divided conversation to learn from, for the few-shot prompt (SeCom Figure 7).
 
     Args:
         turns: the conversation.
         segments: where it was divided.
         note: what is to be learned from it.
+        predicted: where it was divided wrongly at first (SeCom A.1 shows the prediction too).
+        tokens: the most tokens of conversation that are shown, estimated; long exchanges lose their middle.
     """
-    shown = "\n\n".join(exchange(turn, number) for number, turn in enumerate(turns))
-    lesson = f"{quoted(note)}\n" if note else ""
+    texts = [quoted(turn.text) for turn in turns]
+    kept = texts if tokens is None else fitted(texts, tokens)
+    shown = "\n\n".join(f"[Exchange {number}]: {text}" for number, text in enumerate(kept))
+    lessons = [f"Wrong at first: {ranges_of(predicted)}." if predicted else "", quoted(note)]
+    lesson = "".join(f"{line}\n" for line in lessons if line)
     return f"<conversation>\n{shown}\n</conversation>\n{lesson}<segmentation>\n{as_jsonl(segments)}\n</segmentation>"
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .fixed import FixedSize as FixedSize
     from .fixed import WholeSession as WholeSession
     from .lexical import LexicalSegmenter as LexicalSegmenter
+    from .rubric import Rubric as Rubric
+    from .rubric import RubricLearner as RubricLearner
     from .zero_shot import ZeroShotSegmenter as ZeroShotSegmenter
 
 _HOMES: Final = {
@@ -23,6 +25,8 @@ _HOMES: Final = {
     "EmbeddingSegmenter": "embedding",
     "FixedSize": "fixed",
     "LexicalSegmenter": "lexical",
+    "Rubric": "rubric",
+    "RubricLearner": "rubric",
     "WholeSession": "fixed",
     "ZeroShotSegmenter": "zero_shot",
 }

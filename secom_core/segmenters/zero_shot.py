@@ -21,7 +21,7 @@ from ..prompts.quoting import quoted, shortened
 from ..prompts.segmentation import read_segmentation, segmentation_prompt
 from ..protocols import Segmenter
 
-__all__ = ["ZeroShotSegmenter"]
+__all__ = ["ZeroShotSegmenter", "asked_twice"]
 
 T = TypeVar("T")
 
@@ -120,7 +120,7 @@ class ZeroShotSegmenter:
         begin = _back(_sizes(texts), len(tail), max(1, self.max_turns // 4), self.max_tokens // 4)
         ask = partial(joining_prompt, texts[begin:-1], texts[-1], guidance=self.guidance)
         try:
-            return (yield from _asked_twice(ask, read_joining))
+            return (yield from asked_twice(ask, read_joining))
         except ModelError as error:
             found = yield from self._local((*tail, turn), error)
             return found[-1].start < len(tail)
@@ -129,7 +129,7 @@ class ZeroShotSegmenter:
         if len(texts) == 1:
             return [Segment(0, 1)]
         ask = partial(segmentation_prompt, texts, guidance=self.guidance, examples=self.examples)
-        return (yield from _asked_twice(ask, partial(read_segmentation, count=len(texts))))
+        return (yield from asked_twice(ask, partial(read_segmentation, count=len(texts))))
 
     def _local(self, turns: Sequence[Turn], error: ModelError) -> Procedure[list[Segment]]:
         name = type(self.fallback).__name__
@@ -151,8 +151,13 @@ class ZeroShotSegmenter:
         return await asyncio.to_thread(run, procedure, self.model)
 
 
-def _asked_twice(ask: Callable[..., Prompt], read: Callable[[str], T]) -> Procedure[T]:
-    """Ask, and once more with what was wrong where the reply cannot be used."""
+def asked_twice(ask: Callable[..., Prompt], read: Callable[[str], T]) -> Procedure[T]:
+    """Ask, and once more with what was wrong where the reply cannot be used.
+
+    Args:
+        ask: makes the prompt; ``complaint`` is what was wrong with the earlier reply, or ``None``.
+        read: makes the result of a reply, or raises `BadReply`.
+    """
     try:
         return read((yield ask(complaint=None)))
     except BadReply as error:

@@ -1,0 +1,307 @@
+"""Guidance for segmentation, learned by a language model from its own mistakes (SeCom section 2.2, A.1, Figure 8)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
+from itertools import pairwise
+from statistics import fmean
+from typing import Any, Final
+
+from tqdm import tqdm
+
+from ..agreement import window_diff
+from ..analysis import count_tokens
+from ..conversation import Turn
+from ..errors import DegradedWarning, InvalidInput, ModelError
+from ..flow import AsyncChatModel, ChatModel, Cost, Procedure, Prompt, arun, run
+from ..memory import Segment, boundaries_of, check_partition
+from ..prompts.rubric import HardExample, Reflection, read_reflection, reflection_prompt
+from ..prompts.segmentation import segmentation_example
+from ..protocols import TokenCounter
+from .fixed import WholeSession
+from .recorded import Limits, NotAsked, Recorded
+from .rubric_file import Rubric
+from .zero_shot import ZeroShotSegmenter, asked_twice
+
+__all__ = ["Labelled", "Rubric", "RubricLearner"]
+
+Labelled = tuple[Sequence[Turn], Sequence[Segment]]
+"""A session and the segments that people marked in it."""
+
+_EMPTY: Final = Rubric()
+_SIDE_BY_SIDE: Final = 32  # sessions whose prompts are handed over together
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RubricLearner:
+    """Learns a rubric for `ZeroShotSegmenter` from annotated sessions.
+
+    The model segments the sessions zero-shot. The ``top_k`` with the largest WindowDiff are dealt, hardest first, into
+    as many mini-batches as there are rules to learn. For each mini-batch the model is shown what it predicted, what
+    people marked and the rules so far, and gives one new rule and the most representative session, which becomes a
+    few-shot example with its prediction, ground truth and reflection. Earlier rules may be put in other words.
+
+    A bad reply is asked for once more, with what was wrong; after that the session or mini-batch is left out, and a
+    `DegradedWarning` names the cause. Where a limit is reached or the model stays away, what was learned so far is the
+    result, with a `DegradedWarning`.
+
+    With ``state``, every reply is written down as it comes in. Running again with the same file asks nothing that was
+    answered before: so an interrupted run goes on, also with a larger limit.
+
+    What the paper leaves open: sessions without error are never among the hardest; the mini-batches follow the order
+    of difficulty; fewer hard sessions than rules make fewer mini-batches.
+
+    Args:
+        model: the language model; `learn` needs its sync side.
+        items: how many rules, at most; so many mini-batches (10 in SeCom A.1).
+        top_k: how many of the hardest sessions are reflected on (100 in SeCom A.1).
+        batch: how many of the sessions are segmented, drawn at random with ``seed``; all of them (the training set)
+            unless given.
+        start: a rubric to go on from; its guidance is used where the paper segments zero-shot, as it is empty there.
+        state: the file that makes it resumable.
+        max_calls: the most calls to the model, over all runs with the same ``state``. Segmenting leaves a call for
+            each rule, but takes at least half.
+        max_tokens: the most tokens in and out, likewise; estimated, and a last reply may go beyond it.
+        window_turns: the most turns of a session in one call.
+        window_tokens: the most tokens of conversation in one call, estimated.
+        example_tokens: the most tokens of conversation in one example, estimated; long exchanges lose their middle.
+        limit: how many calls are in flight at once; 1 in `learn` and 8 in `alearn` unless given. Above 1, `learn` asks
+            from several threads.
+        seed: draws the batch.
+        token_counter: counts the cost.
+        progress: show a bar of the calls.
+
+    Raises:
+        InvalidInput: for a number below 1, or a start with no room for another rule.
+    """
+
+    model: ChatModel | AsyncChatModel
+    _: KW_ONLY
+    items: int = 10
+    top_k: int = 100
+    batch: int | None = None
+    start: Rubric = _EMPTY
+    state: str | os.PathLike[str] | None = None
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    window_turns: int = 200
+    window_tokens: int = 16_000
+    example_tokens: int = 1_000
+    limit: int | None = None
+    seed: int = 0
+    token_counter: TokenCounter = count_tokens
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("items", "top_k", "batch", "max_calls", "max_tokens", "example_tokens", "limit"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InvalidInput(f"{name} is at least 1, got {value}")
+        if len(self.start.items) >= self.items:
+            raise InvalidInput(f"start has {len(self.start.items)} rules, which leaves none to learn of {self.items}")
+        self._segmenter(self.start)
+
+    def learn(self, sessions: Sequence[Labelled], *, held_out: Sequence[Labelled] = ()) -> Rubric:
+        """The rubric that the model learns from ``sessions``.
+
+        Args:
+            sessions: each with the segments that people marked, which cover it; those of one turn are passed over.
+            held_out: not in the paper, and off unless given: sessions that are segmented again after each rule; a rule
+                that makes their mean WindowDiff larger is dropped. Costs a call for each session and rule.
+
+        Raises:
+            InvalidInput: where there is no session of two turns or more, segments do not cover their session, the
+                model has no sync side, or the state file is not one, is damaged or of another model.
+            SchemaTooNew: where the state file was written by a later version.
+        """
+        if not isinstance(self.model, ChatModel):
+            raise InvalidInput(f"{type(self.model).__name__} has no complete(); use alearn with it")
+        with self._bar(len(sessions), len(held_out)) as bar:
+            recorded = self._recorded(bar)
+            rubric = run(self.procedure(sessions, held_out), recorded, limit=self.limit or 1)
+        return self._finished(rubric, recorded)
+
+    async def alearn(self, sessions: Sequence[Labelled], *, held_out: Sequence[Labelled] = ()) -> Rubric:
+        """As `learn`, without blocking the event loop while the model thinks."""
+        if not isinstance(self.model, AsyncChatModel):
+            return await asyncio.to_thread(partial(self.learn, sessions, held_out=held_out))
+        with self._bar(len(sessions), len(held_out)) as bar:
+            recorded = await asyncio.to_thread(self._recorded, bar)
+            rubric = await arun(self.procedure(sessions, held_out), recorded, limit=self.limit or 8)
+        return self._finished(rubric, recorded)
+
+    def procedure(self, sessions: Sequence[Labelled], held_out: Sequence[Labelled] = ()) -> Procedure[Rubric]:
+        """The questions that `learn` asks, for `secom_core.flow`; without state, limits or cost."""
+        labelled = self._drawn(_checked(sessions))
+        if not labelled:
+            raise InvalidInput(f"learning needs a session of two turns or more, got none in {len(sessions)}")
+        hard, segmented = yield from self._hardest(labelled)
+        about = f"Learned with {_called(self.model)} from the {len(hard)} hardest of {segmented} sessions."
+        rubric = replace(self.start, note=about, cost=Cost())
+        dropped = 0
+        marked = _checked(held_out)
+        best = yield from self._errors(rubric, marked)
+        for number, examples in enumerate(_dealt(hard, self.items - len(rubric.items)), 1):
+            try:
+                learned = yield from self._reflected(rubric, examples)
+            except NotAsked:
+                break
+            except ModelError as error:
+                _warn(f"the language model gave no rule for mini-batch {number}, which is left out: {error}")
+                continue
+            found = yield from self._errors(learned, marked)
+            if _worse(best, found):
+                dropped += 1
+                continue
+            rubric, best = learned, found
+        return replace(rubric, note=f"{about} {dropped} rules made held-out sessions worse.") if dropped else rubric
+
+    def _hardest(self, labelled: Sequence[Labelled]) -> Procedure[tuple[list[HardExample], int]]:
+        """The sessions with the largest WindowDiff, largest first, and of how many (SeCom A.1)."""
+        predicted = yield from self._predicted(self.start, labelled, "segment")
+        failed = [found for found in predicted if isinstance(found, ModelError) and not isinstance(found, NotAsked)]
+        if failed:
+            _warn(
+                f"the language model did not segment {len(failed)} of {len(labelled)} sessions, which are left out: "
+                f"{failed[0]}"
+            )
+        examples = [
+            HardExample(turns, found, true, _error(true, found))
+            for (turns, true), found in zip(labelled, predicted, strict=True)
+            if not isinstance(found, ModelError)
+        ]
+        wrong = sorted((each for each in examples if each.error > 0), key=lambda each: -each.error)
+        return wrong[: self.top_k], len(examples)
+
+    def _reflected(self, rubric: Rubric, examples: Sequence[HardExample]) -> Procedure[Rubric]:
+        ask = partial(reflection_prompt, examples, rubric.items, tokens=self.window_tokens)
+        read = partial(read_reflection, count=len(examples), rules=rubric.items)
+        found: Reflection = yield from asked_twice(ask, read)
+        kept = [found.revised.get(place, item) for place, item in enumerate(rubric.items)]
+        example = examples[found.example]
+        shown = segmentation_example(
+            example.turns, example.true, found.note, predicted=example.predicted, tokens=self.example_tokens
+        )
+        return replace(rubric, items=(*kept, found.item), examples=(*rubric.examples, shown))
+
+    def _errors(self, rubric: Rubric, labelled: Sequence[Labelled]) -> Procedure[list[float | None]]:
+        """The WindowDiff of each session with a rubric; none where the model failed."""
+        if not labelled:
+            return []
+        predicted = yield from self._predicted(rubric, labelled, "check")
+        return [
+            None if isinstance(found, ModelError) else _error(true, found)
+            for (_, true), found in zip(labelled, predicted, strict=True)
+        ]
+
+    def _predicted(
+        self, rubric: Rubric, labelled: Sequence[Labelled], purpose: str
+    ) -> Procedure[list[list[Segment] | ModelError]]:
+        segmenter = self._segmenter(rubric)
+        return (yield from _side_by_side([segmenter.procedure(turns, strict=True) for turns, _ in labelled], purpose))
+
+    def _segmenter(self, rubric: Rubric) -> ZeroShotSegmenter:
+        return ZeroShotSegmenter(
+            self.model,
+            fallback=WholeSession(),
+            max_turns=self.window_turns,
+            max_tokens=self.window_tokens,
+            guidance=rubric.guidance,
+            examples=rubric.examples,
+        )
+
+    def _drawn(self, labelled: list[Labelled]) -> list[Labelled]:
+        if self.batch is None or self.batch >= len(labelled):
+            return labelled
+        return random.Random(self.seed).sample(labelled, self.batch)
+
+    def _bar(self, sessions: int, held_out: int) -> tqdm[Any]:
+        rules = self.items - len(self.start.items)
+        calls = min(sessions, self.batch or sessions) + rules + held_out * (rules + 1)
+        return tqdm(total=calls, desc="Learning a rubric", unit="call", disable=not self.progress)
+
+    def _recorded(self, bar: tqdm[Any]) -> Recorded:
+        rules = self.items - len(self.start.items)
+        limits = Limits(self.max_calls, self.max_tokens, Cost(rules, rules * self.window_tokens), "segment")
+        return Recorded(self.model, self.state, limits=limits, counter=self.token_counter, answered=bar.update)
+
+    def _finished(self, rubric: Rubric, recorded: Recorded) -> Rubric:
+        if recorded.stopped is not None:
+            more = " Running again with the same state goes on from here." if self.state is not None else ""
+            learned = len(rubric.items) - len(self.start.items)
+            _warn(f"learning was cut short at {learned} new rules: {recorded.stopped}. {rubric.note}{more}")
+        return replace(rubric, cost=recorded.cost)
+
+
+def _warn(cause: str) -> None:
+    warnings.warn(cause, DegradedWarning, stacklevel=2)
+
+
+def _called(model: object) -> str:
+    name = getattr(model, "name", None)
+    return name if isinstance(name, str) else type(model).__name__
+
+
+def _checked(sessions: Sequence[Labelled]) -> list[Labelled]:
+    for turns, segments in sessions:
+        check_partition(segments, len(turns))
+    return [session for session in sessions if len(session[0]) > 1]
+
+
+def _error(true: Sequence[Segment], predicted: Sequence[Segment]) -> float:
+    return window_diff(boundaries_of(true), boundaries_of(predicted))
+
+
+def _dealt(examples: Sequence[HardExample], batches: int) -> Iterator[Sequence[HardExample]]:
+    """Mini-batches in order, as even as can be; none is empty."""
+    count = min(batches, len(examples))
+    edges = [place * len(examples) // count for place in range(count + 1)] if count else []
+    return (examples[start:stop] for start, stop in pairwise(edges))
+
+
+def _worse(before: Sequence[float | None], after: Sequence[float | None]) -> bool:
+    pairs = [(old, new) for old, new in zip(before, after, strict=True) if old is not None and new is not None]
+    return bool(pairs) and fmean(new for _, new in pairs) > fmean(old for old, _ in pairs)
+
+
+def _side_by_side(
+    procedures: Sequence[Procedure[list[Segment]]], purpose: str
+) -> Procedure[list[list[Segment] | ModelError]]:
+    """The results of procedures that each yield one prompt at a time, their prompts asked together.
+
+    A few dozen run at a time, so that not all prompts are in memory. Where prompts are kept back, no more are begun.
+    """
+    results: list[list[Segment] | ModelError] = [NotAsked("not asked")] * len(procedures)
+    waiting = list(range(len(procedures)))
+    replies: dict[int, str | ModelError | None] = {}
+    while replies or waiting:
+        room = _SIDE_BY_SIDE - len(replies)
+        replies |= dict.fromkeys(waiting[:room])
+        waiting = waiting[room:]
+        steps = {place: _step(procedures[place], reply) for place, reply in replies.items()}
+        asked = {place: replace(step, purpose=purpose) for place, step in steps.items() if isinstance(step, Prompt)}
+        for place, step in steps.items():
+            results[place] = results[place] if isinstance(step, Prompt) else step
+        if any(isinstance(step, NotAsked) for step in steps.values()):
+            waiting = []
+        replies = dict(zip(asked, (yield [*asked.values()]), strict=True)) if asked else {}
+    return results
+
+
+def _step(procedure: Procedure[list[Segment]], reply: str | ModelError | None) -> Prompt | list[Segment] | ModelError:
+    """What a procedure asks next, or its result, or the error that ended it."""
+    try:
+        prompt: Any = procedure.throw(reply) if isinstance(reply, ModelError) else procedure.send(reply)
+    except StopIteration as done:
+        segments: list[Segment] = done.value
+        return segments
+    except ModelError as error:
+        return error
+    asked: Prompt = prompt
+    return asked
