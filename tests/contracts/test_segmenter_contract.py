@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 
 from secom_core.conversation import Message, Turn, as_turns, group_messages
 from secom_core.memory import check_partition
+from secom_core.models.scripted import ScriptedModel, ScriptedRequest
+from secom_core.prompts.segmentation import as_jsonl
 from secom_core.protocols import Segmenter
 from secom_core.segmenters import (
     AdaptiveSegmenter,
@@ -23,10 +26,23 @@ from secom_core.segmenters import (
     FixedSize,
     LexicalSegmenter,
     WholeSession,
+    ZeroShotSegmenter,
 )
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from embedders import HashingEmbedder
+
+
+def every_third(request: ScriptedRequest) -> str:
+    """A language model that begins a segment at every third exchange that its prompt shows."""
+    shown = re.search(r"has (\d+) exchanges", request.text)
+    segments = FixedSize(3).segment(as_turns([""] * int(shown[1]) if shown else []))
+    return f"<segmentation>\n{as_jsonl(segments)}\n</segmentation>"
+
+
+def zero_shot(**options: int) -> ZeroShotSegmenter:
+    return ZeroShotSegmenter(ScriptedModel(every_third), fallback=WholeSession(), **options)
+
 
 MAKERS: dict[str, Callable[[], Segmenter]] = {
     "each-turn": EachTurn,
@@ -38,8 +54,13 @@ MAKERS: dict[str, Callable[[], Segmenter]] = {
     "lexical-short": lambda: LexicalSegmenter(max_length=5),
     "embedding": lambda: EmbeddingSegmenter(HashingEmbedder(64)),
     "embedding-tiling": lambda: EmbeddingSegmenter(HashingEmbedder(64), "tiling"),
+    "zero-shot": zero_shot,
+    "zero-shot-windows": lambda: zero_shot(max_turns=4),
     "embedding-short": lambda: EmbeddingSegmenter(HashingEmbedder(64), max_length=5),
 }
+
+# A language model gives no scores.
+SCORING = {name: make for name, make in MAKERS.items() if not name.startswith("zero-shot")}
 
 every_segmenter = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
 
@@ -85,7 +106,7 @@ def test_any_session_is_partitioned_the_same_way_twice(make: Callable[[], Segmen
     assert check_partition(segments, len(turns)) == make().segment(list(turns))
 
 
-@every_segmenter
+@pytest.mark.parametrize("make", SCORING.values(), ids=SCORING.keys())
 @settings(max_examples=20, deadline=None)
 @given(turns=sessions)
 def test_one_finite_score_a_gap(make: Callable[[], Segmenter], turns: Sequence[Turn]) -> None:
