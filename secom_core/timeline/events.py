@@ -1,0 +1,180 @@
+"""Events from a closed session (Theanine section 2.1): by a language model, or its segments as they are."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from functools import partial
+from typing import Final
+
+from ..analysis import count_tokens, sentences, terms
+from ..conversation import Turn
+from ..errors import DegradedWarning, ModelError, ModelUnavailable
+from ..flow import Procedure, Prompt
+from ..memory import Memory
+from ..prompts.events import events_prompt, read_events
+from ..prompts.quoting import quoted, shortened
+from ..protocols import Statistics
+from .asking import asked_twice
+
+__all__ = ["Draft", "Extraction", "extract", "segment_events"]
+
+_MARKER_TOKENS: Final = 6
+_UNDATED: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_LONGEST: Final = 60
+"""Up to how many tokens an utterance is an event's words as a whole."""
+_QUESTION: Final = 0.5
+"""What a question is worth beside a statement: it asks for what the answer tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event that has no id yet.
+
+    Args:
+        text: what happened.
+        turns: the turns that it rests on, in order; never none.
+    """
+
+    text: str
+    turns: tuple[Turn, ...]
+
+    @property
+    def at(self) -> datetime:
+        """When its first turn was said."""
+        return self.turns[0].at or _UNDATED
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """The events of a session, and whether a language model answered at all."""
+
+    drafts: tuple[Draft, ...]
+    answered: bool
+
+
+def extract(
+    turns: Sequence[Turn],
+    memories: Sequence[Memory],
+    *,
+    max_tokens: int = 8_000,
+    statistics: Statistics | None = None,
+) -> Procedure[Extraction]:
+    """Ask for the events of a session, all its windows together.
+
+    A reply is repaired where it has one reading only; a bad one is asked for once more. A window for which there is
+    none gets its segments for events, and a `DegradedWarning` names the cause.
+
+    Args:
+        turns: the session's turns, in order.
+        memories: its segments, which take over.
+        max_tokens: the most tokens of conversation in one question, estimated.
+        statistics: as for `segment_events`.
+    """
+    windows = list(_windows(turns, max_tokens))
+    asks = [partial(_ask, window, max_tokens) for window in windows]
+    found = yield from asked_twice(asks, [partial(read_events, count=len(window)) for window in windows])
+    drafts: list[Draft] = []
+    for window, events in zip(windows, found, strict=True):
+        if isinstance(events, ModelError):
+            _degraded(window, events)
+            drafts += segment_events(_within(memories, window), statistics)
+        else:
+            drafts += [Draft(text, tuple(window[number] for number in numbers)) for text, numbers in events]
+    answered = not any(isinstance(events, ModelUnavailable) for events in found)
+    return Extraction(tuple(_ordered(drafts, turns)), answered)
+
+
+def segment_events(memories: Sequence[Memory], statistics: Statistics | None = None) -> list[Draft]:
+    """Each segment as an event: its most informative sentence, as it was said, with all its turns.
+
+    Args:
+        memories: the segments, in order.
+        statistics: how common terms are elsewhere in the scope; the segments at hand count in any case.
+    """
+    units = [set(terms(memory.value)) for memory in memories]
+    here = Counter(term for unit in units for term in unit)
+    total = len(units) + (statistics.total if statistics is not None else 0)
+
+    def rarity(term: str) -> float:
+        known = statistics.frequency(term) if statistics is not None else 0
+        return math.log1p(total / (1 + here[term] + known))
+
+    chosen = ((_informative(memory, rarity), memory.turns) for memory in memories)
+    return [Draft(text, turns) for text, turns in chosen if text]
+
+
+# -- one sentence for a segment ---------------------------------------------------------------------------------------
+
+
+def _informative(memory: Memory, rarity: Callable[[str], float]) -> str:
+    """The utterance that says most of what the segment is about; its best sentence where it is long."""
+    about = Counter(terms(memory.value))
+
+    def worth(text: str) -> float:
+        held = set(terms(text))
+        told = sum(rarity(term) * (1.5 if about[term] > 1 else 1.0) for term in held)
+        return told / math.sqrt(max(len(held), 4)) * (_QUESTION if text.rstrip().endswith(("?", "？")) else 1.0)
+
+    said = [message for turn in memory.turns for message in turn.messages if message.text.strip()]
+    if not said:
+        return ""
+    parts = [(message, part) for message in said for part in _parts(message.text)]
+    message, text = max(parts, key=lambda each: worth(each[1]))
+    return f"{message.label}: {text}" if message.label else text
+
+
+def _parts(text: str) -> list[str]:
+    whole = " ".join(text.split())
+    if count_tokens(whole) <= _LONGEST:
+        return [whole]
+    return [shortened(" ".join(part.split()), _LONGEST) for part in sentences(text)]
+
+
+# -- windows ----------------------------------------------------------------------------------------------------------
+
+
+def _windows(turns: Sequence[Turn], max_tokens: int) -> Iterator[tuple[Turn, ...]]:
+    window: list[Turn] = []
+    used = 0
+    for turn in turns:
+        size = min(count_tokens(turn.text), max_tokens // 4) + _MARKER_TOKENS
+        if window and used + size > max_tokens:
+            yield tuple(window)
+            window, used = [], 0
+        window.append(turn)
+        used += size
+    if window:
+        yield tuple(window)
+
+
+def _ask(window: Sequence[Turn], max_tokens: int, *, complaint: str | None) -> Prompt:
+    texts = [shortened(quoted(turn.text), max_tokens // 4) for turn in window]
+    speaker = next((name for turn in window for name in turn.speakers), "Ann")
+    at = window[0].at
+    return events_prompt(texts, speaker=speaker, date=f"{at:%A, %d %B %Y}" if at else "", complaint=complaint)
+
+
+def _within(memories: Sequence[Memory], window: Sequence[Turn]) -> list[Memory]:
+    """The part of each segment that the window holds."""
+    held = {turn.id for turn in window}
+    parts = ((memory, tuple(turn for turn in memory.turns if turn.id in held)) for memory in memories)
+    return [replace(memory, turns=turns) for memory, turns in parts if turns]
+
+
+def _ordered(drafts: Sequence[Draft], turns: Sequence[Turn]) -> list[Draft]:
+    """By the first turn, then as they came; what two windows say in the same words is kept apart by its turns."""
+    place = {turn.id: number for number, turn in enumerate(turns)}
+    return sorted(drafts, key=lambda draft: place[draft.turns[0].id])
+
+
+def _degraded(window: Sequence[Turn], error: ModelError) -> None:
+    warnings.warn(
+        f"the language model found no events in {len(window)} turns, their segments are the events: {error}",
+        DegradedWarning,
+        stacklevel=2,
+    )

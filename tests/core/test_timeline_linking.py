@@ -1,0 +1,212 @@
+"""Phase I: events from a session, and what each is linked to (Theanine section 2.1, Algorithm 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from secom_core.conversation import Message, Turn, group_messages
+from secom_core.errors import DegradedWarning
+from secom_core.flow import run
+from secom_core.memory import Event, Link, Memory, Relation
+from secom_core.models.scripted import Fault, ScriptedModel
+from secom_core.timeline.events import extract, segment_events
+from secom_core.timeline.graph import MemoryGraph
+from secom_core.timeline.linking import Associate, SameTopicRule, link_by_model, link_by_rule, links_of
+
+DAY = datetime(2025, 1, 1, tzinfo=timezone.utc)
+
+
+def event(number: int, day: int | None = None) -> Event:
+    return Event(number, f"event {number}", DAY + timedelta(days=number if day is None else day), "s", ("t",))
+
+
+def associates(graph: MemoryGraph, *ids: int, similarity: float = 0.9) -> list[Associate]:
+    return [Associate(graph.event(each), similarity, graph.component_of(each)) for each in ids]
+
+
+# -- the paper's Figure 3 ---------------------------------------------------------------------------------------------
+
+
+def figure_3() -> MemoryGraph:
+    """Two components: 0 - 1 - 2 and 3 - 4, and an event by itself, 5."""
+    graph = MemoryGraph()
+    for number, before in ((0, None), (1, 0), (2, 1), (3, None), (4, 3), (5, None)):
+        graph.add(event(number), [] if before is None else [Link(before, number, Relation.CAUSE)])
+    return graph
+
+
+def test_figure_3_the_new_memory_is_linked_to_the_most_recent_related_one_of_each_component():
+    graph = figure_3()
+    # (a) associative memories 0, 1 and 3; (b) all with a relation, in two components; (c) 1 and 3 are linked.
+    new = event(9)
+    model = ScriptedModel({"<A>event 0": "Relation: Cause", "<A>event 1": "Relation: Changed", "": "Relation: Want"})
+    links = run(
+        link_by_model([(new, associates(graph, 0, 1, 3))], dialogue=lambda each: each.text, rule=SameTopicRule()), model
+    )
+    assert links == [Link(1, 9, Relation.CHANGED), Link(3, 9, Relation.WANT)]
+    graph.add(new, links)
+    assert graph.component(9) == [0, 1, 2, 3, 4, 9]
+    assert graph.later(2) == {}, "nothing that was there is taken away or moved"
+
+
+def test_none_is_no_link():
+    graph = figure_3()
+    pairs = [(event(9), associates(graph, 2, 4, 5))]
+    model = ScriptedModel({"<A>event 4": "Relation: SameTopic", "": "Relation: None"})
+    links = run(link_by_model(pairs, dialogue=lambda each: each.text, rule=SameTopicRule()), model)
+    assert links == [Link(4, 9, Relation.SAME_TOPIC)]
+
+
+def test_an_event_from_before_the_graphs_is_asked_about_and_linked_the_right_way_round():
+    graph = figure_3()
+    asked = ScriptedModel("Relation: Cause")
+    early = event(9, day=-3)
+    [link] = run(
+        link_by_model([(early, associates(graph, 5))], dialogue=lambda each: f"talk {each.id}", rule=SameTopicRule()),
+        asked,
+    )
+    assert link == Link(9, 5, Relation.CAUSE)
+    text = asked.requests[0].text
+    assert "<A>event 9</A>\n<B>event 5</B>" in text
+    assert text.index("talk 9") < text.index("talk 5")
+
+
+def test_all_questions_of_a_session_are_asked_together():
+    graph = figure_3()
+    new = [(event(9), associates(graph, 0, 3)), (event(10), associates(graph, 4)), (event(11), [])]
+    asked = link_by_model(new, dialogue=lambda each: each.text, rule=SameTopicRule())
+    assert len(next(asked)) == 3
+    with pytest.raises(StopIteration) as done:
+        asked.send(["Relation: Cause", "Relation: None", "Relation: Reason"])
+    assert done.value.value == [Link(0, 9, Relation.CAUSE), Link(4, 10, Relation.REASON)]
+
+
+def test_a_bad_reply_is_asked_for_once_more_with_the_reason():
+    graph = figure_3()
+    model = ScriptedModel(["I could not say.", "Relation: Cause", "Relation: Reason"])
+    new = [(event(9), associates(graph, 0, 3))]
+    links = run(link_by_model(new, dialogue=lambda each: each.text, rule=SameTopicRule()), model)
+    assert {link.relation for link in links} == {Relation.CAUSE, Relation.REASON}
+    assert "names no relation of the list" in model.requests[2].text
+
+
+@pytest.mark.parametrize("fault", ["prose", " ", Fault(status=500), "Relation: Friendship"])
+def test_where_no_answer_comes_similarity_and_time_decide_and_a_warning_says_so(fault):
+    graph = figure_3()
+    rule = SameTopicRule(least=0.5, within=timedelta(days=6))
+    new = [(event(9), [*associates(graph, 2, 4), *associates(graph, 5, similarity=0.1)])]
+    with pytest.warns(DegradedWarning, match="no relation for 3 of 3 pairs"):
+        links = run(link_by_model(new, dialogue=lambda each: each.text, rule=rule), ScriptedModel(fault))
+    # 2 is too old, 5 too different.
+    assert links == [Link(4, 9, Relation.SAME_TOPIC)]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_links_are_those_of_algorithm_1_by_brute_force(data):
+    size = data.draw(st.integers(1, 8))
+    graph, edges = MemoryGraph(), set()
+    for number in range(size):
+        before = data.draw(st.sets(st.integers(0, number - 1), max_size=2)) if number else set()
+        graph.add(event(number, data.draw(st.integers(0, 3))), [Link(b, number, Relation.CAUSE) for b in before])
+        edges |= {(b, number) for b in before}
+    related = data.draw(st.sets(st.integers(0, size - 1)))
+    new = event(99, 50)
+
+    def component(member: int) -> frozenset[int]:
+        found = {member}
+        while more := {b for e in edges for a, b in (e, e[::-1]) if a in found} - found:
+            found |= more
+        return frozenset(found)
+
+    expected = {
+        max(related & each, key=lambda number: graph.event(number).order) for each in {component(r) for r in related}
+    }
+    links = links_of(new, [(each, Relation.WANT) for each in associates(graph, *sorted(related))])
+    assert {link.earlier for link in links} == expected
+    assert len(links) == len(expected)
+
+
+def test_what_algorithm_1_links_has_one_path_at_most_between_two_events():
+    # docs/timelines.md says so: each new event has one predecessor a component at most.
+    graph = MemoryGraph()
+    for number in range(60):
+        near = associates(graph, *{number * 7 % 11, number * 5 % 13, number // 2} & set(range(number)))
+        graph.add(event(number), link_by_rule([(event(number), near)], SameTopicRule()))
+    assert all(graph.paths_to(number) == (1.0, 0) for number in range(60))
+    assert graph.link_count > 30
+
+
+# -- events -----------------------------------------------------------------------------------------------------------
+
+
+def talk(*texts: str) -> tuple[Turn, ...]:
+    said = [Message(text, "", "Ann", f"t{n}", DAY + timedelta(minutes=n)) for n, text in enumerate(texts)]
+    return group_messages(said, "s")
+
+
+TALK = talk(
+    "The kiln needs a new thermocouple, so I ordered one.",
+    "Good.",
+    "Did you hear the accordion?",
+    "My cousin Ilse practises the accordion every evening in the garage.",
+)
+SEGMENTS = [Memory("s#0-2", "kiln", TALK[:2]), Memory("s#2-4", "accordion", TALK[2:])]
+
+
+def drafts_of(replies: object, turns: Sequence[Turn] = TALK, **options: int) -> list[tuple[str, tuple[str, ...]]]:
+    found = run(extract(turns, SEGMENTS, **options), ScriptedModel(replies))
+    return [(draft.text, tuple(turn.id for turn in draft.turns)) for draft in found.drafts]
+
+
+def test_events_name_their_turns_and_stand_in_their_order():
+    reply = '<events>{"event": "Ilse plays.", "exchanges": [3, 2]}{"event": "A kiln.", "exchanges": [0]}</events>'
+    assert drafts_of(reply) == [("A kiln.", ("t0",)), ("Ilse plays.", ("t2", "t3"))]
+
+
+def test_a_long_session_is_asked_about_in_windows_all_together():
+    asked = extract(TALK, SEGMENTS, max_tokens=25)
+    prompts = next(asked)
+    assert len(prompts) > 1
+    assert all("[Exchange 0]" in prompt.text for prompt in prompts)
+    replies = [f'{{"event": "Window {number}.", "exchanges": [0]}}' for number in range(len(prompts))]
+    with pytest.raises(StopIteration) as done:
+        asked.send(replies)
+    drafts = done.value.value.drafts
+    assert [draft.text for draft in drafts] == [f"Window {number}." for number in range(len(prompts))]
+    assert drafts[-1].turns[0].index > 0
+
+
+@pytest.mark.parametrize("fault", ["They talked.", '{"event": "x", "exchanges": [4]}', Fault(status=503), " "])
+def test_where_a_model_finds_no_events_the_segments_are_the_events(fault):
+    with pytest.warns(DegradedWarning, match="no events in 4 turns"):
+        found = drafts_of(fault)
+    assert [turn_ids for _, turn_ids in found] == [("t0", "t1"), ("t2", "t3")]
+
+
+def test_a_reference_outside_the_session_is_refused_and_asked_for_again():
+    good = '{"event": "A kiln.", "exchanges": [0]}'
+    model = ScriptedModel([good.replace("0", "4"), good])
+    assert run(extract(TALK, SEGMENTS), model).drafts[0].text == "A kiln."
+    assert "no exchange 4" in model.requests[1].text
+
+
+def test_a_segments_event_is_what_says_most_as_it_was_said():
+    assert [draft.text for draft in segment_events(SEGMENTS)] == [
+        "Ann: The kiln needs a new thermocouple, so I ordered one.",
+        "Ann: My cousin Ilse practises the accordion every evening in the garage.",
+    ]
+    assert segment_events([]) == []
+    [empty] = talk("  ")
+    assert segment_events([Memory("s#0-1", "", (empty,))]) == []
+
+
+def test_a_long_utterance_gives_its_best_sentence():
+    [turn] = talk("Well. " * 40 + "The ferry to Gotland sails at nine on Saturday. " + "So so. " * 40)
+    [draft] = segment_events([Memory("s#0-1", "", (turn,))])
+    assert draft.text == "Ann: The ferry to Gotland sails at nine on Saturday."
