@@ -16,16 +16,17 @@ from tqdm import tqdm
 
 from . import transfer
 from .analysis import count_tokens
-from .context import Packer, PackTurns, render
+from .context import Packer, PackTurns, render, summary_within
 from .conversation import Message, Scope, Session, Turn, check_scope, stamped
 from .derivation import TAIL, Derivation, memories_of
 from .errors import InvalidInput
-from .memory import Memory, Recall, Segment
+from .memory import Memory, Recall, Segment, Summary
 from .models.cached import CachedEmbedder
 from .presets import Preset
-from .protocols import Denoiser, Embedder, Segmenter, TokenCounter
+from .protocols import ChatModel, Denoiser, Embedder, Segmenter, Statistics, TokenCounter
 from .ranking import ScopeIndex
 from .readers import read_messages
+from .reflection_layers import Layer, ReflectionLayers
 from .scope_cache import ScopeCache
 from .scope_segmenters import ScopeSegmenters
 from .segmenters.adaptive import AdaptiveSegmenter
@@ -33,6 +34,7 @@ from .segmenters.fixed import EachTurn, WholeSession
 from .segmenters.lexical import LexicalSegmenter
 from .stores.sql import SessionRow, SqlStore
 from .stores.sqlite import open_sqlite
+from .summary import Summarizer, SummaryLayer
 
 __all__ = ["MemoryBank", "Remembered", "Stats"]
 
@@ -82,6 +84,9 @@ class MemoryBank:
         weights: the ranking's weights by signal, such as ``{"segment_lexical": 1}``; the fitted ones unless given.
         packer: fills the token budget; `PackTurns` unless given.
         token_counter: counts as the model that reads the context does; an estimate unless given.
+        model: the language model of what is made from closed sessions; none works without.
+        summary: keep a running summary of the closed sessions, in `summary` and `summaries` (RSum); a `Summarizer`
+            brings its own model and limits.
         max_scopes: how many scopes are held ready in memory; the least recently used is dropped first.
         progress: show progress bars on long work.
     """
@@ -97,6 +102,8 @@ class MemoryBank:
         weights: Mapping[str, float] | None = None,
         packer: Packer | None = None,
         token_counter: TokenCounter | None = None,
+        model: ChatModel | None = None,
+        summary: bool | Summarizer = False,
         max_scopes: int = 1000,
         progress: bool = False,
     ) -> None:
@@ -119,6 +126,15 @@ class MemoryBank:
             tail=None if granularity == "session" else TAIL,
             statistics=self._scopes.statistics,
         )
+        self._summary = SummaryLayer(store, _summarizer_for(summary, model), self._statistics) if summary else None
+        self._layers = ReflectionLayers(store, self._made_of_sessions(), self._derivation.derive)
+
+    def _made_of_sessions(self) -> list[Layer]:
+        return [layer for layer in (self._summary,) if layer is not None]
+
+    def _statistics(self, scope: Scope) -> Statistics | None:
+        loaded = self._scopes.caught_up(scope, self._derivation)
+        return loaded.index.statistics if loaded is not None else None
 
     @classmethod
     def open(cls, path: str | Path = ":memory:", *, preset: Preset | None = None, **parts: Any) -> MemoryBank:
@@ -188,6 +204,8 @@ class MemoryBank:
             self._store.close_session(scope, name)
         self._derivation.derive(appended.session_id, scope)
         self._segmenters.came(scope, len(appended.turn_ids))
+        if close:
+            self._layers.catch_up(scope)
         return Remembered(appended.turn_ids, appended.new)
 
     def remember_sessions(self, scope: Sequence[str], history: Sequence[Session]) -> Remembered:
@@ -200,6 +218,15 @@ class MemoryBank:
         row = self._store.close_session(check_scope(scope), session)
         if row is not None:
             self._derivation.derive(row.id, check_scope(scope))
+            self._layers.catch_up(check_scope(scope))
+
+    def reflect(self, scope: Sequence[str]) -> int:
+        """Make what is made of closed sessions, where it is missing: after `forget`, or where a model had failed.
+
+        Returns:
+            How many times a session was taken in.
+        """
+        return self._layers.catch_up(check_scope(scope))
 
     # -- recall ---------------------------------------------------------------------------------------------------
 
@@ -212,6 +239,7 @@ class MemoryBank:
         k: int | None = None,
         now: datetime | None = None,
         exclude: Collection[str] = (),
+        summary: bool = False,
     ) -> Recall:
         """Bring back what answers the query: verbatim, in time order, numbered, inside the budget.
 
@@ -223,9 +251,11 @@ class MemoryBank:
             k: how many memories at most.
             now: when the query is asked, for "last week"; the present unless given.
             exclude: ids of turns that are in the prompt already and need not come back.
+            summary: begin the block with the running summary (RSum Table 8), in at most half of the budget.
 
         Raises:
-            InvalidScope, InvalidInput: for a bad scope, or a query, budget or ``k`` that cannot be used.
+            InvalidScope, InvalidInput: for a bad scope, or a query, budget or ``k`` that cannot be used; or where a
+                summary is asked for and the bank keeps none.
             StoreError: the store failed.
         """
         scope = check_scope(scope)
@@ -233,17 +263,19 @@ class MemoryBank:
         budget = _DEFAULT_BUDGET if token_budget is None and k is None else token_budget
         vector = self._derivation.query_vector(query)
         loaded = self._scopes.caught_up(scope, self._derivation, retry_vectors=vector is not None)
+        latest = self.summary(scope) if summary else None
         if loaded is None:
             return Recall(query, (), "", 0)
+        # The packer counts the block before it is rendered here.
+        counter = cache(self._counter)
+        sentences, left = summary_within(latest.sentences if latest else (), budget, counter)
         with loaded.lock:
             candidates = loaded.index.search(query, vector, now=_aware(now or datetime.now(timezone.utc)))
             if exclude:
                 candidates = [each for each in candidates if each.turn.id not in exclude]
-            # The packer counts the block before it is rendered here.
-            counter = cache(self._counter)
-            hits = self._packer.pack(candidates, token_budget=budget, k=k, counter=counter)
-        text = render(hits)
-        return Recall(query, tuple(hits), text, counter(text))
+            hits = self._packer.pack(candidates, token_budget=left if budget else None, k=k, counter=counter)
+        text = render(hits, summary=sentences)
+        return Recall(query, tuple(hits), text, counter(text), summary=latest if sentences else None)
 
     # -- look -----------------------------------------------------------------------------------------------------
 
@@ -273,6 +305,25 @@ class MemoryBank:
         """The session's segments as positions in `turns`; they cover it with no gap and no overlap."""
         stops = np.cumsum([len(memory.turns) for memory in self.memories(scope, session)], dtype=int).tolist()
         return [Segment(start, stop) for start, stop in pairwise([0, *stops])]
+
+    def summary(self, scope: Sequence[str]) -> Summary | None:
+        """The latest version of the running summary; nothing where no session was closed yet.
+
+        Raises:
+            InvalidInput: where the bank keeps none.
+        """
+        return next(iter(self.summaries(scope)[-1:]), None)
+
+    def summaries(self, scope: Sequence[str]) -> list[Summary]:
+        """All versions of the running summary, the oldest first, each with the turns that it rests on.
+
+        Raises:
+            InvalidInput: where the bank keeps none.
+        """
+        if self._summary is None:
+            raise InvalidInput("this bank keeps no summary; open it with summary=True, or with a Summarizer")
+        row = self._store.scope(check_scope(scope))
+        return self._summary.versions(row.id) if row is not None else []
 
     def stats(self, scope: Sequence[str]) -> Stats:
         """How much the scope holds."""
@@ -361,6 +412,7 @@ class MemoryBank:
             self._derivation.derive(appended.session_id, target)
             came += len(set(appended.turn_ids) - known)
         self._segmenters.came(target, came)
+        self._layers.catch_up(target)
         return came
 
     def rebuild(self, scope: Sequence[str]) -> None:
@@ -369,6 +421,7 @@ class MemoryBank:
         self._segmenters.learn(scope)
         for row in self._bar(self._sessions(scope), "rebuilding", "session"):
             self._derivation.derive(row.id, scope, afresh=True)
+        self._layers.begin_again(scope)
 
     def _sessions(self, scope: Scope) -> list[SessionRow]:
         row = self._store.scope(scope)
@@ -390,6 +443,10 @@ def _segmenter_for(granularity: str, segmenter: Segmenter | None, embedder: Embe
     if segmenter is not None:
         raise InvalidInput(f"granularity {granularity!r} takes no segmenter, got {segmenter!r}")
     return EachTurn() if granularity == "turn" else WholeSession()
+
+
+def _summarizer_for(summary: bool | Summarizer, model: ChatModel | None) -> Summarizer:
+    return summary if isinstance(summary, Summarizer) else Summarizer(model)
 
 
 def _session_name(messages: Any, session: str | None) -> str:

@@ -107,8 +107,13 @@ class ReflectionLayers:
         return self.catch_up(scope)
 
     def _catch_up(self, layer: Layer, scope: Scope, scope_id: int) -> int:
-        behind = pending(self._store, scope_id, layer.name)
-        return sum(self._take_in(layer, scope, row) for row, _ in behind)
+        seen: set[int] = set()
+        taken = 0
+        # A layer that makes a session again may give back those that rested on it.
+        while behind := [row for row, _ in pending(self._store, scope_id, layer.name) if row.id not in seen]:
+            seen.update(row.id for row in behind)
+            taken += sum(self._take_in(layer, scope, row) for row in behind)
+        return taken
 
     def _take_in(self, layer: Layer, scope: Scope, session: SessionRow) -> bool:
         for _ in range(_TRIES):

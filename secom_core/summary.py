@@ -19,55 +19,20 @@ from .coverage import covering
 from .errors import BadReply, DegradedWarning, InvalidInput, ModelError
 from .evaluation.retention import lost_sentences
 from .flow import AsyncChatModel, ChatModel, Procedure, Prompt, arun, run
+from .memory import Summary
 from .prompts.summary import read_summary, response_prompt, summary_prompt
 from .protocols import Statistics, TokenCounter
 from .reflection_layers import ClosedSession
 from .stores.sql import SqlStore
-from .stores.summaries import LAYER, VersionRow, drop, mark, save, versions
+from .stores.summaries import LAYER, VersionRow, drop, mark, save, versions, with_turns
 
-__all__ = ["Summarizer", "Summary", "SummaryLayer"]
+__all__ = ["Summarizer", "SummaryLayer"]
 
 T = TypeVar("T")
 
 _ASKING: Final = frozenset({"user", "human"})
 _SHOWN_LOST: Final = 5
 """How many dropped sentences a complaint names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """A version of a scope's summary.
-
-    Args:
-        version: its number, from 1.
-        text: its sentences, a line each.
-        session: the session that it took in.
-        session_turn_ids: the turns of that session that it rests on.
-        previous: the version that it was made from.
-        provisional: a language model was to make it and failed; it is made anew when the next session closes.
-    """
-
-    version: int
-    text: str
-    session: str
-    session_turn_ids: tuple[str, ...]
-    previous: Summary | None = None
-    provisional: bool = False
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """The sentences, in order."""
-        return tuple(self.text.splitlines())
-
-    @property
-    def turn_ids(self) -> tuple[str, ...]:
-        """All turns that it rests on: those of its session and of all versions before it."""
-        chain: list[Summary] = []
-        version: Summary | None = self
-        while version is not None:
-            chain.append(version)
-            version = version.previous
-        return tuple(id_ for each in reversed(chain) for id_ in each.session_turn_ids)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -363,6 +328,14 @@ class SummaryLayer:
     def begin_again(self, scope_id: int) -> None:
         """Drop every version of the scope."""
         drop(self._store, scope_id)
+
+    def versions(self, scope_id: int) -> list[Summary]:
+        """All versions, the oldest first."""
+        found: list[Summary] = []
+        for row, turn_ids in with_turns(self._store, versions(self._store, scope_id)):
+            previous = found[-1] if found else None
+            found.append(Summary(len(found) + 1, row.text, row.session, turn_ids, previous, not row.taken))
+        return found
 
     def _ask(self, session: ClosedSession, before: Sequence[VersionRow], replaces: Sequence[VersionRow]) -> bool:
         procedure = self._summarizer.procedure(session.turns, before[-1].text if before else "")

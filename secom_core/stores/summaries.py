@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, func, insert, select
 
 from .reflections import claim
-from .schema import reflections, sessions, summaries
+from .schema import messages, reflections, sessions, summaries
 from .sql import SessionRow, SqlStore
 
-__all__ = ["LAYER", "VersionRow", "drop", "mark", "save", "versions"]
+__all__ = ["LAYER", "VersionRow", "drop", "mark", "save", "versions", "with_turns"]
 
 LAYER: Final = "summary"
 _BATCH: Final = 500
@@ -54,6 +54,28 @@ def versions(store: SqlStore, scope_id: int) -> list[VersionRow]:
     )
     with store.transaction(write=False) as connection:
         return [VersionRow(*row[:5], taken=row[5] or 0) for row in connection.execute(statement)]
+
+
+def with_turns(store: SqlStore, rows: Sequence[VersionRow]) -> list[tuple[VersionRow, tuple[str, ...]]]:
+    """Each version with the ids of the turns of its session that are in it."""
+    held: dict[int, list[tuple[str, int]]] = {row.session_id: [] for row in rows}
+    counted = func.count().over(partition_by=messages.c.session_id, order_by=messages.c.id)
+    wanted = list(held)
+    with store.transaction(write=False) as connection:
+        for start in range(0, len(wanted), _BATCH):
+            numbered = (
+                select(messages.c.session_id, messages.c.name, messages.c.position, counted.label("place"))
+                .where(messages.c.session_id.in_(wanted[start : start + _BATCH]))
+                .subquery()
+            )
+            firsts = select(numbered).where(numbered.c.position == 0).order_by(numbered.c.place)
+            for row in connection.execute(firsts):
+                held[row.session_id].append((row.name, row.place))
+    # What was said after the version was made is in no version; a version whose session lost turns is gone.
+    return [
+        (row, tuple(name for name, place in held[row.session_id] if not row.taken or place <= row.taken))
+        for row in rows
+    ]
 
 
 def save(
