@@ -22,7 +22,7 @@ from benchmarks.segmentation import choose_embedder
 from secom_core.protocols import Embedder
 from secom_core.segmenters.adaptive.gaps import CUES, SIMILARITIES, WORDING, SessionView, view_of
 from secom_core.segmenters.adaptive.head import Gaps, Penalty, fit_head
-from secom_core.segmenters.adaptive.prior import WORDS_AT, Moments, Prior, seen_of
+from secom_core.segmenters.adaptive.prior import UNREAD_AT, Moments, Prior, seen_of
 
 Floats = npt.NDArray[np.float64]
 OUT = Path(__file__).parents[1] / "secom_core" / "segmenters" / "adaptive" / "prior.json"
@@ -57,7 +57,7 @@ def make(made: Sequence[Dialogue], views: Sequence[SessionView]) -> dict[str, An
     words = len(WORDING) + len(CUES)
     mute = [rows.copy() for rows in seen]
     for rows in mute:
-        rows[:, WORDS_AT] = 0.0
+        rows[:, UNREAD_AT] = 0.0
     return {
         "features": [*WORDING, *CUES, *SIMILARITIES],
         "means": prior.means.tolist(),

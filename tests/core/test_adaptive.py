@@ -18,7 +18,14 @@ from secom_core.memory import Segment, boundaries_of, check_partition, segments_
 from secom_core.segmenters.adaptive import AdaptiveSegmenter
 from secom_core.segmenters.adaptive.gaps import SIMILARITIES, pattern_vectors, view_of
 from secom_core.segmenters.adaptive.head import Gaps, Penalty, fit_head, minimise, sigmoid
-from secom_core.segmenters.adaptive.learning import mixture, shift_for, surest, threshold_for
+from secom_core.segmenters.adaptive.learning import (
+    cold_length,
+    expected_threshold,
+    mixture,
+    shift_for,
+    surest,
+    threshold_for,
+)
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from embedders import HashingEmbedder
@@ -308,6 +315,29 @@ def test_mixture_finds_the_share_of_two_groups() -> None:
 def test_threshold_is_half_the_best_expected_f1() -> None:
     assert threshold_for(np.array([1.0, 1.0, 0.0, 0.0])) == pytest.approx(0.5)
     assert threshold_for(np.full(100, 0.3)) == pytest.approx(0.3 / 1.3)
+
+
+def test_there_are_as_many_cuts_as_the_chances_add_up_to() -> None:
+    chances = np.concatenate([np.full(80, 0.05), np.full(20, 0.3)])
+    assert (chances > expected_threshold(chances)).sum() <= 20
+    assert 0.2 <= expected_threshold(chances) <= 0.3
+    spread = np.linspace(0.0, 0.5, 400)
+    assert (spread > expected_threshold(spread)).mean() == pytest.approx(0.25, abs=0.01)
+
+
+def test_hums_make_a_topic_longer() -> None:
+    alike = view_of(as_turns(["what is said here takes some words"] * 40), None)
+    hummed = view_of(as_turns(["what is said here takes some words", "hm"] * 20), None)
+    assert cold_length([hummed]) > 1.3 * cold_length([alike])
+    assert cold_length([alike]) == pytest.approx(4.4, abs=0.1)
+
+
+def test_talk_in_an_unknown_language_is_not_taken_for_certain() -> None:
+    calls = [as_turns(["您好，请问有什么可以帮您", "我想问一下账户", "好的", "谢谢"] * 5, f"c{n}") for n in range(20)]
+    segmenter = AdaptiveSegmenter()
+    assert segmenter.learn(calls)
+    assert segmenter.learned is not None
+    assert segmenter.learned.trust == 0
 
 
 def test_the_surest_gaps_balance_the_speakers() -> None:

@@ -21,18 +21,30 @@ from ..evidence import chances_given
 from ..partition import length_prior
 from .gaps import PATTERNS, SessionView
 from .head import OFFSETS, Gaps, Head, Penalty, fit_head, sigmoid
-from .prior import Moments, Prior, seen_of
+from .prior import WORDS_AT, Moments, Prior, seen_of
 
-__all__ = ["Learned", "chances_of", "gaps_of", "learn", "learn_labelled", "loaded", "saved", "threshold_for"]
+__all__ = [
+    "Learned",
+    "chances_of",
+    "cold_lengths",
+    "gaps_of",
+    "learn",
+    "learn_labelled",
+    "loaded",
+    "saved",
+    "threshold_for",
+]
 
 Floats = npt.NDArray[np.float64]
 
 LONGEST: Final = 40
-USUAL_RATE: Final = 0.16
+_USUAL_RATE: Final = 0.16
 COLD_SHARE: Final = 0.7
 COLD_THRESHOLD: Final = 0.3
-COLD_LENGTHS: Final = length_prior(5.0, LONGEST)
 
+# A topic takes this many turns that say something.
+_TELLING_TURNS: Final = 4.4
+_PSEUDO_TURNS: Final = 10.0
 _ROUNDS: Final = 6
 _ALONE: Final = Penalty(20.0)
 _SUREST_BOUNDARIES: Final = 0.6
@@ -129,6 +141,26 @@ def chances_of(views: Sequence[SessionView], evidence: Floats, lengths: Floats) 
     return np.concatenate(found)
 
 
+def cold_length(views: Sequence[SessionView]) -> float:
+    """How many turns a topic is expected to take here, before anything is learned.
+
+    Where long turns are answered by mere hums, it takes more turns. How many turns of a session say something is the
+    perplexity of their shares of all that is said.
+    """
+    telling = total = _PSEUDO_TURNS
+    for view in views:
+        sizes = np.array([1.0 + len(turn.content) for turn in view.session])
+        shares = sizes / sizes.sum()
+        telling += math.exp(-float(shares @ np.log(shares)))
+        total += len(sizes)
+    return _TELLING_TURNS * total / telling
+
+
+def cold_lengths(views: Sequence[SessionView]) -> Floats:
+    """The log prior of segment lengths before anything is learned."""
+    return length_prior(cold_length(views), LONGEST)
+
+
 def lengths_of(views: Sequence[SessionView], cuts: npt.NDArray[np.bool_], mean: float) -> Floats:
     """The log prior of segment lengths: those seen, over a smooth one with the same mean."""
     smooth = np.exp(length_prior(mean, LONGEST))
@@ -144,8 +176,9 @@ def learn(views: Sequence[SessionView], prior: Prior) -> Learned:
     moments = Moments.of(views, prior.alike)
     seen = [seen_of(view, prior, moments) for view in views]
     known = np.concatenate([prior.evidence(rows) for rows in seen])
-    chances = chances_of(views, COLD_SHARE * known, COLD_LENGTHS)
-    expected = rate = float(np.clip(math.sqrt(chances.mean() * USUAL_RATE), 0.02, 0.3))
+    cold = cold_lengths(views)
+    chances = chances_of(views, COLD_SHARE * known, cold)
+    expected = rate = float(np.clip(math.sqrt(chances.mean() * _USUAL_RATE), 0.02, 0.3))
     gaps = gaps_of(views, seen, known)
     opener = np.concatenate([view.opener for view in views])
     half = np.repeat(np.arange(len(views)) % 2, gaps.lengths)
@@ -166,12 +199,14 @@ def learn(views: Sequence[SessionView], prior: Prior) -> Learned:
     head = mean_head([head for head in heads if head is not None])
     own = head.scores(gaps)
     trust = float(np.clip((2 - guess.rate / expected) / 0.6, 0, 1)) * len(own) / (len(own) + _ENOUGH_GAPS)
+    # Where the prior knows no word, what is surest is not sure enough to learn from: it drifts to how long turns are.
+    trust *= float(np.average([rows[:, WORDS_AT].any() for rows in seen], weights=gaps.lengths))
     # Where little was learned, all stays as it was before.
     own_lengths = np.exp(length_prior(1 / rate, LONGEST))
-    lengths = np.log(trust * own_lengths + (1 - trust) * np.exp(COLD_LENGTHS))
+    lengths = np.log(trust * own_lengths + (1 - trust) * np.exp(cold))
     draft = Learned(head, moments, shift_for(own, rate), 1.0, trust, rate, lengths, COLD_THRESHOLD, len(own))
-    final = threshold_for(chances_of(views, draft.evidence(own, known), lengths))
-    return replace(draft, threshold=trust * final + (1 - trust) * COLD_THRESHOLD)
+    final = chances_of(views, draft.evidence(own, known), lengths)
+    return replace(draft, threshold=trust * threshold_for(final) + (1 - trust) * expected_threshold(final))
 
 
 def surest(chances: Floats, rate: float, opener: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
@@ -238,6 +273,11 @@ def threshold_for(chances: Floats) -> float:
     hits = np.cumsum(ranked)
     best = float((2 * hits / (np.arange(1, len(ranked) + 1) + hits[-1])).max())
     return float(np.clip(best / 2, 0.2, 0.5))
+
+
+def expected_threshold(chances: Floats) -> float:
+    """The chance above which there are as many cuts as the chances add up to: right even where evidence is weak."""
+    return float(np.clip(np.quantile(chances, 1 - chances.mean()), 0.2, 0.5))
 
 
 def mean_head(heads: Sequence[Head]) -> Head:

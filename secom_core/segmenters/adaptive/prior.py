@@ -12,14 +12,17 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from ..cohesion import COHESION
 from ..evidence import centred
 from .gaps import CUES, SIMILARITIES, WORDING, SessionView
 
-__all__ = ["WORDS_AT", "Moments", "Prior", "load_prior", "seen_of"]
+__all__ = ["UNREAD_AT", "WORDS_AT", "Moments", "Prior", "load_prior", "seen_of"]
 
 Floats = npt.NDArray[np.float64]
 
 WORDS_AT: Final = [place for place, name in enumerate(WORDING) if ":" in name]
+UNREAD_AT: Final = [place for place in range(len(WORDING) + len(CUES)) if not 0 <= place < len(COHESION)]
+"""What cannot be judged in a language that nothing was fitted on: all but how the words hang together."""
 _NEXT_AT: Final = [place for place, name in enumerate(WORDING) if name.startswith("next:")]
 # Below this share of gaps with a known small word, the session is not English and those columns say nothing.
 _ENGLISH: Final = 0.5

@@ -17,11 +17,11 @@ from ...memory import Segment, boundaries_of, check_partition, segments_from
 from ...protocols import Embedder
 from .gaps import SessionView, view_of
 from .learning import (
-    COLD_LENGTHS,
     COLD_SHARE,
     COLD_THRESHOLD,
     Learned,
     chances_of,
+    cold_lengths,
     gaps_of,
     learn,
     learn_labelled,
@@ -91,7 +91,7 @@ class AdaptiveSegmenter:
         seen = seen_of(view, prior, learned.moments if learned else Moments.of([view], prior.alike))
         known = prior.evidence(seen)
         if learned is None:
-            return chances_of([view], COLD_SHARE * known, COLD_LENGTHS)
+            return chances_of([view], COLD_SHARE * known, cold_lengths([view]))
         scores = learned.head.scores(gaps_of([view], [seen], known))
         return chances_of([view], learned.evidence(scores, known), learned.lengths)
 
