@@ -6,14 +6,13 @@ import asyncio
 import os
 import random
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import pairwise
 from statistics import fmean
 from typing import Any, Final
-
-from tqdm import tqdm
 
 from ..agreement import window_diff
 from ..analysis import count_tokens
@@ -25,6 +24,7 @@ from ..prompts.rubric import HardExample, Reflection, read_reflection, reflectio
 from ..prompts.segmentation import segmentation_example
 from ..protocols import TokenCounter
 from .fixed import WholeSession
+from .progress import advancing
 from .recorded import Limits, NotAsked, Recorded
 from .rubric_file import Rubric
 from .zero_shot import ZeroShotSegmenter, asked_twice
@@ -122,8 +122,8 @@ class RubricLearner:
         """
         if not isinstance(self.model, ChatModel):
             raise InvalidInput(f"{type(self.model).__name__} has no complete(); use alearn with it")
-        with self._bar(len(sessions), len(held_out)) as bar:
-            recorded = self._recorded(bar)
+        with self._advancing(len(sessions), len(held_out)) as advance:
+            recorded = self._recorded(advance)
             rubric = run(self.procedure(sessions, held_out), recorded, limit=self.limit or 1)
         return self._finished(rubric, recorded)
 
@@ -131,8 +131,8 @@ class RubricLearner:
         """As `learn`, without blocking the event loop while the model thinks."""
         if not isinstance(self.model, AsyncChatModel):
             return await asyncio.to_thread(partial(self.learn, sessions, held_out=held_out))
-        with self._bar(len(sessions), len(held_out)) as bar:
-            recorded = await asyncio.to_thread(self._recorded, bar)
+        with self._advancing(len(sessions), len(held_out)) as advance:
+            recorded = await asyncio.to_thread(self._recorded, advance)
             rubric = await arun(self.procedure(sessions, held_out), recorded, limit=self.limit or 8)
         return self._finished(rubric, recorded)
 
@@ -221,15 +221,15 @@ class RubricLearner:
             return labelled
         return random.Random(self.seed).sample(labelled, self.batch)
 
-    def _bar(self, sessions: int, held_out: int) -> tqdm[Any]:
+    def _advancing(self, sessions: int, held_out: int) -> AbstractContextManager[Callable[[int], object]]:
         rules = self.items - len(self.start.items)
         calls = min(sessions, self.batch or sessions) + rules + held_out * (rules + 1)
-        return tqdm(total=calls, desc="Learning a rubric", unit="call", disable=not self.progress)
+        return advancing(calls, "Learning a rubric", "call", shown=self.progress)
 
-    def _recorded(self, bar: tqdm[Any]) -> Recorded:
+    def _recorded(self, advance: Callable[[int], object]) -> Recorded:
         rules = self.items - len(self.start.items)
         limits = Limits(self.max_calls, self.max_tokens, Cost(rules, rules * self.window_tokens), "segment")
-        return Recorded(self.model, self.state, limits=limits, counter=self.token_counter, answered=bar.update)
+        return Recorded(self.model, self.state, limits=limits, counter=self.token_counter, answered=partial(advance, 1))
 
     def _finished(self, rubric: Rubric, recorded: Recorded) -> Rubric:
         if recorded.stopped is not None:

@@ -9,8 +9,6 @@ from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Final, TypeVar
 
-from tqdm import tqdm
-
 from ..analysis import count_tokens
 from ..conversation import Turn
 from ..errors import BadReply, DegradedWarning, InvalidInput, ModelError
@@ -20,6 +18,7 @@ from ..prompts.joining import joining_prompt, read_joining
 from ..prompts.quoting import quoted, shortened
 from ..prompts.segmentation import read_segmentation, segmentation_prompt
 from ..protocols import Segmenter
+from .progress import advancing
 
 __all__ = ["ZeroShotSegmenter", "asked_twice"]
 
@@ -95,7 +94,7 @@ class ZeroShotSegmenter:
         texts = [self._shown(turn) for turn in turns]
         sizes = _sizes(texts)
         starts, begin, stop = {0}, 0, 0
-        with tqdm(total=len(turns), desc="Segmenting", unit="turn", disable=not self.progress) as bar:
+        with advancing(len(turns), "Segmenting", "turn", shown=self.progress) as advance:
             while stop < len(turns):
                 done, stop = stop, _reach(sizes, begin, stop + 1, self.max_turns, self.max_tokens)
                 try:
@@ -109,7 +108,7 @@ class ZeroShotSegmenter:
                 # The first one goes on with what is open, or begins where the window before it said.
                 starts.update(begin + segment.start for segment in found[1:])
                 begin = max(*starts, _back(sizes, stop, self.max_turns // 2, self.max_tokens // 2))
-                bar.update(stop - done)
+                advance(stop - done)
         return segments_from((start - 1 for start in starts), len(turns))
 
     def join_procedure(self, tail: Sequence[Turn], turn: Turn) -> Procedure[bool]:

@@ -23,6 +23,7 @@ from secom_core.errors import DegradedWarning, InvalidInput, SchemaTooNew
 from secom_core.evaluation.segmentation import SegmentationScore, evaluate
 from secom_core.flow import Cost, Prompt, run
 from secom_core.memory import Segment, boundaries_of
+from secom_core.models import OpenAIModel
 from secom_core.models.scripted import Answer, Fault, ScriptedModel, ScriptedRequest, ScriptedServer
 from secom_core.presets import secom
 from secom_core.protocols import ChatModel
@@ -64,10 +65,9 @@ def asked_to_reflect(requests: Sequence[ScriptedRequest]) -> list[ScriptedReques
 
 @both
 def test_over_http_held_out_sessions_are_segmented_better_with_what_was_learned(learn, tmp_path):
-    openai = pytest.importorskip("secom_core.models.openai", reason="needs the openai extra")
     pytest.importorskip("openai", reason="needs the openai extra")
     with ScriptedServer(talk.model) as server:
-        model = openai.OpenAIModel("tiny", base_url=server.base_url, timeout=30, max_retries=0)
+        model = OpenAIModel("tiny", base_url=server.base_url, timeout=30, max_retries=0)
         rubric = learn(RubricLearner(model, **FIVE, state=tmp_path / "state.jsonl"), ANNOTATED)
         assert len(server.requests) == rubric.cost.calls == 16 + 5
         before = measured(model, Rubric())
@@ -287,8 +287,6 @@ def test_a_time_out_over_http_leaves_one_session_out_and_is_asked_again_by_the_n
 
     state = str(tmp_path / "state.jsonl")
     with ScriptedServer(hangs_once) as server:
-        from secom_core.models import OpenAIModel
-
         impatient = OpenAIModel("tiny", base_url=server.base_url, timeout=0.3, max_retries=0)
         with pytest.warns(DegradedWarning, match="did not segment 1 of 16 .*gave no answer: .*timed out"):
             rubric = RubricLearner(impatient, **FIVE, state=state).learn(ANNOTATED)
@@ -530,6 +528,15 @@ async def test_models_of_one_kind():
     assert (await sync.alearn(ANNOTATED)).items == (await only_async.alearn(ANNOTATED)).items
     with pytest.raises(InvalidInput, match="OnlyAsync has no complete"):
         only_async.learn(ANNOTATED)
+
+
+async def test_the_event_loop_stays_free(tmp_path):
+    blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
+    model = ScriptedModel(talk.model)
+    learner = RubricLearner(model, **FIVE, state=tmp_path / "state.jsonl")
+    with blockbuster.blockbuster_ctx(["secom_core"]):
+        rubric = await learner.alearn(ANNOTATED)
+        assert cues_in(await learner.alearn(ANNOTATED)) == cues_in(rubric) == LEARNED
 
 
 def test_the_procedure_takes_any_model():
