@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from .context import Packer, PackMemories
@@ -11,8 +11,9 @@ from .protocols import ChatModel, Denoiser, Embedder, Segmenter
 
 if TYPE_CHECKING:
     from .segmenters.rubric import Rubric
+    from .summary import Summarizer
 
-__all__ = ["Preset", "secom"]
+__all__ = ["Preset", "rsum", "secom"]
 
 
 @dataclass(frozen=True)
@@ -20,16 +21,19 @@ class Preset:
     """The parts of a bank as one paper has them; pass it to `MemoryBank.open`."""
 
     source: str
-    segmenter: Segmenter
-    denoiser: Denoiser
     weights: Mapping[str, float]
     packer: Packer
+    segmenter: Segmenter | None = None
+    denoiser: Denoiser | None = None
     embedder: Embedder | None = field(default=None)
+    granularity: str | None = None
+    model: ChatModel | None = None
+    summary: Summarizer | None = None
 
     def parts(self) -> dict[str, Any]:
         """The keyword arguments for `MemoryBank`."""
-        names = ("segmenter", "denoiser", "weights", "packer", "embedder")
-        return {name: getattr(self, name) for name in names}
+        found = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "source"}
+        return {name: part for name, part in found.items() if part is not None}
 
 
 def secom(
@@ -67,4 +71,30 @@ def secom(
         weights={"segment_dense": 1.0} if embedder is not None else {"segment_lexical": 1.0},
         packer=PackMemories(),
         embedder=embedder,
+    )
+
+
+def rsum(model: ChatModel, *, embedder: Embedder | None = None, examples: Sequence[str] = ()) -> Preset:
+    """RSum as published: one summary of at most 20 sentences, brought up to date as each session ends.
+
+    Recall with ``summary=True``: the block begins with it. The utterances that are retrieved beside it are those of
+    the paper's Tables 8 and 14, found by BM25 or a dense model; it takes three or five of them (``k=3``, ``k=5``).
+
+    Args:
+        model: the language model that writes the summary, at temperature 0 (gpt-3.5-turbo-0301 in the paper).
+        embedder: dense retrieval where given (DPR in the paper), else BM25.
+        examples: updates to learn from; the paper is zero-shot here, and shows two or three examples to the model that
+            replies (Table 7: `Summarizer.response_examples`).
+
+    Source: RSum, sections 4.1, 5.4 and 6.6.
+    """
+    from .summary import Summarizer
+
+    return Preset(
+        source="RSum, sections 4.1, 5.4 and 6.6",
+        weights={"turn_dense": 1.0} if embedder is not None else {"turn_lexical": 1.0},
+        packer=PackMemories(),
+        embedder=embedder,
+        granularity="turn",
+        summary=Summarizer(model, limit=20, examples=examples),
     )

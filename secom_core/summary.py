@@ -24,13 +24,15 @@ from .prompts.summary import read_summary, response_prompt, summary_prompt
 from .protocols import Statistics, TokenCounter
 from .reflection_layers import ClosedSession
 from .stores.sql import SqlStore
-from .stores.summaries import LAYER, VersionRow, drop, mark, save, versions, with_turns
+from .stores.summaries import LAYER, VersionRow, drop, mark, save, state, text_of, versions, with_turns
 
 __all__ = ["Summarizer", "SummaryLayer"]
 
 T = TypeVar("T")
 
 _ASKING: Final = frozenset({"user", "human"})
+_HELD: Final = 200
+"""How many other scopes' versions are held ready."""
 _SHOWN_LOST: Final = 5
 """How many dropped sentences a complaint names."""
 
@@ -306,6 +308,7 @@ class SummaryLayer:
         self._store = store
         self._summarizer = summarizer
         self._statistics = statistics
+        self._held: dict[int, tuple[tuple[int, ...], tuple[Summary, ...]]] = {}
 
     @property
     def name(self) -> str:
@@ -314,7 +317,7 @@ class SummaryLayer:
 
     def reflect(self, session: ClosedSession) -> bool:
         """Make the version of the session and save it; whether it was saved."""
-        chain = versions(self._store, session.row.scope_id)
+        chain = versions(self._store, session.row.scope_id, texts=False)
         place = next((place for place, row in enumerate(chain) if row.session_id == session.row.id), len(chain))
         before, replaces = chain[:place], chain[place:]
         awaited = any(row.taken == 0 for row in before)
@@ -329,16 +332,28 @@ class SummaryLayer:
         """Drop every version of the scope."""
         drop(self._store, scope_id)
 
-    def versions(self, scope_id: int) -> list[Summary]:
+    def versions(self, scope_id: int) -> tuple[Summary, ...]:
         """All versions, the oldest first."""
+        now = state(self._store, scope_id)
+        held, found = self._held.get(scope_id, ((), ()))
+        if held != now:
+            found = self._read(scope_id)
+            # A recall wants them with every turn, and they change with a session.
+            self._held = {**dict(list(self._held.items())[-_HELD:]), scope_id: (now, found)}
+        return found
+
+    def _read(self, scope_id: int) -> tuple[Summary, ...]:
         found: list[Summary] = []
         for row, turn_ids in with_turns(self._store, versions(self._store, scope_id)):
             previous = found[-1] if found else None
             found.append(Summary(len(found) + 1, row.text, row.session, turn_ids, previous, not row.taken))
-        return found
+        return tuple(found)
+
+    def _text(self, before: Sequence[VersionRow]) -> str:
+        return (text_of(self._store, before[-1].id) or "") if before else ""
 
     def _ask(self, session: ClosedSession, before: Sequence[VersionRow], replaces: Sequence[VersionRow]) -> bool:
-        procedure = self._summarizer.procedure(session.turns, before[-1].text if before else "")
+        procedure = self._summarizer.procedure(session.turns, self._text(before))
         try:
             text = run(procedure, self._summarizer.sync_model())
         except ModelError as error:
@@ -351,8 +366,7 @@ class SummaryLayer:
     def _extract(
         self, session: ClosedSession, before: Sequence[VersionRow], replaces: Sequence[VersionRow], *, final: bool
     ) -> bool:
-        previous = before[-1].text if before else ""
-        text = self._summarizer.extracted(session.turns, previous, self._statistics(session.scope))
+        text = self._summarizer.extracted(session.turns, self._text(before), self._statistics(session.scope))
         return self._save(session, text, before, replaces, final=final)
 
     def _save(

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, literal, select
 
 from .reflections import claim
 from .schema import messages, reflections, sessions, summaries
 from .sql import SessionRow, SqlStore
 
-__all__ = ["LAYER", "VersionRow", "drop", "mark", "save", "versions", "with_turns"]
+__all__ = ["LAYER", "VersionRow", "drop", "mark", "save", "state", "text_of", "versions", "with_turns"]
 
 LAYER: Final = "summary"
 _BATCH: Final = 500
+_KNOWN: Final = (reflections.c.session_id == summaries.c.session_id) & (reflections.c.layer == LAYER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +37,41 @@ class VersionRow:
     taken: int
 
 
-def versions(store: SqlStore, scope_id: int) -> list[VersionRow]:
-    """The scope's versions, the oldest first; each is made from the one before it."""
-    known = (reflections.c.session_id == summaries.c.session_id) & (reflections.c.layer == LAYER)
+def state(store: SqlStore, scope_id: int) -> tuple[int, ...]:
+    """Numbers that change whenever `versions` does."""
+    statement = (
+        select(func.max(summaries.c.id), func.count(), func.sum(reflections.c.messages))
+        .select_from(summaries.outerjoin(reflections, _KNOWN))
+        .where(summaries.c.scope_id == scope_id)
+    )
+    with store.transaction(write=False) as connection:
+        return tuple(number or 0 for number in connection.execute(statement).one())
+
+
+def text_of(store: SqlStore, version: int) -> str | None:
+    """The version's sentences; nothing where it is gone."""
+    with store.transaction(write=False) as connection:
+        return connection.scalar(select(summaries.c.text).where(summaries.c.id == version))
+
+
+def versions(store: SqlStore, scope_id: int, *, texts: bool = True) -> list[VersionRow]:
+    """The scope's versions, the oldest first; each is made from the one before it.
+
+    Args:
+        store: the store.
+        scope_id: whose.
+        texts: read the sentences too, else they are empty.
+    """
     statement = (
         select(
             summaries.c.id,
             summaries.c.session_id,
             summaries.c.previous,
-            summaries.c.text,
+            summaries.c.text if texts else literal(""),
             sessions.c.name,
             reflections.c.messages,
         )
-        .select_from(summaries.join(sessions, sessions.c.id == summaries.c.session_id).outerjoin(reflections, known))
+        .select_from(summaries.join(sessions, sessions.c.id == summaries.c.session_id).outerjoin(reflections, _KNOWN))
         .where(summaries.c.scope_id == scope_id)
         .order_by(summaries.c.id)
     )
