@@ -16,14 +16,15 @@ from tqdm import tqdm
 
 from . import transfer
 from .analysis import count_tokens
-from .context import Packer, PackTurns, render, summary_within
+from .context import Packer, PackTurns, fitted_timelines, numbered_after, render, summary_within
 from .conversation import Message, Scope, Session, Turn, check_scope, stamped
 from .derivation import TAIL, Derivation, memories_of
 from .errors import InvalidInput
-from .memory import Memory, Recall, Segment, Summary
+from .flow import Cost, Metered
+from .memory import Event, Link, Memory, Recall, Segment, Summary, Timeline
 from .models.cached import CachedEmbedder
 from .presets import Preset
-from .protocols import ChatModel, Denoiser, Embedder, Segmenter, Statistics, TokenCounter
+from .protocols import ChatModel, Denoiser, Embedder, Segmenter, Statistics, TokenCounter, Vectors
 from .ranking import ScopeIndex
 from .readers import read_messages
 from .reflection_layers import Layer, ReflectionLayers
@@ -35,6 +36,7 @@ from .segmenters.lexical import LexicalSegmenter
 from .stores.sql import SessionRow, SqlStore
 from .stores.sqlite import open_sqlite
 from .summary import Summarizer, SummaryLayer
+from .timelines import EventLayer, TimelineOptions
 
 __all__ = ["MemoryBank", "Remembered", "Stats"]
 
@@ -87,6 +89,8 @@ class MemoryBank:
         model: the language model of what is made from closed sessions; none works without.
         summary: keep a running summary of the closed sessions, in `summary` and `summaries` (RSum); a `Summarizer`
             brings its own model and limits.
+        timelines: make events of the closed sessions and link them, for `timelines` and ``recall(timelines=True)``
+            (Theanine); `TimelineOptions` says how.
         max_scopes: how many scopes are held ready in memory; the least recently used is dropped first.
         progress: show progress bars on long work.
     """
@@ -104,6 +108,7 @@ class MemoryBank:
         token_counter: TokenCounter | None = None,
         model: ChatModel | None = None,
         summary: bool | Summarizer = False,
+        timelines: bool | TimelineOptions = False,
         max_scopes: int = 1000,
         progress: bool = False,
     ) -> None:
@@ -126,11 +131,16 @@ class MemoryBank:
             tail=None if granularity == "session" else TAIL,
             statistics=self._scopes.statistics,
         )
-        self._summary = SummaryLayer(store, _summarizer_for(summary, model), self._statistics) if summary else None
+        self._model = Metered(model) if model is not None else None
+        asked = _summarizer_for(summary, self._model)
+        self._summary = SummaryLayer(store, asked, self._statistics) if summary else None
+        self._timeline_options = timelines if isinstance(timelines, TimelineOptions) else TimelineOptions()
+        layer = EventLayer(store, self._derivation, self._model, options=self._timeline_options, size=max_scopes)
+        self._events = layer if timelines else None
         self._layers = ReflectionLayers(store, self._made_of_sessions(), self._derivation.derive)
 
     def _made_of_sessions(self) -> list[Layer]:
-        return [layer for layer in (self._summary,) if layer is not None]
+        return [layer for layer in (self._events, self._summary) if layer is not None]
 
     def _statistics(self, scope: Scope) -> Statistics | None:
         loaded = self._scopes.caught_up(scope, self._derivation)
@@ -240,6 +250,7 @@ class MemoryBank:
         now: datetime | None = None,
         exclude: Collection[str] = (),
         summary: bool = False,
+        timelines: bool = False,
     ) -> Recall:
         """Bring back what answers the query: verbatim, in time order, numbered, inside the budget.
 
@@ -252,10 +263,12 @@ class MemoryBank:
             now: when the query is asked, for "last week"; the present unless given.
             exclude: ids of turns that are in the prompt already and need not come back.
             summary: begin the block with the running summary (RSum Table 8), in at most half of the budget.
+            timelines: end the block with timelines around what the query finds, rewritten for it where the bank has a
+                language model (Theanine Phase II and III); they take their share of the budget from the turns.
 
         Raises:
             InvalidScope, InvalidInput: for a bad scope, or a query, budget or ``k`` that cannot be used; or where a
-                summary is asked for and the bank keeps none.
+                summary or timelines are asked for and the bank keeps none.
             StoreError: the store failed.
         """
         scope = check_scope(scope)
@@ -264,18 +277,80 @@ class MemoryBank:
         vector = self._derivation.query_vector(query)
         loaded = self._scopes.caught_up(scope, self._derivation, retry_vectors=vector is not None)
         latest = self.summary(scope) if summary else None
+        drawn = self._drawn(scope, query, vector) if timelines else []
         if loaded is None:
             return Recall(query, (), "", 0)
         # The packer counts the block before it is rendered here.
         counter = cache(self._counter)
         sentences, left = summary_within(latest.sentences if latest else (), budget, counter)
+        lines, left = fitted_timelines(drawn, left if budget else None, self._timeline_options.share, counter)
         with loaded.lock:
             candidates = loaded.index.search(query, vector, now=_aware(now or datetime.now(timezone.utc)))
             if exclude:
                 candidates = [each for each in candidates if each.turn.id not in exclude]
             hits = self._packer.pack(candidates, token_budget=left if budget else None, k=k, counter=counter)
-        text = render(hits, summary=sentences)
-        return Recall(query, tuple(hits), text, counter(text), summary=latest if sentences else None)
+        shown = numbered_after(hits, lines)
+        text = render(hits, shown, summary=sentences)
+        found = latest if sentences else None
+        return Recall(query, tuple(hits), text, counter(text), timelines=tuple(shown), summary=found)
+
+    def _drawn(self, scope: Scope, query: str, vector: Vectors | None) -> list[Timeline]:
+        return self._event_layer.find(scope, query, vector, refined=self._timeline_options.refined)
+
+    def timelines(
+        self,
+        scope: Sequence[str],
+        query: str,
+        *,
+        k: int | None = None,
+        n: int | None = None,
+        seed: int = 0,
+        refined: bool = False,
+    ) -> list[Timeline]:
+        """How what the query asks about came about: timelines around the events that it finds, the best first.
+
+        Args:
+            scope: whose memory is searched.
+            query: a question, or what was just said.
+            k: how many events are found, 3 unless the options say otherwise.
+            n: how many timelines are drawn for each, at most; 1 unless the options say otherwise.
+            seed: what the draw depends on; the same seed gives the same timelines.
+            refined: have the language model rewrite them for the query, where the bank has one.
+
+        Raises:
+            InvalidInput: where the bank keeps no timelines, or for a number below 1.
+        """
+        scope = check_scope(scope)
+        _check_request(query, n, k)
+        vector = self._derivation.query_vector(query)
+        return self._event_layer.find(scope, query, vector, k=k, n=n, seed=seed, refined=refined)
+
+    def events(self, scope: Sequence[str]) -> list[Event]:
+        """The events of the scope's closed sessions, oldest first.
+
+        Raises:
+            InvalidInput: where the bank keeps no timelines.
+        """
+        return self._event_layer.events(check_scope(scope))
+
+    def links(self, scope: Sequence[str]) -> list[Link]:
+        """The links between the scope's events, by the later one.
+
+        Raises:
+            InvalidInput: where the bank keeps no timelines.
+        """
+        return self._event_layer.links(check_scope(scope))
+
+    @property
+    def cost(self) -> Cost:
+        """What asking the bank's own ``model`` came to so far: calls and estimated tokens."""
+        return self._model.cost if self._model is not None else Cost()
+
+    @property
+    def _event_layer(self) -> EventLayer:
+        if self._events is None:
+            raise InvalidInput("this bank keeps no timelines; open it with timelines=True")
+        return self._events
 
     # -- look -----------------------------------------------------------------------------------------------------
 
@@ -323,7 +398,7 @@ class MemoryBank:
         if self._summary is None:
             raise InvalidInput("this bank keeps no summary; open it with summary=True, or with a Summarizer")
         row = self._store.scope(check_scope(scope))
-        return self._summary.versions(row.id) if row is not None else []
+        return list(self._summary.versions(row.id)) if row is not None else []
 
     def stats(self, scope: Sequence[str]) -> Stats:
         """How much the scope holds."""
@@ -355,6 +430,8 @@ class MemoryBank:
         if isinstance(turn_ids, str):
             raise InvalidInput(f"turn_ids is a sequence of ids, not the string {turn_ids!r}")
         self._scopes.drop(scope)
+        if self._events is not None:
+            self._events.drop(scope)
         if session is None and turn_ids is None and before is None:
             return self._store.forget_scope(scope)
         row = self._store.scope(scope)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
-
-import numpy as np
 
 from .analysis import count_tokens, terms
 from .conversation import Scope, Turn
@@ -21,7 +20,7 @@ from .memory import Event, Link, Timeline
 from .prompts.quoting import shortened
 from .protocols import Vectors
 from .reflection_layers import ClosedSession
-from .stores.sql import ScopeRow, SqlStore
+from .stores.sql import ScopeRow, SessionRow, SqlStore
 from .stores.timelines import LAYER, EventRow, TimelineStore
 from .timeline.events import Draft, Extraction, extract, segment_events
 from .timeline.graph import MemoryGraph
@@ -80,6 +79,7 @@ class _Loaded:
     graph: MemoryGraph = field(default_factory=MemoryGraph)
     words: BM25 = field(default_factory=BM25)
     vectors: NumpyIndex = field(default_factory=NumpyIndex)
+    terms_of: dict[int, frozenset[str]] = field(default_factory=dict)
     of_session: dict[int, dict[int, EventRow]] = field(default_factory=dict)
     lacks_vectors: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -91,27 +91,24 @@ class _Loaded:
         return self.words.search(text, k)
 
     def similarity(self, text: str, event_id: int) -> float:
-        """How similar an event's words are to a text's, from 0 to 1: the cosine of their terms, weighted by rarity."""
-        ours, theirs = set(terms(text)), set(terms(self.graph.event(event_id).text))
-        weight = {term: np.log1p(self.words.total / (1 + self.words.frequency(term))) for term in ours | theirs}
-        norms = sum(weight[term] ** 2 for term in ours) * sum(weight[term] ** 2 for term in theirs)
-        shared = sum(weight[term] ** 2 for term in ours & theirs)
-        return float(shared / np.sqrt(norms)) if norms else 0.0
+        """How similar an event is to a text, from 0 to 1: the cosine of their terms, weighted by rarity."""
+        ours, theirs = frozenset(terms(text)), self.terms_of[event_id]
+        weight = {term: math.log1p(self.words.total / (1 + self.words.frequency(term))) ** 2 for term in ours | theirs}
+        norms = sum(weight[term] for term in ours) * sum(weight[term] for term in theirs)
+        return sum(weight[term] for term in ours & theirs) / math.sqrt(norms) if norms else 0.0
 
-    def put(self, rows: Sequence[EventRow], links: Iterable[Link], vectors: Vectors | None) -> None:
-        """Add events, by id, with those of the links whose ends are there then."""
+    def put(self, rows: Sequence[EventRow], units: Sequence[str], links: Iterable[Link]) -> None:
+        """Add events, by id, with those of the links whose ends are there then; ``units`` is what they are found by."""
         by_newer: dict[int, list[Link]] = {}
         for link in links:
             by_newer.setdefault(max(link.earlier, link.later), []).append(link)
-        for row in rows:
+        for row, unit in zip(rows, units, strict=True):
             mine = by_newer.get(row.event.id, ())
             held = [link for link in mine if min(link.earlier, link.later) in self.graph]
             self.graph.add(row.event, held)
             self.of_session.setdefault(row.session_id, {})[row.event.id] = row
-        ids = [row.event.id for row in rows]
-        self.words.add(ids, [row.event.text for row in rows])
-        if vectors is not None:
-            self.vectors.add(ids, vectors)
+            self.terms_of[row.event.id] = frozenset(terms(unit))
+        self.words.add([row.event.id for row in rows], units)
 
     def drop(self, session_id: int, ids: Iterable[int]) -> None:
         """Take events of a session out."""
@@ -119,7 +116,7 @@ class _Loaded:
             self.graph.remove(event_id)
             self.words.remove([event_id])
             self.vectors.remove([event_id])
-            del self.of_session[session_id][event_id]
+            del self.of_session[session_id][event_id], self.terms_of[event_id]
 
 
 class _Asking:
@@ -238,7 +235,9 @@ class EventLayer:
             known = loaded.of_session.get(session.row.id, {})
             drafts, stale = _difference(extraction.drafts, known, keep=partly)
         new = _numbered(drafts, session.row.name)
-        links = self._linked(session, loaded, new, by_model=extraction.answered, apart=frozenset(known))
+        units = [self._unit(draft.text, draft.turns) for draft in drafts]
+        pairs = self._with_associates(session, loaded, list(zip(new, units, strict=True)), apart=frozenset(known))
+        links = self._linked(session, pairs, by_model=extraction.answered)
         rows = [(event, [turn.index for turn in draft.turns]) for event, draft in zip(new, drafts, strict=True)]
         return self._rows.save(session.row, session.taken, rows, links, replaced=stale) is not None
 
@@ -251,44 +250,43 @@ class EventLayer:
         asked = extract(session.new_turns, session.memories, max_tokens=self.options.extract_tokens)
         return run(asked, self._model, limit=self.options.concurrency), bool(session.taken)
 
-    def _linked(
-        self,
-        session: ClosedSession,
-        loaded: _Loaded,
-        new: Sequence[Event],
-        *,
-        by_model: bool,
-        apart: frozenset[int],
-    ) -> list[Link]:
-        vectors = self._derivation.vectors(session.row.id, [event.text for event in new])
-        with loaded.lock:
-            pairs = [
-                (event, self._associates(loaded, event, vectors[place] if vectors is not None else None, apart))
-                for place, event in enumerate(new)
-            ]
-        rule = self.options.same_topic
-        if self._model is None or not by_model:
-            return link_by_rule(pairs, rule)
-        shown = _Dialogues(self._store, session, self.options.dialogue_tokens)
-        return run(link_by_model(pairs, dialogue=shown, rule=rule), self._model, limit=self.options.concurrency)
+    def _unit(self, text: str, turns: Iterable[Turn]) -> str:
+        """What an event is compared and found by: its words (Phase I-1), or all its turns where nobody wrote it."""
+        return text if self._model is not None else "\n".join(turn.text for turn in turns)
 
-    def _associates(
-        self, loaded: _Loaded, event: Event, vector: Vectors | None, apart: frozenset[int]
-    ) -> list[Associate]:
-        """The events of other sessions that are most similar (Phase I-1)."""
-        found = loaded.search(event.text, vector, self.options.associates + len(apart))
+    def _with_associates(
+        self, session: ClosedSession, loaded: _Loaded, new: Sequence[tuple[Event, str]], *, apart: frozenset[int]
+    ) -> list[tuple[Event, list[Associate]]]:
+        """The new events, each with the events of other sessions that are most similar (Phase I-1)."""
+        vectors = self._derivation.vectors(session.row.id, [unit for _, unit in new])
+        with loaded.lock:
+            return [
+                (event, self._associates(loaded, unit, vectors[place] if vectors is not None else None, apart))
+                for place, (event, unit) in enumerate(new)
+            ]
+
+    def _associates(self, loaded: _Loaded, unit: str, vector: Vectors | None, apart: frozenset[int]) -> list[Associate]:
+        found = loaded.search(unit, vector, self.options.associates + len(apart))
         near = [each for each, _ in found if each not in apart][: self.options.associates]
+        graph = loaded.graph
         return [
             Associate(
-                loaded.graph.event(each), self._similarity(loaded, event, vector, each), loaded.graph.component_of(each)
+                graph.event(each),
+                _similarity(loaded, unit, vector, each),
+                graph.component_of(each),
+                by_vector=_has_vector(loaded, vector, each),
             )
             for each in near
         ]
 
-    def _similarity(self, loaded: _Loaded, event: Event, vector: Vectors | None, other: int) -> float:
-        if vector is None or other not in loaded.vectors:
-            return loaded.similarity(event.text, other)
-        return max(0.0, float(loaded.vectors.vectors_of([other])[0] @ vector))
+    def _linked(
+        self, session: ClosedSession, pairs: Sequence[tuple[Event, Sequence[Associate]]], *, by_model: bool
+    ) -> list[Link]:
+        rule = self.options.same_topic
+        if self._model is None or not by_model:
+            return link_by_rule(pairs, rule)
+        asked = link_by_model(pairs, dialogue=_Dialogues(self._store, session, self.options.dialogue_tokens), rule=rule)
+        return run(asked, self._model, limit=self.options.concurrency)
 
     # -- follow the store -----------------------------------------------------------------------------------------
 
@@ -317,30 +315,47 @@ class EventLayer:
         return loaded
 
     def _follow(self, loaded: _Loaded) -> None:
-        changed = [row.id for row in self._store.sessions(loaded.row.id, since=loaded.row.revision)]
-        only = None if loaded.row.revision < 0 else changed
+        changed = self._store.sessions(loaded.row.id, since=loaded.row.revision)
+        only = None if loaded.row.revision < 0 else [row.id for row in changed]
         # Events before links: of what is written in between, the links may be seen and wait for their events.
         stored = self._rows.events(loaded.row.id, changed=only)
         links = self._rows.links(loaded.row.id, changed=only)
         ids = {row.event.id for row in stored}
-        for session_id in changed:
-            loaded.drop(session_id, loaded.of_session.get(session_id, {}).keys() - ids)
+        for session in changed:
+            loaded.drop(session.id, loaded.of_session.get(session.id, {}).keys() - ids)
         new = [row for row in stored if row.event.id not in loaded.graph]
-        vectors = self._vectors(new)
-        loaded.lacks_vectors |= bool(new) and vectors is None
-        loaded.put(new, links, vectors)
+        units = self._units(new, {row.id: row for row in changed})
+        loaded.put(new, units, links)
+        self._add_vectors(loaded, new, units)
 
-    def _vectors(self, rows: Sequence[EventRow]) -> Vectors | None:
-        by_session: dict[int, list[int]] = {}
-        for place, row in enumerate(rows):
-            by_session.setdefault(row.session_id, []).append(place)
-        parts: dict[int, Vectors] = {}
-        for session_id, places in by_session.items():
-            made = self._derivation.vectors(session_id, [rows[place].event.text for place in places])
-            if made is None:
-                return None
-            parts.update(zip(places, made, strict=True))
-        return np.stack([parts[place] for place in range(len(rows))]) if rows else None
+    def _units(self, rows: Sequence[EventRow], sessions: dict[int, SessionRow]) -> list[str]:
+        said: dict[int, dict[int, Turn]] = {}
+        if self._model is None:
+            for session_id in {row.session_id for row in rows} & sessions.keys():
+                said[session_id] = {turn.index: turn for turn in self._store.turns(sessions[session_id])}
+        held = ((row.event.text, said.get(row.session_id, {}), row.turns) for row in rows)
+        return [self._unit(text, [turns[index] for index in places if index in turns]) for text, turns, places in held]
+
+    def _add_vectors(self, loaded: _Loaded, rows: Sequence[EventRow], units: Sequence[str]) -> None:
+        by_session: dict[int, list[tuple[int, str]]] = {}
+        for row, unit in zip(rows, units, strict=True):
+            by_session.setdefault(row.session_id, []).append((row.event.id, unit))
+        for session_id, held in by_session.items():
+            vectors = self._derivation.vectors(session_id, [unit for _, unit in held])
+            if vectors is None:
+                loaded.lacks_vectors = True
+                return
+            loaded.vectors.add([event_id for event_id, _ in held], vectors)
+
+
+def _similarity(loaded: _Loaded, unit: str, vector: Vectors | None, other: int) -> float:
+    if vector is None or not _has_vector(loaded, vector, other):
+        return loaded.similarity(unit, other)
+    return max(0.0, float(loaded.vectors.vectors_of([other])[0] @ vector))
+
+
+def _has_vector(loaded: _Loaded, vector: Vectors | None, other: int) -> bool:
+    return vector is not None and other in loaded.vectors
 
 
 def _difference(drafts: Sequence[Draft], known: dict[int, EventRow], *, keep: bool) -> tuple[list[Draft], list[int]]:

@@ -132,7 +132,7 @@ def _parts(text: str) -> list[str]:
     whole = " ".join(text.split())
     if count_tokens(whole) <= _LONGEST:
         return [whole]
-    return [shortened(" ".join(part.split()), _LONGEST) for part in sentences(text)]
+    return [shortened(" ".join(part.split()), _LONGEST) for part in sentences(text) or [whole]]
 
 
 # -- windows ----------------------------------------------------------------------------------------------------------

@@ -25,11 +25,13 @@ class Associate:
         event: the event.
         similarity: how similar, from 0 to 1.
         component: a number that two associates share if they are connected in the graph before the session (``G^t``).
+        by_vector: whether the similarity is that of vectors, not of words.
     """
 
     event: Event
     similarity: float
     component: int
+    by_vector: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +41,20 @@ class SameTopicRule:
     It never says what caused or changed what; words and dates alone do not show that.
 
     Args:
-        least: the similarity from which on two events are about the same topic.
+        least: the similarity by words from which on two events are about the same topic.
+        least_by_vector: the same for the cosine of vectors.
         within: how far apart in time they may be.
     """
 
-    least: float = 0.2
+    least: float = 0.15
+    least_by_vector: float = 0.5
     within: timedelta = timedelta(days=180)
 
     def __call__(self, new: Event, associate: Associate) -> Relation | None:
         """The relation of the two, or nothing."""
+        least = self.least_by_vector if associate.by_vector else self.least
         apart = abs(new.at - associate.event.at)
-        return Relation.SAME_TOPIC if associate.similarity >= self.least and apart <= self.within else None
+        return Relation.SAME_TOPIC if associate.similarity >= least and apart <= self.within else None
 
 
 def links_of(new: Event, related: Sequence[tuple[Associate, Relation]]) -> list[Link]:

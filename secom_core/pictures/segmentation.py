@@ -6,16 +6,14 @@ boundary is marked as found, missed or extra.
 
 from __future__ import annotations
 
-import unicodedata
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from html import escape
-from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Literal, overload
 
-from .conversation import Session, Turn
-from .errors import InvalidInput, MissingExtra
-from .memory import Segment, boundaries_of, check_partition
+from ..conversation import Session, Turn
+from ..errors import InvalidInput, MissingExtra
+from ..memory import Segment, boundaries_of, check_partition
+from .words import clip, tame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +24,6 @@ _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 # Okabe and Ito's colours, which colour-blind readers can tell apart, lightened to carry black text.
 _COLOURS: Final = ("#9fcfee", "#f4c982", "#8fd6bf", "#f3b6d3", "#f2eb9c", "#a9c4de", "#efb08a", "#c9c9c9")
 _MARKS: Final = {(1, 1): "✓", (1, 0): "-", (0, 1): "+", (0, 0): " "}
-_JOINERS: Final = "\u200c\u200d"  # Persian words and composed emoji need them
 _LEGEND: Final = "✓ found  - missed  + extra"
 _MARK_COLOURS: Final = {"✓": "#1b7f4d", "-": "#c0392b", "+": "#b9770e"}
 
@@ -94,34 +91,13 @@ def _marks(rows: dict[str, list[Segment]]) -> list[str]:
     return [_MARKS[pair] for pair in pairs]
 
 
-def _tame(text: str) -> str:
-    """``text`` on one line, without anything that a terminal or an XML reader would obey or refuse."""
-    kept = (" " if character.isspace() else character for character in text)
-    shown = (c if c in _JOINERS or unicodedata.category(c)[0] != "C" else "\ufffd" for c in kept)
-    return " ".join("".join(shown).split())
-
-
-def _columns(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def _clip(text: str, columns: int) -> str:
-    """``text`` cut to so many terminal columns, with an ellipsis where something is gone."""
-    ends = list(accumulate(map(_columns, text)))
-    if not ends or ends[-1] <= columns:
-        return text
-    return text[: bisect_right(ends, columns - 1)] + "…"
-
-
 def _letter(place: int) -> str:
     return _LETTERS[place % len(_LETTERS)]
 
 
 def _opening(turns: Sequence[Turn], segment: Segment) -> str:
     """The first words of a segment that are not empty."""
-    return next((line for turn in turns[segment.start : segment.stop] if (line := _tame(turn.text))), "")
+    return next((line for turn in turns[segment.start : segment.stop] if (line := tame(turn.text))), "")
 
 
 def _dates(turns: Sequence[Turn], segment: Segment) -> str:
@@ -156,7 +132,7 @@ def _captions(turns: Sequence[Turn], segments: Sequence[Segment], width: int) ->
     for place, segment in enumerate(segments):
         date = f"{_dates(turns, segment):<16}  " if dated else ""
         head = f"{_letter(place)}  {_span(segment):<{spans}}  {date}"
-        yield _clip(head + _opening(turns, segment), width).rstrip()
+        yield clip(head + _opening(turns, segment), width).rstrip()
 
 
 def _svg(turns: Sequence[Turn], rows: dict[str, list[Segment]], width: int) -> str:
