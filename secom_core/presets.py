@@ -12,8 +12,9 @@ from .protocols import ChatModel, Denoiser, Embedder, Segmenter
 if TYPE_CHECKING:
     from .segmenters.rubric import Rubric
     from .summary import Summarizer
+    from .timelines import TimelineOptions
 
-__all__ = ["Preset", "rsum", "secom"]
+__all__ = ["Preset", "rsum", "secom", "theanine"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Preset:
     granularity: str | None = None
     model: ChatModel | None = None
     summary: Summarizer | None = None
+    timelines: TimelineOptions | None = None
 
     def parts(self) -> dict[str, Any]:
         """The keyword arguments for `MemoryBank`."""
@@ -97,4 +99,29 @@ def rsum(model: ChatModel, *, embedder: Embedder | None = None, examples: Sequen
         embedder=embedder,
         granularity="turn",
         summary=Summarizer(model, limit=20, examples=examples),
+    )
+
+
+def theanine(model: ChatModel, *, embedder: Embedder | None = None) -> Preset:
+    """Theanine as published: events linked by relation as each session ends, and timelines around three of them.
+
+    `MemoryBank.timelines` gives what its Phase II retrieves, one timeline for each of the three events found; recall
+    with ``timelines=True`` and ``k=1`` gives the block. The paper shows timelines only: the turns beside them are ours.
+
+    Args:
+        model: the language model that writes events, finds relations and rewrites timelines, at the paper's
+            temperature of 0.75 (gpt-3.5-turbo-0125 there).
+        embedder: dense similarity where given (text-embedding-3-small in the paper), else that of words.
+
+    Source: Theanine, sections 2 and 3.3 (``j`` and ``k`` are 3), footnote 6 (``n`` is 1), appendix B.
+    """
+    from .timelines import TimelineOptions
+
+    return Preset(
+        source="Theanine, sections 2 and 3.3, footnote 6, appendix B",
+        weights={"segment_dense": 1.0} if embedder is not None else {"segment_lexical": 1.0},
+        packer=PackMemories(),
+        embedder=embedder,
+        model=model,
+        timelines=TimelineOptions(associates=3, hits=3, per_hit=1, refined=True, temperature=0.75),
     )
