@@ -47,6 +47,11 @@ class LangChainChatModel:
         self.chat_model = chat_model
         self._options = options
 
+    @property
+    def name(self) -> str:
+        """What tells this model from another."""
+        return ":".join(filter(None, (type(self.chat_model).__name__, _model_of(self.chat_model))))
+
     def complete(self, prompt: Prompt) -> str:
         """Answer the prompt.
 
@@ -234,8 +239,12 @@ def _unavailable(asked: object, error: Exception) -> ModelError:
     return ModelUnavailable(f"{type(asked).__name__}: {type(error).__name__}: {error}")
 
 
+def _model_of(integration: object) -> str | None:
+    return next((value for key in _MODEL_NAMES if isinstance(value := getattr(integration, key, None), str)), None)
+
+
 def _name_of(embeddings: Embeddings) -> str:
-    model = next((value for key in _MODEL_NAMES if isinstance(value := getattr(embeddings, key, None), str)), None)
+    model = _model_of(embeddings)
     if not model:
         raise InvalidInput(f"{type(embeddings).__name__} does not say which model it is: pass name=")
     return f"{type(embeddings).__name__}:{model}"

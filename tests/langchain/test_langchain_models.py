@@ -39,6 +39,14 @@ def test_a_chat_model_is_a_chat_model_of_the_core() -> None:
         assert server.requests[0].body["temperature"] == 0
 
 
+def test_a_chat_model_says_which_it_is() -> None:
+    class Named(FakeListChatModel):
+        model_name: str = "tiny-1"
+
+    assert LangChainChatModel(Named(responses=["x"])).name == "Named:tiny-1"
+    assert LangChainChatModel(FakeListChatModel(responses=["x"])).name == "FakeListChatModel"
+
+
 async def test_a_chat_model_answers_async_callers() -> None:
     with ScriptedServer("Paris") as server:
         assert await LangChainChatModel(HttpChatModel(base_url=server.base_url)).acomplete(Prompt("?")) == "Paris"
