@@ -230,7 +230,7 @@ class EventLayer:
         loaded = self._caught_up(session.scope)
         if loaded is None:
             return False
-        extraction, partly = self._extracted(session, loaded)
+        extraction, partly = self._extracted(session)
         with loaded.lock:
             known = loaded.of_session.get(session.row.id, {})
             drafts, stale = _difference(extraction.drafts, known, keep=partly)
@@ -241,12 +241,10 @@ class EventLayer:
         rows = [(event, [turn.index for turn in draft.turns]) for event, draft in zip(new, drafts, strict=True)]
         return self._rows.save(session.row, session.taken, rows, links, replaced=stale) is not None
 
-    def _extracted(self, session: ClosedSession, loaded: _Loaded) -> tuple[Extraction, bool]:
+    def _extracted(self, session: ClosedSession) -> tuple[Extraction, bool]:
         """The session's events, and whether only its new turns were looked at."""
-        with loaded.lock:
-            local = tuple(segment_events(session.memories, loaded.words))
         if self._model is None:
-            return Extraction(local, answered=False), False
+            return Extraction(tuple(segment_events(session.memories)), answered=False), False
         asked = extract(session.new_turns, session.memories, max_tokens=self.options.extract_tokens)
         return run(asked, self._model, limit=self.options.concurrency), bool(session.taken)
 

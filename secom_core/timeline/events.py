@@ -18,7 +18,6 @@ from ..flow import Procedure, Prompt
 from ..memory import Memory
 from ..prompts.events import events_prompt, read_events
 from ..prompts.quoting import quoted, shortened
-from ..protocols import Statistics
 from .asking import asked_twice
 
 __all__ = ["Draft", "Extraction", "extract", "segment_events"]
@@ -62,7 +61,6 @@ def extract(
     memories: Sequence[Memory],
     *,
     max_tokens: int = 8_000,
-    statistics: Statistics | None = None,
 ) -> Procedure[Extraction]:
     """Ask for the events of a session, all its windows together.
 
@@ -73,7 +71,6 @@ def extract(
         turns: the session's turns, in order.
         memories: its segments, which take over.
         max_tokens: the most tokens of conversation in one question, estimated.
-        statistics: as for `segment_events`.
     """
     windows = list(_windows(turns, max_tokens))
     asks = [partial(_ask, window, max_tokens) for window in windows]
@@ -82,27 +79,24 @@ def extract(
     for window, events in zip(windows, found, strict=True):
         if isinstance(events, ModelError):
             _degraded(window, events)
-            drafts += segment_events(_within(memories, window), statistics)
+            drafts += segment_events(_within(memories, window))
         else:
             drafts += [Draft(text, tuple(window[number] for number in numbers)) for text, numbers in events]
     answered = not any(isinstance(events, ModelUnavailable) for events in found)
     return Extraction(tuple(_ordered(drafts, turns)), answered)
 
 
-def segment_events(memories: Sequence[Memory], statistics: Statistics | None = None) -> list[Draft]:
+def segment_events(memories: Sequence[Memory]) -> list[Draft]:
     """Each segment as an event: its most informative sentence, as it was said, with all its turns.
 
     Args:
-        memories: the segments, in order.
-        statistics: how common terms are elsewhere in the scope; the segments at hand count in any case.
+        memories: the segments of a session, in order.
     """
     units = [set(terms(memory.value)) for memory in memories]
     here = Counter(term for unit in units for term in unit)
-    total = len(units) + (statistics.total if statistics is not None else 0)
 
     def rarity(term: str) -> float:
-        known = statistics.frequency(term) if statistics is not None else 0
-        return math.log1p(total / (1 + here[term] + known))
+        return math.log1p(len(units) / (1 + here[term]))
 
     chosen = ((_informative(memory, rarity), memory.turns) for memory in memories)
     return [Draft(text, turns) for text, turns in chosen if text]
