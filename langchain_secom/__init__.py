@@ -1,4 +1,4 @@
-"""LangChain drop-ins: memory, splitter, denoiser and retriever over `secom_core`."""
+"""LangChain drop-ins: memory, running summary, splitter, denoiser and retrievers over `secom_core`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,19 @@ if TYPE_CHECKING:
     from .memory import SecomMemory
     from .models import LangChainChatModel, LangChainEmbedder, open_bank
     from .retriever import SecomRetriever
+    from .summary import RecursiveSummaryMemory, SecomSummarizer
     from .text_splitter import TopicTextSplitter
+    from .timelines import TimelineRetriever
 
 _HOME_OF = {
     "LLMLinguaDenoiser": "denoiser",
     "LangChainChatModel": "models",
     "LangChainEmbedder": "models",
+    "RecursiveSummaryMemory": "summary",
     "SecomMemory": "memory",
     "SecomRetriever": "retriever",
+    "SecomSummarizer": "summary",
+    "TimelineRetriever": "timelines",
     "TopicTextSplitter": "text_splitter",
     "open_bank": "models",
 }
@@ -33,8 +38,11 @@ __all__ = [
     "LLMLinguaDenoiser",
     "LangChainChatModel",
     "LangChainEmbedder",
+    "RecursiveSummaryMemory",
     "SecomMemory",
     "SecomRetriever",
+    "SecomSummarizer",
+    "TimelineRetriever",
     "TopicTextSplitter",
     "open_bank",
 ]

@@ -86,7 +86,7 @@ class SecomMemory(BaseMemory):
         if bank is None and path is not None:
             bank = MemoryBank.open(path)
         if not isinstance(bank, MemoryBank):
-            raise InvalidInput(f"SecomMemory needs a bank or a store_path, got {bank!r}")
+            raise InvalidInput(f"{cls.__name__} needs a bank or a store_path, got {bank!r}")
         return {**data, "bank": bank, "store_path": bank.path}
 
     @field_validator("scope", mode="before")
@@ -145,10 +145,13 @@ class SecomMemory(BaseMemory):
             kept.append(turn)
         return kept[::-1]
 
-    def _recall(self, inputs: Mapping[str, Any], exclude: Collection[str]) -> Recall | None:
+    def _query(self, inputs: Mapping[str, Any]) -> str:
         # A chain may be looked at without inputs: `memory.load_memory_variables({})`.
         asked = _spoken(self._input(inputs), "user") if self._inputs(inputs) else []
-        query = "\n".join(message.text for message in asked if message.role == "user")
+        return "\n".join(message.text for message in asked if message.role == "user")
+
+    def _recall(self, inputs: Mapping[str, Any], exclude: Collection[str]) -> Recall | None:
+        query = self._query(inputs)
         if not query.strip():
             return None
         return self.bank.recall(self.scope, query, token_budget=self.token_budget, k=self.k, exclude=exclude)

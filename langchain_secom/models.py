@@ -186,12 +186,14 @@ def open_bank(
 
     Args:
         path: the file, made if it is not there; ``":memory:"`` keeps nothing.
-        model: asked to cut sessions into topics; the lexical segmenter, which needs no model, unless given.
+        model: asked to cut sessions into topics, and for what else the bank asks a model (``summary``, ``timelines``);
+            the lexical segmenter, which needs no model, unless given.
         embedder: adds dense search to lexical search.
         **parts: as for `MemoryBank.open`.
     """
     if model is not None:
         parts["segmenter"] = as_segmenter(parts.get("segmenter"), model=model)
+        parts.setdefault("model", as_chat_model(model))
     if embedder is not None:
         parts["embedder"] = as_embedder(embedder)
     return MemoryBank.open(path, **parts)

@@ -122,7 +122,9 @@ class SecomRetriever(BaseRetriever):
             asked = [configurable.get(key) for key in self.scope_keys]
             if None in asked:
                 keys = ", ".join(map(repr, self.scope_keys))
-                raise InvalidScope(f"whose memories? Give SecomRetriever a scope, or {keys} in config['configurable']")
+                raise InvalidScope(
+                    f"whose memories? Give {type(self).__name__} a scope, or {keys} in config['configurable']"
+                )
         return self._bound(asked)
 
     def _bound(self, asked: Sequence[str] | None) -> Scope:

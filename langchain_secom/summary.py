@@ -1,0 +1,259 @@
+"""A running summary of all sessions (RSum) in LangChain: for classic chains, and for agents that outgrow the window."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import Runnable, RunnableConfig, run_in_executor
+from pydantic import Field, model_validator
+
+from secom_core.analysis import count_tokens
+from secom_core.bank import MemoryBank
+from secom_core.context import render, summary_within
+from secom_core.conversation import Turn, group_messages
+from secom_core.errors import InvalidInput, InvalidScope
+from secom_core.flow import AsyncChatModel, ChatModel
+from secom_core.memory import Recall, Summary
+from secom_core.prompts.summary import response_prompt
+from secom_core.protocols import TokenCounter
+from secom_core.summary import Summarizer
+
+from .convert import text_of, to_messages
+from .memory import SecomMemory
+from .models import LangChainChatModel
+
+__all__ = ["RecursiveSummaryMemory", "SecomSummarizer"]
+
+_HEADING: Final = re.compile(r"\A[^\n]*:\n\n")
+
+
+class RecursiveSummaryMemory(SecomMemory):
+    """The running summary of a scope's closed sessions, and the session at hand word for word.
+
+    ``load_memory_variables`` gives the session's turns, preceded by the latest summary as quoted data; with
+    ``retrieve``, also by what earlier sessions have on the input (RSum, Table 8). ``save_context`` remembers the input
+    and the output. `close_session` brings the summary up to date with the session and begins the next one. ``clear``
+    forgets the session at hand, and nothing else of the scope.
+
+    Setup: ``pip install "secom-memory[langchain]"``.
+
+    Instantiate::
+
+        bank = MemoryBank.open("memory.db", model=LangChainChatModel(llm), summary=True)
+        memory = RecursiveSummaryMemory(bank=bank, scope=("acme", "alice"))
+
+    Usage::
+
+        ConversationChain(llm=llm, memory=memory).invoke({"input": "I moved to Ghent."})
+        memory.close_session()
+
+    Without a language model, the summary is made of sentences that were said.
+
+    Args:
+        scope: whose memory it is; always given.
+        session: the name of the session; a new one unless given. An existing one is taken up where it ended.
+        bank: where everything is remembered; one that keeps a summary.
+        store_path: the bank's file, opened without a language model where no bank is given.
+        memory_key: the name of the variable it fills. `ConversationChain` wants ``"history"``.
+        input_key: which of a chain's inputs is what the user said, where there are several.
+        output_key: which of a chain's outputs is the answer, where there are several.
+        return_messages: fill the variable with messages instead of text.
+        retrieve: recall turns as well, beside the summary.
+        token_budget: how long the summary may be, by ``token_counter``; with ``retrieve``, how long the block of both
+            may be, of which the summary takes half at most, in the bank's own.
+        k: how many memories are recalled at most.
+        max_tokens: how many tokens of the session at hand are shown: whole turns, the latest, the last one always.
+        window: how many of its messages are shown at most.
+        token_counter: counts tokens; an estimate unless given.
+        human_prefix: who the user is in text.
+        ai_prefix: who the model is in text.
+    """
+
+    token_budget: int = Field(default=2000, ge=1)
+    window: int = Field(default=200, ge=0)
+    retrieve: bool = False
+    max_tokens: int = Field(default=2000, ge=1)
+    token_counter: TokenCounter = Field(default=count_tokens, exclude=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_summary(cls, data: dict[str, Any]) -> dict[str, Any]:
+        # Before that of `SecomMemory`, which opens a bank without one.
+        bank, path = data.get("bank"), data.get("store_path")
+        if bank is None and path is not None:
+            bank = MemoryBank.open(path, summary=True)
+        if isinstance(bank, MemoryBank):
+            _check_keeps_summary(bank)
+        return {**data, "bank": bank}
+
+    def clear(self) -> None:
+        """Forget the session at hand, for good. Where the summary held it, that is made anew from the others."""
+        super().clear()
+        self.bank.reflect(self.scope)
+
+    def close_session(self, next_session: str | None = None) -> Summary | None:
+        """End the session: the summary is brought up to date with it (RSum equation 2), and a new session begins.
+
+        Args:
+            next_session: its name; a new one unless given.
+
+        Returns:
+            The latest summary; nothing where nothing was said yet.
+
+        Warns:
+            DegradedWarning: where the language model failed and sentences were extracted instead; it is asked again
+                when the next session closes.
+        """
+        self.bank.close_session(self.scope, self.session)
+        self.session = next_session or uuid.uuid4().hex
+        return self.bank.summary(self.scope)
+
+    async def aclose_session(self, next_session: str | None = None) -> Summary | None:
+        """As `close_session`, without blocking the event loop."""
+        return await run_in_executor(None, self.close_session, next_session)
+
+    def response_messages(self, inputs: dict[str, Any]) -> list[BaseMessage]:
+        """The paper's prompt for a reply from the latest summary and the session at hand (RSum equation 3, Table 2).
+
+        In a chain it takes the place of a prompt of your own::
+
+            RunnableLambda(memory.response_messages, memory.aresponse_messages) | llm
+
+        Args:
+            inputs: what `load_memory_variables` takes.
+
+        Raises:
+            InvalidInput: as `load_memory_variables`.
+        """
+        shown = self._latest()
+        query = self._query(inputs)
+        latest = self.bank.summary(self.scope)
+        found = self._retrieved(query, [turn.id for turn in shown], summary=False)
+        lines = [self._line(message) for turn in shown for message in turn.messages]
+        asked = [f"{self.human_prefix}: {query}"] if query.strip() else []
+        prompt = response_prompt(
+            "\n".join([*lines, *asked]),
+            latest.text if latest is not None else "",
+            speaker=self.ai_prefix,
+            retrieved=found.text if found is not None else "",
+        )
+        return [SystemMessage(prompt.system or ""), HumanMessage(prompt.text)]
+
+    async def aresponse_messages(self, inputs: dict[str, Any]) -> list[BaseMessage]:
+        """As `response_messages`, without blocking the event loop."""
+        return await run_in_executor(None, self.response_messages, inputs)
+
+    def _latest(self) -> list[Turn]:
+        kept: list[Turn] = []
+        left = self.max_tokens
+        for turn in reversed(super()._latest()):
+            left -= self.token_counter(turn.text)
+            if kept and left < 0:
+                break
+            kept.append(turn)
+        return kept[::-1]
+
+    def _recall(self, inputs: Mapping[str, Any], exclude: Collection[str]) -> Recall | None:
+        query = self._query(inputs)
+        return self._retrieved(query, exclude, summary=True) or self._summary_alone(query)
+
+    def _retrieved(self, query: str, exclude: Collection[str], *, summary: bool) -> Recall | None:
+        if not self.retrieve or not query.strip():
+            return None
+        return self.bank.recall(
+            self.scope, query, token_budget=self.token_budget, k=self.k, exclude=exclude, summary=summary
+        )
+
+    def _summary_alone(self, query: str) -> Recall | None:
+        latest = self.bank.summary(self.scope)
+        if latest is None:
+            return None
+        # It takes half of the budget it is given, and here nothing wants the other half.
+        sentences, _ = summary_within(latest.sentences, 2 * self.token_budget, self.token_counter)
+        text = render((), summary=sentences)
+        return Recall(query, (), text, self.token_counter(text), summary=latest)
+
+
+def _check_keeps_summary(bank: MemoryBank) -> None:
+    # A scope that is none is refused only after a bank that keeps no summary; the store is not read.
+    with suppress(InvalidScope):
+        bank.summaries(())
+
+
+class SecomSummarizer(Runnable[Sequence[BaseMessage], str]):
+    """Writes RSum's running summary where LangChain's `SummarizationMiddleware` wants a summary.
+
+    The middleware takes a chat model and prompts it anew each time; as its ``summarizer`` (LangChain 1.4.5 and later)
+    it takes any runnable from messages to text, which this is. The summary that it wrote before is brought up to date
+    with the messages after it (RSum equation 2), within the summarizer's number of sentences and tokens, checked, and
+    in parts where they do not fit in one call. Where the model fails, sentences that were said take its place, with a
+    `DegradedWarning`, and the agent goes on. What is asked stays out of the user's stream.
+
+    Setup: ``pip install "secom-memory[langchain]"``.
+
+    Usage::
+
+        middleware = SummarizationMiddleware(
+            llm, trigger=("messages", 40), summarizer=SecomSummarizer(llm), trim_tokens_to_summarize=None
+        )
+        create_agent(llm, tools, middleware=[middleware])
+
+    With ``trim_tokens_to_summarize=None`` the middleware hands over everything that it takes away; its default hands
+    over the last 4,000 tokens, and without a word drops what stands before them, the earlier summary first of all.
+
+    Args:
+        summarizer: a `Summarizer`, such as a bank's; or the language model that it asks, of LangChain or of the core.
+            Without either, the summary is made of sentences that were said.
+
+    Raises:
+        InvalidInput: for anything else.
+    """
+
+    def __init__(self, summarizer: Summarizer | BaseChatModel | ChatModel | AsyncChatModel | None = None) -> None:
+        self.summarizer = _as_summarizer(summarizer)
+
+    def invoke(self, input: Sequence[BaseMessage], config: RunnableConfig | None = None, **kwargs: Any) -> str:
+        """The summary after the messages, a line a sentence.
+
+        Args:
+            input: the messages, an earlier summary of the middleware's among them.
+            config: the run's configuration.
+            **kwargs: none are used.
+        """
+        return self._call_with_config(self._updated, input, config)
+
+    async def ainvoke(self, input: Sequence[BaseMessage], config: RunnableConfig | None = None, **kwargs: Any) -> str:
+        """As `invoke`, without blocking the event loop."""
+        return await self._acall_with_config(self._aupdated, input, config)
+
+    def _updated(self, messages: Sequence[BaseMessage]) -> str:
+        return self.summarizer.update(_turns(messages), _previous(messages))
+
+    async def _aupdated(self, messages: Sequence[BaseMessage]) -> str:
+        return await self.summarizer.aupdate(_turns(messages), _previous(messages))
+
+
+def _as_summarizer(given: Summarizer | BaseChatModel | ChatModel | AsyncChatModel | None) -> Summarizer:
+    if isinstance(given, Summarizer):
+        return given
+    if isinstance(given, BaseChatModel):
+        return Summarizer(LangChainChatModel(given))
+    if given is not None and not isinstance(given, (ChatModel, AsyncChatModel)):
+        raise InvalidInput(f"expected a Summarizer or a chat model of LangChain or of secom_core, got {given!r}")
+    return Summarizer(given)
+
+
+def _turns(messages: Sequence[BaseMessage]) -> tuple[Turn, ...]:
+    return group_messages(to_messages(messages))
+
+
+def _previous(messages: Sequence[BaseMessage]) -> str:
+    """The summaries that the middleware put in place of messages before, without its heading."""
+    earlier = [each for each in messages if each.additional_kwargs.get("lc_source") == "summarization"]
+    return "\n".join(_HEADING.sub("", text_of(each)) for each in earlier)
