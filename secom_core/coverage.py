@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from .analysis import count_tokens, latin_language_of, terms
@@ -31,8 +31,7 @@ def covering(
 
     Greedy maximum coverage of terms. A term is worth the more the rarer it is in the scope, and the more of the
     sentences it stands in. A sentence is chosen by what it adds for its length: its gain over the square root of its
-    terms. The gain only shrinks as others are chosen, so that a heap of old gains finds the best without counting all
-    anew.
+    terms. Where all terms are covered and there is room left, the others are chosen in the same way, as if anew.
 
     Args:
         sentences: what may be chosen.
@@ -44,27 +43,47 @@ def covering(
     language = latin_language_of("\n".join(sentences[:200]))
     held = [terms(sentence, language=language) for sentence in sentences]
     worth = _worth(held, statistics)
+    left = math.inf if tokens is None else tokens
+    chosen: list[int] = []
+
+    def take(place: int) -> bool:
+        nonlocal left
+        if len(chosen) >= limit or (size := counter(sentences[place])) > left:
+            return False
+        left -= size
+        chosen.append(place)
+        return True
+
+    places = list(range(len(sentences)))
+    before = -1
+    while len(chosen) < limit and before < len(chosen):
+        before = len(chosen)
+        _cover(places, held, worth, take)
+        places = sorted(set(places) - set(chosen))
+    return sorted(chosen)
+
+
+def _cover(
+    places: Sequence[int], held: Sequence[Sequence[str]], worth: Mapping[str, float], take: Callable[[int], bool]
+) -> None:
+    """Offer each place when it is the one that adds most to those taken, until none adds anything.
+
+    A gain only shrinks as others are taken, so that a heap of old gains finds the best without counting all anew.
+    """
     covered: set[str] = set()
 
     def gain(place: int) -> float:
         return sum(worth[term] for term in set(held[place]) - covered) / math.sqrt(max(_USUAL_TERMS, len(held[place])))
 
-    heap = [(-gain(place), place) for place in range(len(sentences))]
+    heap = [(-gain(place), place) for place in places]
     heapq.heapify(heap)
-    chosen: list[int] = []
-    left = math.inf if tokens is None else tokens
-    while heap and len(chosen) < limit and left > 0:
+    while heap:
         _, place = heapq.heappop(heap)
         now = gain(place)
-        if now <= 0:
-            continue
         if heap and now < -heap[0][0]:
             heapq.heappush(heap, (-now, place))
-        elif (size := counter(sentences[place])) <= left:
-            chosen.append(place)
+        elif now > 0 and take(place):
             covered.update(held[place])
-            left -= size
-    return sorted(chosen)
 
 
 def _worth(held: Sequence[Sequence[str]], statistics: Statistics | None) -> dict[str, float]:
