@@ -49,8 +49,11 @@ p { margin: .25rem 0 .75rem; color: #444 }
 .map { overflow-x: auto; border: 1px solid #ccc; border-radius: 6px }
 svg { display: block }
 a:focus-visible rect, a:hover rect { stroke: #000; stroke-width: 2.5 }
-article { display: none; border-left: 4px solid #0072b2; margin: 1rem 0; padding: .25rem 1rem; background: #f6f6f4 }
-article:target { display: block }
+body:has(article:target) { padding-bottom: 48vh }
+article { display: none; background: #f6f6f4; border-top: 4px solid #0072b2; padding: .25rem 1rem }
+article:target { display: block; position: fixed; inset: auto 0 0; max-height: 45vh; overflow: auto;
+  box-shadow: 0 -3px 12px #0003 }
+article > a { float: right; padding: .5rem; text-decoration: none }
 article h2 { font-size: 1rem; margin: .5rem 0 }
 article ol { padding-left: 0; list-style: none }
 article li { margin: .35rem 0; white-space: pre-wrap }
@@ -239,9 +242,26 @@ def _arrow(link: Link, plan: _Plan) -> str:
     )
 
 
+def _label_place(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The middle of a short arrow; on a long one a place before the next column, where no box is in the way."""
+    begin, end = points[0][0], points[-1][0]
+    wanted = begin + min((end - begin) / 2, _GAP[0] * 0.62)
+    low, high = 0.0, 1.0
+    while end > begin and high - low > 0.01:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _on(points, middle)[0] < wanted else (low, middle)
+    return _on(points, high if end > begin else 0.5)
+
+
+def _on(points: Sequence[tuple[float, float]], t: float) -> tuple[float, float]:
+    """A point of a cubic Bézier curve."""
+    parts = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3)
+    x, y = (sum(part * point[axis] for part, point in zip(parts, points, strict=True)) for axis in (0, 1))
+    return x, y
+
+
 def _label(link: Link, plan: _Plan) -> str:
-    points = _curve(link, plan)
-    x, y = (sum(part * point[axis] for part, point in zip((1, 3, 3, 1), points, strict=True)) / 8 for axis in (0, 1))
+    x, y = _label_place(_curve(link, plan))
     name = link.relation.value
     wide = 7 * len(name) + 8
     return (
@@ -283,7 +303,8 @@ def _article(event: Event, links: Sequence[Link], events: Sequence[Event], turns
     ways += [f"to ({link.relation.value}) {texts[link.later]}" for link in links if link.earlier == event.id]
     listed = "".join(f"<li><small>{escape(tame(way))}</small></li>" for way in ways)
     return (
-        f'<article id="event-{event.id}"><h2>{event.at:%Y-%m-%d}: {escape(tame(event.text))}</h2>'
+        f'<article id="event-{event.id}"><a href="#top" title="close">✕</a>'
+        f"<h2>{event.at:%Y-%m-%d}: {escape(tame(event.text))}</h2>"
         f"<small>session {escape(tame(event.session))}</small><ol>{said}</ol>{missing}<ul>{listed}</ul></article>"
     )
 
