@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -79,7 +79,7 @@ class RecursiveSummaryMemory(SecomMemory):
     window: int = Field(default=200, ge=0)
     retrieve: bool = False
     max_tokens: int = Field(default=2000, ge=1)
-    token_counter: TokenCounter = Field(default=count_tokens, exclude=True)
+    token_counter: Callable[[str], int] = Field(default=count_tokens, exclude=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -175,9 +175,10 @@ class RecursiveSummaryMemory(SecomMemory):
         if latest is None:
             return None
         # It takes half of the budget it is given, and here nothing wants the other half.
-        sentences, _ = summary_within(latest.sentences, 2 * self.token_budget, self.token_counter)
+        counter = cast("TokenCounter", self.token_counter)
+        sentences, _ = summary_within(latest.sentences, 2 * self.token_budget, counter)
         text = render((), summary=sentences)
-        return Recall(query, (), text, self.token_counter(text), summary=latest)
+        return Recall(query, (), text, counter(text), summary=latest)
 
 
 def _check_keeps_summary(bank: MemoryBank) -> None:
