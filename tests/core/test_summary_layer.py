@@ -209,6 +209,22 @@ def test_a_version_that_is_made_while_its_session_is_forgotten_is_not_kept(tmp_p
         assert words_in(path, "Herodotus") == []
 
 
+def test_a_version_whose_previous_one_is_forgotten_meanwhile_is_made_anew(tmp_path) -> None:
+    path = tmp_path / "m.db"
+
+    def slow(request: ScriptedRequest) -> str:
+        if "bassoon" in request.text:
+            with MemoryBank.open(path) as other:
+                other.forget(ANN, session="s1")
+        return told(request)
+
+    with MemoryBank.open(path, model=ScriptedModel(slow), summary=True) as bank:
+        fill(bank, "s1", "s2")
+        (only,) = bank.summaries(ANN)
+        assert (only.session, only.previous) == ("s2", None)
+        assert words_in(path, "Herodotus") == []
+
+
 def test_two_processes_make_one_chain(tmp_path) -> None:
     path = tmp_path / "m.db"
     calls: list[int] = []
