@@ -19,6 +19,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+from benchmarks.retrieval import versions
 from secom_core.analysis import terms
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, Session, group_messages
@@ -132,7 +133,8 @@ def main() -> None:
     results = {size: measure(size, options.added, options.seed) for size in options.sizes}
     print(table(results))
     if options.json:
-        options.json.write_text(json.dumps({"seed": options.seed, "milliseconds": results}, indent=2) + "\n")
+        kept = {"seed": options.seed, "milliseconds": results, "versions": versions("rank-bm25", "langchain-community")}
+        options.json.write_text(json.dumps(kept, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.adding import sessions, utterances
-from benchmarks.peers import PEERS
+from benchmarks.peers import PACKAGES, PEERS
+from benchmarks.retrieval import versions
 from secom_core.analysis import words
 from secom_core.bank import MemoryBank
 from secom_core.protocols import Vectors
@@ -102,7 +103,8 @@ def main() -> None:
     }
     print(table(results))
     if options.json:
-        options.json.write_text(json.dumps({"seed": options.seed, "milliseconds": results}, indent=2) + "\n")
+        kept = {"seed": options.seed, "milliseconds": results, "versions": versions(*PACKAGES)}
+        options.json.write_text(json.dumps(kept, indent=2) + "\n")
 
 
 if __name__ == "__main__":

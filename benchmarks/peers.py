@@ -22,16 +22,26 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.retrieval import embedder_named, locomo_files, token_counter
+from benchmarks.retrieval import embedder_named, locomo_files, token_counter, versions
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Turn
 from secom_core.protocols import Embedder
 from secom_core.readers import LocomoQuestion, read_locomo, read_locomo_questions
 from secom_core.stopwords import STOPWORDS
+
+PACKAGES = (
+    "mem0ai",
+    "qdrant-client",
+    "langchain-classic",
+    "langchain-community",
+    "llama-index-core",
+    "llama-index-retrievers-bm25",
+    "faiss-cpu",
+    "rank-bm25",
+)
 
 DEEP = 200
 """How many turns each peer is asked to rank: more than fit the largest budget."""
@@ -241,9 +251,9 @@ def main() -> None:
     print(f"tokens: {token_counter()[1]}; embedder: {embedder.name}; conversations: {len(files)}")
     print(table(results, options.budgets))
     if options.json:
-        packages = ("mem0ai", "langchain-classic", "llama-index-core", "llama-index-retrievers-bm25", "qdrant-client")
-        versions = {package: version(package) for package in packages}
-        options.json.write_text(json.dumps({"results": results, "versions": versions}, indent=2) + "\n")
+        settings = {"seed": None, "embedder": embedder.name, "token_counter": token_counter()[1]}
+        kept = {"results": results, **settings, "versions": versions(*PACKAGES)}
+        options.json.write_text(json.dumps(kept, indent=2) + "\n")
 
 
 if __name__ == "__main__":

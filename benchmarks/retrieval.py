@@ -224,9 +224,10 @@ def weights_for(path: Path | None, conversation: str) -> Mapping[str, float] | N
     return chosen
 
 
-def versions() -> dict[str, str]:
+def versions(*others: str) -> dict[str, str]:
+    """Of Python, of what the measured code rests on, and of ``others``; where they are installed."""
     installed = {each.metadata["Name"]: each.version for each in metadata.distributions()}
-    named = ("numpy", "sentence-transformers", "transformers", "torch")
+    named = ("secom-memory", "numpy", "SQLAlchemy", "sentence-transformers", "transformers", "torch", *others)
     return {"python": platform.python_version()} | {name: installed[name] for name in named if name in installed}
 
 
