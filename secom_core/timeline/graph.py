@@ -273,6 +273,11 @@ class MemoryGraph:
     def _recount(self) -> None:
         """Follow the changes since the last count upstream, newest first, as far as they make a difference."""
         queued, self._miscounted = self._miscounted, set()
+        if 2 * len(queued) > len(self._nodes):
+            # After loading, a heap would only cost time.
+            for node in sorted(self._nodes.values(), key=lambda node: node.order, reverse=True):
+                node.count_down()
+            return
         heap = [(*node.age, node) for node in queued]
         heapify(heap)
         while heap:
