@@ -1,4 +1,4 @@
-"""LlamaIndex drop-ins: memory, splitter, parser, denoiser and retriever over `secom_core`."""
+"""LlamaIndex drop-ins: memory, splitter, parser, denoiser, retrievers and summaries over `secom_core`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,20 @@ from .denoiser import LLMLinguaDenoiser
 from .memory import SecomMemory
 from .models import LlamaIndexChatModel, LlamaIndexEmbedder
 from .retriever import SecomRetriever
+from .summary import RecursiveSummaryMemoryBlock
 from .text_splitter import TopicNodeParser, TopicTextSplitter
+from .timelines import TimelinePostprocessor, TimelineRetriever, to_property_graph
 
 __all__ = [
     "LLMLinguaDenoiser",
     "LlamaIndexChatModel",
     "LlamaIndexEmbedder",
+    "RecursiveSummaryMemoryBlock",
     "SecomMemory",
     "SecomRetriever",
+    "TimelinePostprocessor",
+    "TimelineRetriever",
     "TopicNodeParser",
     "TopicTextSplitter",
+    "to_property_graph",
 ]
