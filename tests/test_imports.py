@@ -34,6 +34,7 @@ FOUNDATION = (
     "memory",
     "agreement",
     "flow",
+    "asking",
     "protocols",
     "prompts",
 )
@@ -48,6 +49,7 @@ STAGES = (
     "readers",
     "segmenters",
     "stores",
+    "timeline",
 )
 HEAVY = (
     "faiss",

@@ -12,7 +12,7 @@ from ..errors import DegradedWarning, ModelError
 from ..flow import Procedure, Prompt
 from ..memory import Event, Link, Relation
 from ..prompts.linking import read_relation, relation_prompt
-from .asking import asked_twice
+from ..asking import all_asked_twice
 
 __all__ = ["Associate", "SameTopicRule", "link_by_model", "link_by_rule", "links_of"]
 
@@ -46,7 +46,7 @@ class SameTopicRule:
         within: how far apart in time they may be.
     """
 
-    least: float = 0.15
+    least: float = 0.12
     least_by_vector: float = 0.5
     within: timedelta = timedelta(days=180)
 
@@ -97,7 +97,7 @@ def link_by_model(
     """
     pairs = [(event, each) for event, associates in new for each in associates]
     asks = [partial(_ask, event, each.event, dialogue) for event, each in pairs]
-    found = yield from asked_twice(asks, [read_relation] * len(pairs))
+    found = yield from all_asked_twice(asks, [read_relation] * len(pairs))
     _warn([each for each in found if isinstance(each, ModelError)], len(pairs))
     related: dict[int, list[tuple[Associate, Relation]]] = {}
     for (event, associate), said in zip(pairs, found, strict=True):
