@@ -135,11 +135,10 @@ def timeline_node(
 ) -> NodeWithScore:
     """A timeline as a node: its text, and in flat metadata what it rests on.
 
-    ``events`` lists the events, oldest first, each with its ``id``, ``text``, ``at``, ``session``, ``turn_ids`` and
-    whether it was ``found``; ``relations`` the name of each relation between one event and the next; ``turn_ids`` and
-    ``sessions`` those of all events; ``scope`` whose they are; lists are JSON. ``refined`` says whether a language
-    model wrote the text; ``rank``, ``begin`` and ``end`` come with them. The node id is that of the events, whoever
-    wrote the text.
+    ``events`` lists the events, oldest first, each with its ``id``, ``text``, ``at``, ``session`` and ``turn_ids``;
+    ``relations`` the name of each relation between one event and the next; ``turn_ids`` and ``sessions`` those of all
+    events; ``scope`` whose they are; lists are JSON. ``refined`` says whether a language model wrote the text;
+    ``begin`` and ``end`` come with them. The node id is that of the events, whoever wrote the text.
 
     Args:
         timeline: events and relations.
@@ -150,7 +149,8 @@ def timeline_node(
         node_ids: the nodes whose place it takes, kept under ``node_ids``.
     """
     scope = check_scope(scope)
-    metadata = {**_about(timeline, scope, rank), **({"node_ids": _flat(node_ids)} if node_ids else {})}
+    # Nothing that depends on the query: fusion adds up what several queries found by text and metadata.
+    metadata = {**_about(timeline, scope), **({"node_ids": _flat(node_ids)} if node_ids else {})}
     hidden = [key for key in metadata if key not in shown]
     node = TextNode(
         id_=_id([*scope, "timeline", *(str(event.id) for event in timeline.events)]),
@@ -163,43 +163,39 @@ def timeline_node(
 
 
 def timeline_of(node: NodeWithScore | BaseNode) -> Timeline | None:
-    """The timeline that a node of ours holds; nothing for a node of another origin."""
+    """The timeline that a node of ours holds, without its hits; nothing for a node of another origin."""
     about = node.metadata
     if not {"events", "relations", "refined"} <= about.keys():
         return None
-    told = json.loads(about["events"])
     held = node.node if isinstance(node, NodeWithScore) else node
     return Timeline(
-        tuple(_event(each) for each in told),
+        tuple(_event(each) for each in json.loads(about["events"])),
         tuple(map(EventRelation, json.loads(about["relations"]))),
-        tuple(each["id"] for each in told if each["found"]),
-        held.get_content() if about["refined"] else None,
+        text=held.get_content() if about["refined"] else None,
     )
 
 
-def _about(timeline: Timeline, scope: Scope, rank: int) -> dict[str, Any]:
+def _about(timeline: Timeline, scope: Scope) -> dict[str, Any]:
     events = timeline.events
     return {
-        "events": json.dumps([_told(each, found=each.id in timeline.hits) for each in events], ensure_ascii=False),
+        "events": json.dumps([_told(each) for each in events], ensure_ascii=False),
         "relations": _flat([relation.value for relation in timeline.relations]),
         "refined": timeline.text is not None,
         "turn_ids": _flat(timeline.turn_ids),
         "sessions": _flat(list(dict.fromkeys(event.session for event in events))),
         "scope": _flat(scope),
-        "rank": rank,
         "begin": events[0].at.isoformat(),
         "end": events[-1].at.isoformat(),
     }
 
 
-def _told(event: Event, *, found: bool) -> dict[str, Any]:
+def _told(event: Event) -> dict[str, Any]:
     return {
         "id": event.id,
         "text": event.text,
         "at": event.at.isoformat(),
         "session": event.session,
         "turn_ids": list(event.turn_ids),
-        "found": found,
     }
 
 
@@ -294,7 +290,8 @@ class TimelinePostprocessor(BaseNodePostprocessor):
         if not any(named):
             return list(nodes)
         events = self._bank.events(self.scope)
-        resting = [_resting_on(turn_ids, events) for turn_ids in named]
+        of_turn = _events_of_turns(events)
+        resting = [{each: None for turn_id in held for each in of_turn.get(turn_id, ())} for held in named]
         found = self._drawn(events, [event_id for held in resting for event_id in held], query)
         of_place: dict[int, list[NodeWithScore]] = {}
         for rank, timeline in enumerate(found, start=1):
@@ -319,12 +316,12 @@ class TimelinePostprocessor(BaseNodePostprocessor):
         return made
 
 
-def _turns_named(node: NodeWithScore, scope: Scope) -> frozenset[str]:
+def _turns_named(node: NodeWithScore, scope: Scope) -> list[str]:
     """The turns of the scope that a node names; ids are unique within a scope only."""
     about = node.metadata
     if timeline_of(node) is not None or _listed(about.get("scope", list(scope))) != list(scope):
-        return frozenset()
-    return frozenset(_listed(about.get("turn_ids", [])))
+        return []
+    return _listed(about.get("turn_ids", []))
 
 
 def _listed(value: Any) -> list[str]:
@@ -337,8 +334,12 @@ def _listed(value: Any) -> list[str]:
     return [each for each in value if isinstance(each, str)] if isinstance(value, (list, tuple)) else []
 
 
-def _resting_on(turn_ids: frozenset[str], events: Iterable[Event]) -> dict[int, None]:
-    return {event.id: None for event in events if not turn_ids.isdisjoint(event.turn_ids)}
+def _events_of_turns(events: Iterable[Event]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for event in events:
+        for turn_id in event.turn_ids:
+            found.setdefault(turn_id, []).append(event.id)
+    return found
 
 
 def _graph(events: Iterable[Event], links: Iterable[Link]) -> MemoryGraph:
@@ -433,7 +434,7 @@ def _chunks(bank: MemoryBank, scope: Scope, events: Iterable[Event]) -> dict[tup
 
 
 def _entity(event: Event, scope: Scope, source: str) -> EntityNode:
-    told = _told(event, found=False)
+    told = _told(event)
     about = {key: told[key] for key in ("text", "at", "session")}
     # A node goes by its name: one that people can read, and that no other event and no other scope has.
     tag = _id([*scope, "event", str(event.id)])[:8]
