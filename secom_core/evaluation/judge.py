@@ -5,10 +5,11 @@ A judgement that cannot be read is asked for once more; a second one raises `Bad
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
-from ..flow import Procedure, Prompt
+from ..asking import all_asked_twice, asked_twice, unless_failed
+from ..flow import Procedure
 from ..prompts.judge import (
     comparison_prompt,
     correctness_prompt,
@@ -17,7 +18,6 @@ from ..prompts.judge import (
     read_score,
     score_prompt,
 )
-from .asking import asked_twice, read_or_again
 
 __all__ = ["Comparison", "comparison", "correctness", "score"]
 
@@ -61,11 +61,7 @@ def score(reply: str, *, context: str = "", known: str = "") -> Procedure[int]:
     Raises:
         ModelError: no answer, or two judgements that cannot be read.
     """
-    return (
-        yield from asked_twice(
-            lambda complaint: score_prompt(reply, context=context, known=known, complaint=complaint), read_score
-        )
-    )
+    return (yield from asked_twice(partial(score_prompt, reply, context=context, known=known), read_score))
 
 
 def comparison(first: str, second: str, *, context: str = "", known: str = "") -> Procedure[Comparison]:
@@ -80,16 +76,10 @@ def comparison(first: str, second: str, *, context: str = "", known: str = "") -
     Raises:
         ModelError: no answer, or two judgements of one order that cannot be read.
     """
-    asks = [_comparison_of(*order, context, known) for order in ((first, second), (second, first))]
-    replies = yield [ask(None) for ask in asks]
-    read = []
-    for ask, reply in zip(asks, replies, strict=True):
-        read.append((yield from read_or_again(reply, ask, read_comparison)))
-    return Comparison(read[0], -read[1])
-
-
-def _comparison_of(first: str, second: str, context: str, known: str) -> Callable[[str | None], Prompt]:
-    return lambda complaint: comparison_prompt(first, second, context=context, known=known, complaint=complaint)
+    orders = ((first, second), (second, first))
+    asks = [partial(comparison_prompt, *order, context=context, known=known) for order in orders]
+    one, other = unless_failed((yield from all_asked_twice(asks, [read_comparison] * 2)))
+    return Comparison(one, -other)
 
 
 def correctness(question: str, reference: str, answer: str) -> Procedure[bool]:
@@ -103,8 +93,4 @@ def correctness(question: str, reference: str, answer: str) -> Procedure[bool]:
     Raises:
         ModelError: no answer, or two judgements that cannot be read.
     """
-    return (
-        yield from asked_twice(
-            lambda complaint: correctness_prompt(question, reference, answer, complaint=complaint), read_correctness
-        )
-    )
+    return (yield from asked_twice(partial(correctness_prompt, question, reference, answer), read_correctness))

@@ -16,9 +16,10 @@ from functools import partial
 from statistics import fmean
 from typing import Any, TypeAlias
 
+from ..asking import all_asked_twice, asked_twice, unless_failed
 from ..conversation import Session
 from ..errors import InvalidInput
-from ..flow import Procedure, Prompt
+from ..flow import Procedure
 from ..prompts.quoting import shortened
 from ..prompts.teafarm import (
     digest_prompt,
@@ -28,7 +29,6 @@ from ..prompts.teafarm import (
     read_follow_up,
     read_questions,
 )
-from .asking import asked_twice, read_or_again
 from .judge import correctness
 
 __all__ = ["Agent", "Episode", "FollowUp", "Verdict", "farmed", "questioned", "speakers_of", "success_rate"]
@@ -149,7 +149,7 @@ def farmed(name: str, sessions: Sequence[Session], *, max_tokens: int = 8_000) -
     texts = [shortened("\n".join(turn.text for turn in session.turns), max_tokens) for session in sessions]
     summaries = yield from _digests(texts)
     asked = yield from asked_twice(
-        lambda complaint: questions_prompt(summaries, speakers, complaint=complaint),
+        partial(questions_prompt, summaries, speakers),
         partial(read_questions, speakers=speakers),
     )
     follow_ups = []
@@ -164,7 +164,7 @@ def _follow_up(
 ) -> Procedure[list[tuple[str, str]]]:
     return (
         yield from asked_twice(
-            lambda complaint: follow_up_prompt(session, speakers, speaker, question, complaint=complaint),
+            partial(follow_up_prompt, session, speakers, speaker, question),
             lambda reply: read_follow_up(reply, speakers, speaker, question),
         )
     )
@@ -172,15 +172,8 @@ def _follow_up(
 
 def _digests(texts: Sequence[str]) -> Procedure[list[str]]:
     """All sessions' summaries, asked together; what cannot be used is asked for once more."""
-    replies = yield [digest_prompt(text) for text in texts]
-    found: list[str] = []
-    for text, reply in zip(texts, replies, strict=True):
-        found.append((yield from read_or_again(reply, _digest_of(text), read_digest)))
-    return found
-
-
-def _digest_of(text: str) -> Callable[[str | None], Prompt]:
-    return lambda complaint: digest_prompt(text, complaint=complaint)
+    asks = [partial(digest_prompt, text) for text in texts]
+    return unless_failed((yield from all_asked_twice(asks, [read_digest] * len(texts))))
 
 
 def questioned(follow_up: FollowUp, response: str) -> Procedure[Verdict]:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from ..agreement import window_diff
 from ..analysis import count_tokens
+from ..asking import asked_twice
 from ..conversation import Turn
 from ..errors import DegradedWarning, InvalidInput, ModelError
 from ..flow import AsyncChatModel, ChatModel, Cost, Procedure, Prompt, arun, run
@@ -27,7 +28,7 @@ from .fixed import WholeSession
 from .progress import advancing
 from .recorded import Limits, NotAsked, Recorded
 from .rubric_file import Rubric
-from .zero_shot import ZeroShotSegmenter, asked_twice
+from .zero_shot import ZeroShotSegmenter
 
 __all__ = ["Labelled", "Rubric", "RubricLearner"]
 

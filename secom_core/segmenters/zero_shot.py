@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Final, TypeVar
 
 from ..analysis import count_tokens
+from ..asking import asked_twice
 from ..conversation import Turn
 from ..errors import BadReply, DegradedWarning, InvalidInput, ModelError
-from ..flow import AsyncChatModel, ChatModel, Procedure, Prompt, arun, run
+from ..flow import AsyncChatModel, ChatModel, Procedure, arun, run
 from ..memory import Segment, check_partition, segments_from
 from ..prompts.joining import joining_prompt, read_joining
 from ..prompts.quoting import quoted, shortened
@@ -20,7 +21,7 @@ from ..prompts.segmentation import read_segmentation, segmentation_prompt
 from ..protocols import Segmenter
 from .progress import advancing
 
-__all__ = ["ZeroShotSegmenter", "asked_twice"]
+__all__ = ["ZeroShotSegmenter"]
 
 T = TypeVar("T")
 
@@ -148,20 +149,6 @@ class ZeroShotSegmenter:
         if isinstance(self.model, AsyncChatModel):
             return await arun(procedure, self.model)
         return await asyncio.to_thread(run, procedure, self.model)
-
-
-def asked_twice(ask: Callable[..., Prompt], read: Callable[[str], T]) -> Procedure[T]:
-    """Ask, and once more with what was wrong where the reply cannot be used.
-
-    Args:
-        ask: makes the prompt; ``complaint`` is what was wrong with the earlier reply, or ``None``.
-        read: makes the result of a reply, or raises `BadReply`.
-    """
-    try:
-        return read((yield ask(complaint=None)))
-    except BadReply as error:
-        complaint = error.reason
-    return read((yield ask(complaint=complaint)))
 
 
 def _sizes(texts: Sequence[str]) -> list[int]:

@@ -12,13 +12,13 @@ from functools import partial
 from typing import Final
 
 from ..analysis import count_tokens, sentences, terms
+from ..asking import all_asked_twice
 from ..conversation import Turn
 from ..errors import DegradedWarning, ModelError, ModelUnavailable
 from ..flow import Procedure, Prompt
 from ..memory import Memory
 from ..prompts.events import events_prompt, read_events
 from ..prompts.quoting import quoted, shortened
-from .asking import asked_twice
 
 __all__ = ["Draft", "Extraction", "extract", "segment_events"]
 
@@ -74,7 +74,7 @@ def extract(
     """
     windows = list(_windows(turns, max_tokens))
     asks = [partial(_ask, window, max_tokens) for window in windows]
-    found = yield from asked_twice(asks, [partial(read_events, count=len(window)) for window in windows])
+    found = yield from all_asked_twice(asks, [partial(read_events, count=len(window)) for window in windows])
     drafts: list[Draft] = []
     for window, events in zip(windows, found, strict=True):
         if isinstance(events, ModelError):

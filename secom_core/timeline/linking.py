@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
+from ..asking import all_asked_twice
 from ..errors import DegradedWarning, ModelError
 from ..flow import Procedure, Prompt
 from ..memory import Event, Link, Relation
 from ..prompts.linking import read_relation, relation_prompt
-from ..asking import all_asked_twice
 
 __all__ = ["Associate", "SameTopicRule", "link_by_model", "link_by_rule", "links_of"]
 
@@ -47,7 +47,7 @@ class SameTopicRule:
     """
 
     least: float = 0.12
-    least_by_vector: float = 0.5
+    least_by_vector: float = 0.6
     within: timedelta = timedelta(days=180)
 
     def __call__(self, new: Event, associate: Associate) -> Relation | None:

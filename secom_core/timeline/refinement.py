@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from ..asking import all_asked_twice
 from ..errors import DegradedWarning, ModelError
 from ..flow import Procedure
 from ..memory import Timeline
 from ..prompts.refinement import read_refinement, refinement_prompt
-from .asking import asked_twice
 
 __all__ = ["refine"]
 
@@ -27,7 +27,7 @@ def refine(timelines: Sequence[Timeline], dialogue: str) -> Procedure[list[Timel
         dialogue: what was just said, or a question.
     """
     asks = [partial(refinement_prompt, timeline, dialogue) for timeline in timelines]
-    found = yield from asked_twice(asks, [partial(read_refinement, timeline=timeline) for timeline in timelines])
+    found = yield from all_asked_twice(asks, [partial(read_refinement, timeline=timeline) for timeline in timelines])
     errors = [text for text in found if isinstance(text, ModelError)]
     if errors:
         warnings.warn(

@@ -1,14 +1,14 @@
-"""Questions asked together, each once more where its reply cannot be used."""
+"""Ask a model, and once more with what was wrong where its reply cannot be used."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from ..errors import BadReply, ModelError
-from ..flow import Procedure, Prompt
+from .errors import BadReply, ModelError
+from .flow import Procedure, Prompt
 
-__all__ = ["Ask", "asked_twice"]
+__all__ = ["Ask", "all_asked_twice", "asked_twice", "unless_failed"]
 
 T = TypeVar("T")
 
@@ -21,7 +21,24 @@ class Ask(Protocol):
         ...
 
 
-def asked_twice(asks: Sequence[Ask], reads: Sequence[Callable[[str], T]]) -> Procedure[list[T | ModelError]]:
+def asked_twice(ask: Ask, read: Callable[[str], T]) -> Procedure[T]:
+    """What ``read`` makes of the reply to ``ask``, or of a second one.
+
+    Args:
+        ask: the question.
+        read: reads a reply, or raises `BadReply`.
+
+    Raises:
+        ModelError: where the model gave no answer, or two that cannot be used.
+    """
+    try:
+        return read((yield ask(complaint=None)))
+    except BadReply as error:
+        complaint = error.reason
+    return read((yield ask(complaint=complaint)))
+
+
+def all_asked_twice(asks: Sequence[Ask], reads: Sequence[Callable[[str], T]]) -> Procedure[list[T | ModelError]]:
     """Ask all at once, then at once more those whose reply could not be read.
 
     Args:
@@ -41,6 +58,18 @@ def asked_twice(asks: Sequence[Ask], reads: Sequence[Callable[[str], T]]) -> Pro
         for (place, _), reply in zip(bad, again, strict=True):
             found[place] = _read(reads[place], reply)
     return found
+
+
+def unless_failed(found: Sequence[T | ModelError]) -> list[T]:
+    """What was found, if all of it was.
+
+    Raises:
+        ModelError: the first of those that are left.
+    """
+    for each in found:
+        if isinstance(each, ModelError):
+            raise each
+    return [each for each in found if not isinstance(each, ModelError)]
 
 
 def _read(read: Callable[[str], T], reply: str | ModelError) -> T | ModelError:
