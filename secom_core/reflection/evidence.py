@@ -1,0 +1,197 @@
+"""What citations say about the weights of a few signals, as sums that can be added in any order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from .plackett_luce import softmax
+
+__all__ = ["Evidence", "Shown", "agreement", "evidence_of", "places_as_signals"]
+
+Array = npt.NDArray[np.float64]
+
+PLACE_SIGNALS: Final = 2
+"""How many columns stand for where on the list a memory was shown."""
+
+_MOST: Final = 12.0
+"""Signals are clipped here, so that no single turn moves the weights far; a find may stand ten deviations out."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What stood in the prompt, by numbers.
+
+    Args:
+        signals: a row a turn, shape ``(n, s)``.
+        memory: which memory each turn belongs to, by its place in the prompt from 0, without gaps; shape ``(n,)``.
+    """
+
+    signals: Array
+    memory: npt.NDArray[np.intp]
+
+    @property
+    def memories(self) -> int:
+        """How many there are."""
+        return int(self.memory.max(initial=-1)) + 1
+
+    def best(self, weights: Array) -> Array:
+        """Each memory's score, which is that of its best turn; shape ``(memories,)``."""
+        scores = np.full(self.memories, -np.inf)
+        np.maximum.at(scores, self.memory, self.signals @ weights)
+        return scores
+
+    def agreement(self, weights: Array, cited: Sequence[bool] | npt.NDArray[np.bool_]) -> float | None:
+        """How often a cited memory ranks above one that is not; see `agreement`."""
+        return agreement(self.best(weights), cited)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Sums over answers. Adding two of them is all that merging takes.
+
+    Args:
+        curvature: the sum of the losses' Hessians, shape ``(s + 2, s + 2)``; the last two rows are of the place.
+        pull: the sum of Hessian times weights less gradient, shape ``(s + 2,)``.
+        answers: how many answers taught.
+        agreed: the sum over answers of how far citations agreed with the base ranking, as `agreement` has it.
+        judged: how many answers ``agreed`` is the sum of.
+    """
+
+    curvature: Array
+    pull: Array
+    answers: float = 0.0
+    agreed: float = 0.0
+    judged: float = 0.0
+
+    @classmethod
+    def none(cls, signals: int) -> Evidence:
+        """No evidence."""
+        size = signals + PLACE_SIGNALS
+        return cls(np.zeros((size, size)), np.zeros(size))
+
+    def __add__(self, other: Evidence) -> Evidence:
+        return self._with(other, 1.0)
+
+    def __sub__(self, other: Evidence) -> Evidence:
+        return self._with(other, -1.0)
+
+    def _with(self, other: Evidence, sign: float) -> Evidence:
+        return Evidence(
+            self.curvature + sign * other.curvature,
+            self.pull + sign * other.pull,
+            self.answers + sign * other.answers,
+            self.agreed + sign * other.agreed,
+            self.judged + sign * other.judged,
+        )
+
+    def worth(self, answers: float) -> Evidence:
+        """The same evidence, counting for no more than so many answers."""
+        share = min(1.0, answers / self.judged) if self.judged > 0 else 0.0
+        return Evidence(
+            share * self.curvature, share * self.pull, share * self.answers, share * self.agreed, share * self.judged
+        )
+
+    @property
+    def mean_agreement(self) -> float:
+        """How often what was cited stood above what was not, in the base ranking; ½ where nothing was judged."""
+        return self.agreed / self.judged if self.judged > 0 else 0.5
+
+    def trust(self, full: float) -> float:
+        """How far the citations are believed, from 0 to 1.
+
+        Who cites at random agrees with the base ranking half of the time, and who cites the worst less. So belief
+        grows with the agreement, from 0 at ½ to 1 at ``full``, at the lower end of its interval of confidence
+        (Hoeffding 1963, one-sided, 95 per cent).
+        """
+        if self.judged < 1:
+            return 0.0
+        lower = self.mean_agreement - math.sqrt(math.log(20) / (2 * self.judged))
+        return min(max((lower - 0.5) / (full - 0.5), 0.0), 1.0)
+
+    def weights(self, base: Array, prior: float) -> Array:
+        """The weights with the least loss, as second-order sums know it, pulled to ``base``; shape ``(s,)``.
+
+        Args:
+            base: the weights to begin with, shape ``(s,)``.
+            prior: how strongly they are pulled, in answers' worth of curvature.
+        """
+        anchor = np.append(base, np.zeros(PLACE_SIGNALS))
+        held = self.curvature + prior * np.eye(len(anchor))
+        return np.asarray(np.linalg.solve(held, self.pull + prior * anchor))
+
+    def as_json(self) -> dict[str, Any]:
+        """Numbers only."""
+        upper = self.curvature[np.triu_indices(len(self.curvature))]
+        return {
+            "curvature": [float(f"{value:.9g}") for value in upper],
+            "pull": [float(f"{value:.9g}") for value in self.pull],
+            "answers": self.answers,
+            "agreed": self.agreed,
+            "judged": self.judged,
+        }
+
+    @classmethod
+    def from_json(cls, read: dict[str, Any]) -> Evidence:
+        """What `as_json` gave."""
+        pull = np.array(read["pull"], dtype=np.float64)
+        curvature = np.zeros((len(pull), len(pull)))
+        curvature[np.triu_indices(len(pull))] = read["curvature"]
+        whole = curvature + np.triu(curvature, 1).T
+        return cls(whole, pull, float(read["answers"]), float(read["agreed"]), float(read["judged"]))
+
+
+def places_as_signals(count: int) -> Array:
+    """How early and how late each of ``count`` memories stood in the prompt; shape ``(count, 2)``, columns of mean 0.
+
+    Models read the first and the last of a list best. What a place did for a memory is learned with the weights and
+    left out of the ranking: a position-bias model (Guo et al., RecSys 2019) rather than inverse propensities, which
+    need to know the bias and grow without bound where it is strong.
+    """
+    order = np.arange(1, count + 1)
+    columns = np.stack([1 / order, 1 / order[::-1]], axis=1)
+    return np.asarray(columns - columns.mean(axis=0)) if count else np.zeros((0, PLACE_SIGNALS))
+
+
+def agreement(scores: Array, cited: Sequence[bool] | npt.NDArray[np.bool_]) -> float | None:
+    """How often what was cited scores above what was shown and not cited, ties half (the area under the ROC curve).
+
+    Returns:
+        From 0 to 1; nothing where all was cited or none.
+    """
+    chosen = np.asarray(cited, dtype=bool)
+    if not chosen.any() or chosen.all():
+        return None
+    ahead = scores[chosen][:, None] - scores[~chosen][None, :]
+    return float((ahead > 0).mean() + 0.5 * (ahead == 0).mean())
+
+
+def evidence_of(shown: Shown, cited: Sequence[bool] | npt.NDArray[np.bool_], weights: Array, base: Array) -> Evidence:
+    """What one answer says, seen from the present weights.
+
+    The loss is the cross-entropy between the softmax of the scores of the turns shown and a spread over what was cited
+    (ListNet, Cao et al., ICML 2007, top one): what was not shown does not come in. The spread is even over the
+    memories cited. Which of a memory's turns earned it the citation is not said; each has its share by its score, as
+    one step of expectation maximisation has it.
+
+    Args:
+        shown: the turns.
+        cited: which memories were cited; neither all nor none.
+        weights: shape ``(s + 2,)``; the last two are of the place.
+        base: the base ranking's weights, shape ``(s,)``.
+    """
+    chosen = np.asarray(cited, dtype=bool)
+    places = places_as_signals(shown.memories)[shown.memory]
+    columns = np.hstack([np.clip(shown.signals, -_MOST, _MOST), places])
+    chances = softmax(columns @ weights)
+    of_memory = np.bincount(shown.memory, weights=chances, minlength=shown.memories)
+    wanted = np.where(chosen, 1.0, 0.0)[shown.memory] * chances / of_memory[shown.memory] / chosen.sum()
+    mean = chances @ columns
+    curvature = (columns * chances[:, None]).T @ columns - np.outer(mean, mean)
+    agreed = shown.agreement(base, chosen)
+    return Evidence(curvature, curvature @ weights - (mean - wanted @ columns), 1.0, agreed or 0.0, 1.0)
