@@ -183,6 +183,11 @@ class Derivation:
             found.update(made)
         return np.stack([found[digest] for digest in digests])
 
+    def drop_vectors(self, session_id: int, texts: Sequence[str]) -> None:
+        """Remove the vectors of texts that the session does not hold any more; one that it does is made again."""
+        if self._embedder is not None:
+            self._store.drop_vectors(session_id, sorted({_digest(text) for text in texts}))
+
     def _renew_vectors(
         self, row: SessionRow, old: Sequence[MemoryRow], new: Sequence[MemoryRow], tail: Sequence[Turn]
     ) -> None:

@@ -239,7 +239,13 @@ class EventLayer:
         pairs = self._with_associates(session, loaded, list(zip(new, units, strict=True)), apart=frozenset(known))
         links = self._linked(session, pairs, by_model=extraction.answered)
         rows = [(event, [turn.index for turn in draft.turns]) for event, draft in zip(new, drafts, strict=True)]
-        return self._rows.save(session.row, session.taken, rows, links, replaced=stale) is not None
+        gone = [known[event_id].event.text for event_id in stale]
+        if self._rows.save(session.row, session.taken, rows, links, replaced=stale) is None:
+            # What the session lost in the meantime leaves no vector either.
+            self._derivation.drop_vectors(session.row.id, units)
+            return False
+        self._derivation.drop_vectors(session.row.id, gone)
+        return True
 
     def _extracted(self, session: ClosedSession) -> tuple[Extraction, bool]:
         """The session's events, and whether only its new turns were looked at."""

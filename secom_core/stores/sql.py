@@ -19,7 +19,6 @@ from ..conversation import Message, Scope, Turn, opens_turn
 from ..errors import DuplicateId, InvalidInput, StoreError
 from ..protocols import Vectors
 from .schema import (
-    event_turns,
     events,
     learned,
     memories,
@@ -422,7 +421,7 @@ class SqlStore:
                     delete(messages).where(messages.c.session_id == session.id, messages.c.turn.in_(batch))
                 )
             connection.execute(delete(memories).where(memories.c.session_id == session.id))
-            _forget_reflections(connection, session, turns)
+            _forget_reflections(connection, session)
             _keep_vectors(connection, session.id, digests)
             if _count_turns(connection, messages.c.session_id == session.id) == 0:
                 connection.execute(delete(sessions).where(sessions.c.id == session.id))
@@ -514,14 +513,10 @@ def _new_epoch(connection: Connection, scope_id: int) -> None:
     connection.execute(update(scopes).where(scopes.c.id == scope_id).values(epoch=scopes.c.epoch + 1))
 
 
-def _forget_reflections(connection: Connection, session: SessionRow, turns: set[int]) -> None:
-    """Delete events and summaries that rest on the turns; their sessions are then reflected on again."""
-    of_session = select(events.c.id).where(events.c.session_id == session.id)
-    for batch in _batches(sorted(turns)):
-        resting = select(event_turns.c.event_id).where(
-            event_turns.c.event_id.in_(of_session), event_turns.c.turn.in_(batch)
-        )
-        connection.execute(delete(events).where(events.c.id.in_(resting)))
+def _forget_reflections(connection: Connection, session: SessionRow) -> None:
+    """Delete the session's events, and the summaries that rest on it; it is then reflected on again."""
+    # All events: one that a model wrote may hold words of any turn that the model was shown.
+    connection.execute(delete(events).where(events.c.session_id == session.id))
     # Later versions rest on this session's and go with it.
     connection.execute(delete(summaries).where(summaries.c.session_id == session.id))
     connection.execute(delete(reflections).where(reflections.c.session_id == session.id))

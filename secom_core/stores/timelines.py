@@ -32,7 +32,7 @@ class EventRow:
 class TimelineStore:
     """The scope's events and links, in the bank's own database.
 
-    Deleting is the bank's business: an event goes with any of its turns, a link with either of its events.
+    Deleting is the bank's business: events go with any turn of their session, a link with either of its events.
 
     Args:
         store: the bank's store.

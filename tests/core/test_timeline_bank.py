@@ -22,6 +22,7 @@ from secom_core.errors import DegradedWarning, InvalidInput, ModelUnavailable
 from secom_core.flow import Cost, Prompt
 from secom_core.memory import Event, Relation, Timeline
 from secom_core.models.scripted import Answer, Fault, ScriptedEmbedder, ScriptedModel, ScriptedServer
+from secom_core.segmenters.lexical import LexicalSegmenter
 from secom_core.summary import Summarizer
 from secom_core.timeline.linking import SameTopicRule
 from secom_core.timelines import TimelineOptions
@@ -411,7 +412,8 @@ def test_forgetting_leaves_the_words_in_no_table_and_not_in_the_file(tmp_path, t
         bank.remember(MARA, talk[3], close=True)
         assert {"messages.text", "events.text"} <= set(found_in(path, secret))
         holders = [event for event in bank.events(MARA) if secret in event.text]
-        others = len(bank.events(MARA)) - len(holders)
+        others = {event.id for event in bank.events(MARA) if event.session != "s3"}
+        assert holders
         assert any(secret in event.text for line in bank.timelines(MARA, secret) for event in line.events)
         forgotten = {"turn": {"turn_ids": ["secret"]}, "session": {"session": "s3"}, "scope": {}}[what]
         assert bank.forget(MARA, **forgotten)
@@ -421,7 +423,7 @@ def test_forgetting_leaves_the_words_in_no_table_and_not_in_the_file(tmp_path, t
         kept = {event.id for event in bank.events(MARA)}
         assert all({link.earlier, link.later} <= kept for link in bank.links(MARA))
         if what == "turn":
-            assert len(kept) == others
+            assert kept == others
             assert bank.reflect(MARA) >= 1, "the session is taken in again without the turn"
             assert {event.session for event in bank.events(MARA)} == {"s1", "s2", "s3", talk[3].name}
         assert found_in(path, secret) == []
@@ -454,6 +456,56 @@ def test_what_was_forgotten_while_the_model_thought_does_not_come_back(tmp_path,
         assert not any("Ouagadougou" in event.text for event in bank.events(MARA))
         if what == "turn":
             assert [event.turn_ids for event in bank.events(MARA) if event.session == "s9"] == [("stays",)]
+
+
+def test_an_event_that_holds_words_of_a_turn_it_does_not_name_goes_with_it(tmp_path):
+    path = tmp_path / "bank.db"
+    said = [Message("My PIN is Quixotheca.", id="secret"), Message("I like tea.", id="tea")]
+    replies = [
+        '{"event": "The PIN is Quixotheca, and tea is liked.", "exchanges": [1]}',
+        '{"event": "Tea is liked.", "exchanges": [0]}',
+    ]
+    with MemoryBank.open(path, model=ScriptedModel(replies), timelines=True) as bank:
+        bank.remember(MARA, said, session="s", close=True)
+        assert [event.turn_ids for event in bank.events(MARA)] == [("tea",)]
+        bank.forget(MARA, turn_ids=["secret"])
+        assert found_in(path, "Quixotheca") == []
+        assert bank.reflect(MARA) == 1
+        assert [event.text for event in bank.events(MARA)] == ["Tea is liked."]
+
+
+@pytest.mark.parametrize("at", ["events", "relation"])
+def test_what_was_forgotten_while_the_model_thought_leaves_no_vector(tmp_path, talk, at):
+    path = tmp_path / "bank.db"
+    done: list[bool] = []
+
+    def script(request):
+        if stage(request) == at and "Ouagadougou" in request.prompt and not done:
+            done.append(True)
+            with MemoryBank.open(path) as other:
+                other.forget(MARA, turn_ids=["gone"])
+        return answer(request)
+
+    parts = {
+        "model": ScriptedModel(script),
+        "embedder": ScriptedEmbedder(64),
+        "timelines": TimelineOptions(concurrency=1),
+    }
+    with MemoryBank.open(path, segmenter=LexicalSegmenter(), **parts) as bank:
+        bank.remember_sessions(MARA, talk[:2])
+        said = [
+            Message("My kitchen friend lives in Ouagadougou.", id="gone"),
+            Message("Fine weather today.", id="stays"),
+        ]
+        bank.remember(MARA, said, session="s9", close=True)
+        assert done
+        [memory] = bank.memories(MARA, "s9")
+        [event] = [each for each in bank.events(MARA) if each.session == "s9"]
+        texts = {memory.key, memory.turns[0].text, event.text}
+        with closing(sqlite3.connect(path)) as connection:
+            query = "SELECT count(*) FROM vectors JOIN sessions ON sessions.id = session_id WHERE name = 's9'"
+            [(vectors,)] = connection.execute(query)
+        assert vectors == len(texts)
 
 
 # -- the block --------------------------------------------------------------------------------------------------------
