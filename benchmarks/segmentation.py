@@ -1,7 +1,7 @@
 """How well the segmenters cut, beside the papers' figures.
 
     python -m benchmarks.segmentation --data FILE.jsonl --segmenter NAME --embedder none|minilm|PATH --json OUT
-        [--history FILE ...] [--fit FILE --labels N --seed S]
+        [--part all|even|odd] [--history FILE ...] [--fit FILE --labels N --seed S]
 
 ``adaptive`` first observes the unlabelled turns of all rows, and of the files given as ``--history``;
 ``adaptive-cold`` observes nothing. With ``--fit``, ``adaptive`` is fitted on N labelled rows of FILE instead, drawn by
@@ -11,7 +11,9 @@ The priors of ``lexical`` and ``embedding`` were fitted on the even rows of Dial
 part (`benchmarks.fit_priors`): ``--part odd`` measures on the rows of DialSeg711 that they have not seen.
 
 FILE holds a row a dialogue: ``{"id", "turns": [text, ...], "boundaries": [0|1, ...]}``, with a 1 where a segment ends
-after that turn. NAME is one of `SEGMENTERS`, or ``all`` for every one that the embedder allows.
+after that turn. NAME is one of `LOCAL` and `EMBEDDED`, or ``all`` for every one that the embedder allows. Each text is
+embedded once, beforehand: ``embedding_seconds`` says how long that took, ``seconds`` is what each segmenter then needs.
+``fixed`` is a chunk of 5 turns, a size that nothing was fitted for; the other sizes show what the choice is worth.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ import numpy as np
 from secom_core.conversation import Turn, as_turns
 from secom_core.evaluation.segmentation import SegmentationScore, evaluate
 from secom_core.memory import Segment, boundaries_of, segments_from
+from secom_core.models import CachedEmbedder
 from secom_core.protocols import Embedder, Segmenter
 from secom_core.segmenters import (
     AdaptiveSegmenter,
@@ -49,6 +52,9 @@ Maker = Callable[[Embedder], Segmenter]
 LOCAL: dict[str, Callable[[], Segmenter]] = {
     "each-turn": EachTurn,
     "fixed": lambda: FixedSize(5),
+    "fixed-3": lambda: FixedSize(3),
+    "fixed-8": lambda: FixedSize(8),
+    "fixed-10": lambda: FixedSize(10),
     "whole": WholeSession,
     "lexical": LexicalSegmenter,
     "adaptive-cold": AdaptiveSegmenter,
@@ -158,7 +164,7 @@ def observe(segmenter: AdaptiveSegmenter, dialogues: Sequence[Dialogue]) -> floa
 
 
 def measure(segmenter: Segmenter, dialogues: Sequence[Dialogue]) -> tuple[SegmentationScore, float]:
-    """The score, and the seconds that cutting took, embedding included."""
+    """The score, and the seconds that cutting took."""
     start = time.perf_counter()
     cut = [boundaries_of(segmenter.segment(dialogue.turns)) for dialogue in dialogues]
     seconds = time.perf_counter() - start
@@ -177,9 +183,9 @@ def figures(score: SegmentationScore, seconds: float) -> dict[str, float]:
     }
 
 
-def versions() -> dict[str, str]:
+def versions(*more: str) -> dict[str, str]:
     installed = {package.name: package.version for package in metadata.distributions()}
-    named = ("secom-memory", "numpy", "PyStemmer", "sentence-transformers", "torch")
+    named = ("secom-memory", "numpy", "PyStemmer", "sentence-transformers", "torch", *more)
     return {"python": platform.python_version()} | {name: installed[name] for name in named if name in installed}
 
 
@@ -211,7 +217,8 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = _arguments(argv)
     dialogues = read_dialogues(arguments.data)[_PARTS[arguments.part]]
-    segmenters = choose_segmenters(arguments.segmenter, choose_embedder(arguments.embedder))
+    embedder, embedding_seconds = _embedded(choose_embedder(arguments.embedder), _read(arguments))
+    segmenters = choose_segmenters(arguments.segmenter, embedder)
     dialogues, learning = _learn(arguments, segmenters.get("adaptive"), dialogues)
     rows = {name: figures(*measure(segmenter, dialogues)) for name, segmenter in segmenters.items()}
     if "adaptive" in rows:
@@ -221,8 +228,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(table(f"{arguments.data.name}{rows_read}, {len(dialogues)} dialogues", rows, known))
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(_report(arguments, rows, len(dialogues)), indent=2) + "\n")
+        report = _report(arguments, rows, len(dialogues)) | {"embedding_seconds": embedding_seconds}
+        arguments.json.write_text(json.dumps(report, indent=2) + "\n")
     return 0
+
+
+def _read(arguments: argparse.Namespace) -> list[str]:
+    """All texts that this run will embed."""
+    paths = [arguments.data, *arguments.history, *([arguments.fit] if arguments.fit else [])]
+    return [turn.content for path in paths for dialogue in read_dialogues(path) for turn in dialogue.turns]
+
+
+def _embedded(model: Embedder | None, texts: Sequence[str]) -> tuple[Embedder | None, float]:
+    """The model with all texts embedded, and how long that took."""
+    if model is None:
+        return None, 0.0
+    cached = CachedEmbedder(model, size=1 << 18)
+    start = time.perf_counter()
+    cached.embed(list(dict.fromkeys(texts)))
+    return cached, time.perf_counter() - start
 
 
 def _learn(

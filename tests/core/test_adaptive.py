@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import sys
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from secom_core.conversation import Message, Turn, as_turns, group_messages
 from secom_core.errors import DegradedWarning, InvalidInput
 from secom_core.evaluation.segmentation import evaluate
 from secom_core.memory import Segment, boundaries_of, check_partition, segments_from
+from secom_core.protocols import Vectors
 from secom_core.segmenters.adaptive import AdaptiveSegmenter
 from secom_core.segmenters.adaptive.gaps import SIMILARITIES, pattern_vectors, view_of
 from secom_core.segmenters.adaptive.head import Gaps, Penalty, fit_head, minimise, sigmoid
@@ -109,6 +111,23 @@ def test_one_topic_is_left_whole() -> None:
     words = TOPICS["boat"]
     lines = [f"The {' '.join(rng.sample(words, 4))}." for _ in range(30)]
     assert len(AdaptiveSegmenter(HashingEmbedder(64)).segment(as_turns(lines))) <= 3
+
+
+def test_sessions_are_embedded_together_and_each_text_once() -> None:
+    asked: list[list[str]] = []
+
+    class Counting(HashingEmbedder):
+        def embed(self, texts: Sequence[str]) -> Vectors:
+            asked.append(list(texts))
+            return super().embed(texts)
+
+    segmenter = AdaptiveSegmenter(Counting(64))
+    sessions = [turns for turns, _ in _sessions(5, 14)]
+    together = segmenter.segment_all([*sessions, (), sessions[0], sessions[0][:1]])
+    assert len(asked) == 1
+    assert len(asked[0]) == len(set(asked[0]))
+    alone = [segmenter.segment(turns) for turns in sessions]
+    assert together == [*alone, [], alone[0], [Segment(0, 1)]]
 
 
 def test_exchanges_are_segmented_too() -> None:
