@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import cache
 from typing import Any, Final
 
 from llama_index.core.async_utils import asyncio_run
@@ -290,9 +291,17 @@ def _next_part(session: str, names: Sequence[str]) -> str:
 
 def _block(told: Sequence[str], limit: int) -> str:
     """As many sentences as fit, as quoted data; names in braces are broken, which chat engines would fill in."""
-    room = limit - count_tokens(render((), summary=["x"]))
+    room = limit - _quoting()
     if not told or room < 1:
         return ""
     # Half of what it is given goes to the summary, and here nothing wants the other half.
     shown, _ = summary_within([escape_braces(sentence) for sentence in told], 2 * room, count_tokens)
     return render((), summary=shown)
+
+
+@cache
+def _quoting() -> int:
+    """How many tokens of a block are quotation."""
+    whole = count_tokens(render((), summary=["x"]))
+    _, left = summary_within(["x"], 2 * whole, count_tokens)
+    return left - whole
