@@ -171,12 +171,12 @@ async def test_before_any_session_is_closed_there_are_only_turns(plain: MemoryBa
 @both_ways
 @pytest.mark.parametrize("retrieve", [False, True])
 async def test_retrieval_comes_beside_the_summary_where_asked(plain: MemoryBank, how: str, retrieve: bool) -> None:
-    memory = memory_of(fill(plain), retrieve=retrieve, k=1)
+    memory = memory_of(fill(plain), retrieve=retrieve)
     await save(how, memory, "The bassoon is heavy.", "I see.")
     text = await load(how, memory, {"input": "Which orchestra has a bassoon?"})
     block, turns = text.split("</memories>")
     assert "Summary of the earlier sessions:" in block
-    assert ("[1] Ann: I play the bassoon in an orchestra." in block) == retrieve
+    assert ("] Ann: I play the bassoon in an orchestra." in block) == retrieve
     assert text.count("The bassoon is heavy.") == 1, "what is shown of the session is not recalled again"
     assert turns == "\nHuman: The bassoon is heavy.\nAI: I see."
 
@@ -408,7 +408,7 @@ async def test_the_papers_prompt_for_a_reply_in_an_lcel_chain(
     bank: MemoryBank, llm: HttpChatModel, server: ScriptedServer, how: str, retrieve: bool
 ) -> None:
     memory = memory_of(fill(bank), retrieve=retrieve)
-    memory.save_context({"input": "Good morning."}, {"output": "Hello <current>!"})
+    memory.save_context({"input": "Herodotus does yawn."}, {"output": "Hello <current>!"})
     chain = RunnableLambda(memory.response_messages, memory.aresponse_messages) | llm | StrOutputParser()
     inputs = {"input": QUESTION}
     if how.endswith("stream"):
@@ -422,8 +422,9 @@ async def test_the_papers_prompt_for_a_reply_in_an_lcel_chain(
     memories = asked.split("<memory>\n")[1].split("\n</memory>")[0]
     assert memories.splitlines() == [*SAID["monday"], *SAID["friday"]]
     current = asked.split("<current>\n")[1].split("\n</current>")[0]
-    assert current == f"Human: Good morning.\nAI: Hello &lt;current&gt;!\nHuman: {QUESTION}"
+    assert current == f"Human: Herodotus does yawn.\nAI: Hello &lt;current&gt;!\nHuman: {QUESTION}"
     assert ("<retrieved>\n" in asked) == retrieve
+    assert asked.count("Herodotus does yawn.") == 1
     assert asked.endswith("\n\nAI:")
 
 
@@ -512,6 +513,11 @@ async def test_without_a_model_the_sentences_are_taken_as_they_were_said(how: st
     assert await invoke(how, summarizer, [earlier(first), *TALK]) == f"{first}\nuser: I play the bassoon."
     assert await invoke(how, summarizer, [earlier(first)]) == first
     assert await invoke(how, summarizer, []) == ""
+
+
+def test_recalled_memory_among_the_messages_is_neither_summary_nor_session() -> None:
+    recalled = HumanMessage("I keep a cat.", additional_kwargs={"lc_source": "secom"})
+    assert SecomSummarizer().invoke([recalled, *TALK]) == "user: I play the bassoon."
 
 
 @both_ways
