@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("langchain_classic", reason="needs the extra 'langchain'")
-pytest.importorskip("langchain", reason="needs the extra 'langchain'")
+pytest.importorskip("langchain", "1.4.5", reason="the middleware takes a summarizer from 1.4.5 on")
 pytest.importorskip("openai", reason="needs the extra 'openai'")
 
 from http_chat import HttpChatModel
@@ -30,6 +30,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import ValidationError
 
 from langchain_secom import LangChainChatModel, RecursiveSummaryMemory, SecomMemory, SecomSummarizer, open_bank
+from secom_core.analysis import count_tokens
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError
@@ -215,6 +216,18 @@ def test_a_summary_longer_than_the_budget_is_cut_to_what_covers_most(plain: Memo
     cut = memory.load_memory_variables({})["history"]
     assert 0 < cut.count("\n- ") < whole.count("\n- ") == 3
     assert set(cut.splitlines()) < set(whole.splitlines())
+
+
+@pytest.mark.parametrize("budget", [60, 120, 300])
+def test_summary_and_recalled_turns_share_the_budget(plain: MemoryBank, budget: int) -> None:
+    for number in range(10):
+        said = [Message(f"Herodotus, my tortoise, ate lettuce number {number} in the garden today.")]
+        plain.remember(ANN, said, session=f"s{number}", close=True)
+    memory = memory_of(plain, retrieve=True, token_budget=budget)
+    block = memory.load_memory_variables({"input": "What did my tortoise eat?"})["history"]
+    assert count_tokens(block) <= budget
+    assert "[1]" in block
+    assert ("Summary of" in block) == (budget > 60), "there is no room for a sentence in half of 60"
 
 
 @both_ways
