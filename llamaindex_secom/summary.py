@@ -25,7 +25,7 @@ from secom_core.analysis import count_tokens, sentences
 from secom_core.bank import MemoryBank
 from secom_core.context import render, summary_within
 from secom_core.conversation import Message, check_scope
-from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope, StoreError
+from secom_core.errors import DegradedWarning, InvalidInput, StoreError
 from secom_core.flow import ChatModel
 from secom_core.memory import Summary
 
@@ -100,7 +100,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
             raise InvalidInput("a bank that is open already takes no llm; open it with model=LlamaIndexChatModel(llm)")
         if bank is None:
             bank = _opened(store_path, llm)
-        _check_keeps_summary(bank)
+        bank.check_keeps(summary=True)
         super().__init__(**{**data, "scope": checked, "store_path": bank.path})
         # Private attributes that are set before super().__init__() are lost.
         self._bank, self._lock, self._queue = bank, threading.RLock(), []
@@ -138,7 +138,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         # From the store: another process may have been interrupted between the words and the summary.
         names = [name for name in self._bank.sessions(self.scope) if _PART.search(name)]
         taken = {version.session for version in self._bank.summaries(self.scope)} if names else set()
-        return [name for name in names if name not in taken]
+        return [name for name in names if name not in taken and self._bank.turns(self.scope, name, last=1)]
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """The block with fewer sentences, those that cover most; nothing where not one is left.
@@ -256,14 +256,6 @@ def _opened(store_path: str | None, llm: LLM | ChatModel | None) -> MemoryBank:
     if store_path is None:
         raise InvalidInput("RecursiveSummaryMemoryBlock needs a bank, or a store_path to open one")
     return MemoryBank.open(store_path, summary=True, model=as_chat_model(llm) if llm is not None else None)
-
-
-def _check_keeps_summary(bank: MemoryBank) -> None:
-    # A scope that is none is refused only after a bank that keeps no summary; the store is not read.
-    try:
-        bank.summaries(())
-    except InvalidScope:
-        return
 
 
 def _batches(chats: Sequence[ChatMessage], *, tools: bool) -> Iterator[_Batch]:

@@ -183,7 +183,11 @@ async def test_pitfall_10_messages_are_copied_and_odd_ones_are_kept(bank: Memory
     assert (turn.id, str(turn.at), turn.messages[0].metadata) == ("a", "2025-03-01 10:00:00+00:00", {"mood": "sunny"})
     await block.aput([user(TALK[1], id="a")], session_id="s")  # an id that is taken
     await block.aput([user(TALK[2], timestamp="tomorrow-ish")], session_id="s")  # a time that is none
-    assert said(bank) == TALK[:3]
+    await block.aput([user(TALK[2])], session_id="s")  # what was said twice is kept twice
+    await block.aput([user(TALK[0], id="a")], session_id="s")  # the same message again
+    assert said(bank) == [*TALK[:3], TALK[2]]
+    await block.asettle()
+    assert block._not_taken_in() == []
 
 
 async def test_pitfall_10_a_store_that_fails_loses_nothing(

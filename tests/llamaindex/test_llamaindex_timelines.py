@@ -23,6 +23,7 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.bridge.pydantic import Field
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
 from llama_index.core.chat_engine import ContextChatEngine
+from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.graph_stores import SimplePropertyGraphStore
 from llama_index.core.graph_stores.types import EntityNode
 from llama_index.core.indices.property_graph import VectorContextRetriever
@@ -580,6 +581,15 @@ def test_a_property_graph_index_over_it_over_http(bank: MemoryBank, use_async: b
         asked = server.requests[-1].text
     assert "-> SameTopic ->" in asked
     assert "user: My violin teacher in Ghent moved away" in asked, "the turns come with the relation"
+
+
+def test_a_vector_goes_with_its_event(bank: MemoryBank) -> None:
+    vectors, embedding = SimpleVectorStore(), MockEmbedding(embed_dim=4)
+    store = to_property_graph(bank, ANN, embed_model=embedding, vector_store=vectors)
+    bank.forget(ANN, turn_ids=["t2"])
+    to_property_graph(bank, ANN, store, embed_model=embedding, vector_store=vectors)
+    assert not [name for name in vectors.data.embedding_dict if "moved away" in name]
+    assert set(vectors.data.embedding_dict) == {node.id for node in store.get() if isinstance(node, EntityNode)}
 
 
 def test_a_vector_store_needs_vectors(bank: MemoryBank) -> None:
