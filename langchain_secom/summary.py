@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Final, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -17,7 +16,7 @@ from secom_core.analysis import count_tokens
 from secom_core.bank import MemoryBank
 from secom_core.context import render, summary_within
 from secom_core.conversation import Turn, group_messages
-from secom_core.errors import InvalidInput, InvalidScope
+from secom_core.errors import InvalidInput
 from secom_core.flow import AsyncChatModel, ChatModel
 from secom_core.memory import Recall, Summary
 from secom_core.prompts.summary import response_prompt
@@ -89,7 +88,7 @@ class RecursiveSummaryMemory(SecomMemory):
         if bank is None and path is not None:
             bank = MemoryBank.open(path, summary=True)
         if isinstance(bank, MemoryBank):
-            _check_keeps_summary(bank)
+            bank.check_keeps(summary=True)
         return {**data, "bank": bank}
 
     def clear(self) -> None:
@@ -179,12 +178,6 @@ class RecursiveSummaryMemory(SecomMemory):
         sentences, _ = summary_within(latest.sentences, 2 * self.token_budget, counter)
         text = render((), summary=sentences)
         return Recall(query, (), text, counter(text), summary=latest)
-
-
-def _check_keeps_summary(bank: MemoryBank) -> None:
-    # A scope that is none is refused only after a bank that keeps no summary; the store is not read.
-    with suppress(InvalidScope):
-        bank.summaries(())
 
 
 class SecomSummarizer(Runnable[Sequence[BaseMessage], str]):

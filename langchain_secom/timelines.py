@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any, Final
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -14,13 +13,13 @@ from langchain_core.retrievers import LangSmithRetrieverParams
 from langchain_core.runnables import run_in_executor
 from pydantic import Field, field_validator
 
-from secom_core.analysis import count_tokens
 from secom_core.bank import MemoryBank
 from secom_core.context import fitted_timelines
 from secom_core.conversation import Scope, check_scope
-from secom_core.errors import InvalidInput, InvalidScope
+from secom_core.errors import InvalidInput
 from secom_core.memory import Event, Timeline
 from secom_core.prompts.refinement import timeline_lines
+from secom_core.protocols import TokenCounter
 
 from .retriever import SecomRetriever
 
@@ -69,9 +68,7 @@ class TimelineRetriever(SecomRetriever):
     @field_validator("bank")
     @classmethod
     def _keeps_timelines(cls, bank: MemoryBank) -> MemoryBank:
-        # A scope that is none is refused only after a bank that keeps no timelines; the store is not read.
-        with suppress(InvalidScope):
-            bank.events(())
+        bank.check_keeps(timelines=True)
         return bank
 
     def _get_relevant_documents(
@@ -117,7 +114,7 @@ class TimelineRetriever(SecomRetriever):
             seed=self.seed,
             refined=self.refined if refined is None else refined,
         )
-        fitted = _fitted(found, self.token_budget if token_budget is None else token_budget)
+        fitted = _fitted(found, self.token_budget if token_budget is None else token_budget, self.bank.token_counter)
         documents = [(each, timeline_document(each, scope, rank=rank)) for rank, each in enumerate(fitted, start=1)]
         if self.order == "time":
             documents.sort(key=lambda pair: pair[0].events[0].order)
@@ -170,7 +167,7 @@ def _told(event: Event, *, found: bool) -> dict[str, Any]:
     }
 
 
-def _fitted(found: Sequence[Timeline], token_budget: int | None) -> list[Timeline]:
+def _fitted(found: Sequence[Timeline], token_budget: int | None, counter: TokenCounter) -> list[Timeline]:
     if token_budget is not None and token_budget < 1:
         raise InvalidInput(f"token_budget is a whole number from 1 on, got {token_budget!r}")
-    return fitted_timelines(found, token_budget, 1.0, count_tokens)[0]
+    return fitted_timelines(found, token_budget, 1.0, counter)[0]

@@ -27,11 +27,10 @@ from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle, TextNo
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
 from typing_extensions import Self
 
-from secom_core.analysis import count_tokens
 from secom_core.bank import MemoryBank
 from secom_core.context import fitted_timelines
 from secom_core.conversation import Scope, check_scope
-from secom_core.errors import InvalidInput, InvalidScope
+from secom_core.errors import InvalidInput
 from secom_core.flow import ChatModel, run
 from secom_core.memory import Event, Link, Timeline
 from secom_core.memory import Relation as EventRelation
@@ -101,7 +100,7 @@ class TimelineRetriever(SecomRetriever):
         shown: Collection[str] = (),
         **options: Any,
     ) -> None:
-        _check_keeps_timelines(bank)
+        bank.check_keeps(timelines=True)
         for name, value in (("k", k), ("n", n), ("token_budget", token_budget)):
             if value is not None and value < 1:
                 raise InvalidInput(f"{name} is a whole number from 1 on, got {value!r}")
@@ -115,7 +114,7 @@ class TimelineRetriever(SecomRetriever):
         found = self._bank.timelines(
             self._scope, query_bundle.query_str, k=self._k, n=self._n, seed=self._seed, refined=self._refined
         )
-        fitted, _ = fitted_timelines(found, self._token_budget, 1.0, count_tokens)
+        fitted, _ = fitted_timelines(found, self._token_budget, 1.0, self._bank.token_counter)
         ranked = list(enumerate(fitted, start=1))
         if self._order == "time":
             ranked.sort(key=lambda each: each[1].events[0].order)
@@ -246,7 +245,7 @@ class TimelinePostprocessor(BaseNodePostprocessor):
         checked = check_scope(scope if scope is not None else ())
         if not isinstance(bank, MemoryBank):
             raise InvalidInput(f"TimelinePostprocessor needs a bank, which JSON cannot hold; got {bank!r}")
-        _check_keeps_timelines(bank)
+        bank.check_keeps(timelines=True)
         data.pop("class_name", None)  # dumps have it
         if data.pop("refined", False) and llm is None:
             raise InvalidInput("this was made with a language model, which JSON cannot hold: pass llm= again")
@@ -477,14 +476,6 @@ def _embed(nodes: Sequence[EntityNode], model: BaseEmbedding, vector_store: Base
             for node, vector in zip(nodes, vectors, strict=True)
         ]
     )
-
-
-def _check_keeps_timelines(bank: MemoryBank) -> None:
-    # A scope that is none is refused only after a bank that keeps no timelines; the store is not read.
-    try:
-        bank.events(())
-    except InvalidScope:
-        return
 
 
 def _flat(parts: Sequence[str]) -> str:

@@ -173,6 +173,22 @@ class MemoryBank:
         """The bank's file; nothing where it lives in memory."""
         return self._store.path
 
+    def check_keeps(self, *, summary: bool = False, timelines: bool = False) -> None:
+        """Say what is missing where what is asked for is not kept.
+
+        Raises:
+            InvalidInput: the bank was opened without it.
+        """
+        if summary:
+            _ = self._summary_layer
+        if timelines:
+            _ = self._event_layer
+
+    @property
+    def token_counter(self) -> TokenCounter:
+        """What budgets are counted with."""
+        return self._counter
+
     def close(self) -> None:
         """Close the store. Nothing needs saving: what `remember` returned for is on disk."""
         self._store.close()
@@ -272,7 +288,7 @@ class MemoryBank:
             StoreError: the store failed.
         """
         scope = check_scope(scope)
-        _check_request(query, token_budget, k)
+        _check_request(query, token_budget=token_budget, k=k)
         budget = _DEFAULT_BUDGET if token_budget is None and k is None else token_budget
         vector = self._derivation.query_vector(query)
         loaded = self._scopes.caught_up(scope, self._derivation, retry_vectors=vector is not None)
@@ -321,7 +337,7 @@ class MemoryBank:
             InvalidInput: where the bank keeps no timelines, or for a number below 1.
         """
         scope = check_scope(scope)
-        _check_request(query, n, k)
+        _check_request(query, n=n, k=k)
         vector = self._derivation.query_vector(query)
         return self._event_layer.find(scope, query, vector, k=k, n=n, seed=seed, refined=refined)
 
@@ -351,6 +367,12 @@ class MemoryBank:
         if self._events is None:
             raise InvalidInput("this bank keeps no timelines; open it with timelines=True")
         return self._events
+
+    @property
+    def _summary_layer(self) -> SummaryLayer:
+        if self._summary is None:
+            raise InvalidInput("this bank keeps no summary; open it with summary=True, or with a Summarizer")
+        return self._summary
 
     # -- look -----------------------------------------------------------------------------------------------------
 
@@ -395,10 +417,8 @@ class MemoryBank:
         Raises:
             InvalidInput: where the bank keeps none.
         """
-        if self._summary is None:
-            raise InvalidInput("this bank keeps no summary; open it with summary=True, or with a Summarizer")
-        row = self._store.scope(check_scope(scope))
-        return list(self._summary.versions(row.id)) if row is not None else []
+        layer, row = self._summary_layer, self._store.scope(check_scope(scope))
+        return list(layer.versions(row.id)) if row is not None else []
 
     def stats(self, scope: Sequence[str]) -> Stats:
         """How much the scope holds."""
@@ -533,10 +553,10 @@ def _session_name(messages: Any, session: str | None) -> str:
     return name
 
 
-def _check_request(query: str, token_budget: int | None, k: int | None) -> None:
+def _check_request(query: str, **limits: int | None) -> None:
     if not isinstance(query, str):
         raise InvalidInput(f"a query is a string, not {query!r}")
-    for name, value in (("token_budget", token_budget), ("k", k)):
+    for name, value in limits.items():
         if value is not None and (not isinstance(value, int) or value < 1):
             raise InvalidInput(f"{name} is a whole number from 1 on, got {value!r}")
 
