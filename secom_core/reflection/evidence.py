@@ -122,8 +122,10 @@ class Evidence:
             prior: how strongly they are pulled, in answers' worth of curvature.
         """
         anchor = np.append(base, np.zeros(PLACE_SIGNALS))
-        held = self.curvature + prior * np.eye(len(anchor))
-        return np.asarray(np.linalg.solve(held, self.pull + prior * anchor))
+        values, vectors = np.linalg.eigh(self.curvature)
+        # Few answers may leave a direction curved the wrong way; there the pull alone holds.
+        held = np.maximum(values, 0.0) + prior
+        return np.asarray(vectors @ ((vectors.T @ (self.pull + prior * anchor)) / held))
 
     def as_json(self) -> dict[str, Any]:
         """Numbers only."""
@@ -171,13 +173,17 @@ def agreement(scores: Array, cited: Sequence[bool] | npt.NDArray[np.bool_]) -> f
     return float((ahead > 0).mean() + 0.5 * (ahead == 0).mean())
 
 
+def _spread(columns: Array, shares: Array) -> Array:
+    return np.asarray((columns * shares[:, None]).T @ columns)
+
+
 def evidence_of(shown: Shown, cited: Sequence[bool] | npt.NDArray[np.bool_], weights: Array, base: Array) -> Evidence:
     """What one answer says, seen from the present weights.
 
     The loss is the cross-entropy between the softmax of the scores of the turns shown and a spread over what was cited
     (ListNet, Cao et al., ICML 2007, top one): what was not shown does not come in. The spread is even over the
-    memories cited. Which of a memory's turns earned it the citation is not said; each has its share by its score, as
-    one step of expectation maximisation has it.
+    memories cited. Which of a memory's turns earned it the citation is not said: a memory's chance is the sum of its
+    turns'. The curvature is that of this very loss, so what stays unsaid counts for less.
 
     Args:
         shown: the turns.
@@ -188,10 +194,14 @@ def evidence_of(shown: Shown, cited: Sequence[bool] | npt.NDArray[np.bool_], wei
     chosen = np.asarray(cited, dtype=bool)
     places = places_as_signals(shown.memories)[shown.memory]
     columns = np.hstack([np.clip(shown.signals, -_MOST, _MOST), places])
-    chances = softmax(columns @ weights)
+    chances = np.asarray(softmax(columns @ weights), dtype=np.float64)
     of_memory = np.bincount(shown.memory, weights=chances, minlength=shown.memories)
-    wanted = np.where(chosen, 1.0, 0.0)[shown.memory] * chances / of_memory[shown.memory] / chosen.sum()
+    shares = chances / of_memory[shown.memory]
+    wanted = np.where(chosen, 1 / chosen.sum(), 0.0)[shown.memory] * shares
     mean = chances @ columns
-    curvature = (columns * chances[:, None]).T @ columns - np.outer(mean, mean)
+    # What turns of one memory differ in is not told apart by its citation.
+    means = np.stack([np.bincount(shown.memory, weights=shares * column) for column in columns.T], axis=1)
+    apart = columns - means[shown.memory]
+    curvature = _spread(columns - mean, chances) - _spread(apart, wanted)
     agreed = shown.agreement(base, chosen)
     return Evidence(curvature, curvature @ weights - (mean - wanted @ columns), 1.0, agreed or 0.0, 1.0)

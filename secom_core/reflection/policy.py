@@ -408,8 +408,8 @@ class FusionPolicy:
         if chance_of_no_fall(before, after) >= self._settings.alpha:
             better = sum(after) >= sum(before)
             return replace(state, good=state.evidence, good_weights=state.weights) if better else state
-        # After each fall it waits twice as long before it learns again.
-        rest = self._settings.held * 2 ** min(state.rollbacks, 10)
+        # After each fall it waits four times as long before it learns again.
+        rest = 2 * self._settings.held * 4 ** min(state.rollbacks, 10)
         return replace(
             state,
             evidence=state.good,

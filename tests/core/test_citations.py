@@ -1,0 +1,184 @@
+"""Markers in answers: which count, what the user sees, and that pieces of a stream read like the whole."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from secom_core.context import render
+from secom_core.conversation import as_turns
+from secom_core.memory import Citation, Hit, Memory
+from secom_core.reflection.citations import Citations, CitationStream, citations_of, read_citations
+
+SHOWN = (0, 1, 2, 3, 12)
+
+
+@pytest.mark.parametrize(
+    ("answer", "numbers"),
+    [
+        ("She moved in May [1].", (1,)),
+        ("Both [1][3].", (1, 3)),
+        ("Three [0, 2,3].", (0, 2, 3)),
+        ("Semicolons [1; 2].", (1, 2)),
+        ("[m12] and [M1]", (12, 1)),
+        ("Again [1], and [1], and [1, 1].", (1,)),
+        ("The later first [3], then [1].", (3, 1)),
+        ("Blanks [ 2 ].", (2,)),
+        ("No blank[2]", (2,)),
+        ("**[2]** and ([3])", (2, 3)),
+        ("A range [1-3] and [1–3] and [1..3].", ()),
+        ("No marker: [one], [1a], [a1], [1.5], [-1], [#1], [^1], [], [,], [1,,2], [1,].", ()),
+        ("Escaped \\[1\\], a task [ ], [x].", ()),
+        ("A link [1](https://example.org/1), a footnote [1] (here).", (1,)),
+        ("Broken [1", ()),
+        ("Broken 1]", ()),
+        ("Two lines [1,\n2]", ()),
+        ("[[2]]", (2,)),
+        ("[" * 500 + "1]", (1,)),
+        ("[" + "1," * 200 + "1]", ()),
+        ("[99999999999999999999]", ()),
+    ],
+)
+def test_formats(answer: str, numbers: tuple[int, ...]) -> None:
+    found = read_citations(answer, SHOWN)
+    assert found.numbers == numbers
+    assert found.text == answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "numbers"),
+    [
+        ("`[1]` but [2]", (2,)),
+        ("``a ` [1]`` but [2]", (2,)),
+        ("```python\nx = y[1]\n```\nbut [2]", (2,)),
+        ("~~~\n[1]\n```\n[1]\n~~~\nbut [2]", (2,)),
+        ("````\n```\n[1]\n```\n````\n[2]", (2,)),
+        ("  ```\n  [1]\n  ```\n[2]", (2,)),
+        ("```\nnever closed [1]\n\n[2]", ()),
+        ("a stray ` tick [1]", (1,)),
+        ("a stray ` tick [1]\n\nand `[2]` then [3]", (1, 3)),
+        ("``[1]` still open [2]", (1, 2)),
+        ("a ``` b [1] ``` c [2]", (2,)),
+        ("~[1]~", (1,)),
+    ],
+)
+def test_code_does_not_count(answer: str, numbers: tuple[int, ...]) -> None:
+    assert read_citations(answer, SHOWN).numbers == numbers
+
+
+def test_only_what_was_shown_counts() -> None:
+    found = read_citations("[1][4][99, 1]", (1, 2))
+    assert (found.numbers, found.unknown) == ((1,), (4, 99))
+
+
+@pytest.mark.parametrize("marker", ["[NO_CITE]", "[no_cite]", "[NO CITATION]", "[NO_CITATIONS]", "[No_Cited]"])
+def test_no_cite(marker: str) -> None:
+    found = read_citations(f"I do not know. {marker}", SHOWN, markers="strip")
+    assert (found.numbers, found.none_used, found.tell, found.text) == ((), True, True, "I do not know.")
+
+
+def test_an_answer_without_markers_tells_nothing() -> None:
+    assert not read_citations("She moved in May.", SHOWN).tell
+    assert not read_citations("Only what was not shown [77].", SHOWN).tell
+    assert read_citations("In May [1].", SHOWN).tell
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        ("In May [1].", "In May."),
+        ("In May [1][3], and in June [2] too.", "In May, and in June too."),
+        ("In May [1] [3].", "In May."),
+        ("[1] In May.", "In May."),
+        ("In May [77].", "In May."),
+        ("Keep `x[1]` and [a].", "Keep `x[1]` and [a]."),
+        ("Two  spaces stay.  ", "Two  spaces stay.  "),
+        ("A list\n\n- one [1]\n- two [2]", "A list\n\n- one\n- two"),
+    ],
+)
+def test_stripping(answer: str, shown: str) -> None:
+    assert read_citations(answer, SHOWN, markers="strip").text == shown
+
+
+def test_a_quoted_memory_cites_nothing() -> None:
+    turns = as_turns(["As I said [2], and [3], it rained."], "s")
+    block = render([Hit(Memory("s#0-1", "", turns), turns, 1.0, 1)])
+    assert read_citations(block.splitlines()[2].removeprefix("[1] "), SHOWN).numbers == ()
+    assert read_citations(block, SHOWN).numbers == (1,)
+
+
+def test_numbers_become_memories() -> None:
+    turns = as_turns(["one", "two"], "s")
+    hits = [Hit(Memory(f"s#{n}", "", (turns[n],)), (turns[n],), 0.0, n + 1) for n in range(2)]
+    found = read_citations("[2][7]", [hit.number for hit in hits])
+    assert citations_of(found, hits) == (Citation(2, "s#1"),)
+    assert citations_of(found, {2: "other"}) == (Citation(2, "other"),)
+
+
+# -- streaming --------------------------------------------------------------------------------------------------------
+
+PIECE = st.sampled_from(
+    ["[1]", "[", "]", "1", "2,", " ", "\n", "\n\n", "`", "``", "```", "~~~", "[NO_CITE]", "m12", "word", "(", "[0, 2]"]
+)
+ANSWER = st.one_of(st.lists(PIECE, max_size=25).map("".join), st.text(max_size=60))
+
+
+def streamed(answer: str, cuts: list[int], markers: str) -> Citations:
+    stream = CitationStream(SHOWN, markers=markers)  # type: ignore[arg-type]
+    places = sorted({min(cut, len(answer)) for cut in cuts} | {0, len(answer)})
+    text = "".join(stream.feed(answer[a:b]) for a, b in pairwise(places))
+    done = stream.finish()
+    return Citations(text + done.text, done.numbers, done.unknown, done.none_used)
+
+
+@given(ANSWER, st.lists(st.integers(0, 80), max_size=12), st.sampled_from(["keep", "strip"]))
+def test_pieces_read_like_the_whole(answer: str, cuts: list[int], markers: str) -> None:
+    assert streamed(answer, cuts, markers) == read_citations(answer, SHOWN, markers=markers)  # type: ignore[arg-type]
+
+
+@given(ANSWER)
+def test_one_character_at_a_time(answer: str) -> None:
+    assert streamed(answer, list(range(len(answer))), "strip") == read_citations(answer, SHOWN, markers="strip")
+
+
+@given(st.text())
+def test_kept_text_is_the_answer_and_only_shown_numbers_come_out(answer: str) -> None:
+    found = read_citations(answer, SHOWN)
+    assert found.text == answer
+    assert set(found.numbers) <= set(SHOWN)
+    assert len(set(found.numbers)) == len(found.numbers)
+
+
+@given(ANSWER)
+def test_stripped_text_has_only_characters_of_the_answer_in_order(answer: str) -> None:
+    rest = iter(answer)
+    assert all(character in rest for character in read_citations(answer, SHOWN, markers="strip").text)
+
+
+def test_text_does_not_wait_longer_than_it_must() -> None:
+    stream = CitationStream(SHOWN, markers="strip")
+    assert stream.feed("In May") == "In May"
+    assert stream.feed(" [") == ""
+    assert stream.feed("1") == ""
+    assert stream.feed("]") == ""
+    assert stream.feed(".") == "."
+    assert stream.feed(" See [x") == " See"
+    assert stream.feed("?]") == " [x?]"
+    assert stream.finish() == Citations("", (1,))
+
+
+def test_an_answer_that_breaks_off_gives_no_citations() -> None:
+    stream = CitationStream(SHOWN)
+    shown = stream.feed("In May [1] and then [2")
+    broken = stream.abandon()
+    assert shown + broken.text == "In May [1] and then [2"
+    assert (broken.numbers, broken.finished, broken.tell) == ((), False, False)
+
+
+def test_a_long_answer_is_read_in_linear_time() -> None:
+    answer = "word [1] `code [2]` [ " * 20_000
+    found = read_citations(answer, SHOWN, markers="strip")
+    assert found.numbers == (1,)

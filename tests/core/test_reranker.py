@@ -1,0 +1,238 @@
+"""The paper's reranker: its formulae against an autograd oracle, its draws, its batches, its state."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from secom_core.errors import InvalidInput
+from secom_core.reflection.plackett_luce import drawn, log_probabilities, slope, softmax
+from secom_core.reflection.reranker import Reranker
+
+D = 12
+
+
+def vectors(seed: int, size: int = D, count: int = 20) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    return random.normal(size=size), random.normal(size=(count, size))
+
+
+def taught(seed: int, size: int = D, rounds: int = 30, **settings: object) -> Reranker:
+    """A reranker with matrices away from 0."""
+    reranker = Reranker(size, learning_rate=0.05, seed=seed, dtype=np.float64, **settings)  # type: ignore[arg-type]
+    random = np.random.default_rng(seed)
+    for step in range(rounds):
+        query, memories = vectors(100 * seed + step, size)
+        draw = reranker.choose(query / 4, memories / 4, explore=True)
+        reranker.learn(draw, random.choice(draw.order, 2).tolist())
+    return reranker
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_scores_are_equation_1(seed: int) -> None:
+    reranker = taught(seed)
+    w_q, w_m = reranker.matrices
+    assert np.abs(w_q).max() > 1e-3
+    assert np.abs(w_m).max() > 1e-3
+    query, memories = vectors(seed + 50)
+    adapted = np.array([(query + w_q @ query) @ (memory + w_m @ memory) for memory in memories])
+    np.testing.assert_allclose(reranker.scores(query, memories), adapted, atol=1e-10)
+
+
+def test_probabilities_are_the_softmax_of_noisy_scores() -> None:
+    draw = taught(1, temperature=0.7).choose(*vectors(3), explore=True)
+    perturbed = (draw.scores + draw.noise) / 0.7
+    np.testing.assert_allclose(draw.probabilities, np.exp(perturbed) / np.exp(perturbed).sum(), atol=1e-12)
+    assert draw.noise.std() > 0.1
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("credit", ["each", "sum"])
+def test_gradient_equals_autograd(seed: int, credit: str) -> None:
+    torch = pytest.importorskip("torch", reason="the oracle is torch's autograd")
+    reranker = taught(seed, credit=credit, temperature=0.3 + 0.1 * seed, baseline=0.5)
+    query, memories = vectors(seed + 200)
+    draw = reranker.choose(query / 2, memories / 2, explore=True)
+    cited = set(draw.order[::2]) | {-1}
+    w_q, w_m = (torch.tensor(each, dtype=torch.float64, requires_grad=True) for each in reranker.matrices)
+    q, m, noise = (torch.tensor(each, dtype=torch.float64) for each in (draw.query, draw.memories, draw.noise))
+    scores = (m + m @ w_m.T) @ (q + w_q @ q)
+    logits = (scores + noise) / draw.temperature
+    left = torch.ones(len(logits), dtype=torch.bool)
+    chances = []
+    for place in draw.order:
+        chances.append(logits[place] - torch.logsumexp(logits[left], 0))
+        left = left.clone()
+        left[place] = False
+    rewards = [1.0 if place in cited else -1.0 for place in draw.order]
+    if credit == "each":
+        aim = sum((reward - 0.5) * chance for reward, chance in zip(rewards, chances, strict=True))
+    else:
+        aim = sum(reward - 0.5 for reward in rewards) * sum(chances)
+    aim.backward()
+    np.testing.assert_allclose(draw.scores, scores.detach().numpy(), atol=1e-6)
+    np.testing.assert_allclose(draw.log_probability, float(sum(chances).detach()), atol=1e-6)
+    by_query, by_memory = reranker.gradient(draw, cited)
+    np.testing.assert_allclose(by_query, w_q.grad.numpy(), atol=1e-6)
+    np.testing.assert_allclose(by_memory, w_m.grad.numpy(), atol=1e-6)
+
+
+def test_slope_equals_finite_differences() -> None:
+    random = np.random.default_rng(4)
+    logits, order, credits = random.normal(size=7), [3, 0, 6], np.array([1.0, -2.0, 0.5])
+    step = 1e-6
+    numeric = [
+        (credits @ log_probabilities(logits + nudge, order) - credits @ log_probabilities(logits - nudge, order))
+        / (2 * step)
+        for nudge in step * np.eye(7)
+    ]
+    np.testing.assert_allclose(slope(logits, order, credits), numeric, atol=1e-8)
+
+
+def test_chances_of_all_ordered_draws_add_up_to_one() -> None:
+    logits = np.array([0.3, -1.0, 2.0, 0.0])
+    total = sum(np.exp(log_probabilities(logits, order).sum()) for order in permutations(range(4), 2))
+    assert total == pytest.approx(1)
+
+
+def test_draws_come_as_often_as_plackett_luce_says() -> None:
+    random = np.random.default_rng(0)
+    logits = np.array([0.5, -0.5, 1.0])
+    counts = Counter(tuple(drawn(logits, 2, random)) for _ in range(20_000))
+    for order in permutations(range(3), 2):
+        expected = np.exp(log_probabilities(logits, order).sum())
+        assert counts[order] / 20_000 == pytest.approx(expected, abs=0.015)
+
+
+def test_log_probabilities_survive_scores_that_are_far_apart() -> None:
+    found = log_probabilities(np.array([1000.0, 0.0, -1000.0]), [2, 1, 0])
+    np.testing.assert_allclose(found, [-2000, -1000, 0])
+    np.testing.assert_allclose(softmax(np.array([1000.0, 0.0])), [1, 0])
+
+
+def test_without_exploring_there_is_no_noise_and_the_best_are_taken() -> None:
+    reranker = Reranker(D, dtype=np.float64)
+    query, memories = vectors(7)
+    draw = reranker.choose(query, memories)
+    assert not draw.noise.any()
+    assert list(draw.order) == np.argsort(-(memories @ query), kind="stable")[:5].tolist()
+    assert draw.propensities.tolist() == [1.0] * 5
+    assert reranker.choose(query, memories).order == draw.order
+
+
+def test_seeds_repeat_and_differ() -> None:
+    query, memories = vectors(2)
+    orders = [
+        [Reranker(D, seed=seed).choose(query / 9, memories, explore=True).order for _ in range(2)] for seed in (1, 2)
+    ]
+    assert orders[0][0] == orders[0][1]
+    assert orders[0] != orders[1]
+    np.testing.assert_array_equal(taught(3).matrices[0], taught(3).matrices[0])
+
+
+def test_a_batch_is_averaged_and_applied_once_it_is_full() -> None:
+    reranker = Reranker(D, learning_rate=0.1, dtype=np.float64)
+    draws = [reranker.choose(*vectors(seed), explore=True) for seed in range(4)]
+    expected = sum(reranker.gradient(draw, [draw.order[0]])[0] for draw in draws) * 0.1 / 4
+    assert [reranker.learn(draw, [draw.order[0]]) for draw in draws] == [False, False, False, True]
+    np.testing.assert_allclose(reranker.matrices[0], expected, atol=1e-12)
+    assert reranker.updates == 1
+
+
+def test_many_updates_fold_into_the_same_matrices() -> None:
+    one, other = Reranker(8, batch=1, dtype=np.float64), Reranker(8, batch=1, dtype=np.float64)
+    w_q, w_m = np.zeros((2, 8, 8))
+    for seed in range(40):
+        draw = one.choose(*vectors(seed, 8), explore=True)
+        by_query, by_memory = one.gradient(draw, [draw.order[1]])
+        one.learn(draw, [draw.order[1]])
+        w_q, w_m = w_q + 1e-3 * by_query, w_m + 1e-3 * by_memory
+    np.testing.assert_allclose(one.matrices[0], w_q, atol=1e-9)
+    np.testing.assert_allclose(one.matrices[1], w_m, atol=1e-9)
+    other.load(one.state())
+    np.testing.assert_allclose(other.matrices[0], w_q, atol=1e-6)
+
+
+def test_only_what_was_shown_counts() -> None:
+    reranker = Reranker(D, dtype=np.float64)
+    draw = reranker.choose(*vectors(1), explore=True)
+    absent = next(place for place in range(20) if place not in draw.order)
+    for with_, without in zip(
+        reranker.gradient(draw, [draw.order[0], absent, 99]), reranker.gradient(draw, [draw.order[0]]), strict=True
+    ):
+        np.testing.assert_array_equal(with_, without)
+
+
+def test_rewards_raise_what_is_cited() -> None:
+    reranker = Reranker(D, learning_rate=0.02, dtype=np.float64)
+    query, memories = vectors(5)
+    query, memories = query / 4, memories / 4
+    worst = int(np.argmin(memories @ query))
+    for _ in range(600):
+        draw = reranker.choose(query, memories, explore=True)
+        reranker.learn(draw, [worst])
+    assert worst in reranker.choose(query, memories).order
+
+
+def test_the_bound_holds() -> None:
+    free, bound = taught(2, rounds=80), taught(2, rounds=80, bound=0.1)
+    assert max(np.linalg.norm(each) for each in free.matrices) > 0.1
+    assert max(np.linalg.norm(each) for each in bound.matrices) <= 0.1 + 1e-9
+
+
+def test_pretraining_learns_a_rotation() -> None:
+    random = np.random.default_rng(0)
+    turned, _ = np.linalg.qr(random.normal(size=(D, D)))
+    examples = []
+    for _ in range(120):
+        memories = random.normal(size=(10, D))
+        memories /= np.linalg.norm(memories, axis=1, keepdims=True)
+        examples.append((turned @ memories[3], memories, [3]))
+    reranker = Reranker(D, dtype=np.float64)
+    first = np.mean([3 in reranker.choose(query, memories).order[:1] for query, memories, _ in examples[:20]])
+    losses = reranker.pretrain(examples[20:], epochs=20, learning_rate=1e-2)
+    last = np.mean([3 in reranker.choose(query, memories).order[:1] for query, memories, _ in examples[:20]])
+    assert losses[-1] < losses[0] / 2
+    assert last > first + 0.3
+
+
+def test_pretraining_without_labels_changes_nothing() -> None:
+    reranker = Reranker(D)
+    query, memories = vectors(0)
+    assert reranker.pretrain([(query, memories, []), (query, memories, range(20))]) == []
+    assert not reranker.matrices[0].any()
+
+
+def test_state_comes_back_and_reset_forgets() -> None:
+    reranker, other = taught(4), Reranker(D)
+    other.load(reranker.state())
+    query, memories = vectors(9)
+    np.testing.assert_allclose(other.scores(query, memories), reranker.scores(query, memories), atol=1e-4)
+    assert other.updates == reranker.updates
+    other.reset()
+    assert not any(matrix.any() for matrix in other.matrices)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"got \(5,\) and \(20, 12\)"):
+        Reranker(D).scores(np.zeros(5), np.zeros((20, D)))
+    with pytest.raises(InvalidInput, match="temperature is above 0, got 0"):
+        Reranker(D, temperature=0)
+    with pytest.raises(InvalidInput, match=r"got \(1, 7\)"):
+        Reranker(D).load(Reranker(7).state())
+    with pytest.raises(InvalidInput, match=r"got \(99, 12\)"):
+        Reranker(D).load(json.dumps({"format": 99, "dimensions": D}))
+
+
+def test_fewer_candidates_than_are_wanted() -> None:
+    reranker = Reranker(D)
+    query, memories = vectors(1, count=3)
+    draw = reranker.choose(query, memories, explore=True)
+    assert sorted(draw.order) == [0, 1, 2]
+    none = reranker.choose(query, np.zeros((0, D)), explore=True)
+    assert none.order == ()
+    assert not reranker.learn(none, [])
