@@ -11,7 +11,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from functools import cache
 from typing import Any, Final
 
 from llama_index.core.async_utils import asyncio_run
@@ -21,13 +20,14 @@ from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import BaseMemoryBlock, Memory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 
-from secom_core.analysis import count_tokens, sentences
+from secom_core.analysis import sentences
 from secom_core.bank import MemoryBank
 from secom_core.context import render, summary_within
 from secom_core.conversation import Message, check_scope
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError
 from secom_core.flow import ChatModel
 from secom_core.memory import Summary
+from secom_core.protocols import TokenCounter
 
 from .convert import escape_braces, to_messages, without_recalled
 from .models import as_chat_model
@@ -64,7 +64,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         bank: where everything is remembered; one that keeps a summary.
         store_path: the bank's file, opened where no bank is given.
         llm: the language model of the bank that is opened; sentences are extracted without.
-        memory_token_limit: how long the block may be, in tokens by estimate.
+        memory_token_limit: how long the block may be, in the bank's token counter.
         remember_tools: remember tool calls and results too.
         **data: ``name``, ``description``, ``priority`` and ``accept_short_term_memory`` of ``BaseMemoryBlock``.
 
@@ -125,7 +125,8 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         # What is still to be taken in is read first: taken in meanwhile, it is shown twice rather than not at all.
         waiting = [sentence for text in self._untold() for sentence in sentences(text)]
         latest = self._bank.summary(self.scope)
-        return _block([*(latest.sentences if latest else ()), *waiting], self.memory_token_limit)
+        told = [*(latest.sentences if latest else ()), *waiting]
+        return _block(told, self.memory_token_limit, self._bank.token_counter)
 
     def _untold(self) -> list[str]:
         """What was handed over and is not in the summary yet, a line a message."""
@@ -150,7 +151,8 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         if not isinstance(content, str) or not content:
             return None
         held = [line.removeprefix("- ") for line in content.splitlines() if line.startswith("- ")]
-        return _block(held, count_tokens(content) - int(_SLACK * tokens_to_truncate) - 1) or None
+        count = self._bank.token_counter
+        return _block(held, count(content) - int(_SLACK * tokens_to_truncate) - 1, count) or None
 
     # -- writing --------------------------------------------------------------------------------------------------
 
@@ -281,19 +283,18 @@ def _next_part(session: str, names: Sequence[str]) -> str:
     return f"{session}/part-{max((int(part[1]) for part in parts if part), default=0) + 1}"
 
 
-def _block(told: Sequence[str], limit: int) -> str:
+def _block(told: Sequence[str], limit: int, count: TokenCounter) -> str:
     """As many sentences as fit, as quoted data; names in braces are broken, which chat engines would fill in."""
-    room = limit - _quoting()
+    room = limit - _quoting(count)
     if not told or room < 1:
         return ""
     # Half of what it is given goes to the summary, and here nothing wants the other half.
-    shown, _ = summary_within([escape_braces(sentence) for sentence in told], 2 * room, count_tokens)
+    shown, _ = summary_within([escape_braces(sentence) for sentence in told], 2 * room, count)
     return render((), summary=shown)
 
 
-@cache
-def _quoting() -> int:
+def _quoting(count: TokenCounter) -> int:
     """How many tokens of a block are quotation."""
-    whole = count_tokens(render((), summary=["x"]))
-    _, left = summary_within(["x"], 2 * whole, count_tokens)
+    whole = count(render((), summary=["x"]))
+    _, left = summary_within(["x"], 2 * whole, count)
     return left - whole

@@ -73,8 +73,8 @@ class TimelineRetriever(SecomRetriever):
         n: how many timelines are drawn for each, at most; the same.
         seed: what the draw depends on; the same seed gives the same timelines.
         refined: have the bank's language model, where there is one, rewrite them for the query (Theanine eq. 11).
-        token_budget: how many tokens they may have together, by estimate; one that is too long is cut around the event
-            that was found. All are given whole unless it is given.
+        token_budget: how long they may be together, in the bank's token counter; one that is too long is cut around
+            the event that was found. All are given whole unless it is given.
         order: ``"score"`` gives those of the best event first, ``"time"`` those that begin earliest.
         empty: the text of the one node that comes back where nothing is found; no node unless given.
         shown: the keys of the metadata that language model and embedder are shown too, such as ``["sessions"]``.

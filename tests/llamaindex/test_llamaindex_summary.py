@@ -259,6 +259,18 @@ async def test_pitfall_11_it_keeps_its_own_limit_and_truncates(bank: MemoryBank)
     assert await RecursiveSummaryMemoryBlock(scope=ANN, bank=bank, memory_token_limit=3).aget() == ""
 
 
+async def test_it_counts_as_the_bank_does() -> None:
+    with MemoryBank.open(summary=True, token_counter=len) as bank:
+        block = RecursiveSummaryMemoryBlock(scope=ANN, bank=bank, memory_token_limit=260)
+        for number, text in enumerate(TALK):
+            await block.aput(exchange(text), session_id=str(number))
+        await block.asettle()
+        content = await block.aget()
+        assert 160 < len(content) <= 260
+        shorter = await block.atruncate(content, 30)
+        assert shorter is None or len(shorter) <= len(content) - 30
+
+
 async def test_pitfall_12_names_in_braces_are_broken(bank: MemoryBank, block: Any) -> None:
     await block.aput(exchange(TALK[0]), session_id="s")
     await block.asettle()
