@@ -168,12 +168,13 @@ class Lesson:
     """What one answer teaches: an addition to the policy's state, good for any later version of it.
 
     Args:
-        kind: ``"taught"``, ``"held out"``, or ``"nothing"`` where all that was shown was cited, or none.
+        kind: ``"taught"``; ``"held out"``; ``"resting"`` for a while after what was learned was thrown away; or
+            ``"nothing"`` where all that was shown was cited, or none, and while the policy is frozen.
         evidence: what is added to the sums, where it teaches.
         held: what is kept, where it is held out.
     """
 
-    kind: Literal["taught", "held out", "nothing"]
+    kind: Literal["taught", "held out", "resting", "nothing"]
     evidence: Evidence | None = None
     held: HeldOut | None = None
 
@@ -356,6 +357,8 @@ class FusionPolicy:
         shown = self._shown(decision.signals)
         if (state.answers + 1) % self._settings.keep_every == 0:
             return Lesson("held out", held=HeldOut(shown, chosen))
+        if state.answers < state.resume:
+            return Lesson("resting")
         seen_from = state.evidence.weights(self._base, self._settings.prior)
         return Lesson("taught", evidence_of(shown, chosen, seen_from, self._base))
 

@@ -425,3 +425,13 @@ def test_a_decision_notes_what_was_shown_where() -> None:
     assert sum(noted.propensities) == pytest.approx(1)
     assert noted.propensities[0] == pytest.approx(np.e / (1 + np.e))
     assert Decision.from_json(json.loads(json.dumps(noted.as_json()))) == noted
+
+
+def test_after_a_fall_it_rests() -> None:
+    policy = teach(FusionPolicy(BASE), honest, 100)
+    state = json.loads(policy.state())
+    resting = FusionPolicy(BASE, state=json.dumps({**state, "resume": 110}))
+    random = np.random.default_rng(0)
+    kinds = [resting.learn(decision(random.normal(size=(SHOWN, 3))), {1}).kind for _ in range(12)]
+    assert kinds == (["resting"] * 3 + ["held out"]) * 2 + ["resting"] * 2 + ["taught", "held out"]
+    assert resting.evidence.answers == policy.evidence.answers + 1
