@@ -50,7 +50,7 @@ _TIMES: Final = ("timestamp", "at", "created_at")
 _IDS: Final = ("id", "message_id")
 _NAMES: Final = ("name", "speaker")
 _CALLS: Final = ("tool_calls", "function_call")
-_BOOKKEEPING: Final = ("secom_memory_id", "session", "turn_ids", "speakers", "score", "scope", "end")
+_BOOKKEEPING: Final = ("secom_memory_id", "session", "turn_ids", "speakers", "scope", "end")
 _STEP: Final = re.compile(r"\s*^[ \t]*Thought:.*?^[ \t]*(Action|Answer):[ \t]*", re.M | re.S)
 _THOUGHT: Final = re.compile(r"^[ \t]*Thought:", re.M)
 # Only names in single braces are filled in by the prompt templates of chat engines; code and JSON stay as they are.
@@ -171,8 +171,9 @@ def from_message(message: Message) -> ChatMessage:
 def to_node(hit: Hit, scope: Scope) -> NodeWithScore:
     """A hit as a node: the shown turns word for word, its origin in flat metadata, an id that stays.
 
-    ``secom_memory_id``, ``session``, ``turn_ids``, ``speakers``, ``scope`` (the lists as JSON), ``score`` and ``end``
-    are kept from the language model and from the embedder; ``begin`` is shown to the language model.
+    ``secom_memory_id``, ``session``, ``turn_ids``, ``speakers``, ``scope`` (the lists as JSON) and ``end`` are kept from
+    the language model and from the embedder; ``begin`` is shown to the language model. Nothing in the metadata depends
+    on the query, so that fusion takes the same node for the same.
     """
     memory = hit.memory
     metadata = {
@@ -181,7 +182,6 @@ def to_node(hit: Hit, scope: Scope) -> NodeWithScore:
         "turn_ids": _flat(hit.turn_ids),
         "speakers": _flat(_speakers(hit.turns)),
         "scope": _flat(scope),
-        "score": float(hit.score),
         **_times(hit.turns),
     }
     node = TextNode(

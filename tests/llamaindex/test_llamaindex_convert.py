@@ -182,7 +182,6 @@ def test_a_hit_becomes_a_node_with_its_words_and_its_origin() -> None:
         "turn_ids": '["m1", "m3"]',
         "speakers": '["Ann", "assistant"]',
         "scope": '["acme", "ann"]',
-        "score": 0.75,
         "begin": "2026-03-01T12:00:00+00:00",
         "end": "2026-03-01T13:00:00+00:00",
     }

@@ -15,6 +15,7 @@ from http_models import HttpLLM
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.query_engine import CitationQueryEngine, RetrieverQueryEngine
 from llama_index.core.response_synthesizers import get_response_synthesizer
+from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import QueryBundle
 
 from llamaindex_secom import LLMLinguaDenoiser, SecomRetriever, TopicTextSplitter
@@ -51,6 +52,20 @@ def test_smoke(bank: MemoryBank) -> None:
     assert {"BaseRetriever", "PromptMixin"} <= {each.__name__ for each in type(retriever).__mro__}
     assert retriever.scope == ANN
     assert retriever.get_prompts() == {}
+
+
+def test_fusion_takes_what_two_queries_find_for_the_same(bank: MemoryBank) -> None:
+    with ScriptedServer("the violin teacher\nMarta who teaches the violin") as server:
+        fusion = QueryFusionRetriever(
+            [SecomRetriever(bank, ANN, k=1)],
+            llm=HttpLLM(base_url=server.base_url),
+            mode="reciprocal_rerank",  # type: ignore[arg-type]
+            num_queries=3,
+            use_async=False,
+        )
+        found = fusion.retrieve("Who teaches me the violin?")
+    assert [node.metadata["session"] for node in found] == ["friday"]
+    assert found[0].score == pytest.approx(3 / 60)
 
 
 async def test_it_finds_the_right_turns_sync_and_async(bank: MemoryBank) -> None:
