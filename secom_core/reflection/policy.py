@@ -13,7 +13,8 @@ What keeps it safe:
   random, or the worst, moves nothing.
 - *Bounds*: on a step, on the distance from the base, and on the size; the scores never become flatter than the base's.
 - *Held-out answers*: one answer in four teaches nothing and is kept. Where the weights rank these significantly worse
-  than the last good weights (Wilcoxon's signed-rank test), what was learned since is thrown away.
+  than the last good weights (Wilcoxon's signed-rank test), what was learned since is thrown away; where they rank them
+  worse than the base does, all of it.
 - *Reset* and *freeze*.
 """
 
@@ -405,12 +406,19 @@ class FusionPolicy:
         return np.asarray(weights * (np.clip(size, self._norm, self._settings.size * self._norm) / max(size, 1e-12)))
 
     def _checked(self, state: _State) -> _State:
-        """Back to the last good weights where held-out answers are ranked worse than by them; else these are good."""
-        before = [each.reward(state.good_weights) for each in state.held]
-        after = [each.reward(state.weights) for each in state.held]
-        if chance_of_no_fall(before, after) >= self._settings.alpha:
-            better = sum(after) >= sum(before)
-            return replace(state, good=state.evidence, good_weights=state.weights) if better else state
+        """Back to what was good, or to the base, where held-out answers are ranked worse than by it."""
+        at_base, at_good, now = (
+            [each.reward(weights) for each in state.held] for weights in (self._base, state.good_weights, state.weights)
+        )
+        if chance_of_no_fall(at_base, now) < self._settings.alpha:
+            none = Evidence.none(len(self._names))
+            return self._rolled_back(replace(state, good=none, good_weights=self._base))
+        if chance_of_no_fall(at_good, now) < self._settings.alpha:
+            return self._rolled_back(state)
+        better = sum(now) >= max(sum(at_good), sum(at_base))
+        return replace(state, good=state.evidence, good_weights=state.weights) if better else state
+
+    def _rolled_back(self, state: _State) -> _State:
         # After each fall it waits four times as long before it learns again.
         rest = 2 * self._settings.held * 4 ** min(state.rollbacks, 10)
         return replace(
