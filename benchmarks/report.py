@@ -1,0 +1,230 @@
+"""Fills ``benchmarks/README.md`` from the results in ``benchmarks/results``: run it after a benchmark.
+
+``python -m benchmarks.report [--check]``
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+README = HERE / "README.md"
+BUDGETS = ("500", "1000", "2000", "4000")
+CATEGORIES = {"1": "multi-hop", "2": "temporal", "3": "open-domain", "4": "single-hop"}
+# From the papers' tables: SeCom, Table 4; Def-DTS is reported there with gpt-4o.
+PAPERS = {
+    "GPT-4 with a rubric learned by reflection (paper)": (0.936, 0.651),
+    "GPT-4 zero-shot (paper)": (0.895, 0.607),
+    "best without labels or language model (paper)": (0.660, 0.509),
+}
+
+
+def result(name: str) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((HERE / "results" / f"{name}.json").read_text(encoding="utf-8"))
+    return read
+
+
+def grid(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(_cell(each) for each in line) + " |" for line in lines)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}" if value < 10 else f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+    return str(value)
+
+
+def by_budget(table: Mapping[str, float]) -> list[float]:
+    return [table[budget] for budget in BUDGETS]
+
+
+def retrieval() -> str:
+    rows: list[list[object]] = []
+    for title, name in (("no embedder", "retrieval_none_heldout"), ("all-MiniLM-L6-v2", "retrieval_minilm_heldout")):
+        found = result(name)
+        rows.append([f"**{title}**", *by_budget(found["recall"])])
+        rows.append(["all of the evidence (strict)", *by_budget(found["strict"])])
+        rows.append(["DCG", *by_budget(found["dcg"])])
+        rows += [[kind, *by_budget(values)] for kind, values in found["by_category"].items()]
+    return grid(["evidence recall inside tokens", *BUDGETS], rows)
+
+
+def peers() -> str:
+    rows = [
+        [
+            name,
+            *by_budget(row["recall"]),
+            *(row["by_category"][category] for category in CATEGORIES),
+        ]
+        for name, row in result("peers")["results"].items()
+    ]
+    return grid(["", *BUDGETS, *(f"{kind} at 500" for kind in CATEGORIES.values())], rows)
+
+
+def denoising() -> str:
+    rows = []
+    for name in ("denoising_none", "denoising_minilm"):
+        for ranking, by_keys in result(name)["results"].items():
+            label = f"{ranking}, {'no embedder' if name.endswith('none') else 'MiniLM'}"
+            rows += [[label, keys, *by_budget(found["recall"])] for keys, found in by_keys.items()]
+    return grid(["ranking", "keys", *BUDGETS], rows)
+
+
+def segmentation() -> str:
+    files = {
+        "DialSeg711 dev": "dialseg711_dev",
+        "its odd rows": "dialseg711_dev_odd",
+        "TIAGE dev": "tiage_dev",
+        "Chinese calls": "zys_zh_dev",
+    }
+    found = {
+        (title, kind): result(f"segmentation_{name}_{kind}")["segmenters"]
+        for title, name in files.items()
+        for kind in ("none", "minilm")
+    }
+    rows: list[list[object]] = []
+    for kind, label in (("none", "no embedder"), ("minilm", "MiniLM")):
+        rows += [
+            [f"`{name}`, {label}", *(found[title, kind][name]["Score"] for title in files)]
+            for name in found["TIAGE dev", kind]
+            if kind == "none" or name not in found["TIAGE dev", "none"] or name.startswith("adaptive")
+        ]
+    history = result("adaptive_tiage_dev_history_minilm")["Score"]
+    rows.append(["`adaptive`, MiniLM, TIAGE train without labels as history too", "", "", history, ""])
+    rows += [[name, dialseg, "", tiage, ""] for name, (dialseg, tiage) in PAPERS.items()]
+    return grid(["Score", *files], rows)
+
+
+def labels() -> str:
+    rows = []
+    for title, name in (("DialSeg711 dev, the rest", "dialseg711_dev"), ("TIAGE dev, from TIAGE train", "tiage_dev")):
+        for kind, label in (("minilm", "MiniLM"), ("none", "no embedder")):
+            curve = {each["labels"]: each for each in result(f"label_curve_{name}_{kind}")["curve"]}
+            cells = [_deviating(curve[count]) if count in curve else "" for count in (10, 20, 50, 100, 300)]
+            rows.append([f"{title}, {label}", *cells])
+    return grid(["Score with so many labelled dialogues", "10", "20", "50", "100", "300"], rows)
+
+
+def _deviating(each: Mapping[str, float]) -> str:
+    deviation = each["Score_deviation"]
+    return f"{each['Score']:.3f} ± {deviation:.3f}" if deviation else f"{each['Score']:.3f}"
+
+
+def segmentation_speed() -> str:
+    found = result("segmentation_speed")
+    sizes = list(found["milliseconds_for_one_new_turn"])
+    rows = [
+        [name, speed, *(found["milliseconds_for_one_new_turn"][size].get(name, "") for size in sizes)]
+        for name, speed in found["turns_per_processor_second"].items()
+    ]
+    return grid(["", "turns a processor second", *(f"ms a new turn at {size}" for size in sizes)], rows)
+
+
+def latency() -> str:
+    rows = [
+        [f"{size} turns", name, row["p50"], row["p95"]]
+        for size, table in result("latency")["milliseconds"].items()
+        for name, row in table.items()
+    ]
+    return grid(["", "", "p50 ms", "p95 ms"], rows)
+
+
+def adding() -> str:
+    columns = {
+        "index": "our BM25",
+        "remember": "all of `remember`, synced to disk",
+        "catch_up": "seen by the next recall",
+        "rank_bm25": "rank_bm25",
+        "langchain_bm25": "LangChain BM25Retriever",
+    }
+    rows = [[size, *(row[name] for name in columns)] for size, row in result("adding")["milliseconds"].items()]
+    return grid(["ms a turn at", *columns.values()], rows)
+
+
+def denoising_speed() -> str:
+    found = result("denoising_speed")
+    rows = [[name, seconds, seconds / found["seconds"]["ours"]] for name, seconds in found["seconds"].items()]
+    size = f"{found['units']} segments, XLM-RoBERTa {found['size']}, random weights, {found['device']}"
+    return grid([size, "seconds", "times ours"], rows)
+
+
+def timelines() -> str:
+    found = result("timelines_recall")
+    rows = [
+        [f"{kind}, timelines {state}", *by_budget(found[state][kind])]
+        for kind in ("all", "multi-hop")
+        for state in ("off", "on")
+    ]
+    return grid(["evidence recall", *BUDGETS], rows)
+
+
+SECTIONS = {
+    "How much of the evidence is found inside a token budget?": (
+        retrieval,
+        "`benchmarks.retrieval` on five LoCoMo conversations, 760 questions of categories 1 to 4; each conversation "
+        "with weights fitted on the other four (`benchmarks.fit_weights`). The budget is that of the whole block.",
+    ),
+    "And what do others find?": (
+        peers,
+        "`benchmarks.peers`, one run, one token counter. Ours with the weights that ship, which were fitted on these "
+        "conversations: the table above has the held-out figures.",
+    ),
+    "Do denoised keys pay?": (
+        denoising,
+        "`benchmarks.denoising`. `Informativeness` does for whole segments by vector (one to two points); "
+        "elsewhere no denoiser does, beyond chance. So keys are the words themselves unless a denoiser is given. "
+        "LLMLingua-2-shaped is our `LLMLingua2` with a classifier made on the spot: its published weights were not to "
+        "be had.",
+    ),
+    "How well are topics cut?": (
+        segmentation,
+        "`benchmarks.segmentation`. `adaptive` has seen the dialogues' unlabelled turns, `adaptive-cold` nothing. The "
+        "priors of `lexical` and `embedding` were fitted with labels on DialSeg711's even rows and TIAGE train. The "
+        "Chinese calls are development figures: their even rows were looked at. Half of their topics are exactly eight "
+        "turns long, which is why chunks of eight do best there.",
+    ),
+    "What are a few labels worth?": (labels, "`benchmarks.label_curve`, five draws."),
+    "How fast are topics cut?": (
+        segmentation_speed,
+        "`benchmarks.segmentation_speed`, unseen text, one embedder, one thread; new turns with vectors cached.",
+    ),
+    "How long does a recall of 4,000 tokens take?": (latency, "`benchmarks.latency`, vectors cached."),
+    "What does one more turn cost?": (adding, "`benchmarks.adding`, medians."),
+    "How fast are LLMLingua-2 keys made?": (
+        denoising_speed,
+        "`benchmarks.denoising_speed`; the same words kept as by the package's own loop.",
+    ),
+    "Do timelines find more?": (
+        timelines,
+        "`benchmarks.timelines`, linked by likeness and date: they do not, so they are off unless asked for.",
+    ),
+}
+
+
+def page() -> str:
+    parts = [
+        "# Benchmarks\n\nMade by `python -m benchmarks.report` from `results/`, where each run is kept with its seed "
+        "and versions. The data are not part of this repository; the modules say what they need.\n"
+    ]
+    for title, (table, note) in SECTIONS.items():
+        parts.append(f"## {title}\n\n{table()}\n\n{note}\n")
+    return "\n".join(parts)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="say whether the page is up to date, and write nothing")
+    if parser.parse_args().check:
+        return int(README.read_text(encoding="utf-8") != page())
+    README.write_text(page(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
