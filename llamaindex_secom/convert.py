@@ -171,9 +171,9 @@ def from_message(message: Message) -> ChatMessage:
 def to_node(hit: Hit, scope: Scope) -> NodeWithScore:
     """A hit as a node: the shown turns word for word, its origin in flat metadata, an id that stays.
 
-    ``secom_memory_id``, ``session``, ``turn_ids``, ``speakers``, ``scope`` (the lists as JSON) and ``end`` are kept from
-    the language model and from the embedder; ``begin`` is shown to the language model. Nothing in the metadata depends
-    on the query, so that fusion takes the same node for the same.
+    ``secom_memory_id``, ``session``, ``turn_ids``, ``speakers``, ``scope`` (the lists as JSON) and ``end`` are kept
+    from the language model and from the embedder; ``begin`` is shown to the language model. Nothing in the metadata
+    depends on the query, so that fusion takes the same node for the same.
     """
     memory = hit.memory
     metadata = {
