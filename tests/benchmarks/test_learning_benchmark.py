@@ -88,9 +88,9 @@ def test_it_learns_from_one_conversation_what_helps_in_another() -> None:
     names = list(LEXICAL)
     base = learning.hand_set(names)
     teach = cases_of(read_conversation(files["26"]), None, names)
-    check = cases_of(read_conversation(files["41"]), None, names)[::3]
+    check = cases_of(read_conversation(files["41"]), None, names)
     options = Namespace(passes=1, shown=2000)
     fold = learning.fusion_fold(teach, check, base, learning.honest, options, curve=False, seed=0)
     before, after = (fold.curve[point].mean(axis=0) for point in (0, len(teach)))
-    assert after[1] > before[1]
+    assert (after > before).all()
     assert fold.end["rollbacks"] == 0
