@@ -26,9 +26,12 @@ _MOST: Final = 2000
 
 @dataclass
 class _Learner:
-    """A scope's segmenter, from how many turns it has learned, and how many the scope has by our own count."""
+    """A scope's segmenter, the state that it was made from, from how many turns that was learned, and how many the
+    scope has by our own count.
+    """
 
     segmenter: LearningSegmenter
+    state: str | None
     learned: int
     turns: int
 
@@ -79,8 +82,8 @@ class ScopeSegmenters:
         learned, state = self._store.learned(scope_id, _PART) or (0, None)
         with self._lock:
             learner = self._learners.pop(scope_id, None)
-            if learner is None or learner.learned != learned:
-                learner = _Learner(template.for_scope(state), learned, self._store.count_turns(scope_id))
+            if learner is None or learner.state != state:
+                learner = _Learner(template.for_scope(state), state, learned, self._store.count_turns(scope_id))
             self._learners[scope_id] = learner
             while len(self._learners) > self._size:
                 self._learners.popitem(last=False)

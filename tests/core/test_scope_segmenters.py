@@ -86,6 +86,24 @@ def test_forgetting_drops_what_was_learned_from_the_forgotten(tmp_path, what):
         assert learned(path, ALICE) is None
 
 
+def test_a_rebuild_after_forgetting_cuts_by_what_was_learned_from_the_rest(tmp_path):
+    path, probe = tmp_path / "bank.db", history(60, seed=5)[0]
+    talk = history(260)
+    with MemoryBank.open(path, segmenter=AdaptiveSegmenter()) as bank:
+        bank.remember_sessions(ALICE, talk)
+        bank.rebuild(ALICE)  # learned from as many turns as there are, so that the number alone tells nothing
+        before = learned(path, ALICE)[1]
+        for session in talk[:4]:
+            turn_ids = [turn.id for turn in bank.turns(ALICE, session.name)[1:]]
+            bank.forget(ALICE, turn_ids=turn_ids)
+        bank.rebuild(ALICE)
+        after = learned(path, ALICE)[1]
+        assert after != before
+        assert bank._segmenters.of(ALICE).state() == after
+        bank.remember(ALICE, Session("probe", probe.turns), close=True)
+        assert bank.segments(ALICE, "probe") == AdaptiveSegmenter().for_scope(after).segment(probe.turns)
+
+
 def test_what_is_kept_holds_no_words(tmp_path):
     path = tmp_path / "bank.db"
     talk = history(260)

@@ -133,7 +133,7 @@ class AdaptiveSegmenter:
         return made
 
     def state(self) -> str:
-        """What was learned, as a JSON string for `for_scope`; weights only, about 15 kB."""
+        """What was learned, as a JSON string for `for_scope`; weights only, about 10 kB."""
         return json.dumps(self.to_dict())
 
     def learn(self, sessions: Sequence[Sequence[Turn]]) -> bool:
