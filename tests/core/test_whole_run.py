@@ -12,7 +12,7 @@ from theanine_talk import answer, stage
 
 from secom_core.bank import MemoryBank
 from secom_core.errors import DegradedWarning
-from secom_core.models.scripted import Fault, ScriptedRequest, ScriptedServer
+from secom_core.models.scripted import Answer, Fault, ScriptedRequest, ScriptedServer
 from secom_core.readers import read_locomo
 from secom_core.timelines import TimelineOptions
 
@@ -39,12 +39,12 @@ def reply(request: ScriptedRequest) -> str:
     return "<memory>\n" + "\n".join([*([] if old == "none" else old.splitlines()), said][-20:]) + "\n</memory>"
 
 
-def run(script: object) -> tuple[MemoryBank, ScriptedServer, list[int]]:
+def run(script: object, timeout: float = 5) -> tuple[MemoryBank, ScriptedServer, list[int]]:
     from secom_core.models.openai import OpenAIModel
 
     history = read_locomo(FILE)
     with ScriptedServer(script) as server:
-        model = OpenAIModel("scripted", base_url=server.base_url, timeout=5, max_retries=0)
+        model = OpenAIModel("scripted", base_url=server.base_url, timeout=timeout, max_retries=0)
         bank = MemoryBank.open(model=model, timelines=TimelineOptions(concurrency=4), summary=True)
         calls = []
         for session in history:
@@ -77,18 +77,22 @@ def test_without_faults_every_layer_is_made_and_every_call_counted():
 
 def test_with_faults_nothing_is_lost_and_the_warnings_say_what_happened():
     faults = (Fault(status=500), "These people are friends.", Fault(), "Relation: Friendship", "")
-    count = iter(range(10_000))
+    count, hung = iter(range(10_000)), []
 
     def script(request: ScriptedRequest) -> object:
         place = next(count)
+        if purpose(request) == "summary" and not hung:
+            hung.append(place)
+            return Answer("too late", delay=2.5)
         return faults[place // 3 % len(faults)] if place % 3 == 2 else reply(request)
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DegradedWarning)
-        bank, _, _ = run(script)
+        bank, _, _ = run(script, timeout=2)
     assert {event.session for event in bank.events(SCOPE)} == set(bank.sessions(SCOPE))
     assert bank.summaries(SCOPE)[-1].session == bank.sessions(SCOPE)[-1]
     said = " ".join(str(each.message) for each in caught if issubclass(each.category, DegradedWarning))
     assert "gave no relation" in said
     assert "500" in said
+    assert "timed out" in said
     bank.close()
