@@ -36,6 +36,8 @@ from ..errors import SchemaTooNew
 __all__ = [
     "VERSION",
     "Verbatim",
+    "citation_turns",
+    "citations",
     "event_turns",
     "events",
     "learned",
@@ -216,12 +218,39 @@ summaries = Table(
 )
 """Versions of a scope's summary: each rests on its session and on the previous version, and goes with either."""
 
+citations = Table(
+    "citations",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("scope_id", ForeignKey("scopes.id", ondelete="CASCADE"), nullable=False),
+    Column("decision", Text, nullable=False),
+    Column("query", Verbatim),
+    Column("shown", Text, nullable=False),
+    Column("cited", Text, nullable=False),
+    Column("lesson", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    UniqueConstraint("scope_id", "decision"),
+    sqlite_autoincrement=True,
+)
+"""What answers cited of what they were shown: ids and numbers as JSON, and the question until something is forgotten."""
+
+citation_turns = Table(
+    "citation_turns",
+    metadata,
+    Column("citation_id", ForeignKey("citations.id", ondelete="CASCADE"), primary_key=True),
+    Column("session_id", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    Column("turn", BigInteger, primary_key=True),
+    Column("cited", Integer, nullable=False),
+    Index("citations_of_turn", "session_id", "turn"),
+)
+"""The turns that were shown; the entry goes with any of them."""
+
 
 def _missing_tables(connection: Connection) -> None:
     metadata.create_all(connection)
 
 
-_MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (_missing_tables, _missing_tables)
+_MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (_missing_tables,) * 3
 VERSION: Final = len(_MIGRATIONS)
 """The schema's version; append a migration to raise it, never edit one."""
 
