@@ -23,6 +23,7 @@ from __future__ import annotations
 import base64
 import json
 import threading
+import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -38,6 +39,7 @@ from ..memory import Hit
 from .evidence import Evidence, Shown, evidence_of
 from .held_out import chance_of_no_fall
 from .plackett_luce import softmax
+from .reranker import Draw
 
 __all__ = ["Decision", "Explanation", "FusionPolicy", "Lesson", "PolicySettings", "Scored", "shared_prior"]
 
@@ -105,20 +107,26 @@ class Decision:
     """What was shown where, and how likely that was.
 
     Args:
+        id: its own, so that an answer counts once, however often it is taken in.
         numbers: what each memory was cited by, in the order in which they were shown.
         memory_ids: the memories.
+        turn_ids: for each memory, its turns that were shown.
         signals: for each memory, those of its turns that were shown, by name.
         scores: of the memories, each by its best turn, under the weights of that moment.
         version: of these weights.
         at: when.
+        draw: what `Reranker.choose` gave, where it chose; not kept in a log.
     """
 
+    id: str
     numbers: tuple[int, ...]
     memory_ids: tuple[str, ...]
+    turn_ids: tuple[tuple[str, ...], ...]
     signals: tuple[tuple[Mapping[str, float], ...], ...] = field(hash=False)
     scores: tuple[float, ...]
     version: int
     at: datetime
+    draw: Draw | None = field(default=None, compare=False, repr=False)
 
     @property
     def propensities(self) -> tuple[float, ...]:
@@ -131,8 +139,10 @@ class Decision:
     def as_json(self) -> dict[str, Any]:
         """For a log; ids and numbers, no words."""
         return {
+            "id": self.id,
             "numbers": list(self.numbers),
             "memory_ids": list(self.memory_ids),
+            "turn_ids": [list(turns) for turns in self.turn_ids],
             "signals": [[dict(turn) for turn in memory] for memory in self.signals],
             "scores": list(self.scores),
             "version": self.version,
@@ -143,8 +153,10 @@ class Decision:
     def from_json(cls, read: Mapping[str, Any]) -> Decision:
         """What `as_json` gave."""
         return cls(
+            str(read["id"]),
             tuple(read["numbers"]),
             tuple(read["memory_ids"]),
+            tuple(tuple(turns) for turns in read["turn_ids"]),
             tuple(tuple(memory) for memory in read["signals"]),
             tuple(read["scores"]),
             int(read["version"]),
@@ -169,13 +181,14 @@ class Lesson:
     """What one answer teaches: an addition to the policy's state, good for any later version of it.
 
     Args:
-        kind: ``"taught"``; ``"held out"``; ``"resting"`` for a while after what was learned was thrown away; or
-            ``"nothing"`` where all that was shown was cited, or none, and while the policy is frozen.
+        kind: ``"taught"``; ``"held out"``; ``"resting"`` for a while after what was learned was thrown away;
+            ``"nothing"`` where all that was shown was cited, or none, and while the policy is frozen; or ``"known"``
+            where a bank has taken in the same answer before.
         evidence: what is added to the sums, where it teaches.
         held: what is kept, where it is held out.
     """
 
-    kind: Literal["taught", "held out", "resting", "nothing"]
+    kind: Literal["taught", "held out", "resting", "nothing", "known"]
     evidence: Evidence | None = None
     held: HeldOut | None = None
 
@@ -325,8 +338,16 @@ class FusionPolicy:
             tuple(by_turn[turn_id] for turn_id in hit.turn_ids if turn_id in by_turn) or (hit.signals,) for hit in hits
         )
         scores = tuple(self._shown(signals).best(state.weights).tolist())
-        ids, numbers = tuple(hit.memory.id for hit in hits), tuple(hit.number for hit in hits)
-        return Decision(numbers, ids, signals, scores, state.version, at or datetime.now(timezone.utc))
+        return Decision(
+            uuid.uuid4().hex,
+            tuple(hit.number for hit in hits),
+            tuple(hit.memory.id for hit in hits),
+            tuple(hit.turn_ids for hit in hits),
+            signals,
+            scores,
+            state.version,
+            at or datetime.now(timezone.utc),
+        )
 
     def _shown(self, signals: Sequence[Sequence[Mapping[str, float]]]) -> Shown:
         rows = [turn for memory in signals for turn in memory]

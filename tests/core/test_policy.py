@@ -27,10 +27,20 @@ SHOWN = 10
 
 
 def decision(signals: np.ndarray) -> Decision:
-    rows = tuple((dict(zip(BASE, row.tolist(), strict=True)),) for row in signals)
-    ids = tuple(f"m{place}" for place in range(len(rows)))
+    return decision_of(tuple((dict(zip(BASE, row.tolist(), strict=True)),) for row in signals))
+
+
+def decision_of(rows: tuple[tuple[dict[str, float], ...], ...]) -> Decision:
+    count = len(rows)
     return Decision(
-        tuple(range(1, len(rows) + 1)), ids, rows, (0.0,) * len(rows), 0, datetime(2026, 1, 1, tzinfo=timezone.utc)
+        id="d",
+        numbers=tuple(range(1, count + 1)),
+        memory_ids=tuple(f"m{place}" for place in range(count)),
+        turn_ids=tuple(tuple(f"m{place}:{turn}" for turn in range(len(row))) for place, row in enumerate(rows)),
+        signals=rows,
+        scores=(0.0,) * count,
+        version=0,
+        at=datetime(2026, 1, 1, tzinfo=timezone.utc),
     )
 
 
@@ -141,7 +151,8 @@ def test_a_memory_is_cited_for_one_of_its_turns() -> None:
         signals = random.normal(size=(SHOWN, 3, 3))
         best = int((signals @ TRUE).max(axis=1).argmax())
         rows = tuple(tuple(dict(zip(BASE, turn.tolist(), strict=True)) for turn in memory) for memory in signals)
-        shown = Decision(tuple(range(SHOWN)), ("",) * SHOWN, rows, (0.0,) * SHOWN, 0, datetime.now(timezone.utc))
+        now = datetime.now(timezone.utc)
+        shown = Decision("d", tuple(range(SHOWN)), ("",) * SHOWN, ((),) * SHOWN, rows, (0.0,) * SHOWN, 0, now)
         policy.learn(shown, [best])
     assert found_first(policy.weights) > AT_BASE + 0.2
 
