@@ -15,7 +15,7 @@ from ..indexes.dense import NumpyIndex
 from ..indexes.fusion import standardise
 from ..protocols import Vectors
 from .dates import spans
-from .signals import Column, Word, dated, idf, mentioned, saturated, spread, turn_scores, word_signals
+from .signals import Column, Word, dated, idf, mentioned, recent, saturated, spread, turn_scores, word_signals
 from .turn_table import Rows, TurnTable
 
 __all__ = ["Look", "Parts"]
@@ -146,6 +146,11 @@ class Look:
 
     def _date(self, pool: Rows) -> Column:
         return self._dates[pool]
+
+    def _recency(self, pool: Rows) -> Column:
+        said = self._table.said
+        today = self._now.date().toordinal() if self._now else int(said.max(initial=0))
+        return recent(said[pool], today)
 
     def _length(self, pool: Rows) -> Column:
         return self._table.length[pool]

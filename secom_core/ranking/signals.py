@@ -12,7 +12,18 @@ import numpy.typing as npt
 from .dates import Span
 from .turn_table import Rows, TurnTable
 
-__all__ = ["Column", "Word", "dated", "idf", "mentioned", "saturated", "spread", "turn_scores", "word_signals"]
+__all__ = [
+    "Column",
+    "Word",
+    "dated",
+    "idf",
+    "mentioned",
+    "recent",
+    "saturated",
+    "spread",
+    "turn_scores",
+    "word_signals",
+]
 
 Column = npt.NDArray[np.float64]
 Word = tuple[float, Rows, Column, Column]
@@ -130,3 +141,19 @@ def dated(days: Sequence[Span], table: TurnTable) -> Column:
         later = (said > end) & (said <= end + 30)
         best = np.maximum(best, np.where(soon | about, 1.0, 0.5 * later))
     return best
+
+
+def recent(said: Rows, today: int) -> Column:
+    """How lately each turn was said: 1 today, falling with the square root of the days; undated turns are in between.
+
+    The odds that something is needed again fall as a power of the time since it was met (Anderson & Schooler 1991);
+    one half is the power that ACT-R takes (Anderson & Lebiere 1998). Bounded, unlike the logarithm; and unlike an
+    exponential it has no time scale after which everything is equally old.
+
+    Args:
+        said: days as `datetime.date.toordinal` counts, or 0; shape ``(n,)``.
+        today: the day to count back from; what was said later counts as today's.
+    """
+    known = said > 0
+    lately: Column = 1 / np.sqrt(1.0 + np.maximum(today - said, 0))
+    return np.where(known, lately, lately[known].mean() if known.any() else 0.0)

@@ -20,12 +20,14 @@ SIGNALS: Final[Mapping[str, str]] = MappingProxyType(
         "segment_dense": "cosine of its memory's key's vector",
         "speaker": "whether the query names who speaks",
         "date": "whether it was said on, soon after, or about a day that the query names",
+        "recency": "how lately it was said, before the query is asked or else before the scope's latest turn",
         "length": "the logarithm of the length of its first message, in characters",
         "asks": "whether it ends as a question",
         "answers": "whether the turn before it ends as a question",
     }
 )
-"""Every signal that `ScopeIndex.search` knows, by name."""
+"""Every signal that `ScopeIndex.search` knows, by name; one that ships with no weight is computed where a weight is
+given, be it 0."""
 
 HINTS: Final = frozenset({"speaker", "date", "asks", "answers"})
 """Signals that hold for a turn or do not."""

@@ -79,6 +79,11 @@ class _Step:
     adapted: Array
     right_memory: Array
 
+    @property
+    def vectors(self) -> tuple[Array, Array, Array, Array]:
+        """All four, each of shape ``(d,)``, in the order in which a step is made."""
+        return self.left_query, self.query, self.adapted, self.right_memory
+
 
 class Reranker:
     """Reorders what a retriever found, and learns from which of it was cited (RMM, eq. 1 to 3).
@@ -120,7 +125,7 @@ class Reranker:
         self._dimensions, self._top, self._temperature = dimensions, top, temperature
         self._baseline, self._rate, self._batch = baseline, learning_rate, batch
         self._credit, self._bound = credit, bound
-        self._random = np.random.default_rng(seed)
+        self._seed, self._random = seed, np.random.default_rng(seed)
         self._query, self._memory = _Matrix(dimensions, dtype), _Matrix(dimensions, dtype)
         self._waiting: list[_Step] = []
         self._updates = 0
@@ -291,19 +296,24 @@ class Reranker:
     # -- state ------------------------------------------------------------------------------------------------------
 
     def state(self) -> str:
-        """What was learned, as JSON: numbers only, versioned; draws that wait for their batch are not in it."""
-        return json.dumps(
-            {
-                "format": _FORMAT,
-                "dimensions": self._dimensions,
-                "updates": self._updates,
-                "query": self._query.packed(),
-                "memory": self._memory.packed(),
-            }
-        )
+        """What was learned, as JSON: numbers only, versioned; with the draws that wait for their batch."""
+        with self._lock:
+            return json.dumps(
+                {
+                    "format": _FORMAT,
+                    "dimensions": self._dimensions,
+                    "updates": self._updates,
+                    "query": self._query.packed(),
+                    "memory": self._memory.packed(),
+                    "waiting": [_encoded(np.stack(step.vectors)) for step in self._waiting],
+                }
+            )
 
     def load(self, state: str) -> None:
         """Go on from what `state` gave.
+
+        Noise and draws go on from the seed and from how many answers were taken in, so that who loads a state again
+        and again does not draw the same noise each time.
 
         Raises:
             InvalidInput: for a state of another format or for vectors of another length.
@@ -312,15 +322,20 @@ class Reranker:
         if read.get("format") != _FORMAT or read.get("dimensions") != self._dimensions:
             found = (read.get("format"), read.get("dimensions"))
             raise InvalidInput(f"expected the format and dimensions {(_FORMAT, self._dimensions)}, got {found}")
-        self._query.unpack(read["query"])
-        self._memory.unpack(read["memory"])
-        self._updates, self._waiting = int(read["updates"]), []
+        with self._lock:
+            self._query.unpack(read["query"])
+            self._memory.unpack(read["memory"])
+            self._updates = int(read["updates"])
+            # States from before draws were kept have none.
+            self._waiting = [_Step(*_decoded(step).reshape(4, self._dimensions)) for step in read.get("waiting", ())]
+            self._random = np.random.default_rng([self._seed, self._updates, len(self._waiting)])
 
     def reset(self) -> None:
         """Forget what was learned: both matrices are 0 again."""
-        self._query.clear()
-        self._memory.clear()
-        self._updates, self._waiting = 0, []
+        with self._lock:
+            self._query.clear()
+            self._memory.clear()
+            self._updates, self._waiting = 0, []
 
 
 class _Matrix:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 import time
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from secom_core.memory import Memory
 from secom_core.ranking import DENSE, LEXICAL, SIGNALS, ScopeIndex
 
 AT = datetime(2024, 5, 1, tzinfo=timezone.utc)
+WITH_RECENCY = {**LEXICAL, "recency": 0.0}
 
 
 def turns_of(session: str, *lines: str, start: int = 0) -> list[Turn]:
@@ -126,6 +127,53 @@ def test_candidates_carry_the_signals_that_make_their_score() -> None:
         assert set(candidate.signals) == set(LEXICAL)
         total = sum(LEXICAL[name] * value for name, value in candidate.signals.items())
         assert candidate.score == pytest.approx(total, abs=1e-4)
+
+
+def said(day: int | None, name: str) -> list[Turn]:
+    at = AT + timedelta(days=day) if day is not None else None
+    return [Turn((Message("The kayak leaks.", role="", id=name, at=at),), name, 0)]
+
+
+def recency(index: ScopeIndex, now: datetime | None = None) -> dict[str, float]:
+    return {each.turn.session: each.signals["recency"] for each in index.search("kayak", now=now)}
+
+
+def test_what_was_said_lately_is_recent() -> None:
+    index = index_with(said(0, "old"), said(90, "late"), said(99, "last"), said(None, "undated"), weights=WITH_RECENCY)
+    found = recency(index)
+    assert found["last"] > found["late"] > found["old"]
+    assert found["last"] > found["undated"] > found["old"]
+    # Ten days are more between the last ten than between the first.
+    index = index_with(said(0, "old"), said(10, "older"), said(90, "late"), said(100, "last"), weights=WITH_RECENCY)
+    found = recency(index)
+    assert found["last"] - found["late"] > 5 * (found["older"] - found["old"]) > 0
+
+
+def test_recency_counts_from_when_it_is_asked() -> None:
+    sessions = said(0, "old"), said(90, "late"), said(100, "last")
+    index = index_with(*sessions, weights=WITH_RECENCY)
+    assert recency(index) == recency(index, AT + timedelta(days=100))
+    back = recency(index, AT + timedelta(days=95))
+    assert back["last"] > back["late"] > back["old"]
+    assert back["last"] - back["late"] < recency(index)["last"] - recency(index)["late"]
+    # Asked before anything was said, all of it is as of today.
+    assert set(recency(index, AT - timedelta(days=1)).values()) == {0.0}
+
+
+def test_a_weight_of_0_is_computed_and_no_weight_is_not() -> None:
+    index, plain = index_with(TALK, weights=WITH_RECENCY), index_with(TALK)
+    with_, without = index.search("kayak"), plain.search("kayak")
+    assert "recency" not in LEXICAL
+    assert "recency" not in DENSE
+    assert [each.score for each in with_] == [each.score for each in without]
+    assert all(
+        set(each.signals) - set(other.signals) == {"recency"} for each, other in zip(with_, without, strict=True)
+    )
+
+
+def test_recency_without_dates_says_nothing() -> None:
+    index = index_with(said(None, "one"), said(None, "two"), weights=WITH_RECENCY)
+    assert set(recency(index).values()) == {0.0}
 
 
 def test_every_weight_that_ships_is_of_a_known_signal() -> None:

@@ -217,6 +217,52 @@ def test_state_comes_back_and_reset_forgets() -> None:
     assert not any(matrix.any() for matrix in other.matrices)
 
 
+@pytest.mark.parametrize("waiting", [0, 1, 3])
+def test_draws_that_wait_for_their_batch_outlive_a_restart(waiting: int) -> None:
+    """As a store does it: every answer is learned by a reranker that was made anew from the state."""
+    whole, state = Reranker(D, learning_rate=0.1), Reranker(D).state()
+    draws = [whole.choose(*vectors(seed), explore=True) for seed in range(4 + waiting)]
+    for draw in draws:
+        whole.learn(draw, [draw.order[0]])
+        again = Reranker(D, learning_rate=0.1)
+        again.load(state)
+        again.learn(draw, [draw.order[0]])
+        state = again.state()
+    assert (again.updates, len(json.loads(state)["waiting"])) == (whole.updates, waiting) == (1, waiting)
+    for matrix, expected in zip(again.matrices, whole.matrices, strict=True):
+        assert np.abs(expected).max() > 1e-3
+        np.testing.assert_allclose(matrix, expected, atol=1e-5)
+
+
+def test_a_waiting_draw_takes_four_vectors_of_floats() -> None:
+    reranker = Reranker(384)
+    query, memories = vectors(0, 384)
+    empty = len(reranker.state())
+    reranker.learn(reranker.choose(query, memories, explore=True), [0])
+    assert len(reranker.state()) - empty < 1.4 * 4 * 4 * 384
+
+
+def test_a_state_from_before_draws_were_kept_is_read() -> None:
+    old = json.loads(taught(4).state())
+    del old["waiting"]
+    reranker = Reranker(D)
+    reranker.load(json.dumps(old))
+    assert reranker.updates == taught(4).updates
+
+
+def test_a_state_that_is_loaded_each_time_draws_other_noise_each_time() -> None:
+    query, memories = vectors(2)
+    state, noises = Reranker(D).state(), []
+    for _ in range(2):
+        reranker = Reranker(D, learning_rate=0)
+        reranker.load(state)
+        draw = reranker.choose(query, memories, explore=True)
+        reranker.learn(draw, [0])
+        noises.append(draw.noise)
+        state = reranker.state()
+    assert np.abs(noises[0] - noises[1]).min() > 0
+
+
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"got \(5,\) and \(20, 12\)"):
         Reranker(D).scores(np.zeros(5), np.zeros((20, D)))
