@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
 from typing import Final
 
-from ..analysis import count_tokens, sentences, terms
+from ..analysis import count_tokens
 from ..asking import all_asked_twice
 from ..conversation import Turn
 from ..errors import DegradedWarning, ModelError, ModelUnavailable
 from ..flow import Procedure, Prompt
+from ..informative import informative_lines
 from ..memory import Memory
 from ..prompts.events import events_prompt, read_events
 from ..prompts.quoting import quoted, shortened
@@ -24,10 +23,6 @@ __all__ = ["Draft", "Extraction", "extract", "segment_events"]
 
 _MARKER_TOKENS: Final = 6
 _UNDATED: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_LONGEST: Final = 60
-"""Up to how many tokens an utterance is an event's words as a whole."""
-_QUESTION: Final = 0.5
-"""What a question is worth beside a statement: it asks for what the answer tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,41 +87,8 @@ def segment_events(memories: Sequence[Memory]) -> list[Draft]:
     Args:
         memories: the segments of a session, in order.
     """
-    units = [set(terms(memory.value)) for memory in memories]
-    here = Counter(term for unit in units for term in unit)
-
-    def rarity(term: str) -> float:
-        return math.log1p(len(units) / (1 + here[term]))
-
-    chosen = ((_informative(memory, rarity), memory.turns) for memory in memories)
-    return [Draft(text, turns) for text, turns in chosen if text]
-
-
-# -- one sentence for a segment ---------------------------------------------------------------------------------------
-
-
-def _informative(memory: Memory, rarity: Callable[[str], float]) -> str:
-    """The utterance that says most of what the segment is about; its best sentence where it is long."""
-    about = Counter(terms(memory.value))
-
-    def worth(text: str) -> float:
-        held = set(terms(text))
-        told = sum(rarity(term) * (1.5 if about[term] > 1 else 1.0) for term in held)
-        return told / math.sqrt(max(len(held), 4)) * (_QUESTION if text.rstrip().endswith(("?", "？")) else 1.0)
-
-    said = [message for turn in memory.turns for message in turn.messages if message.text.strip()]
-    if not said:
-        return ""
-    parts = [(message, part) for message in said for part in _parts(message.text)]
-    message, text = max(parts, key=lambda each: worth(each[1]))
-    return f"{message.label}: {text}" if message.label else text
-
-
-def _parts(text: str) -> list[str]:
-    whole = " ".join(text.split())
-    if count_tokens(whole) <= _LONGEST:
-        return [whole]
-    return [shortened(" ".join(part.split()), _LONGEST) for part in sentences(text) or [whole]]
+    chosen = zip(informative_lines(memories), memories, strict=True)
+    return [Draft(line.text, memory.turns) for line, memory in chosen if line.text]
 
 
 # -- windows ----------------------------------------------------------------------------------------------------------
