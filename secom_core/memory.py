@@ -22,6 +22,8 @@ __all__ = [
     "Segment",
     "Summary",
     "Timeline",
+    "Topic",
+    "TopicVersion",
     "boundaries_of",
     "check_partition",
     "segments_from",
@@ -86,12 +88,14 @@ class Memory:
     Args:
         id: unique in its scope and stable while its turns are; ``"session#start-stop"``.
         key: what is searched (denoised).
-        turns: the raw turns it points to, in order.
+        turns: the raw turns it points to, in order; those of a topic may be of several sessions.
+        summary: what is shown before the turns, where the memory is a topic.
     """
 
     id: str
     key: str
     turns: tuple[Turn, ...]
+    summary: str = ""
 
     @property
     def session(self) -> str:
@@ -263,6 +267,69 @@ class Summary:
             chain.append(version)
             version = version.previous
         return tuple(id_ for each in reversed(chain) for id_ in each.session_turn_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicVersion:
+    """A topic as one session left it (RMM section 5, memory update).
+
+    Args:
+        number: from 1.
+        text: the topic's summary then.
+        note: what the session added, in the words it had before it was merged; the summary itself in version 1.
+        session: that session.
+        turn_ids: the turns of that session that the note rests on, in order; never none.
+        previous: the version that the note was merged into.
+    """
+
+    number: int
+    text: str
+    note: str
+    session: str
+    turn_ids: tuple[str, ...]
+    previous: TopicVersion | None = None
+
+    @property
+    def chain(self) -> tuple[TopicVersion, ...]:
+        """All versions up to this one, the oldest first."""
+        found: list[TopicVersion] = []
+        version: TopicVersion | None = self
+        while version is not None:
+            found.append(version)
+            version = version.previous
+        return tuple(reversed(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What somebody's sessions say about one thing: a summary and the turns that it rests on (RMM section 4).
+
+    Args:
+        id: unique in its bank; stays when the topic grows.
+        speaker: whose topic it is.
+        version: the latest; former ones are reached from it.
+        turn_ids: all turns that it rests on, over all sessions, in time order.
+    """
+
+    id: int
+    speaker: str
+    version: TopicVersion
+    turn_ids: tuple[str, ...]
+
+    @property
+    def summary(self) -> str:
+        """What it is about; the key by which it is found."""
+        return self.version.text
+
+    @property
+    def versions(self) -> tuple[TopicVersion, ...]:
+        """All versions, the oldest first."""
+        return self.version.chain
+
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        """The sessions it rests on, each once, in the order in which they were merged."""
+        return tuple(dict.fromkeys(each.session for each in self.versions))
 
 
 @dataclass(frozen=True, slots=True)
