@@ -8,14 +8,14 @@ from typing import Any, Literal
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
-from langchain_core.runnables import RunnableConfig, ensure_config, run_in_executor
+from langchain_core.runnables import RunnableConfig, run_in_executor
 from pydantic import ConfigDict, Field, field_validator
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Scope, check_scope
-from secom_core.errors import InvalidScope
 
 from .convert import to_document
+from .scopes import bound_scope, scope_in
 
 __all__ = ["SecomRetriever"]
 
@@ -116,22 +116,10 @@ class SecomRetriever(BaseRetriever):
         return [to_document(hit, scope) for hit in (recall.hits if self.order == "time" else recall.ranked)]
 
     def _scope_of(self, config: RunnableConfig | None, kwargs: Mapping[str, Any]) -> Scope:
-        configurable = ensure_config(config).get("configurable", {})
-        asked = kwargs["scope"] if kwargs.get("scope") is not None else configurable.get("scope")
-        if asked is None and self.scope is None:
-            asked = [configurable.get(key) for key in self.scope_keys]
-            if None in asked:
-                keys = ", ".join(map(repr, self.scope_keys))
-                raise InvalidScope(
-                    f"whose memories? Give {type(self).__name__} a scope, or {keys} in config['configurable']"
-                )
-        return self._bound(asked)
+        return scope_in(config, self.scope, self.scope_keys, who=type(self).__name__, asked=kwargs.get("scope"))
 
     def _bound(self, asked: Sequence[str] | None) -> Scope:
-        scope = check_scope(asked if asked is not None else self.scope or ())
-        if self.scope is not None and scope != self.scope:
-            raise InvalidScope(f"this retriever is bound to {self.scope!r} and was asked for {scope!r}")
-        return scope
+        return bound_scope(asked, self.scope, who=type(self).__name__)
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
         return LangSmithRetrieverParams(ls_retriever_name="secom")
