@@ -21,19 +21,23 @@ from .conversation import Message, Scope, Session, Turn, check_scope, stamped
 from .derivation import TAIL, Derivation, memories_of
 from .errors import InvalidInput
 from .flow import Cost, Metered
-from .memory import Event, Link, Memory, Recall, Segment, Summary, Timeline
+from .learning import CitationEntry, CitationLearning, Learned, LearningOptions, Prior, Ranking
+from .memory import Event, Hit, Link, Memory, Recall, Segment, Summary, Timeline
 from .models.cached import CachedEmbedder
 from .presets import Preset
 from .protocols import ChatModel, Denoiser, Embedder, Segmenter, Statistics, TokenCounter, Vectors
-from .ranking import ScopeIndex
+from .ranking import Candidate, ScopeIndex
+from .ranking.weights import LEARNED
 from .readers import read_messages
+from .reflection.citations import Citations
+from .reflection.policy import Decision, Explanation, Lesson
 from .reflection_layers import Layer, ReflectionLayers
-from .scope_cache import ScopeCache
+from .scope_cache import LoadedScope, ScopeCache
 from .scope_segmenters import ScopeSegmenters
 from .segmenters.adaptive import AdaptiveSegmenter
 from .segmenters.fixed import EachTurn, WholeSession
 from .segmenters.lexical import LexicalSegmenter
-from .stores.sql import SessionRow, SqlStore
+from .stores.sql import ScopeRow, SessionRow, SqlStore
 from .stores.sqlite import open_sqlite
 from .summary import Summarizer, SummaryLayer
 from .timelines import EventLayer, TimelineOptions
@@ -91,6 +95,7 @@ class MemoryBank:
             brings its own model and limits.
         timelines: make events of the closed sessions and link them, for `timelines` and ``recall(timelines=True)``
             (Theanine); `TimelineOptions` says how.
+        learning: learn from what answers cite, by `reward` (RMM); `LearningOptions` says how.
         max_scopes: how many scopes are held ready in memory; the least recently used is dropped first.
         progress: show progress bars on long work.
     """
@@ -109,6 +114,7 @@ class MemoryBank:
         model: ChatModel | None = None,
         summary: bool | Summarizer = False,
         timelines: bool | TimelineOptions = False,
+        learning: bool | LearningOptions = False,
         max_scopes: int = 1000,
         progress: bool = False,
     ) -> None:
@@ -119,7 +125,8 @@ class MemoryBank:
         self._wants_statistics = denoiser is not None
 
         def new_index() -> ScopeIndex:
-            return ScopeIndex(dense=embedder is not None, weights=weights, counter=self._counter)
+            learned = LEARNED if learning else ()
+            return ScopeIndex(dense=embedder is not None, weights=weights, counter=self._counter, learned=learned)
 
         self._scopes = ScopeCache(store, new_index, size=max_scopes)
         self._segmenters = ScopeSegmenters(store, _segmenter_for(granularity, segmenter, embedder), size=max_scopes)
@@ -137,6 +144,9 @@ class MemoryBank:
         self._timeline_options = timelines if isinstance(timelines, TimelineOptions) else TimelineOptions()
         layer = EventLayer(store, self._derivation, self._model, options=self._timeline_options, size=max_scopes)
         self._events = layer if timelines else None
+        options = learning if isinstance(learning, LearningOptions) else LearningOptions()
+        bases = new_index().weights
+        self._learning = CitationLearning(store, options, bases=bases, size=max_scopes) if learning else None
         self._layers = ReflectionLayers(store, self._made_of_sessions(), self._derivation.derive)
 
     def _made_of_sessions(self) -> list[Layer]:
@@ -304,11 +314,28 @@ class MemoryBank:
             candidates = loaded.index.search(query, vector, now=_aware(now or datetime.now(timezone.utc)))
             if exclude:
                 candidates = [each for each in candidates if each.turn.id not in exclude]
+            ranking = self._ranking(loaded, candidates, vector)
+            candidates = ranking.candidates if ranking is not None else candidates
             hits = self._packer.pack(candidates, token_budget=left if budget else None, k=k, counter=counter)
         shown = numbered_after(hits, lines)
         text = render(hits, shown, summary=sentences)
-        found = latest if sentences else None
-        return Recall(query, tuple(hits), text, counter(text), timelines=tuple(shown), summary=found)
+        return Recall(
+            query,
+            tuple(hits),
+            text,
+            counter(text),
+            timelines=tuple(shown),
+            summary=latest if sentences else None,
+            shown=ranking.decision(hits) if ranking is not None and hits else None,
+        )
+
+    def _ranking(
+        self, loaded: LoadedScope, candidates: Sequence[Candidate], vector: Vectors | None, *, explore: bool = True
+    ) -> Ranking | None:
+        """The candidates in the order that the scope has learned; nothing where the bank does not learn."""
+        if self._learning is None:
+            return None
+        return self._learning.ranking(loaded.row, candidates, vector, loaded.index.key_vectors, explore=explore)
 
     def _drawn(self, scope: Scope, query: str, vector: Vectors | None) -> list[Timeline]:
         return self._event_layer.find(scope, query, vector, refined=self._timeline_options.refined)
@@ -373,6 +400,139 @@ class MemoryBank:
         if self._summary is None:
             raise InvalidInput("this bank keeps no summary; open it with summary=True, or with a Summarizer")
         return self._summary
+
+    # -- learn ----------------------------------------------------------------------------------------------------
+
+    @property
+    def learns(self) -> bool:
+        """Whether the bank learns from what answers cite."""
+        return self._learning is not None
+
+    def shown(self, scope: Sequence[str], query: str, hits: Sequence[Hit], *, now: datetime | None = None) -> Decision:
+        """Note what is shown, where a framework has chosen among hits, reordered or renumbered them.
+
+        Args:
+            scope: whose memory it is.
+            query: what they were found for.
+            hits: in the order in which they stand in the prompt, each with the number that it has there.
+            now: when the query was asked; the present unless given.
+
+        Returns:
+            What `reward` wants; nothing is learned by this alone.
+
+        Raises:
+            InvalidInput: where the bank does not learn, or nothing is remembered in the scope.
+        """
+        learning, scope = self._citation_learning, check_scope(scope)
+        _check_request(query)
+        vector = self._derivation.query_vector(query)
+        loaded = self._scopes.caught_up(scope, self._derivation)
+        if loaded is None:
+            raise InvalidInput(f"nothing is remembered in the scope {scope!r}")
+        with loaded.lock:
+            found = loaded.index.search(query, vector, now=_aware(now or datetime.now(timezone.utc)))
+            ranking = learning.ranking(loaded.row, found, vector, loaded.index.key_vectors, explore=False)
+        return ranking.decision(hits)
+
+    def reward(
+        self, scope: Sequence[str], query: str, shown: Decision, citations: Citations | Collection[int]
+    ) -> Lesson:
+        """Take in which of the memories that it was shown an answer cited. The same answer counts once.
+
+        Args:
+            scope: whose memory it is.
+            query: what was asked; it is kept in the log until something of the scope is forgotten.
+            shown: from `Recall.shown`, or `shown`.
+            citations: from `secom_core.reflection.read_citations`, or the numbers cited. Half an answer and one
+                without any marker teach nothing.
+
+        Returns:
+            What came of it.
+
+        Raises:
+            InvalidInput: where the bank does not learn.
+            StoreError: the store failed; nothing was learned.
+        """
+        learning = self._citation_learning
+        _check_request(query)
+        row = self._store.scope(check_scope(scope))
+        return learning.reward(row, query, shown, citations) if row is not None else Lesson("nothing")
+
+    def citation_log(
+        self, scope: Sequence[str], *, turn_id: str | None = None, last: int | None = None
+    ) -> list[CitationEntry]:
+        """What answers cited of what they were shown, the oldest first.
+
+        Args:
+            scope: whose memory it is.
+            turn_id: only answers that were shown this turn.
+            last: only the latest so many.
+
+        Raises:
+            InvalidInput: where the bank does not learn.
+        """
+        learning, row = self._citation_learning, self._store.scope(check_scope(scope))
+        return learning.log(row, turn=turn_id, last=last) if row is not None else []
+
+    def learned(self, scope: Sequence[str]) -> Learned:
+        """What the scope has learned from citations.
+
+        Raises:
+            InvalidInput: where the bank does not learn, or nothing is remembered in the scope.
+        """
+        return self._citation_learning.learned(self._known(scope))
+
+    def explain(self, scope: Sequence[str], query: str, *, k: int = 5) -> list[tuple[Hit, list[Explanation]]]:
+        """Why memories are found: for each, the best first, what every signal adds to its score, the most first.
+
+        Raises:
+            InvalidInput: where the bank does not learn, or nothing is remembered in the scope.
+        """
+        learning, row = self._citation_learning, self._known(scope)
+        hits = self.recall(scope, query, k=k).ranked
+        return [(hit, learning.explain(row, hit)) for hit in hits]
+
+    def freeze_learning(self, scope: Sequence[str], frozen: bool = True) -> None:
+        """Keep the scope's weights as they are, until it is called with ``False``. Answers are logged all the same.
+
+        Raises:
+            InvalidInput: where the bank does not learn, or nothing is remembered in the scope.
+        """
+        self._citation_learning.set_frozen(self._known(scope), frozen)
+
+    def reset_learning(self, scope: Sequence[str]) -> None:
+        """Forget what the scope has learned, and the log that it was learned from.
+
+        Raises:
+            InvalidInput: where the bank does not learn, or nothing is remembered in the scope.
+        """
+        self._citation_learning.reset(self._known(scope))
+
+    def shared_prior(self, scopes: Iterable[Sequence[str]], *, worth: float = 100.0) -> Prior:
+        """What scopes have learned, as numbers without words, for `LearningOptions.prior`: new scopes begin with it.
+
+        A scope is a wall, so nothing is shared unless someone calls this.
+
+        Args:
+            scopes: those that agree to share.
+            worth: how many of a new scope's own answers it all counts for, at most.
+
+        Raises:
+            InvalidInput: where the bank does not learn, or nothing is remembered in a scope.
+        """
+        return self._citation_learning.shared([self._known(scope) for scope in scopes], worth=worth)
+
+    def _known(self, scope: Sequence[str]) -> ScopeRow:
+        row = self._store.scope(check_scope(scope))
+        if row is None:
+            raise InvalidInput(f"nothing is remembered in the scope {tuple(scope)!r}")
+        return row
+
+    @property
+    def _citation_learning(self) -> CitationLearning:
+        if self._learning is None:
+            raise InvalidInput("this bank does not learn from citations; open it with learning=True")
+        return self._learning
 
     # -- look -----------------------------------------------------------------------------------------------------
 

@@ -7,9 +7,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from enum import Enum
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from .conversation import Turn
 from .errors import InvalidInput
+
+if TYPE_CHECKING:
+    from .reflection.policy import Decision
 
 __all__ = [
     "Citation",
@@ -343,6 +347,7 @@ class Recall:
         tokens: the length of ``text`` in the bank's token counter.
         timelines: what led where, where timelines were asked for; numbered after the hits.
         summary: the running summary whose sentences ``text`` begins with, where it was asked for and there is one.
+        shown: what is shown and why, for `MemoryBank.reward`; nothing where the bank does not learn.
     """
 
     query: str
@@ -351,6 +356,12 @@ class Recall:
     tokens: int
     timelines: tuple[Timeline, ...] = ()
     summary: Summary | None = None
+    shown: Decision | None = None
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Every number that an answer may cite."""
+        return (*(hit.number for hit in self.hits), *(timeline.number for timeline in self.timelines))
 
     @property
     def ranked(self) -> tuple[Hit, ...]:

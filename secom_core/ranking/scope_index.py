@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -59,16 +59,28 @@ class ScopeIndex:
         weights: by signal; the ones fitted for lexical or for lexical and dense search unless given. Only what has a
             weight is computed: ``{"segment_lexical": 1}`` is SeCom's own ranking by BM25 (section 2.1).
         counter: counts a turn's tokens.
+        learned: signals to compute besides, for who learns what they are worth.
 
     Raises:
         InvalidInput: for a weight of no known signal.
     """
 
-    def __init__(self, *, dense: bool, weights: Mapping[str, float] | None = None, counter: TokenCounter) -> None:
+    def __init__(
+        self,
+        *,
+        dense: bool,
+        weights: Mapping[str, float] | None = None,
+        counter: TokenCounter,
+        learned: Collection[str] = (),
+    ) -> None:
         unknown = sorted(set(weights or ()) - set(SIGNALS))
         if unknown:
             raise InvalidInput(f"no signal is called {unknown[0]!r}; there are {sorted(SIGNALS)}")
-        self._weights = dict(weights if weights is not None else DENSE if dense else LEXICAL)
+        besides = dict.fromkeys(learned, 0.0)
+        self._weights = {**besides, **(weights if weights is not None else DENSE if dense else LEXICAL)}
+        by_words = all(not name.endswith("_dense") for name in self._weights)
+        # Weights that were fitted with vectors, or are all about vectors, say little about words alone.
+        self._weights_by_words = self._weights if by_words else {**besides, **LEXICAL}
         self._counter = counter
         self._table = TurnTable()
         self._words, self._turn_vectors = BM25(), NumpyIndex()
@@ -174,12 +186,18 @@ class ScopeIndex:
         turn, tokens = self._table.turn(row), int(self._table.tokens[row])
         return Candidate(turn, self._memories[int(self._table.memory[row])], score, signals, tokens)
 
+    @property
+    def weights(self) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        """By signal: of a search with vectors, and of one by words alone."""
+        return self._weights, self._weights_by_words
+
     def _usable_weights(self, vector: Vectors | None) -> Mapping[str, float]:
-        if vector is not None and len(self._turn_vectors):
-            return self._weights
-        by_words = all(not name.endswith("_dense") for name in self._weights)
-        # Weights that were fitted with vectors, or are all about vectors, say little about words alone.
-        return self._weights if by_words else LEXICAL
+        return self._weights if vector is not None and len(self._turn_vectors) else self._weights_by_words
+
+    def key_vectors(self, memories: Sequence[Memory]) -> Vectors | None:
+        """The vectors of the memories' keys, shape ``(len(memories), d)``; nothing where one has none."""
+        numbers = [int(self._table.memory[self._table.row_of[memory.turns[0].id]]) for memory in memories]
+        return self._key_vectors.vectors_of(numbers) if all(each in self._key_vectors for each in numbers) else None
 
 
 def _comparable(name: str, column: Column) -> Column:

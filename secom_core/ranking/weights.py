@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["DENSE", "HINTS", "LEXICAL", "SIGNALS"]
+__all__ = ["DENSE", "HINTS", "LEARNED", "LEXICAL", "SIGNALS"]
 
 SIGNALS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -63,3 +63,6 @@ DENSE: Final[Mapping[str, float]] = MappingProxyType(
     }
 )
 """With vectors. Fitted in the same way, with all-MiniLM-L6-v2."""
+
+LEARNED: Final = ("recency",)
+"""Signals that count for nothing until a scope has learned what they are worth."""

@@ -115,6 +115,7 @@ class Decision:
         scores: of the memories, each by its best turn, under the weights of that moment.
         version: of these weights.
         at: when.
+        epoch: of the scope, in a bank: another one means that something was forgotten since.
         draw: what `Reranker.choose` gave, where it chose; not kept in a log.
     """
 
@@ -126,6 +127,7 @@ class Decision:
     scores: tuple[float, ...]
     version: int
     at: datetime
+    epoch: int = 0
     draw: Draw | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -147,6 +149,7 @@ class Decision:
             "scores": list(self.scores),
             "version": self.version,
             "at": self.at.isoformat(),
+            "epoch": self.epoch,
         }
 
     @classmethod
@@ -161,6 +164,7 @@ class Decision:
             tuple(read["scores"]),
             int(read["version"]),
             datetime.fromisoformat(read["at"]),
+            int(read["epoch"]),
         )
 
 

@@ -235,7 +235,7 @@ citations = Table(
     UniqueConstraint("scope_id", "decision"),
     sqlite_autoincrement=True,
 )
-"""What answers cited of what they were shown: ids and numbers as JSON, and the question until something is forgotten."""
+"""What answers cited of what they were shown, as ids and numbers; and the question, until something is forgotten."""
 
 citation_turns = Table(
     "citation_turns",

@@ -19,6 +19,8 @@ from ..conversation import Message, Scope, Turn, opens_turn
 from ..errors import DuplicateId, InvalidInput, StoreError
 from ..protocols import Vectors
 from .schema import (
+    citation_turns,
+    citations,
     events,
     learned,
     memories,
@@ -31,7 +33,10 @@ from .schema import (
     vectors,
 )
 
-__all__ = ["Appended", "MemoryRow", "ScopeRow", "SessionRow", "SqlStore"]
+__all__ = ["FROZEN", "Appended", "MemoryRow", "ScopeRow", "SessionRow", "SqlStore"]
+
+FROZEN: Final = "frozen"
+"""The part under which a wish to learn nothing is kept: the user's own words, not something learned."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _CHUNK: Final = 500
@@ -348,6 +353,11 @@ class SqlStore:
             connection.execute(insert(learned).values(scope_id=scope_id, part=part, turns=turns, state=state))
         return True
 
+    def drop_learned(self, scope_id: int, part: str) -> None:
+        """Forget what the part has learned."""
+        with self.transaction(durable=False) as connection:
+            connection.execute(delete(learned).where(learned.c.scope_id == scope_id, learned.c.part == part))
+
     def count_turns(self, scope_id: int) -> int:
         """How many turns the scope has had."""
         statement = select(func.coalesce(func.sum(sessions.c.turns), 0)).where(sessions.c.scope_id == scope_id)
@@ -364,6 +374,7 @@ class SqlStore:
                 return 0
             turns = _count_turns(connection, messages.c.scope_id == scope_id)
             of_scope = select(sessions.c.id).where(sessions.c.scope_id == scope_id)
+            connection.execute(delete(citations).where(citations.c.scope_id == scope_id))
             connection.execute(delete(summaries).where(summaries.c.scope_id == scope_id))
             connection.execute(delete(events).where(events.c.scope_id == scope_id))
             for table in (memories, vectors, reflections):
@@ -421,6 +432,7 @@ class SqlStore:
                     delete(messages).where(messages.c.session_id == session.id, messages.c.turn.in_(batch))
                 )
             connection.execute(delete(memories).where(memories.c.session_id == session.id))
+            _forget_citations(connection, session, turns)
             _forget_reflections(connection, session)
             _keep_vectors(connection, session.id, digests)
             if _count_turns(connection, messages.c.session_id == session.id) == 0:
@@ -529,7 +541,20 @@ def _forget_reflections(connection: Connection, session: SessionRow) -> None:
             reflections.c.session_id.not_in(summarised),
         )
     )
-    connection.execute(delete(learned).where(learned.c.scope_id == session.scope_id))
+    connection.execute(delete(learned).where(learned.c.scope_id == session.scope_id, learned.c.part != FROZEN))
+
+
+def _forget_citations(connection: Connection, session: SessionRow, turns: set[int]) -> None:
+    """Delete every answer that was shown one of the turns, and the words of all other questions of the scope.
+
+    A question may repeat what was said in a turn. What the answers that stay have taught is learned from them again.
+    """
+    for batch in _batches(sorted(turns)):
+        named = select(citation_turns.c.citation_id).where(
+            citation_turns.c.session_id == session.id, citation_turns.c.turn.in_(batch)
+        )
+        connection.execute(delete(citations).where(citations.c.id.in_(named)))
+    connection.execute(update(citations).where(citations.c.scope_id == session.scope_id).values(query=None))
 
 
 def _keep_vectors(connection: Connection, session_id: int, keep: set[str]) -> None:
