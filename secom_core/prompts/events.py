@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from ..analysis import count_tokens
 from ..errors import BadReply
 from ..flow import Prompt
 from .quoting import quoted, without_thoughts
+from .records import exchange_numbers, objects
 
 __all__ = ["events_prompt", "read_events"]
 
@@ -52,7 +53,6 @@ An earlier reply could not be used: {complaint}. Reply with the <events> block o
 
 _BLOCK: Final = re.compile(r"<\s*events\s*>(.*?)(?:<\s*/\s*events\s*>|\Z)", re.S | re.I)
 _EMPTY_LIST: Final = re.compile(r"\A[\s`]*(?:json)?\s*\[\s*\][\s`]*\Z", re.I)
-_TRAILING_COMMA: Final = re.compile(r",(?=\s*[}\]])")
 _TEXT_KEYS: Final = ("event", "text", "summary", "memory")
 _NUMBER_KEYS: Final = ("exchanges", "exchange_numbers", "exchange", "references", "turns")
 _LONGEST: Final = 120
@@ -103,29 +103,12 @@ def read_events(reply: str, count: int) -> list[tuple[str, tuple[int, ...]]]:
     blocks = _BLOCK.findall(said)
     block = next((each for each in reversed(blocks) if "{" in each), blocks[-1] if blocks else said)
     found: dict[str, set[int]] = {}
-    for row in _objects(block, reply):
+    for row in objects(block, reply):
         text, numbers = _event(row, count, reply)
         found.setdefault(text, set()).update(numbers)
     if not found and not (blocks and not block.strip()) and not _EMPTY_LIST.match(block):
         raise BadReply("there is no event in the reply", reply)
     return [(text, tuple(sorted(numbers))) for text, numbers in found.items()]
-
-
-def _objects(block: str, reply: str) -> Iterator[dict[str, Any]]:
-    text, place = _TRAILING_COMMA.sub("", block), 0
-    decoder = json.JSONDecoder()
-    while (place := text.find("{", place)) >= 0:
-        try:
-            found, place = decoder.raw_decode(text, place)
-        except (ValueError, RecursionError):
-            raise BadReply(f"this is no JSON object: {text[place : place + 200]}", reply) from None
-        # An object around them all, such as {"events": […]}.
-        inner = next((value for value in found.values() if _is_rows(value)), None)
-        yield from inner if inner is not None else [found]
-
-
-def _is_rows(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
 
 
 def _event(row: dict[str, Any], count: int, reply: str) -> tuple[str, set[int]]:
@@ -135,19 +118,7 @@ def _event(row: dict[str, Any], count: int, reply: str) -> tuple[str, set[int]]:
     if count_tokens(text) > _LONGEST:
         raise BadReply(f"an event is one short sentence, this is longer: {text[:200]}", reply)
     given = next((row[key] for key in _NUMBER_KEYS if key in row), None)
-    numbers = {_number(each, reply) for each in (given if isinstance(given, list) else [given])}
+    numbers = exchange_numbers(given, count, "exchanges", reply)
     if not numbers:
         raise BadReply(f"an event needs the numbers of its exchanges, got none for: {text[:200]}", reply)
-    if outside := sorted(number for number in numbers if not 0 <= number < count):
-        raise BadReply(f"there is no exchange {outside[0]}; they are numbered from 0 to {count - 1}", reply)
     return " ".join(text.split()), numbers
-
-
-def _number(value: Any, reply: str) -> int:
-    if isinstance(value, str) and value.strip().isdecimal() and len(value) < 10:
-        return int(value)
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    raise BadReply(f'"exchanges" is a list of whole numbers, got {json.dumps(value)[:50]}', reply)

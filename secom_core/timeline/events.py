@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
 from typing import Final
 
-from ..analysis import count_tokens
 from ..asking import all_asked_twice
 from ..conversation import Turn
 from ..errors import DegradedWarning, ModelError, ModelUnavailable
@@ -17,11 +16,10 @@ from ..flow import Procedure, Prompt
 from ..informative import informative_lines
 from ..memory import Memory
 from ..prompts.events import events_prompt, read_events
-from ..prompts.quoting import quoted, shortened
+from ..windows import day_of, shown, windows, within
 
 __all__ = ["Draft", "Extraction", "extract", "segment_events"]
 
-_MARKER_TOKENS: Final = 6
 _UNDATED: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -67,14 +65,14 @@ def extract(
         memories: its segments, which take over.
         max_tokens: the most tokens of conversation in one question, estimated.
     """
-    windows = list(_windows(turns, max_tokens))
-    asks = [partial(_ask, window, max_tokens) for window in windows]
-    found = yield from all_asked_twice(asks, [partial(read_events, count=len(window)) for window in windows])
+    parts = list(windows(turns, max_tokens))
+    asks = [partial(_ask, part, max_tokens) for part in parts]
+    found = yield from all_asked_twice(asks, [partial(read_events, count=len(part)) for part in parts])
     drafts: list[Draft] = []
-    for window, events in zip(windows, found, strict=True):
+    for window, events in zip(parts, found, strict=True):
         if isinstance(events, ModelError):
             _degraded(window, events)
-            drafts += segment_events(_within(memories, window))
+            drafts += segment_events(within(memories, window))
         else:
             drafts += [Draft(text, tuple(window[number] for number in numbers)) for text, numbers in events]
     answered = not any(isinstance(events, ModelUnavailable) for events in found)
@@ -91,35 +89,9 @@ def segment_events(memories: Sequence[Memory]) -> list[Draft]:
     return [Draft(line.text, memory.turns) for line, memory in chosen if line.text]
 
 
-# -- windows ----------------------------------------------------------------------------------------------------------
-
-
-def _windows(turns: Sequence[Turn], max_tokens: int) -> Iterator[tuple[Turn, ...]]:
-    window: list[Turn] = []
-    used = 0
-    for turn in turns:
-        size = min(count_tokens(turn.text), max_tokens // 4) + _MARKER_TOKENS
-        if window and used + size > max_tokens:
-            yield tuple(window)
-            window, used = [], 0
-        window.append(turn)
-        used += size
-    if window:
-        yield tuple(window)
-
-
 def _ask(window: Sequence[Turn], max_tokens: int, *, complaint: str | None) -> Prompt:
-    texts = [shortened(quoted(turn.text), max_tokens // 4) for turn in window]
     speaker = next((name for turn in window for name in turn.speakers), "Ann")
-    at = window[0].at
-    return events_prompt(texts, speaker=speaker, date=f"{at:%A, %d %B %Y}" if at else "", complaint=complaint)
-
-
-def _within(memories: Sequence[Memory], window: Sequence[Turn]) -> list[Memory]:
-    """The part of each segment that the window holds."""
-    held = {turn.id for turn in window}
-    parts = ((memory, tuple(turn for turn in memory.turns if turn.id in held)) for memory in memories)
-    return [replace(memory, turns=turns) for memory, turns in parts if turns]
+    return events_prompt(shown(window, max_tokens), speaker=speaker, date=day_of(window), complaint=complaint)
 
 
 def _ordered(drafts: Sequence[Draft], turns: Sequence[Turn]) -> list[Draft]:
