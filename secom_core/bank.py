@@ -22,7 +22,7 @@ from .derivation import TAIL, Derivation, memories_of
 from .errors import InvalidInput
 from .flow import Cost, Metered
 from .learning import CitationEntry, CitationLearning, Learned, LearningOptions, Prior, Ranking
-from .memory import Event, Hit, Link, Memory, Recall, Segment, Summary, Timeline
+from .memory import Decision, Event, Hit, Link, Memory, Recall, Segment, Summary, Timeline
 from .models.cached import CachedEmbedder
 from .presets import Preset
 from .protocols import ChatModel, Denoiser, Embedder, Segmenter, Statistics, TokenCounter, Vectors
@@ -30,7 +30,7 @@ from .ranking import Candidate, ScopeIndex
 from .ranking.weights import LEARNED
 from .readers import read_messages
 from .reflection.citations import Citations
-from .reflection.policy import Decision, Explanation, Lesson
+from .reflection.policy import Explanation, Lesson
 from .reflection_layers import Layer, ReflectionLayers
 from .scope_cache import LoadedScope, ScopeCache
 from .scope_segmenters import ScopeSegmenters

@@ -20,12 +20,12 @@ from typing import Final, Literal
 import numpy as np
 
 from .errors import InvalidInput
-from .memory import Hit, Memory
+from .memory import Decision, Hit, Memory
 from .protocols import Vectors
 from .ranking import Candidate
 from .reflection.citations import Citations
 from .reflection.evidence import Evidence
-from .reflection.policy import Decision, Explanation, FusionPolicy, Lesson, PolicySettings, shared_prior
+from .reflection.policy import Explanation, FusionPolicy, Lesson, PolicySettings, shared_prior
 from .reflection.reranker import Draw, Reranker
 from .stores.citations import CitationRow, clear, latest, learned_version, rows, take_in, usefulness
 from .stores.sql import FROZEN, ScopeRow, SqlStore
@@ -439,7 +439,7 @@ def _teach_policy(
 def _teach_reranker(
     options: RerankerOptions, shown: Decision, cited: Collection[int], state: str | None
 ) -> tuple[LessonKind, str | None]:
-    if shown.draw is None:
+    if not isinstance(shown.draw, Draw):
         return "nothing", None
     reranker = options.reranker(shown.draw.memories.shape[1])
     if state is not None:

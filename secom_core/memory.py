@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from enum import Enum
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import Any
 
 from .conversation import Turn
 from .errors import InvalidInput
 
-if TYPE_CHECKING:
-    from .reflection.policy import Decision
-
 __all__ = [
     "Citation",
+    "Decision",
     "Event",
     "Hit",
     "Link",
@@ -334,6 +333,74 @@ class Topic:
     def sessions(self) -> tuple[str, ...]:
         """The sessions it rests on, each once, in the order in which they were merged."""
         return tuple(dict.fromkeys(each.session for each in self.versions))
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was shown where, and how likely that was: what is learned from, once an answer cites some of it.
+
+    Args:
+        id: its own, so that an answer counts once, however often it is taken in.
+        numbers: what each memory was cited by, in the order in which they were shown.
+        memory_ids: the memories.
+        turn_ids: for each memory, its turns that were shown.
+        signals: for each memory, those of its turns that were shown, by name.
+        scores: of the memories, each by its best turn, under the weights of that moment.
+        version: of these weights.
+        at: when.
+        epoch: of the scope, in a bank: another one means that something was forgotten since.
+        draw: what `secom_core.reflection.Reranker` drew, where it chose; not kept in a log.
+    """
+
+    id: str
+    numbers: tuple[int, ...]
+    memory_ids: tuple[str, ...]
+    turn_ids: tuple[tuple[str, ...], ...]
+    signals: tuple[tuple[Mapping[str, float], ...], ...] = field(hash=False)
+    scores: tuple[float, ...]
+    version: int
+    at: datetime
+    epoch: int = 0
+    draw: object = field(default=None, compare=False, repr=False)
+
+    @property
+    def propensities(self) -> tuple[float, ...]:
+        """The chance of each memory to be drawn first among those shown, by the softmax of the scores.
+
+        The best are shown and none is drawn, so this is no chance of being shown: it tells how sure the ranking was.
+        """
+        best = max(self.scores, default=0.0)
+        odds = [math.exp(score - best) for score in self.scores]
+        return tuple(each / sum(odds) for each in odds)
+
+    def as_json(self) -> dict[str, Any]:
+        """For a log; ids and numbers, no words."""
+        return {
+            "id": self.id,
+            "numbers": list(self.numbers),
+            "memory_ids": list(self.memory_ids),
+            "turn_ids": [list(turns) for turns in self.turn_ids],
+            "signals": [[dict(turn) for turn in memory] for memory in self.signals],
+            "scores": list(self.scores),
+            "version": self.version,
+            "at": self.at.isoformat(),
+            "epoch": self.epoch,
+        }
+
+    @classmethod
+    def from_json(cls, read: Mapping[str, Any]) -> Decision:
+        """What `as_json` gave."""
+        return cls(
+            str(read["id"]),
+            tuple(read["numbers"]),
+            tuple(read["memory_ids"]),
+            tuple(tuple(turns) for turns in read["turn_ids"]),
+            tuple(tuple(memory) for memory in read["signals"]),
+            tuple(read["scores"]),
+            int(read["version"]),
+            datetime.fromisoformat(read["at"]),
+            int(read["epoch"]),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ STAGES = (
     "passages",
     "pictures",
     "readers",
+    "reflection",
     "segmenters",
     "stores",
     "timeline",

@@ -15,12 +15,14 @@ from typing import Final, Literal
 
 from ..memory import Citation, Hit
 
-__all__ = ["CitationStream", "Citations", "citations_of", "read_citations"]
+__all__ = ["MARKER", "CitationStream", "Citations", "citations_of", "read_citations"]
 
 _NUMBER: Final = r"[mM]?\d{1,9}"
 _BLANK: Final = r"[ \t]*"
 _NONE: Final = r"NO[_ ]CIT(?:E[DS]?|ATIONS?)"
-_MARKER: Final = re.compile(rf"\[{_BLANK}(?:{_NUMBER}(?:{_BLANK}[,;]{_BLANK}{_NUMBER})*|{_NONE}){_BLANK}\]", re.I)
+MARKER: Final = re.compile(rf"\[{_BLANK}(?:{_NUMBER}(?:{_BLANK}[,;]{_BLANK}{_NUMBER})*|{_NONE}){_BLANK}\]", re.I)
+"""A marker, wherever it stands."""
+
 _BEGUN: Final = re.compile(r"\[[\w ,;\t]*")
 _DIGITS: Final = re.compile(r"\d+")
 _RUN: Final = re.compile(r"`+|~+")
@@ -145,7 +147,7 @@ class CitationStream:
         return self._code.text(held, place), False
 
     def _bracket(self, held: str, place: int, last: bool) -> tuple[int, bool]:
-        found = _MARKER.match(held, place, place + _LONGEST)
+        found = MARKER.match(held, place, place + _LONGEST)
         end = found.end() if found else place
         begun = found or _BEGUN.fullmatch(held, place, place + _LONGEST)
         if begun and begun.end() == len(held) and len(held) - place < _LONGEST and not last:

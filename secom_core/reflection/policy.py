@@ -25,7 +25,7 @@ import json
 import threading
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from statistics import fmean
 from typing import Any, Final, Literal, Protocol, TypeVar
@@ -35,11 +35,9 @@ import numpy.typing as npt
 
 from ..conversation import Turn
 from ..errors import InvalidInput
-from ..memory import Hit
+from ..memory import Decision, Hit
 from .evidence import Evidence, Shown, evidence_of
 from .held_out import chance_of_no_fall
-from .plackett_luce import softmax
-from .reranker import Draw
 
 __all__ = ["Decision", "Explanation", "FusionPolicy", "Lesson", "PolicySettings", "Scored", "shared_prior"]
 
@@ -100,72 +98,6 @@ class PolicySettings:
     keep_every: int = 4
     held: int = 64
     alpha: float = 0.01
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What was shown where, and how likely that was.
-
-    Args:
-        id: its own, so that an answer counts once, however often it is taken in.
-        numbers: what each memory was cited by, in the order in which they were shown.
-        memory_ids: the memories.
-        turn_ids: for each memory, its turns that were shown.
-        signals: for each memory, those of its turns that were shown, by name.
-        scores: of the memories, each by its best turn, under the weights of that moment.
-        version: of these weights.
-        at: when.
-        epoch: of the scope, in a bank: another one means that something was forgotten since.
-        draw: what `Reranker.choose` gave, where it chose; not kept in a log.
-    """
-
-    id: str
-    numbers: tuple[int, ...]
-    memory_ids: tuple[str, ...]
-    turn_ids: tuple[tuple[str, ...], ...]
-    signals: tuple[tuple[Mapping[str, float], ...], ...] = field(hash=False)
-    scores: tuple[float, ...]
-    version: int
-    at: datetime
-    epoch: int = 0
-    draw: Draw | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def propensities(self) -> tuple[float, ...]:
-        """The chance of each memory to be drawn first among those shown, by the softmax of the scores.
-
-        The best are shown and none is drawn, so this is no chance of being shown: it tells how sure the ranking was.
-        """
-        return tuple(softmax(np.array(self.scores)).tolist()) if self.scores else ()
-
-    def as_json(self) -> dict[str, Any]:
-        """For a log; ids and numbers, no words."""
-        return {
-            "id": self.id,
-            "numbers": list(self.numbers),
-            "memory_ids": list(self.memory_ids),
-            "turn_ids": [list(turns) for turns in self.turn_ids],
-            "signals": [[dict(turn) for turn in memory] for memory in self.signals],
-            "scores": list(self.scores),
-            "version": self.version,
-            "at": self.at.isoformat(),
-            "epoch": self.epoch,
-        }
-
-    @classmethod
-    def from_json(cls, read: Mapping[str, Any]) -> Decision:
-        """What `as_json` gave."""
-        return cls(
-            str(read["id"]),
-            tuple(read["numbers"]),
-            tuple(read["memory_ids"]),
-            tuple(tuple(turns) for turns in read["turn_ids"]),
-            tuple(tuple(memory) for memory in read["signals"]),
-            tuple(read["scores"]),
-            int(read["version"]),
-            datetime.fromisoformat(read["at"]),
-            int(read["epoch"]),
-        )
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from secom_core.bank import MemoryBank
+from secom_core.context import PackMemories
 from secom_core.conversation import Message, Session, group_messages
 from secom_core.errors import DegradedWarning, DuplicateId, InvalidInput, InvalidScope, ModelUnavailable
 from secom_core.memory import check_partition
@@ -293,7 +294,7 @@ def test_a_wrong_granularity_carries_the_value():
 
 
 def test_explicit_parts_go_before_the_presets():
-    preset = Preset("test", FixedSize(3), None, {"segment_lexical": 1.0}, None)
+    preset = Preset("test", weights={"segment_lexical": 1.0}, packer=PackMemories(), segmenter=FixedSize(3))
     with MemoryBank.open(preset=preset, segmenter=FixedSize(1)) as bank:
         bank.remember_sessions(ANN, history())
         assert bank.stats(ANN).memories == 8
