@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -16,6 +15,7 @@ from .memory import Memory, Segment, check_partition
 from .protocols import Denoiser, Embedder, QueryEmbedder, Segmenter, Statistics, Vectors
 from .scope_segmenters import ScopeSegmenters
 from .segmenters.lexical import LexicalSegmenter
+from .stores.digests import digest
 from .stores.sql import MemoryRow, SessionRow, SqlStore
 
 __all__ = ["TAIL", "Derivation", "memories_of"]
@@ -129,7 +129,7 @@ class Derivation:
         scope: Scope,
     ) -> list[MemoryRow]:
         values = ["\n".join(turn.text for turn in group) for group in groups]
-        digests = [_digest(value) for value in values]
+        digests = [digest(value) for value in values]
         keys = {row.digest: row.key for row in old}
         fresh = {digest: value for digest, value in zip(digests, values, strict=True) if digest not in keys}
         keys.update(zip(fresh, self._keys(list(fresh.values()), scope), strict=True))
@@ -170,7 +170,7 @@ class Derivation:
         """
         if self._embedder is None or not texts:
             return None
-        digests = [_digest(text) for text in texts]
+        digests = [digest(text) for text in texts]
         found = self._store.vectors(session_id, self._embedder.name, list(dict.fromkeys(digests)))
         missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in found}
         if missing:
@@ -186,20 +186,20 @@ class Derivation:
     def drop_vectors(self, session_id: int, texts: Sequence[str]) -> None:
         """Remove the vectors of texts that the session does not hold any more; one that it does is made again."""
         if self._embedder is not None:
-            self._store.drop_vectors(session_id, sorted({_digest(text) for text in texts}))
+            self._store.drop_vectors(session_id, sorted({digest(text) for text in texts}))
 
     def _renew_vectors(
         self, row: SessionRow, old: Sequence[MemoryRow], new: Sequence[MemoryRow], tail: Sequence[Turn]
     ) -> None:
         if self._embedder is None:
             return
-        stale = {_digest(each.key) for each in old} - {_digest(each.key) for each in new}
+        stale = {digest(each.key) for each in old} - {digest(each.key) for each in new}
         self._store.drop_vectors(row.id, sorted(stale))
         self.vectors(row.id, [*(each.key for each in new), *(turn.text for turn in tail)])
 
     def digests(self, turns: Sequence[Turn], rows: Sequence[MemoryRow]) -> set[str]:
         """The digests of all texts of a session that may have vectors."""
-        return {_digest(text) for text in [*(turn.text for turn in turns), *(row.key for row in rows)]}
+        return {digest(text) for text in [*(turn.text for turn in turns), *(row.key for row in rows)]}
 
 
 def memories_of(session: str, rows: Sequence[MemoryRow], turns: Sequence[Turn]) -> list[Memory]:
@@ -211,10 +211,6 @@ def memories_of(session: str, rows: Sequence[MemoryRow], turns: Sequence[Turn]) 
         if held:
             found.append(Memory(f"{session}#{row.start}-{row.stop}", row.key, held))
     return found
-
-
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _degraded(what: str, error: ModelError) -> None:

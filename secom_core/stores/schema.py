@@ -277,7 +277,6 @@ topic_versions = Table(
     Column("note_id", ForeignKey("topic_notes.id"), nullable=False),
     Column("previous", ForeignKey("topic_versions.id"), unique=True),
     Column("text", Verbatim, nullable=False),
-    Column("digest", Text, nullable=False),
     Index("topic_versions_of_scope", "scope_id", "id"),
     Index("topic_versions_of_topic", "topic", "id"),
     Index("topic_versions_of_note", "note_id"),

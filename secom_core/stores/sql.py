@@ -32,6 +32,7 @@ from .schema import (
     summaries,
     vectors,
 )
+from .topic_chains import drop_notes, drop_topics
 
 __all__ = ["FROZEN", "Appended", "MemoryRow", "ScopeRow", "SessionRow", "SqlStore"]
 
@@ -376,6 +377,7 @@ class SqlStore:
             of_scope = select(sessions.c.id).where(sessions.c.scope_id == scope_id)
             connection.execute(delete(citations).where(citations.c.scope_id == scope_id))
             connection.execute(delete(summaries).where(summaries.c.scope_id == scope_id))
+            drop_topics(connection, scope_id)
             connection.execute(delete(events).where(events.c.scope_id == scope_id))
             for table in (memories, vectors, reflections):
                 connection.execute(delete(table).where(table.c.session_id.in_(of_scope)))
@@ -526,9 +528,10 @@ def _new_epoch(connection: Connection, scope_id: int) -> None:
 
 
 def _forget_reflections(connection: Connection, session: SessionRow) -> None:
-    """Delete the session's events, and the summaries that rest on it; it is then reflected on again."""
+    """Delete the session's events, the summaries and topics that rest on it; it is then reflected on again."""
     # All events: one that a model wrote may hold words of any turn that the model was shown.
     connection.execute(delete(events).where(events.c.session_id == session.id))
+    drop_notes(connection, session.scope_id, session.id)
     # Later versions rest on this session's and go with it.
     connection.execute(delete(summaries).where(summaries.c.session_id == session.id))
     connection.execute(delete(reflections).where(reflections.c.session_id == session.id))
