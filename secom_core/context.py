@@ -193,7 +193,8 @@ def render(hits: Sequence[Hit], timelines: Sequence[Timeline] = (), *, summary: 
     Timelines come after the hits: each after its number, a line an event, or the text that was written for it.
 
     What is quoted cannot close the block, and cannot pass for a number or a date line: a delimiter loses its bracket,
-    ``[3]`` and every other marker of a citation gets round brackets, and further lines of a message are indented. The hits themselves stay verbatim.
+    ``[3]`` and every other form of a citation gets round brackets, and further lines of a message are indented. The
+    hits themselves stay verbatim.
 
     Args:
         hits: in the order in which they are shown, numbered.

@@ -1,0 +1,383 @@
+"""The bank learns from what answers cite: once an answer, a scope at a time, and nothing outlives what it names."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from embedders import HashingEmbedder
+from hypothesis import given
+from hypothesis import strategies as st
+
+from secom_core.bank import MemoryBank
+from secom_core.context import render
+from secom_core.errors import InvalidInput, InvalidScope
+from secom_core.learning import LearningOptions, RerankerOptions
+from secom_core.memory import Decision, Hit, Memory, Recall
+from secom_core.ranking import LEXICAL
+from secom_core.reflection import PolicySettings, read_citations
+
+ANN = ("acme", "ann")
+BOB = ("acme", "bob")
+TOWNS = ("Porto", "Lyon", "Graz", "Turin", "Basel", "Ghent")
+EAGER = LearningOptions(PolicySettings(prior=0.5, full_trust=0.55))
+"""Learns fast enough to be seen in a few answers."""
+
+
+def fill(bank: MemoryBank, scope: tuple[str, ...] = ANN, sessions: int = 24) -> None:
+    for number in range(sessions):
+        said = f"My friend {number} moved to {TOWNS[number % len(TOWNS)]} and likes it {'very ' * (number % 5)}much."
+        bank.remember(scope, [{"role": "user", "content": said}], session=f"s{number}", close=True)
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Iterator[MemoryBank]:
+    with MemoryBank.open(tmp_path / "memory.db", learning=EAGER) as opened:
+        fill(opened)
+        yield opened
+
+
+def asked(bank: MemoryBank, query: str = "Who moved to Graz?", scope: tuple[str, ...] = ANN) -> tuple[Recall, Decision]:
+    recall = bank.recall(scope, query, token_budget=400)
+    assert recall.shown is not None
+    return recall, recall.shown
+
+
+def teach(bank: MemoryBank, answers: int, scope: tuple[str, ...] = ANN, *, longest: bool = True) -> list[str]:
+    """Answers that cite the longest memory shown, or the shortest; what came of each."""
+    kinds = []
+    for number in range(answers):
+        recall, shown = asked(bank, f"Who moved to {TOWNS[number % len(TOWNS)]}?", scope)
+        order = sorted(recall.hits, key=lambda hit: len(hit.text))
+        kinds.append(bank.reward(scope, recall.query, shown, [order[-1 if longest else 0].number]).kind)
+    return kinds
+
+
+# -- what is shown ----------------------------------------------------------------------------------------------------
+
+
+def test_a_bank_that_does_not_learn_says_so_and_notes_nothing() -> None:
+    with MemoryBank.open() as bank:
+        fill(bank)
+        assert bank.recall(ANN, "Who moved to Graz?").shown is None
+        for call in (bank.learned, bank.freeze_learning, bank.reset_learning, bank.citation_log):
+            with pytest.raises(InvalidInput, match="learning=True"):
+                call(ANN)
+
+
+def test_before_anything_is_learned_the_ranking_is_that_of_a_bank_that_does_not_learn(bank: MemoryBank) -> None:
+    with MemoryBank.open() as other:
+        fill(other)
+        for query in ("Who moved to Graz?", "friend 7", "very much", "zzz"):
+            expected = other.recall(ANN, query, token_budget=300)
+            assert bank.recall(ANN, query, token_budget=300).text == expected.text
+
+
+def test_the_decision_holds_what_the_block_shows(bank: MemoryBank) -> None:
+    recall, shown = asked(bank)
+    assert shown.numbers == tuple(hit.number for hit in recall.hits) == recall.numbers
+    assert shown.memory_ids == tuple(hit.memory.id for hit in recall.hits)
+    assert shown.turn_ids == tuple(hit.turn_ids for hit in recall.hits)
+    assert all({"recency", "usefulness"} < set(turn) for memory in shown.signals for turn in memory)
+    assert Decision.from_json(json.loads(json.dumps(shown.as_json()))) == shown
+
+
+def test_what_a_framework_reordered_is_noted_as_it_shows_it(bank: MemoryBank) -> None:
+    recall, shown = asked(bank)
+    turned = [replace(hit, number=number) for number, hit in enumerate(reversed(recall.hits), start=1)]
+    again = bank.shown(ANN, recall.query, turned[:4])
+    assert again.numbers == (1, 2, 3, 4)
+    assert again.memory_ids == tuple(reversed(shown.memory_ids))[:4]
+    assert again.scores == tuple(reversed(shown.scores))[:4]
+    assert again.id != shown.id
+    assert bank.citation_log(ANN) == []
+
+
+# -- once an answer ---------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_counts_once_however_often_it_is_taken_in(bank: MemoryBank) -> None:
+    recall, shown = asked(bank)
+    answer = "In Graz there is one [2], and another [2][3]. [99] `[4]`"
+    citations = read_citations(answer, recall.numbers)
+    assert bank.reward(ANN, recall.query, shown, citations).kind == "taught"
+    assert bank.reward(ANN, recall.query, shown, citations).kind == "known"
+    assert bank.learned(ANN).answers == 1
+    (entry,) = bank.citation_log(ANN)
+    assert (entry.query, entry.cited, entry.numbers) == ("Who moved to Graz?", (2, 3), shown.numbers)
+    assert entry.reward == 2 / len(shown.numbers)
+
+
+@pytest.mark.parametrize("answer", ["Nobody knows.", "There is none [77]."])
+def test_an_answer_without_a_tell_is_not_even_logged(bank: MemoryBank, answer: str) -> None:
+    recall, shown = asked(bank)
+    assert bank.reward(ANN, recall.query, shown, read_citations(answer, recall.numbers)).kind == "nothing"
+    assert bank.citation_log(ANN) == []
+
+
+def test_that_nothing_helped_is_logged(bank: MemoryBank) -> None:
+    recall, shown = asked(bank)
+    bank.reward(ANN, recall.query, shown, read_citations("I do not know. [NO_CITE]", recall.numbers))
+    assert [entry.cited for entry in bank.citation_log(ANN)] == [()]
+    assert bank.learned(ANN).answers == 0
+
+
+def test_threads_and_banks_lose_no_answer(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with MemoryBank.open(path, learning=True) as one, MemoryBank.open(path, learning=True) as two:
+        fill(one)
+        threads = [threading.Thread(target=teach, args=(bank, 10)) for bank in (one, two, one, two)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert one.learned(ANN) == two.learned(ANN)
+        assert one.learned(ANN).answers == 40 == len(one.citation_log(ANN))
+
+
+def test_another_bank_sees_what_was_learned_at_its_next_recall(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with MemoryBank.open(path, learning=EAGER) as one, MemoryBank.open(path, learning=EAGER) as two:
+        fill(one)
+        before = asked(two)[0]
+        teach(one, 60)
+        weights = one.learned(ANN).weights
+        assert weights["length"] > LEXICAL["length"]
+        assert two.learned(ANN).weights == weights
+        assert [hit.score for hit in asked(two)[0].ranked] == [hit.score for hit in asked(one)[0].ranked]
+        assert [hit.score for hit in asked(two)[0].ranked] != [hit.score for hit in before.ranked]
+
+
+def test_a_scope_is_a_wall(bank: MemoryBank) -> None:
+    fill(bank, BOB)
+    before = bank.learned(BOB)
+    teach(bank, 20)
+    assert bank.learned(BOB) == before
+    assert bank.citation_log(BOB) == []
+    recall, shown = asked(bank)
+    assert bank.reward(BOB, recall.query, shown, [1]).kind == "known"  # Ann's turns are not Bob's
+    assert bank.citation_log(BOB) == []
+    with pytest.raises(InvalidScope):
+        bank.reward((), recall.query, shown, [1])
+
+
+# -- a user's hand on it ----------------------------------------------------------------------------------------------
+
+
+def test_frozen_weights_stay_and_answers_are_logged_all_the_same(bank: MemoryBank) -> None:
+    teach(bank, 8)
+    bank.freeze_learning(ANN)
+    before = bank.learned(ANN)
+    assert set(teach(bank, 3)) == {"nothing"}
+    assert bank.learned(ANN) == before
+    assert before.frozen
+    assert len(bank.citation_log(ANN)) == 11
+    bank.freeze_learning(ANN, False)
+    assert teach(bank, 1) == ["taught"]
+
+
+def test_a_reset_brings_the_first_weights_back_for_good(bank: MemoryBank) -> None:
+    teach(bank, 30)
+    assert bank.learned(ANN).weights != bank.learned(ANN).base
+    bank.reset_learning(ANN)
+    assert bank.learned(ANN).weights == bank.learned(ANN).base
+    assert bank.citation_log(ANN) == []
+    bank.forget(ANN, session="s1")
+    assert bank.learned(ANN).answers == 0
+
+
+def test_explanations_add_up_to_the_scores(bank: MemoryBank) -> None:
+    teach(bank, 12)
+    explained = bank.explain(ANN, "Who moved to Graz?", k=3)
+    assert len(explained) == 3
+    for hit, rows in explained:
+        assert sum(row.part for row in rows) == pytest.approx(hit.score, abs=1e-5)
+        assert {row.signal: row.base for row in rows if row.base} == LEXICAL
+
+
+def test_new_scopes_begin_with_what_others_agree_to_share(bank: MemoryBank, tmp_path: Path) -> None:
+    teach(bank, 40)
+    prior = bank.shared_prior([ANN])
+    with MemoryBank.open(tmp_path / "other.db", learning=replace(EAGER, prior=prior)) as other:
+        fill(other, BOB)
+        weights = other.learned(BOB).weights
+        assert weights["length"] > LEXICAL["length"]
+
+
+# -- usefulness -------------------------------------------------------------------------------------------------------
+
+
+def usefulness_of(bank: MemoryBank, turn_id: str) -> float:
+    _, shown = asked(bank)
+    held = zip(shown.turn_ids, shown.signals, strict=True)
+    return next(signals[turns.index(turn_id)]["usefulness"] for turns, signals in held if turn_id in turns)
+
+
+def test_what_was_cited_more_than_usual_is_useful_and_what_never_was_is_not(bank: MemoryBank) -> None:
+    recall, _ = asked(bank)
+    best, other = recall.hits[0].turn_ids[0], recall.hits[1].turn_ids[0]
+    assert usefulness_of(bank, best) == usefulness_of(bank, other) == 0
+    for _ in range(5):
+        _, shown = asked(bank)
+        number = next(n for n, turns in zip(shown.numbers, shown.turn_ids, strict=True) if best in turns)
+        bank.reward(ANN, "Who moved to Graz?", shown, [number])
+    assert usefulness_of(bank, best) > 0.5
+    assert usefulness_of(bank, other) < 0
+
+
+# -- nothing outlives what it names -----------------------------------------------------------------------------------
+
+
+def test_forgetting_a_turn_takes_the_answers_that_were_shown_it_and_all_questions(bank: MemoryBank) -> None:
+    recall, shown = asked(bank)
+    bank.reward(ANN, recall.query, shown, [1])
+    recall, _ = asked(bank, "friend 17")
+    only = bank.shown(ANN, "friend 17", [replace(hit, number=1) for hit in recall.ranked[:1]])
+    bank.reward(ANN, "friend 17", only, [])
+    two = bank.shown(ANN, "friend 17", [replace(h, number=n) for n, h in enumerate(recall.ranked[:2], start=1)])
+    bank.reward(ANN, "friend 17", two, [1])
+    doomed = next(turns[0] for turns in shown.turn_ids if turns[0] not in {t for ts in two.turn_ids for t in ts})
+    assert len(bank.citation_log(ANN)) == 3
+    assert {entry.id for entry in bank.citation_log(ANN, turn_id=doomed)} == {shown.id}
+    bank.forget(ANN, turn_ids=[doomed])
+    assert [(entry.id, entry.query) for entry in bank.citation_log(ANN)] == [(only.id, None), (two.id, None)]
+    assert bank.learned(ANN).answers == 1  # learned again from what is left
+
+
+def test_what_is_learned_again_is_what_would_have_been_learned(tmp_path: Path) -> None:
+    """Without the answers that were shown a forgotten turn, as though they had never come."""
+    with MemoryBank.open(tmp_path / "one.db", learning=EAGER) as bank:
+        fill(bank)
+        bank.remember(ANN, [{"role": "user", "content": "My parrot speaks Greek."}], session="parrot", close=True)
+        teach(bank, 30)
+        expected = bank.learned(ANN)
+        recall = bank.recall(ANN, "parrot Greek friend", k=3)
+        assert recall.shown is not None
+        bank.reward(ANN, recall.query, recall.shown, [1])
+        assert bank.learned(ANN) != expected
+        bank.forget(ANN, session="parrot")
+        assert bank.learned(ANN).weights == pytest.approx(expected.weights)
+        assert bank.learned(ANN).answers == expected.answers
+
+
+def test_an_answer_that_comes_after_its_turn_was_forgotten_leaves_nothing(bank: MemoryBank) -> None:
+    recall, shown = asked(bank)
+    bank.forget(ANN, turn_ids=[shown.turn_ids[0][0]])
+    assert bank.reward(ANN, recall.query, shown, [2]).kind == "known"
+    assert bank.citation_log(ANN) == []
+
+
+def test_a_question_asked_before_a_deletion_does_not_bring_its_words_back(bank: MemoryBank) -> None:
+    recall, shown = asked(bank)
+    held = {turn for turns in shown.turn_ids for turn in turns}
+    other = next(turn for number in range(24) for turn in bank.turns(ANN, f"s{number}") if turn.id not in held)
+    bank.forget(ANN, turn_ids=[other.id])
+    assert bank.reward(ANN, recall.query, shown, [1]).kind == "taught"
+    assert [entry.query for entry in bank.citation_log(ANN)] == [None]
+
+
+def test_nothing_of_a_forgotten_scope_is_left_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with MemoryBank.open(path, learning=True) as bank:
+        fill(bank)
+        teach(bank, 5)
+        bank.freeze_learning(ANN)
+        bank.forget(ANN)
+    with closing(sqlite3.connect(path)) as file:
+        for table in ("citations", "citation_turns", "learned"):
+            assert file.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,), table
+
+
+def test_other_weights_learn_anew_from_the_log(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with MemoryBank.open(path, learning=EAGER) as bank:
+        fill(bank)
+        teach(bank, 20)
+    halved = {name: weight / 2 for name, weight in LEXICAL.items()}
+    with MemoryBank.open(path, learning=EAGER, weights=halved) as bank:
+        learned = bank.learned(ANN)
+        assert {name: weight for name, weight in learned.base.items() if weight} == halved
+        assert learned.answers == 20
+
+
+# -- the paper's reranker ---------------------------------------------------------------------------------------------
+
+
+PAPER = LearningOptions(reranker=RerankerOptions(candidates=8, top=3, explore=False, learning_rate=0.5))
+
+
+def test_the_papers_reranker_chooses_m_of_k_and_learns_by_batches(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with MemoryBank.open(path, learning=PAPER, embedder=HashingEmbedder()) as bank:
+        fill(bank)
+        first, shown = asked(bank)
+        assert len(first.hits) == 3
+        for _ in range(3):
+            bank.reward(ANN, first.query, shown, [1])
+            _, shown = asked(bank)
+        assert bank.learned(ANN).updates == 0
+    # The draws that wait for their batch survive a restart.
+    with MemoryBank.open(path, learning=PAPER, embedder=HashingEmbedder()) as bank:
+        _, shown = asked(bank)
+        assert bank.reward(ANN, first.query, shown, [1]).kind == "taught"
+        assert bank.learned(ANN).updates == 1
+        after, _ = asked(bank)
+        assert [hit.score for hit in after.ranked] != [hit.score for hit in first.ranked]
+
+
+def test_noise_only_while_learning(tmp_path: Path) -> None:
+    options = LearningOptions(reranker=RerankerOptions(candidates=20, top=5))
+    with MemoryBank.open(tmp_path / "memory.db", learning=options, embedder=HashingEmbedder()) as bank:
+        fill(bank)
+        drawn = {tuple(hit.memory.id for hit in asked(bank)[0].ranked) for _ in range(6)}
+        assert len(drawn) > 1
+        bank.freeze_learning(ANN)
+        assert len({tuple(hit.memory.id for hit in asked(bank)[0].ranked) for _ in range(6)}) == 1
+
+
+def test_the_reranker_learns_from_what_a_framework_shows(tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "memory.db", learning=PAPER, embedder=HashingEmbedder()) as bank:
+        fill(bank)
+        recall, _ = asked(bank)
+        turned = [replace(hit, number=number) for number, hit in enumerate(reversed(recall.hits), start=1)]
+        again = bank.shown(ANN, recall.query, turned)
+        assert bank.reward(ANN, recall.query, again, [1]).kind == "taught"
+
+
+def test_without_vectors_the_reranker_has_nothing_to_learn_from_and_the_ranking_is_the_usual_one(
+    tmp_path: Path,
+) -> None:
+    with MemoryBank.open(tmp_path / "memory.db", learning=PAPER) as bank, MemoryBank.open() as plain:
+        fill(bank)
+        fill(plain)
+        recall, shown = asked(bank)
+        assert recall.text == plain.recall(ANN, recall.query, token_budget=400).text
+        assert bank.reward(ANN, recall.query, shown, [1]).kind == "nothing"
+        assert len(bank.citation_log(ANN)) == 1
+
+
+# -- memory cannot cite itself ----------------------------------------------------------------------------------------
+
+
+@given(st.text(alphabet="[]()mM12 ,;NO_CITEnocite\n", max_size=60))
+def test_no_quoted_text_holds_a_marker(text: str) -> None:
+    from secom_core.conversation import as_turns
+
+    turns = as_turns([f"x {text}"], "s")
+    hit = Hit(Memory("s#0-1", "x", turns), turns, 1.0, 7)
+    block = render([hit])
+    found = read_citations(block.replace("`", ""), shown=range(100))
+    assert set(found.numbers) <= {7}
+    assert not found.none_used
+
+
+def test_scores_are_numbers(bank: MemoryBank) -> None:
+    teach(bank, 30)
+    assert np.isfinite([hit.score for hit in asked(bank)[0].hits]).all()
