@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -16,6 +15,7 @@ from .errors import InvalidInput
 from .flow import ChatModel, Prompt, run
 from .indexes.bm25 import BM25
 from .indexes.dense import NumpyIndex
+from .indexes.similarity import term_similarity
 from .memory import Event, Link, Timeline
 from .prompts.quoting import shortened
 from .protocols import Vectors
@@ -92,10 +92,7 @@ class _Loaded:
 
     def similarity(self, text: str, event_id: int) -> float:
         """How similar an event is to a text, from 0 to 1: the cosine of their terms, weighted by rarity."""
-        ours, theirs = frozenset(terms(text)), self.terms_of[event_id]
-        weight = {term: math.log1p(self.words.total / (1 + self.words.frequency(term))) ** 2 for term in ours | theirs}
-        norms = sum(weight[term] for term in ours) * sum(weight[term] for term in theirs)
-        return sum(weight[term] for term in ours & theirs) / math.sqrt(norms) if norms else 0.0
+        return term_similarity(frozenset(terms(text)), self.terms_of[event_id], self.words)
 
     def put(self, rows: Sequence[EventRow], units: Sequence[str], links: Iterable[Link]) -> None:
         """Add events, by id, with those of the links whose ends are there then; ``units`` is what they are found by."""
