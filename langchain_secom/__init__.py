@@ -1,4 +1,4 @@
-"""LangChain drop-ins: memory, running summary, splitter, denoiser and retrievers over `secom_core`."""
+"""LangChain drop-ins: memory, running summary, splitter, denoiser, retrievers and learning over `secom_core`."""
 
 from __future__ import annotations
 
@@ -13,18 +13,23 @@ except ImportError as error:
     raise MissingExtra("langchain_secom", "langchain") from error
 
 if TYPE_CHECKING:
+    from .citations import with_citation_feedback
     from .denoiser import LLMLinguaDenoiser
+    from .langsmith_feedback import LangSmithFeedback
     from .memory import SecomMemory
     from .models import LangChainChatModel, LangChainEmbedder, open_bank
+    from .reranker import CitationReranker
     from .retriever import SecomRetriever
     from .summary import RecursiveSummaryMemory, SecomSummarizer
     from .text_splitter import TopicTextSplitter
     from .timelines import TimelineRetriever
 
 _HOME_OF = {
+    "CitationReranker": "reranker",
     "LLMLinguaDenoiser": "denoiser",
     "LangChainChatModel": "models",
     "LangChainEmbedder": "models",
+    "LangSmithFeedback": "langsmith_feedback",
     "RecursiveSummaryMemory": "summary",
     "SecomMemory": "memory",
     "SecomRetriever": "retriever",
@@ -32,12 +37,15 @@ _HOME_OF = {
     "TimelineRetriever": "timelines",
     "TopicTextSplitter": "text_splitter",
     "open_bank": "models",
+    "with_citation_feedback": "citations",
 }
 
 __all__ = [
+    "CitationReranker",
     "LLMLinguaDenoiser",
     "LangChainChatModel",
     "LangChainEmbedder",
+    "LangSmithFeedback",
     "RecursiveSummaryMemory",
     "SecomMemory",
     "SecomRetriever",
@@ -45,6 +53,7 @@ __all__ = [
     "TimelineRetriever",
     "TopicTextSplitter",
     "open_bank",
+    "with_citation_feedback",
 ]
 
 

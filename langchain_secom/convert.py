@@ -31,6 +31,7 @@ from secom_core.memory import Hit, Memory
 __all__ = [
     "Tools",
     "from_message",
+    "is_of_bank",
     "text_of",
     "to_document",
     "to_hits",
@@ -261,9 +262,14 @@ def to_hits(documents: Iterable[Document], bank: MemoryBank) -> list[Hit]:
     return [hit for hit in hits if hit is not None]
 
 
+def is_of_bank(document: Document) -> bool:
+    """Whether `to_document` made it, as its metadata says; a timeline's document is none."""
+    return {"secom_memory_id", "scope", "session", "turn_ids"} <= document.metadata.keys()
+
+
 def _origin(document: Document) -> tuple[Scope, str]:
     about = document.metadata
-    if not {"secom_memory_id", "scope", "session", "turn_ids"} <= about.keys():
+    if not is_of_bank(document):
         raise InvalidInput(f"only a document of SecomRetriever can become a hit, got one with metadata {about!r}")
     return check_scope(about["scope"]), about["session"]
 

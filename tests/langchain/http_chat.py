@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -92,8 +93,22 @@ class HttpEmbeddings(Embeddings):
 
 
 def _whole(completion: Any) -> ChatResult:
-    return ChatResult(generations=[ChatGeneration(message=AIMessage(completion.choices[0].message.content or ""))])
+    choice = completion.choices[0]
+    calls = [
+        {"name": call.function.name, "args": json.loads(call.function.arguments), "id": call.id}
+        for call in choice.message.tool_calls or ()
+    ]
+    about = {"finish_reason": choice.finish_reason, "model_provider": "openai"}
+    message = AIMessage(choice.message.content or "", tool_calls=calls, response_metadata=about)
+    return ChatResult(generations=[ChatGeneration(message=message)])
 
 
 def _piece(chunk: Any) -> ChatGenerationChunk:
-    return ChatGenerationChunk(message=AIMessageChunk(chunk.choices[0].delta.content or ""))
+    choice = chunk.choices[0]
+    calls = [
+        {"name": call.function.name, "args": call.function.arguments, "id": call.id, "index": call.index}
+        for call in choice.delta.tool_calls or ()
+    ]
+    about = {"finish_reason": choice.finish_reason} if choice.finish_reason else {}
+    content = choice.delta.content or ""
+    return ChatGenerationChunk(message=AIMessageChunk(content=content, tool_call_chunks=calls, response_metadata=about))

@@ -39,6 +39,7 @@ def test_every_module_is_without_the_other_framework_and_heavy_libraries() -> No
     pytest.importorskip("langchain_classic", reason="needs the extra 'langchain'")
     heavy = ["llama_index", "llamaindex_secom", "torch", "transformers", "sentence_transformers", "faiss", "openai"]
     modules = ["convert", "models", "memory", "text_splitter", "denoiser", "retriever", "timelines", "summary"]
+    modules += ["reranker", "citations", "langsmith_feedback"]
     code = "import sys\n" + "\n".join(f"import langchain_secom.{name}" for name in modules)
     # langchain_text_splitters imports some of these itself where they are installed.
     allowed = "import sys, langchain_text_splitters, langchain_classic.base_memory\nbefore = set(sys.modules)\n"

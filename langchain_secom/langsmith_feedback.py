@@ -1,0 +1,56 @@
+"""What answers cite, sent to LangSmith as feedback on the runs that gave them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langsmith import Client, get_current_run_tree
+from langsmith.run_trees import get_cached_client
+
+from .citations import CITATIONS_EVENT
+
+__all__ = ["LangSmithFeedback"]
+
+
+class LangSmithFeedback(BaseCallbackHandler):
+    """Sends each answer's reward to LangSmith: the share of the memories shown that it cited, from 0 to 1.
+
+    The feedback is on the run of `with_citation_feedback`, under ``key``, with the numbers as its comment. An answer
+    that says nothing about the memories gets none. Where the run is traced, LangSmith's client sends it in the
+    background. What LangSmith refuses is logged, and does not touch the answer.
+
+    Usage::
+
+        chain.invoke(question, {"callbacks": [LangSmithFeedback()], "configurable": {"user_id": "alice"}})
+
+    Args:
+        client: LangSmith's client; the one that traces unless given.
+        key: the name of the feedback.
+        session_id: the id of the LangSmith project that holds the runs. Newer deployments want it.
+    """
+
+    def __init__(
+        self, client: Client | None = None, *, key: str = "citations", session_id: UUID | str | None = None
+    ) -> None:
+        self._client = client or get_cached_client()
+        self._key = key
+        self._session_id = session_id
+
+    def on_custom_event(self, name: str, data: Mapping[str, Any], *, run_id: UUID, **kwargs: Any) -> None:
+        """Send what an answer cited; other events are passed over."""
+        if name != CITATIONS_EVENT or data["reward"] is None:
+            return
+        run = get_current_run_tree()
+        cited = "".join(f"[{number}]" for number in data["cited"]) or "none"
+        self._client.create_feedback(
+            run_id,
+            self._key,
+            score=data["reward"],
+            # With the trace's id, the client sends it in the background.
+            trace_id=run.trace_id if run is not None and run.id == run_id else None,
+            session_id=self._session_id,
+            comment=f"cited {cited} of {len(data['shown'])}; {data['lesson']}",
+        )
