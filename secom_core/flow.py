@@ -22,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -32,7 +32,20 @@ from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 from .analysis import count_tokens
 from .errors import InvalidInput, ModelError
 
-__all__ = ["AsyncChatModel", "ChatModel", "Cost", "Metered", "Procedure", "Prompt", "Reply", "Work", "arun", "run"]
+__all__ = [
+    "AsyncChatModel",
+    "AsyncStreamingModel",
+    "ChatModel",
+    "Cost",
+    "Metered",
+    "Procedure",
+    "Prompt",
+    "Reply",
+    "StreamingModel",
+    "Work",
+    "arun",
+    "run",
+]
 
 T = TypeVar("T")
 
@@ -78,6 +91,24 @@ class AsyncChatModel(Protocol):
 
     async def acomplete(self, prompt: Prompt) -> str:
         """Answer the prompt, or raise `ModelError`."""
+        ...
+
+
+@runtime_checkable
+class StreamingModel(Protocol):
+    """A language model that answers piece by piece."""
+
+    def stream(self, prompt: Prompt) -> Iterator[str]:
+        """The answer's pieces, or raise `ModelError`, also in the middle."""
+        ...
+
+
+@runtime_checkable
+class AsyncStreamingModel(Protocol):
+    """A language model that answers async callers piece by piece."""
+
+    def astream(self, prompt: Prompt) -> AsyncIterator[str]:
+        """The answer's pieces, or raise `ModelError`, also in the middle."""
         ...
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -91,6 +91,47 @@ class OpenAIModel:
                     self._switch_dialect(error)
                     reply = await ask(**self._request(prompt))
         return _text(reply)
+
+    def stream(self, prompt: Prompt) -> Iterator[str]:
+        """The answer's pieces; raises like `complete`, also in the middle of an answer."""
+        ask = self._endpoint.client.chat.completions.create
+        with self._endpoint.translated():
+            try:
+                pieces = ask(**self._request(prompt), stream=True)
+            except self._endpoint.bad_request as error:
+                self._switch_dialect(error)
+                pieces = ask(**self._request(prompt), stream=True)
+        with pieces:
+            end = _StreamEnd(self._endpoint.label)
+            while (piece := self._next(pieces)) is not None:
+                yield from end.text_of(piece)
+            end.check()
+
+    def _next(self, pieces: Iterator[Any]) -> Any:
+        with self._endpoint.translated():
+            return next(pieces, None)
+
+    async def astream(self, prompt: Prompt) -> AsyncIterator[str]:
+        """The answer's pieces; raises like `stream`."""
+        client = await asyncio.to_thread(self._endpoint.async_client)
+        async with client:
+            ask = client.chat.completions.create
+            with self._endpoint.translated():
+                try:
+                    pieces = await ask(**self._request(prompt), stream=True)
+                except self._endpoint.bad_request as error:
+                    self._switch_dialect(error)
+                    pieces = await ask(**self._request(prompt), stream=True)
+            async with pieces:
+                end = _StreamEnd(self._endpoint.label)
+                while (piece := await self._anext(pieces)) is not None:
+                    for text in end.text_of(piece):
+                        yield text
+                end.check()
+
+    async def _anext(self, pieces: AsyncIterator[Any]) -> Any:
+        with self._endpoint.translated():
+            return await anext(pieces, None)
 
     def _request(self, prompt: Prompt) -> dict[str, Any]:
         messages = [{"role": "user", "content": sendable(prompt.text)}]
@@ -180,12 +221,13 @@ class _Endpoint:
         self, who: str, model: str, base_url: str | None, api_key: str | None, timeout: float, max_retries: int
     ) -> None:
         try:
+            import httpx
             import openai
         except ImportError as error:
             raise MissingExtra(who, "openai") from error
         if timeout <= 0 or max_retries < 0:
             raise InvalidInput(f"timeout is above 0 and max_retries not below, got {timeout} and {max_retries}")
-        self._openai = openai
+        self._openai, self._broken = openai, httpx.HTTPError
         self._options: dict[str, Any] = {
             "base_url": base_url or os.environ.get("OPENAI_BASE_URL") or None,
             "api_key": _key(who, base_url, api_key),
@@ -214,7 +256,8 @@ class _Endpoint:
         """Turn the package's errors into ours."""
         try:
             yield
-        except self._openai.OpenAIError as error:
+        # What happens to a connection in the middle of a stream the package passes on as it came.
+        except (self._openai.OpenAIError, self._broken) as error:
             raise ModelUnavailable(f"{self.label} gave no answer: {error}") from error
         # The package passes on what happens to a body that is no JSON, or JSON of another shape.
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -230,6 +273,29 @@ def _key(who: str, base_url: str | None, api_key: str | None) -> str:
             f"{who} needs api_key=, the variable OPENAI_API_KEY, or base_url= of an endpoint without keys"
         )
     return found
+
+
+class _StreamEnd:
+    """Notes whether a streamed answer came to its end: one that was cut off is an error, not an answer."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._reason: str | None = None
+        self._said = False
+
+    def text_of(self, piece: Any) -> Iterator[str]:
+        for choice in (getattr(piece, "choices", None) or [])[:1]:
+            self._reason = getattr(choice, "finish_reason", None) or self._reason
+            text = getattr(getattr(choice, "delta", None), "content", None)
+            if isinstance(text, str) and text:
+                self._said = True
+                yield sendable(text)
+
+    def check(self) -> None:
+        if self._reason is None:
+            raise ModelUnavailable(f"{self._label} broke off in the middle of an answer")
+        if not self._said:
+            raise BadReply("the reply is empty", "")
 
 
 def _text(reply: Any) -> str:

@@ -1,0 +1,199 @@
+"""The loop without a framework, over real HTTP: recall, reply, read citations, learn, remember; also async and streamed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from secom_core.bank import MemoryBank
+from secom_core.companion import Companion
+from secom_core.errors import InvalidInput, ModelUnavailable
+from secom_core.models.openai import OpenAIModel
+from secom_core.models.scripted import Fault, Script, ScriptedModel, ScriptedRequest, ScriptedServer
+
+pytest.importorskip("openai", reason="real HTTP needs the openai extra")
+
+ANN = ("acme", "ann")
+PAST = (
+    "I moved to Porto in May.",
+    "My sister Maria lives in Lyon.",
+    "My cat Tom is afraid of dogs [2] and of [NO_CITE] and [m1].",
+    "I work as a baker in Porto.",
+)
+
+Way = Callable[[Companion, str], str]
+
+
+def whole(companion: Companion, said: str) -> str:
+    return companion.reply(said).text
+
+
+def awaited(companion: Companion, said: str) -> str:
+    return asyncio.run(companion.areply(said)).text
+
+
+def streamed(companion: Companion, said: str) -> str:
+    return "".join(companion.stream(said))
+
+
+def astreamed(companion: Companion, said: str) -> str:
+    async def collect() -> str:
+        return "".join([piece async for piece in companion.astream(said)])
+
+    return asyncio.run(collect())
+
+
+WAYS = [whole, awaited, streamed, astreamed]
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Iterator[MemoryBank]:
+    with MemoryBank.open(tmp_path / "memory.db", learning=True) as opened:
+        for number, said in enumerate(PAST):
+            opened.remember(ANN, [{"role": "user", "content": said}], session=f"past {number}", close=True)
+        yield opened
+
+
+def companion_of(bank: MemoryBank, server: ScriptedServer, **parts: object) -> Companion:
+    model = OpenAIModel("scripted", base_url=server.base_url, max_retries=0, timeout=5)
+    return Companion(bank, ANN, model, session="now", **parts)  # type: ignore[arg-type]
+
+
+def number_of(request: ScriptedRequest, words: str) -> int:
+    line = next(line for line in request.text.splitlines() if words in line)
+    return int(line[1 : line.index("]")])
+
+
+def citing(*words: str) -> Script:
+    """Cites the memories that hold the words."""
+
+    def reply(request: ScriptedRequest) -> str:
+        return "So it was" + "".join(f" [{number_of(request, each)}]" for each in words) + ", I think."
+
+    return reply
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_loop_closes(bank: MemoryBank, way: Way) -> None:
+    with ScriptedServer(citing("Porto in May")) as server:
+        companion = companion_of(bank, server, instructions="You are Bert.")
+        assert way(companion, "When did I move to Porto?") == "So it was, I think."
+        assert way(companion, "And where does Maria live, or do I work in Porto in May?") == "So it was, I think."
+    (first, second) = bank.citation_log(ANN)
+    assert [len(entry.cited) for entry in (first, second)] == [1, 1]
+    assert first.query == "When did I move to Porto?"
+    assert bank.learned(ANN).answers == 2
+    said = [message.text for turn in bank.turns(ANN, "now") for message in turn.messages]
+    assert said[:2] == ["When did I move to Porto?", "So it was, I think."]
+    assert len(said) == 4
+    system, prompt = (text for _, text in server.requests[1].messages)
+    assert system.startswith("You are Bert.")
+    assert "user: When did I move to Porto?\nassistant: So it was, I think." in prompt
+    assert prompt.endswith("And where does Maria live, or do I work in Porto in May?")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("answer", "answers", "entries"),
+    [
+        ("Nobody said so [99], nor [0].", 0, 0),
+        ("It was [1][1] and again [1].", 1, 1),
+        ("Look: `[1]`\n```\n[2]\n```\n", 0, 0),
+        ("I cannot tell. [NO_CITE]", 0, 1),
+        ("I cannot tell.", 0, 0),
+        ("Both [1, 2].", 1, 1),
+    ],
+)
+def test_faulty_citations_count_for_nothing_and_nothing_counts_twice(
+    bank: MemoryBank, way: Way, answer: str, answers: int, entries: int
+) -> None:
+    with ScriptedServer(answer) as server:
+        way(companion_of(bank, server), "When did I move to Porto, and who is afraid of dogs, Maria or the baker?")
+    assert (bank.learned(ANN).answers, len(bank.citation_log(ANN))) == (answers, entries)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_memory_cannot_cite_itself(bank: MemoryBank, way: Way) -> None:
+    """The model repeats all that it was shown, word for word, behind no number of its own."""
+
+    def parrot(request: ScriptedRequest) -> str:
+        block = request.text[request.text.index("<memories>") : request.text.index("</memories>")]
+        return "\n".join(line.split("] ", 1)[-1] for line in block.splitlines())
+
+    with ScriptedServer(parrot) as server:
+        way(companion_of(bank, server), "Who is afraid of dogs?")
+    assert bank.citation_log(ANN) == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_markers_are_kept_where_wanted_and_never_remembered(bank: MemoryBank, way: Way) -> None:
+    with ScriptedServer("In May [1].") as server:
+        assert way(companion_of(bank, server, markers="keep"), "When did I move to Porto?") == "In May [1]."
+    assert bank.turns(ANN, "now")[0].messages[1].text == "In May."
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_where_the_model_fails_the_question_stays_and_nothing_is_learned(bank: MemoryBank, way: Way) -> None:
+    with ScriptedServer(Fault(status=500)) as server, pytest.raises(ModelUnavailable, match="500"):
+        way(companion_of(bank, server), "When did I move to Porto?")
+    assert [message.text for turn in bank.turns(ANN, "now") for message in turn.messages] == [
+        "When did I move to Porto?"
+    ]
+    assert bank.citation_log(ANN) == []
+
+
+def half(text: str) -> Fault:
+    piece = {
+        "id": "c",
+        "object": "chat.completion.chunk",
+        "created": 0,
+        "model": "scripted",
+        "choices": [{"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": None}],
+    }
+    return Fault(body=f"data: {json.dumps(piece)}\n\n")
+
+
+@pytest.mark.parametrize("way", [streamed, astreamed])
+def test_a_stream_that_breaks_off_leaves_no_half_reward(bank: MemoryBank, way: Way) -> None:
+    with ScriptedServer(half("In May [1].")) as server, pytest.raises(ModelUnavailable, match="broke off"):
+        way(companion_of(bank, server), "When did I move to Porto?")
+    assert bank.citation_log(ANN) == []
+    assert len(bank.turns(ANN, "now")[0].messages) == 1
+
+
+def test_a_stream_that_nobody_reads_to_its_end_leaves_no_half_reward(bank: MemoryBank) -> None:
+    with ScriptedServer("In May [1]. It was a fine day, and the sea was calm.") as server:
+        stream = companion_of(bank, server).stream("When did I move to Porto?")
+        next(stream)
+        stream.close()  # type: ignore[attr-defined]
+    assert bank.citation_log(ANN) == []
+
+
+def test_pieces_come_before_the_answer_is_whole(bank: MemoryBank) -> None:
+    with ScriptedServer("In May [1]. It was a fine day, and the sea was calm.") as server:
+        pieces = [piece for piece in companion_of(bank, server).stream("When did I move to Porto?") if piece]
+    assert len(pieces) > 2
+    assert "".join(pieces) == "In May. It was a fine day, and the sea was calm."
+
+
+def test_a_bank_that_does_not_learn_still_reads_the_citations() -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(ANN, [{"role": "user", "content": PAST[0]}], session="past", close=True)
+        companion = Companion(bank, ANN, ScriptedModel("In May [1]."))
+        answer = companion.reply("When did I move to Porto?")
+        assert (answer.text, answer.citations.numbers, answer.lesson) == ("In May.", (1,), None)
+        companion.close()
+        assert len(bank.sessions(ANN)) == 2
+
+
+def test_a_model_that_cannot_is_named(bank: MemoryBank) -> None:
+    companion = Companion(bank, ANN, ScriptedModel("x"))
+    with pytest.raises(InvalidInput, match=r"ScriptedModel has no stream\(\)"):
+        next(companion.stream("Hello"))
+    with pytest.raises(InvalidInput, match="window"):
+        Companion(bank, ANN, ScriptedModel("x"), window=0)
+    assert bank.turns(ANN, companion.session) == []
