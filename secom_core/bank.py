@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
@@ -16,13 +16,13 @@ from tqdm import tqdm
 
 from . import transfer
 from .analysis import count_tokens
-from .context import Packer, PackTurns, fitted_timelines, numbered_after, render, summary_within
+from .context import Packer, PackMemories, PackTurns, fitted_timelines, numbered_after, render, summary_within
 from .conversation import Message, Scope, Session, Turn, check_scope, stamped
 from .derivation import TAIL, Derivation, memories_of
 from .errors import InvalidInput
 from .flow import Cost, Metered
 from .learning import CitationEntry, CitationLearning, Learned, LearningOptions, Prior, Ranking
-from .memory import Decision, Event, Hit, Link, Memory, Recall, Segment, Summary, Timeline
+from .memory import Decision, Event, Hit, Link, Memory, Recall, Segment, Summary, Timeline, Topic
 from .models.cached import CachedEmbedder
 from .presets import Preset
 from .protocols import ChatModel, Denoiser, Embedder, Segmenter, Statistics, TokenCounter, Vectors
@@ -41,6 +41,7 @@ from .stores.sql import ScopeRow, SessionRow, SqlStore
 from .stores.sqlite import open_sqlite
 from .summary import Summarizer, SummaryLayer
 from .timelines import EventLayer, TimelineOptions
+from .topics import TOPIC_WEIGHTS, TopicLayer, TopicOptions
 
 __all__ = ["MemoryBank", "Remembered", "Stats"]
 
@@ -96,6 +97,8 @@ class MemoryBank:
         timelines: make events of the closed sessions and link them, for `timelines` and ``recall(timelines=True)``
             (Theanine); `TimelineOptions` says how.
         learning: learn from what answers cite, by `reward` (RMM); `LearningOptions` says how.
+        topics: make topics of the closed sessions, for `topics` and ``recall(topics=True)`` (RMM's prospective
+            reflection); `TopicOptions` says how.
         max_scopes: how many scopes are held ready in memory; the least recently used is dropped first.
         progress: show progress bars on long work.
     """
@@ -114,6 +117,7 @@ class MemoryBank:
         model: ChatModel | None = None,
         summary: bool | Summarizer = False,
         timelines: bool | TimelineOptions = False,
+        topics: bool | TopicOptions = False,
         learning: bool | LearningOptions = False,
         max_scopes: int = 1000,
         progress: bool = False,
@@ -144,13 +148,18 @@ class MemoryBank:
         self._timeline_options = timelines if isinstance(timelines, TimelineOptions) else TimelineOptions()
         layer = EventLayer(store, self._derivation, self._model, options=self._timeline_options, size=max_scopes)
         self._events = layer if timelines else None
+        self._topics = self._topic_layer_for(topics, max_scopes) if topics else None
         options = learning if isinstance(learning, LearningOptions) else LearningOptions()
-        bases = new_index().weights
+        bases = [*new_index().weights, *(TOPIC_WEIGHTS if topics else ())]
         self._learning = CitationLearning(store, options, bases=bases, size=max_scopes) if learning else None
         self._layers = ReflectionLayers(store, self._made_of_sessions(), self._derivation.derive)
 
     def _made_of_sessions(self) -> list[Layer]:
-        return [layer for layer in (self._events, self._summary) if layer is not None]
+        return [layer for layer in (self._events, self._summary, self._topics) if layer is not None]
+
+    def _topic_layer_for(self, topics: bool | TopicOptions, size: int) -> TopicLayer:
+        options = topics if isinstance(topics, TopicOptions) else None
+        return TopicLayer(self._store, self._derivation, self._model, options=options, size=size)
 
     def _statistics(self, scope: Scope) -> Statistics | None:
         loaded = self._scopes.caught_up(scope, self._derivation)
@@ -183,7 +192,7 @@ class MemoryBank:
         """The bank's file; nothing where it lives in memory."""
         return self._store.path
 
-    def check_keeps(self, *, summary: bool = False, timelines: bool = False) -> None:
+    def check_keeps(self, *, summary: bool = False, timelines: bool = False, topics: bool = False) -> None:
         """Say what is missing where what is asked for is not kept.
 
         Raises:
@@ -193,6 +202,8 @@ class MemoryBank:
             _ = self._summary_layer
         if timelines:
             _ = self._event_layer
+        if topics:
+            _ = self._topic_layer
 
     @property
     def token_counter(self) -> TokenCounter:
@@ -277,6 +288,7 @@ class MemoryBank:
         exclude: Collection[str] = (),
         summary: bool = False,
         timelines: bool = False,
+        topics: bool = False,
     ) -> Recall:
         """Bring back what answers the query: verbatim, in time order, numbered, inside the budget.
 
@@ -291,10 +303,12 @@ class MemoryBank:
             summary: begin the block with the running summary (RSum Table 8), in at most half of the budget.
             timelines: end the block with timelines around what the query finds, rewritten for it where the bank has a
                 language model (Theanine Phase II and III); they take their share of the budget from the turns.
+            topics: search by topic summaries, and show each topic found with all its turns (RMM section 4); what no
+                topic refers to is found by the keys of segments.
 
         Raises:
             InvalidScope, InvalidInput: for a bad scope, or a query, budget or ``k`` that cannot be used; or where a
-                summary or timelines are asked for and the bank keeps none.
+                summary, timelines or topics are asked for and the bank keeps none.
             StoreError: the store failed.
         """
         scope = check_scope(scope)
@@ -311,12 +325,15 @@ class MemoryBank:
         sentences, left = summary_within(latest.sentences if latest else (), budget, counter)
         lines, left = fitted_timelines(drawn, left if budget else None, self._timeline_options.share, counter)
         with loaded.lock:
-            candidates = loaded.index.search(query, vector, now=_aware(now or datetime.now(timezone.utc)))
-            if exclude:
+            if topics:
+                candidates = self._topic_layer.candidates(scope, query, vector, exclude=exclude)
+            else:
+                candidates = loaded.index.search(query, vector, now=_aware(now or datetime.now(timezone.utc)))
                 candidates = [each for each in candidates if each.turn.id not in exclude]
-            ranking = self._ranking(loaded, candidates, vector)
+            ranking = self._ranking(loaded, candidates, vector, of_topics=scope if topics else None)
             candidates = ranking.candidates if ranking is not None else candidates
-            hits = self._packer.pack(candidates, token_budget=left if budget else None, k=k, counter=counter)
+            packer = PackMemories() if topics else self._packer
+            hits = packer.pack(candidates, token_budget=left if budget else None, k=k, counter=counter)
         shown = numbered_after(hits, lines)
         text = render(hits, shown, summary=sentences)
         return Recall(
@@ -330,12 +347,21 @@ class MemoryBank:
         )
 
     def _ranking(
-        self, loaded: LoadedScope, candidates: Sequence[Candidate], vector: Vectors | None, *, explore: bool = True
+        self,
+        loaded: LoadedScope,
+        candidates: Sequence[Candidate],
+        vector: Vectors | None,
+        *,
+        of_topics: Scope | None = None,
+        explore: bool = True,
     ) -> Ranking | None:
         """The candidates in the order that the scope has learned; nothing where the bank does not learn."""
         if self._learning is None:
             return None
-        return self._learning.ranking(loaded.row, candidates, vector, loaded.index.key_vectors, explore=explore)
+        vectors_of = loaded.index.key_vectors
+        if of_topics is not None:
+            vectors_of = partial(self._topic_layer.key_vectors, of_topics)
+        return self._learning.ranking(loaded.row, candidates, vector, vectors_of, explore=explore)
 
     def _drawn(self, scope: Scope, query: str, vector: Vectors | None) -> list[Timeline]:
         return self._event_layer.find(scope, query, vector, refined=self._timeline_options.refined)
@@ -384,6 +410,25 @@ class MemoryBank:
         """
         return self._event_layer.links(check_scope(scope))
 
+    def topics(self, scope: Sequence[str], *, speaker: str | None = None) -> list[Topic]:
+        """The topics of the scope's closed sessions, those of one speaker where given, the oldest first.
+
+        Raises:
+            InvalidInput: where the bank keeps no topics.
+        """
+        return self._topic_layer.topics(check_scope(scope), speaker)
+
+    def undo_merge(self, scope: Sequence[str], topic_id: int) -> Topic:
+        """Take the last merge of a topic back; what was merged in becomes a topic of its own again.
+
+        Returns:
+            The topic as it was before.
+
+        Raises:
+            InvalidInput: there is no such topic, nothing was merged into it, or the bank keeps no topics.
+        """
+        return self._topic_layer.undo(check_scope(scope), topic_id)
+
     @property
     def cost(self) -> Cost:
         """What asking the bank's own ``model`` came to so far: calls and estimated tokens."""
@@ -394,6 +439,12 @@ class MemoryBank:
         if self._events is None:
             raise InvalidInput("this bank keeps no timelines; open it with timelines=True")
         return self._events
+
+    @property
+    def _topic_layer(self) -> TopicLayer:
+        if self._topics is None:
+            raise InvalidInput("this bank keeps no topics; open it with topics=True")
+        return self._topics
 
     @property
     def _summary_layer(self) -> SummaryLayer:
@@ -612,6 +663,8 @@ class MemoryBank:
         self._scopes.drop(scope)
         if self._events is not None:
             self._events.drop(scope)
+        if self._topics is not None:
+            self._topics.drop(scope)
         if session is None and turn_ids is None and before is None:
             return self._store.forget_scope(scope)
         row = self._store.scope(scope)

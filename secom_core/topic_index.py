@@ -19,7 +19,7 @@ from .ranking import Candidate
 from .reflection.prospective import Known
 from .stores.topics import Changes, NoteRow, VersionRow
 
-__all__ = ["Finder", "TopicIndex", "TopicUnits", "mean_vectors"]
+__all__ = ["DENSE", "LEXICAL", "Finder", "TopicIndex", "TopicUnits", "mean_vectors"]
 
 DENSE: Final = "topic_dense"
 LEXICAL: Final = "topic_lexical"
@@ -201,6 +201,7 @@ class TopicUnits:
         self._words = BM25()
         self._vectors = NumpyIndex()
         self._memories: dict[int, Memory] = {}
+        self._unit_of: dict[str, int] = {}
         self._of_topic: dict[int, int] = {}
         self._followed: dict[int, _Followed] = {}
         self._next = 0
@@ -272,13 +273,14 @@ class TopicUnits:
         units = list(range(self._next, self._next + len(memories)))
         self._next += len(memories)
         self._memories.update(zip(units, memories, strict=True))
+        self._unit_of.update(zip((memory.id for memory in memories), units, strict=True))
         self._words.add(units, [memory.key for memory in memories])
         if vectors is not None and units:
             self._vectors.add(units, vectors)
         return units
 
     def _drop(self, unit: int) -> None:
-        del self._memories[unit]
+        del self._unit_of[self._memories.pop(unit).id]
         self._words.remove([unit])
         self._vectors.remove([unit])
 
@@ -293,6 +295,11 @@ class TopicUnits:
         signal = DENSE if dense else LEXICAL
         pairs = ((self._memories[unit], score) for unit, score in found)
         return [Candidate(memory.turns[0], memory, score, {signal: score}) for memory, score in pairs]
+
+    def vectors_of(self, memories: Sequence[Memory]) -> Vectors | None:
+        """The vectors of their keys, shape ``(len(memories), d)``; nothing where one has none."""
+        units = [self._unit_of.get(memory.id, -1) for memory in memories]
+        return self._vectors.vectors_of(units) if all(unit in self._vectors for unit in units) else None
 
 
 def mean_vectors(memories: Sequence[Memory], of_turns: dict[str, Vectors]) -> list[Vectors]:

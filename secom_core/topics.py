@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -34,10 +34,12 @@ from .reflection.prospective import (
 from .reflection_layers import ClosedSession
 from .stores.sql import ScopeRow, SessionRow, SqlStore
 from .stores.topics import LAYER, NewVersion, NoteRow, Placed, TopicStore
-from .topic_index import TopicIndex, TopicUnits, mean_vectors
+from .topic_index import DENSE, LEXICAL, TopicIndex, TopicUnits, mean_vectors
 
-__all__ = ["TopicLayer", "TopicOptions"]
+__all__ = ["TOPIC_WEIGHTS", "TopicLayer", "TopicOptions"]
 
+TOPIC_WEIGHTS: Final[tuple[Mapping[str, float], ...]] = ({DENSE: 1.0}, {LEXICAL: 1.0})
+"""What the ranking of topics begins with where a scope learns its weights: the similarity alone, by vector or words."""
 _TRIES: Final = 30
 """How often it is decided anew because another writer has added topics; each time, that writer got on."""
 
@@ -160,7 +162,9 @@ class TopicLayer:
 
     # -- search ---------------------------------------------------------------------------------------------------
 
-    def candidates(self, scope: Scope, query: str, vector: Vectors | None, limit: int = 400) -> list[Candidate]:
+    def candidates(
+        self, scope: Scope, query: str, vector: Vectors | None, limit: int = 400, *, exclude: Collection[str] = ()
+    ) -> list[Candidate]:
         """Topics, and what they leave of segments, that answer the query, best first; their turns are the value.
 
         Args:
@@ -168,12 +172,22 @@ class TopicLayer:
             query: a question, or what was just said.
             vector: the query's vector, where there is one; without it the search is by words.
             limit: how many at most.
+            exclude: ids of turns that need not come back.
         """
         loaded = self._caught_up(scope, retry_vectors=vector is not None)
         if loaded is None or not query.strip():
             return []
         with loaded.lock:
-            return self._units(scope, loaded).search(query, vector, limit)
+            found = self._units(scope, loaded).search(query, vector, limit)
+        return [left for each in found if (left := _without(each, exclude)) is not None] if exclude else found
+
+    def key_vectors(self, scope: Scope, memories: Sequence[Memory]) -> Vectors | None:
+        """The vectors that `candidates` compares memories by, shape ``(n, d)``; nothing where one has none."""
+        loaded = self._caught_up(scope)
+        if loaded is None:
+            return None
+        with loaded.lock:
+            return self._units(scope, loaded).vectors_of(memories)
 
     def _units(self, scope: Scope, loaded: _Loaded) -> TopicUnits:
         if loaded.units is None:
@@ -395,6 +409,13 @@ class _Shelf:
         vector = vectors[0] if vectors is not None else None
         speaker = self.notes[placement.note].speaker
         self._over[topic] = _Held(Known(topic, version, placement.text), speaker, vector)
+
+
+def _without(candidate: Candidate, exclude: Collection[str]) -> Candidate | None:
+    """The candidate with the turns that are wanted, if there are any."""
+    memory = candidate.memory
+    turns = tuple(turn for turn in memory.turns if turn.id not in exclude)
+    return replace(candidate, turn=turns[0], memory=replace(memory, turns=turns)) if turns else None
 
 
 def _note(row: NoteRow, turns: Mapping[int, Turn]) -> Note:
