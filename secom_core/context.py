@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from itertools import groupby
+from itertools import pairwise
 from typing import Final, Protocol
 
 from .conversation import Turn
@@ -111,11 +111,18 @@ class PackMemories:
         block = _Length(counter)
         chosen: list[Hit] = []
         for hit in hits:
-            if block.take(hit, sum(counter(_quoted(turn)) for turn in hit.turns), token_budget):
+            if block.take(hit, _shown_tokens(hit, counter), token_budget):
                 chosen.append(hit)
             elif chosen:
                 break
         return _fitted(chosen, token_budget, counter)
+
+
+def _shown_tokens(hit: Hit, counter: TokenCounter) -> int:
+    """How long the hit is, its number apart; counted turn by turn, as others show the same ones."""
+    summary = counter(f"{_tame(hit.memory.summary)}\n") if hit.memory.summary else 0
+    days = sum(_day_of(turn) != _day_of(before) for before, turn in pairwise(hit.turns)) if hit.memory.summary else 0
+    return summary + days * counter("2024-05-15 Wed\n") + sum(counter(_quoted(turn)) for turn in hit.turns)
 
 
 def _whole(candidates: Iterable[Candidate]) -> list[Hit]:
@@ -190,7 +197,8 @@ def _when(hit: Hit) -> tuple[datetime, list[str | int], int]:
 def render(hits: Sequence[Hit], timelines: Sequence[Timeline] = (), *, summary: Sequence[str] = ()) -> str:
     """The hits as one block: a line a day, each hit after its number, ``…`` where turns between are left out.
 
-    Timelines come after the hits: each after its number, a line an event, or the text that was written for it.
+    A topic begins with its summary, and its turns are dated where they are of several days. Timelines come after the
+    hits: each after its number, a line an event, or the text that was written for it.
 
     What is quoted cannot close the block, and cannot pass for a number or a date line: a delimiter loses its bracket,
     ``[3]`` and every other form of a citation gets round brackets, and further lines of a message are indented. The
@@ -206,8 +214,13 @@ def render(hits: Sequence[Hit], timelines: Sequence[Timeline] = (), *, summary: 
     """
     if not hits and not timelines and not summary:
         return ""
-    days = ((day, list(same)) for day, same in groupby(hits, key=_day))
-    body = "".join((f"{day}\n" if day else "") + "".join(_entry(hit) for hit in same) for day, same in days)
+    body, day = "", ""
+    for hit in hits:
+        if _day(hit) != day:
+            body += f"{_day(hit)}\n" if _day(hit) else ""
+        body += _entry(hit)
+        # The turns of a topic may end on another day than they began.
+        day = _day_of(hit.turns[-1]) if hit.memory.summary else _day(hit)
     return f"{_OPEN}{_overview(summary)}{body}{_developments(timelines)}{_CLOSE}"
 
 
@@ -319,17 +332,33 @@ def _line(timeline: Timeline, place: int) -> str:
 
 
 def _day(hit: Hit) -> str:
-    at = hit.turns[0].at
-    return f"{at:%Y-%m-%d %a}" if at else ""
+    return _day_of(hit.turns[0])
+
+
+def _day_of(turn: Turn) -> str:
+    return f"{turn.at:%Y-%m-%d %a}" if turn.at else ""
 
 
 def _entry(hit: Hit) -> str:
+    if hit.memory.summary:
+        return f"[{hit.number}] {_tame(hit.memory.summary)}\n" + "".join(_dated(hit.turns))
     places = _places(hit.memory)
     lines = [f"[{hit.number}] "]
     for before, turn in zip((None, *hit.turns), hit.turns, strict=False):
         skipped = before is not None and places.get(turn.id, 0) - places.get(before.id, 0) > 1
         lines.append(f"{_GAP if skipped else ''}{_quoted(turn)}")
     return "".join(lines)
+
+
+def _dated(turns: Sequence[Turn]) -> Iterator[str]:
+    """The turns of a topic, the day before each that is of another one than the turn before it."""
+    for before, turn in zip((None, *turns), turns, strict=False):
+        day = _day_of(turn)
+        if before is not None and day and day != _day_of(before):
+            yield f"{day}\n"
+        elif before is not None and (turn.session != before.session or turn.index > before.index + 1):
+            yield _GAP
+        yield _quoted(turn)
 
 
 def _places(memory: Memory) -> dict[str, int]:
