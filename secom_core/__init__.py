@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .bank import MemoryBank, Remembered, Stats
+    from .companion import Companion
     from .conversation import Message, Scope, Session, Turn
     from .errors import (
         BadReply,
@@ -39,6 +40,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "bank": ("MemoryBank", "Remembered", "Stats"),
+    "companion": ("Companion",),
     "conversation": ("Message", "Scope", "Session", "Turn"),
     "errors": (
         "BadReply",
@@ -58,6 +60,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "BadReply",
+    "Companion",
     "DegradedWarning",
     "DuplicateId",
     "Hit",

@@ -1,4 +1,4 @@
-"""The loop without a framework, over real HTTP: recall, reply, read citations, learn, remember; also async and streamed."""
+"""The loop without a framework, over real HTTP: recall, reply, read citations, learn, remember; async and streamed."""
 
 from __future__ import annotations
 
