@@ -144,10 +144,18 @@ def native_numbers(message: AIMessage, documents: Sequence[Document]) -> list[in
 
 
 def _annotations(message: AIMessage) -> Iterator[dict[str, Any]]:
-    blocks: list[Any] = [block for block in message.content_blocks if block["type"] == "text"]
-    for note in (note for block in blocks for key in ("annotations", "citations") for note in block.get(key) or ()):
-        # A provider's own fields stand in ``extras``, or in ``value`` where the block is not a standard one.
-        yield {**note, **(note.get("extras") or {}), **(note.get("value") or {})}
+    """The notes on its text as they came, in LangChain's form or the provider's own."""
+    blocks = (block for block in _blocks(message) if isinstance(block, dict))
+    notes = (note for block in blocks for key in ("annotations", "citations") for note in block.get(key) or ())
+    return map(_flat, notes)
+
+
+def _flat(note: Mapping[str, Any]) -> dict[str, Any]:
+    """A note with what is inside its inner mappings: a provider's own fields, or Bedrock's ``location``."""
+    flat = dict(note)
+    for inner in note.values():
+        flat |= _flat(inner) if isinstance(inner, Mapping) else {}
+    return flat
 
 
 def _named(note: Mapping[str, Any], documents: Sequence[Document]) -> Document | None:
@@ -162,7 +170,12 @@ def _placed(note: Mapping[str, Any], documents: Sequence[Document]) -> Document 
         return None
     document = documents[place]
     # The request may hold documents before ours, so that places alone prove nothing.
-    return document if _words(note.get("cited_text") or "") in _words(document.page_content) else None
+    return document if _words(_quoted(note)) in _words(document.page_content) else None
+
+
+def _quoted(note: Mapping[str, Any]) -> str:
+    parts = note.get("source_content") or ()
+    return note.get("cited_text") or "".join(part.get("text", "") for part in parts)
 
 
 def _words(text: str) -> str:

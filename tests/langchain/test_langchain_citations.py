@@ -1,0 +1,761 @@
+"""The whole loop: memories go into the prompt, an answer comes back over HTTP, and what it cites is learned, once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain_core", reason="needs the extra 'langchain'")
+pytest.importorskip("openai", reason="needs the extra 'openai'")
+
+from http_chat import HttpChatModel
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.chat_history import InMemoryChatMessageHistory
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from langchain_core.runnables import RunnableGenerator, RunnableLambda
+from langchain_core.runnables.history import RunnableWithMessageHistory
+
+from langchain_secom import CitationReranker, SecomRetriever, with_citation_feedback
+from secom_core.bank import MemoryBank
+from secom_core.conversation import Message
+from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope
+from secom_core.models.scripted import Answer, Fault, ScriptedRequest, ScriptedServer, ToolCall
+from secom_core.prompts.citing import CITE_INSTRUCTION
+
+ANN, BOB = ("ann",), ("bob",)
+QUESTION = "Where do I live, and what does my dog Bello do in Ghent?"
+# What was said holds markers itself, so that whoever repeats it seems to cite.
+FACTS = [
+    ("monday", 1, "I live in Ghent, as [2] says, and [m2], [1, 2] and [NO_CITE] too."),
+    ("tuesday", 2, "My dog Bello barks at the trams in Ghent."),
+    ("friday", 3, "Bello, my dog, swims in the river Leie in Ghent."),
+]
+PROMPT = ChatPromptTemplate.from_messages([("system", "{context}"), ("human", "{question}")])
+WAYS = ["invoke", "ainvoke", "batch", "abatch", "stream", "astream"]
+each_way = pytest.mark.parametrize("how", WAYS)
+as_ann: Any = {"configurable": {"user_id": "ann"}}
+
+
+def filled(path: str = ":memory:") -> MemoryBank:
+    bank = MemoryBank.open(path, learning=True)
+    for session, day, text in FACTS:
+        at = datetime(2024, 5, day, tzinfo=timezone.utc)
+        bank.remember(ANN, [Message(text, id=f"ann-{session}", at=at)], session=session, close=True)
+    return bank
+
+
+@pytest.fixture
+def bank() -> Iterator[MemoryBank]:
+    with filled() as bank:
+        yield bank
+
+
+async def asked(how: str, chain: Any, given: Any, config: Any = as_ann) -> Any:
+    if how == "invoke":
+        return chain.invoke(given, config)
+    if how == "ainvoke":
+        return await chain.ainvoke(given, config)
+    if how == "batch":
+        return chain.batch([given], config)[0]
+    if how == "abatch":
+        return (await chain.abatch([given], config))[0]
+    pieces = list(chain.stream(given, config)) if how == "stream" else [p async for p in chain.astream(given, config)]
+    assert len(pieces) > 1
+    whole = pieces[0]
+    for piece in pieces[1:]:
+        whole = whole + piece
+    return whole
+
+
+def cited_in(bank: MemoryBank, scope: Any = ANN) -> list[tuple[int, ...]]:
+    return [entry.cited for entry in bank.citation_log(scope)]
+
+
+def answers(bank: MemoryBank, scope: Any = ANN) -> int:
+    return bank.learned(scope).answers
+
+
+def text_of(answer: Any) -> str:
+    return str(answer if isinstance(answer, str) else answer.text)
+
+
+# -- the whole loop ---------------------------------------------------------------------------------------------------
+
+
+@each_way
+@pytest.mark.parametrize("markers", ["keep", "strip"])
+@pytest.mark.parametrize("parsed", [False, True], ids=["message", "text"])
+async def test_an_answer_is_shown_and_learned_from_once(bank: MemoryBank, how: str, markers: Any, parsed: bool) -> None:
+    with ScriptedServer("You live in Ghent [1]. Bello swims there [3].") as server:
+        chain = PROMPT | HttpChatModel(base_url=server.base_url)
+        chain = with_citation_feedback(chain | StrOutputParser() if parsed else chain, bank, markers=markers)
+        answer = await asked(how, chain, {"question": QUESTION})
+
+        [request] = server.requests
+        [(role, system), (_, question)] = request.messages
+        assert (role, question) == ("system", QUESTION)
+        assert [line[:4] for line in system.splitlines() if line.startswith("[")] == ["[1] ", "[2] ", "[3] "]
+        assert system.endswith(CITE_INSTRUCTION)
+        assert system.count(CITE_INSTRUCTION) == 1
+
+    shown = (
+        "You live in Ghent [1]. Bello swims there [3]."
+        if markers == "keep"
+        else "You live in Ghent. Bello swims there."
+    )
+    assert text_of(answer) == shown
+    [entry] = bank.citation_log(ANN)
+    assert (entry.numbers, entry.cited, entry.query) == ((1, 2, 3), (1, 3), QUESTION)
+    assert answers(bank) == 1
+    if not parsed:
+        assert isinstance(answer, AIMessage)
+        assert answer.response_metadata["finish_reason"] == "stop"
+        assert answer.response_metadata["secom_citations"] == [
+            {"number": 1, "memory_id": entry.memory_ids[0], "turn_ids": ["ann-monday"]},
+            {"number": 3, "memory_id": entry.memory_ids[2], "turn_ids": ["ann-friday"]},
+        ]
+
+
+FAULTY = {
+    "out of range": ("You live in Ghent [9].", None),
+    "in part out of range": ("You live in Ghent [1][9].", (1,)),
+    "zero": ("You live in Ghent [0].", None),
+    "repeated": ("Ghent [1]. Ghent [1][1]. Ghent, [1, 1].", (1,)),
+    "many at once": ("Ghent [2, 1].", (2, 1)),
+    "with a letter": ("Ghent [m2].", (2,)),
+    "in code": ("Write `x[1]`.", None),
+    "behind a fence": ("Write\n```\nx = [1]\n```\nto see.", None),
+    "a link": ("See [1](https://example.org).", None),
+    "a range": ("They won [1-3].", None),
+    "none used": ("I cannot say. [NO_CITE]", ()),
+    "none used, and one": ("Ghent [1]. [NO_CITE]", (1,)),
+    "no marker": ("You live in Ghent.", None),
+    "nothing": ("", None),
+}
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
+@pytest.mark.parametrize(("said", "cited"), FAULTY.values(), ids=FAULTY)
+@pytest.mark.parametrize("markers", ["keep", "strip"])
+async def test_faulty_citations(bank: MemoryBank, how: str, said: str, cited: Any, markers: Any) -> None:
+    with ScriptedServer(said) as server:
+        chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank, markers=markers)
+        answer = await asked(how, chain, QUESTION)
+    if markers == "keep":
+        assert answer.text == said
+    elif cited:
+        assert "[" not in answer.text
+    assert cited_in(bank) == ([] if cited is None else [cited])
+    assert answers(bank) == (1 if cited else 0)
+    assert [each["number"] for each in answer.response_metadata["secom_citations"]] == list(cited or ())
+
+
+def repeat(request: ScriptedRequest) -> str:
+    """What a model says that repeats the words of its memories."""
+    block = request.messages[0][1].split("</memories>")[0]
+    return "You said: " + " ".join(re.findall(r"^\[\d+\] (.*)$", block, re.M))
+
+
+@each_way
+async def test_memory_cannot_cite_itself(bank: MemoryBank, how: str) -> None:
+    with ScriptedServer(repeat) as server:
+        chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank)
+        answer = await asked(how, chain, QUESTION)
+    assert "as (2) says, and (m2), (1, 2) and (NO_CITE) too" in answer.text
+    assert cited_in(bank) == []
+    assert answers(bank) == 0
+
+
+@each_way
+async def test_documents_for_a_provider_cannot_cite_either(bank: MemoryBank, how: str) -> None:
+    given: list[Any] = []
+
+    def keep(inputs: dict[str, Any]) -> str:
+        given.append(inputs["documents"])
+        return " ".join(document.page_content for document in inputs["documents"])
+
+    chain = with_citation_feedback(RunnableLambda(keep) | split, bank, documents_key="documents", markers="strip")
+    answer = await asked(how, chain, QUESTION)
+    assert [document.metadata["number"] for document in given[0]] == [1, 2, 3]
+    assert "as (2) says, and (m2), (1, 2) and (NO_CITE) too" in answer
+    assert cited_in(bank) == []
+
+
+def cut(words: Iterator[str]) -> Iterator[str]:
+    for text in words:
+        yield from re.findall(r"\S+\s*", text)
+
+
+async def acut(words: Any) -> Any:
+    async for text in words:
+        for piece in re.findall(r"\S+\s*", text):
+            yield piece
+
+
+split: Any = RunnableGenerator(cut, acut)
+
+
+@each_way
+async def test_where_nothing_is_remembered_nothing_is_shown_or_learned(bank: MemoryBank, how: str) -> None:
+    with ScriptedServer("I cannot know [1]. [NO_CITE]") as server:
+        chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank, markers="strip")
+        answer = await asked(how, chain, QUESTION, {"configurable": {"user_id": "eve"}})
+        assert server.requests[0].messages[0] == ("system", "")
+    assert answer.text == "I cannot know."
+    assert answer.response_metadata["secom_citations"] == []
+    assert bank.citation_log(("eve",)) == []
+
+
+# -- answers that never come ------------------------------------------------------------------------------------------
+
+
+def streamed(*texts: str) -> str:
+    """The body of a stream, up to where it breaks."""
+    chunk = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "scripted"}
+    choices = ([{"index": 0, "delta": {"content": text}, "finish_reason": None}] for text in texts)
+    return "".join(f"data: {json.dumps({**chunk, 'choices': each})}\n\n" for each in choices)
+
+
+BROKEN = {
+    "in the middle": Fault(body=streamed("You live in Ghent [1]. ", "Bello swims ") + 'data: {"id": "1", "cho\n\n'),
+    "inside a marker": Fault(body=streamed("You live in Ghent [1") + 'data: {"id": "1", "cho\n\n'),
+    "at once": Fault(status=500),
+    "without a word": Fault(),
+}
+
+
+@pytest.mark.parametrize("how", ["stream", "astream"])
+@pytest.mark.parametrize("fault", BROKEN.values(), ids=BROKEN)
+async def test_a_stream_that_breaks_teaches_nothing(bank: MemoryBank, how: str, fault: Fault) -> None:
+    with ScriptedServer([fault, "You live in Ghent [1]."]) as server:
+        chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank, markers="strip")
+        with pytest.raises(Exception, match=r"Expecting|Unterminated|500|[Cc]onnection"):
+            await asked(how, chain, QUESTION)
+        assert cited_in(bank) == []
+        await asked(how, chain, QUESTION)
+    assert cited_in(bank) == [(1,)]
+    assert answers(bank) == 1
+
+
+@pytest.mark.parametrize("parsed", [False, True], ids=["message", "text"])
+async def test_a_stream_that_is_left_teaches_nothing(bank: MemoryBank, parsed: bool) -> None:
+    with ScriptedServer("You live in Ghent [1]. Bello swims there [3].") as server:
+        chain: Any = PROMPT | HttpChatModel(base_url=server.base_url)
+        chain = with_citation_feedback(chain | StrOutputParser() if parsed else chain, bank)
+        seen = ""
+        for piece in chain.stream(QUESTION, as_ann):
+            seen += text_of(piece)
+            if "[1]" in seen:
+                break
+        async for piece in chain.astream(QUESTION, as_ann):
+            if "[1]" in text_of(piece):
+                break
+        assert "[3]" not in seen
+    assert cited_in(bank) == []
+    assert answers(bank) == 0
+
+
+async def test_a_call_that_is_cancelled_teaches_nothing(bank: MemoryBank) -> None:
+    with ScriptedServer(Answer("You live in Ghent [1].", delay=30)) as server:
+        chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank)
+        for how in ("ainvoke", "astream"):
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(asked(how, chain, QUESTION), 0.3)
+    assert cited_in(bank) == []
+
+
+@pytest.mark.parametrize("how", ["stream", "astream"])
+async def test_who_has_the_last_piece_may_stop(bank: MemoryBank, how: str) -> None:
+    with ScriptedServer("You live in Ghent [1].") as server:
+        chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank, markers="strip")
+        if how == "stream":
+            for piece in chain.stream(QUESTION, as_ann):
+                if getattr(piece, "chunk_position", None) == "last":
+                    break
+        else:
+            async for piece in chain.astream(QUESTION, as_ann):
+                if getattr(piece, "chunk_position", None) == "last":
+                    break
+    assert cited_in(bank) == [(1,)]
+
+
+@each_way
+async def test_an_answer_that_is_cut_short_or_calls_a_tool_teaches_nothing(bank: MemoryBank, how: str) -> None:
+    call = Answer("I look it up [1].", (ToolCall("look", {"what": "Ghent"}, id="call-1"),))
+    with ScriptedServer([Answer("You live in Ghent [1] and", finish_reason="length"), call]) as server:
+        chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank, markers="strip")
+        assert (await asked(how, chain, QUESTION)).text == "You live in Ghent and"
+        answer = await asked(how, chain, QUESTION)
+    assert answer.text == "I look it up."
+    assert [(each["name"], each["args"], each["id"]) for each in answer.tool_calls] == [
+        ("look", {"what": "Ghent"}, "call-1")
+    ]
+    assert cited_in(bank) == []
+
+
+# -- once -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke", "batch", "abatch"])
+async def test_retries_inside_the_chain_count_once(bank: MemoryBank, how: str) -> None:
+    with ScriptedServer([Fault(status=500), Fault(), "You live in Ghent [1]."]) as server:
+        chain = (PROMPT | HttpChatModel(base_url=server.base_url)).with_retry(wait_exponential_jitter=False)
+        await asked(how, with_citation_feedback(chain, bank), QUESTION)
+        assert len(server.requests) == 3
+    assert cited_in(bank) == [(1,)]
+
+
+@each_way
+async def test_fallbacks_inside_the_chain_count_once(bank: MemoryBank, how: str) -> None:
+    with ScriptedServer(Fault(status=500)) as broken, ScriptedServer("You live in Ghent [1].") as server:
+        model = HttpChatModel(base_url=broken.base_url).with_fallbacks([HttpChatModel(base_url=server.base_url)])
+        await asked(how, with_citation_feedback(PROMPT | model, bank), QUESTION)
+        assert (len(broken.requests), len(server.requests)) == (1, 1)
+    assert cited_in(bank) == [(1,)]
+
+
+@each_way
+async def test_the_same_question_again_is_another_answer(bank: MemoryBank, how: str) -> None:
+    with ScriptedServer(["Ghent [1].", "Ghent [1].", "Swims [3]."]) as server:
+        chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank)
+        for _ in range(3):
+            await asked(how, chain, QUESTION)
+    assert cited_in(bank) == [(1,), (1,), (3,)]
+    assert answers(bank) == 3
+    assert len({entry.id for entry in bank.citation_log(ANN)}) == 3
+
+
+def own_number(request: ScriptedRequest) -> str:
+    [number] = re.findall(r"^\[(\d+)\].*secret", request.messages[0][1], re.M)
+    return f"That is your secret [{number}]."
+
+
+@pytest.mark.parametrize("how", ["batch", "abatch", "gather"])
+async def test_many_users_at_once_never_mix(how: str, tmp_path: Any) -> None:
+    names = [f"user{place}" for place in range(12)]
+    with MemoryBank.open(tmp_path / "bank.db", learning=True) as bank, ScriptedServer(own_number) as server:
+        for place, name in enumerate(names):
+            # The secret has another number for the one user than for the next.
+            said = ["The tram is late.", "The tram is full.", "The tram is red."]
+            said.insert(place % 4, f"My secret of the tram is {name}.")
+            for day, text in enumerate(said):
+                at = datetime(2024, 5, day + 1, tzinfo=timezone.utc)
+                bank.remember((name,), [Message(text, id=f"{name}-{day}", at=at)], session=str(day), close=True)
+        chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank)
+        given = [f"What is my secret of the tram, I being {name}?" for name in names] * 2
+        configs: list[Any] = [{"configurable": {"user_id": name}} for name in names] * 2
+        if how == "batch":
+            found = chain.batch(given, configs)
+        elif how == "abatch":
+            found = await chain.abatch(given, configs)
+        else:
+            calls = (asked("astream", chain, *each) for each in zip(given, configs, strict=True))
+            found = await asyncio.gather(*calls)
+        for place, name in enumerate(names):
+            own = f"{name}-{place % 4}"
+            for answer in (found[place], found[place + len(names)]):
+                assert [each["turn_ids"] for each in answer.response_metadata["secom_citations"]] == [[own]]
+            for entry in bank.citation_log((name,)):
+                assert [entry.turn_ids[entry.numbers.index(number)] for number in entry.cited] == [(own,)]
+            assert len(bank.citation_log((name,))) == 2
+            assert answers(bank, (name,)) == 2
+        for request in server.requests:
+            [asker] = re.findall(r"being (user\d+)", request.text)
+            assert set(re.findall(r"user\d+", request.messages[0][1])) == {asker}
+
+
+@each_way
+async def test_what_is_forgotten_while_the_model_answers_is_not_logged(bank: MemoryBank, how: str) -> None:
+    def forget(request: ScriptedRequest) -> str:
+        bank.forget(ANN, session="monday")
+        return "You live in Ghent [1]."
+
+    with ScriptedServer(forget) as server:
+        chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank)
+        assert (await asked(how, chain, QUESTION)).text == "You live in Ghent [1]."
+    assert not [entry for entry in bank.citation_log(ANN) if ("ann-monday",) in entry.turn_ids]
+
+
+# -- whose ------------------------------------------------------------------------------------------------------------
+
+
+@each_way
+@pytest.mark.parametrize("configurable", [{}, {"user_id": None}, {"user_id": ""}, {"user_id": 7}])
+async def test_it_fails_closed_without_a_scope(bank: MemoryBank, how: str, configurable: Any) -> None:
+    with ScriptedServer("Ghent [1].") as server:
+        chain = PROMPT | HttpChatModel(base_url=server.base_url)
+        config = {"configurable": configurable}
+        with pytest.raises(InvalidScope):
+            await asked(how, with_citation_feedback(chain, bank), QUESTION, config)
+        retriever = SecomRetriever(bank=bank)
+        with pytest.raises(InvalidScope):
+            await asked(how, with_citation_feedback(chain, bank, retriever=retriever), QUESTION, config)
+        assert server.requests == ()
+    assert cited_in(bank) == []
+
+
+async def test_a_bound_chain_answers_nobody_else(bank: MemoryBank) -> None:
+    with ScriptedServer("Ghent [1].") as server:
+        chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank, scope=ANN)
+        await asked("invoke", chain, QUESTION, None)
+        with pytest.raises(InvalidScope, match="bound to"):
+            await asked("ainvoke", chain, QUESTION, {"configurable": {"scope": BOB}})
+        assert len(server.requests) == 1
+    assert cited_in(bank) == [(1,)]
+
+
+# -- retrievers -------------------------------------------------------------------------------------------------------
+
+
+def compressed(bank: MemoryBank, top_n: int | None = None, **kwargs: Any) -> Any:
+    module = pytest.importorskip("langchain_classic.retrievers", reason="needs langchain-classic")
+    base = SecomRetriever(bank=bank, **kwargs)
+    return module.ContextualCompressionRetriever(
+        base_retriever=base, base_compressor=CitationReranker(bank=bank, top_n=top_n)
+    )
+
+
+@each_way
+@pytest.mark.parametrize("wrapped", [False, True], ids=["plain", "compressed"])
+async def test_a_retrievers_documents_are_numbered_as_they_come(bank: MemoryBank, how: str, wrapped: bool) -> None:
+    retriever = compressed(bank) if wrapped else SecomRetriever(bank=bank)
+    order = [document.metadata["turn_ids"][0] for document in await retriever.ainvoke(QUESTION, scope=ANN)]
+    assert order != sorted(order)
+    with ScriptedServer("So it is [2].") as server:
+        chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank, retriever=retriever)
+        answer = await asked(how, chain, QUESTION)
+        system = server.requests[0].messages[0][1]
+    assert [line[:3] for line in system.splitlines() if line.startswith("[")] == ["[1]", "[2]", "[3]"]
+    [entry] = bank.citation_log(ANN)
+    assert entry.cited == (2,)
+    assert [turn_id for (turn_id,) in entry.turn_ids] == order
+    assert [each["turn_ids"] for each in answer.response_metadata["secom_citations"]] == [[order[1]]]
+    assert answers(bank) == 1
+
+
+async def test_a_retrievers_limit_holds(bank: MemoryBank) -> None:
+    with ScriptedServer("So it is [2]. And [3].") as server:
+        chain: Any = PROMPT | HttpChatModel(base_url=server.base_url)
+        chain = with_citation_feedback(chain, bank, retriever=compressed(bank, top_n=2))
+        await asked("ainvoke", chain, QUESTION)
+    [entry] = bank.citation_log(ANN)
+    assert (entry.numbers, entry.cited) == ((1, 2), (2,))
+
+
+async def test_documents_of_others_are_refused(bank: MemoryBank) -> None:
+    bank.remember(BOB, [Message("My dog Rex lives in Ghent.")], session="s", close=True)
+    documents = [
+        *SecomRetriever(bank=bank, scope=ANN).invoke(QUESTION),
+        *SecomRetriever(bank=bank, scope=BOB).invoke("Rex"),
+    ]
+    with ScriptedServer("Ghent [1].") as server:
+        chain = PROMPT | HttpChatModel(base_url=server.base_url)
+        both = with_citation_feedback(chain, bank, retriever=RunnableLambda(lambda _: documents))
+        with pytest.raises(InvalidScope, match="several scopes"):
+            both.invoke(QUESTION)
+        bobs = with_citation_feedback(chain, bank, retriever=RunnableLambda(lambda _: documents[-1:]), scope=ANN)
+        with pytest.raises(InvalidScope, match="bound to"):
+            await bobs.ainvoke(QUESTION)
+        foreign = documents[0].model_copy(update={"metadata": {"source": "web"}})
+        other = with_citation_feedback(chain, bank, retriever=RunnableLambda(lambda _: [foreign]))
+        with pytest.raises(InvalidInput, match="web"):
+            other.invoke(QUESTION)
+        assert server.requests == ()
+
+
+# -- messages ---------------------------------------------------------------------------------------------------------
+
+
+def location(place: int, words: str, **more: Any) -> dict[str, Any]:
+    """A citation block as Anthropic sends it."""
+    return {
+        "type": "char_location",
+        "document_index": place,
+        "document_title": None,
+        "cited_text": words,
+        "start_char_index": 0,
+        "end_char_index": len(words),
+        **more,
+    }
+
+
+NATIVE = {
+    "by place": ([location(1, "My dog Bello barks")], (2,)),
+    "by place, over lines": ([location(2, "Bello, my dog,\n  swims")], (3,)),
+    "the same twice": ([location(1, "Bello barks"), location(1, "the trams")], (2,)),
+    "words of another document": ([location(1, "swims in the river")], None),
+    "out of range": ([location(7, "My dog Bello barks")], None),
+    "by title": ([location(9, "x", document_title="friday#0-1")], (3,)),
+    "of a search result": (
+        [{"type": "search_result_location", "source": "monday#0-1", "search_result_index": 0, "cited_text": "Ghent"}],
+        (1,),
+    ),
+    "of the web": ([{"type": "web_search_result_location", "url": "https://example.org", "cited_text": "Ghent"}], None),
+    "by Bedrock": (
+        [{"title": "T", "source_content": [{"text": "swims"}], "location": {"document_char": {"document_index": 2}}}],
+        (3,),
+    ),
+    "of no known kind": ([{"type": "crystal_ball", "document_index": 0}], (1,)),
+}
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
+@pytest.mark.parametrize(("notes", "cited"), NATIVE.values(), ids=NATIVE)
+async def test_providers_own_citations_count_like_markers(bank: MemoryBank, how: str, notes: Any, cited: Any) -> None:
+    parts = [
+        {"type": "text", "text": "You know, ", "index": 0},
+        {"type": "text", "text": "it is so.", "citations": notes, "index": 1},
+    ]
+    chain = with_citation_feedback(PROMPT | Spoken(messages=iter([message(parts)])), bank, markers="strip")
+    answer = await asked(how, chain, QUESTION)
+    assert answer.text == "You know, it is so."
+    assert answer.content[1]["citations"] == notes
+    assert cited_in(bank) == ([] if cited is None else [cited])
+
+
+async def test_markers_and_blocks_are_one_citation(bank: MemoryBank) -> None:
+    note = {"type": "citation", "cited_text": "barks", "extras": {"document_index": 1}}
+    other = {"type": "non_standard_annotation", "value": {"document_id": "friday#0-1"}}
+    parts = [{"type": "text", "text": "He barks [2] [9]. [NO_CITE]", "annotations": [note, other]}]
+    chain = with_citation_feedback(PROMPT | Spoken(messages=iter([message(parts)])), bank)
+    answer = await chain.ainvoke(QUESTION, as_ann)
+    assert cited_in(bank) == [(2, 3)]
+    assert [each["number"] for each in answer.response_metadata["secom_citations"]] == [2, 3]
+
+
+def message(parts: Any, **about: Any) -> AIMessage:
+    return AIMessage(parts, response_metadata={"model_provider": "anthropic"}, **about)
+
+
+class Spoken(GenericFakeChatModel):
+    """Streams a message of content blocks, a block a chunk, as the providers' integrations do."""
+
+    def _stream(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> Iterator[Any]:
+        from langchain_core.outputs import ChatGenerationChunk
+
+        said: Any = next(self.messages)
+        for block in said.content:
+            chunk = AIMessageChunk(content=[block], response_metadata=dict(said.response_metadata))
+            yield ChatGenerationChunk(message=chunk)
+
+
+@pytest.mark.parametrize("how", ["stream", "astream"])
+async def test_blocks_keep_their_places_and_reasoning_is_not_read(bank: MemoryBank, how: str) -> None:
+    parts = [
+        {"type": "thinking", "thinking": "Is it [2]?", "index": 0},
+        {"type": "text", "text": "He barks [", "index": 1},
+        {"type": "text", "text": "3]", "index": 1},
+        {"type": "text", "text": " [", "index": 1},
+    ]
+    chain = with_citation_feedback(PROMPT | Spoken(messages=iter([message(parts)])), bank, markers="strip")
+    answer = await asked(how, chain, QUESTION)
+    assert [block["type"] for block in answer.content] == ["thinking", "text"]
+    assert answer.content[0]["thinking"] == "Is it [2]?"
+    assert answer.text == "He barks ["
+    assert cited_in(bank) == [(3,)]
+
+
+@pytest.mark.parametrize("markers", ["keep", "strip"])
+async def test_chunks_pass_as_they_come(bank: MemoryBank, markers: Any) -> None:
+    usage: Any = {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}
+    call = {"name": "look", "args": "{}", "id": "1", "index": 0, "type": "tool_call_chunk"}
+    said = [
+        AIMessageChunk(content="He ", id="m"),
+        AIMessageChunk(content="barks [", id="m"),
+        AIMessageChunk(content="", id="m", tool_call_chunks=[call]),
+        AIMessageChunk(content="2]!", id="m"),
+        AIMessageChunk(content="", id="m", usage_metadata=usage),
+        AIMessageChunk(content="", id="m", chunk_position="last"),
+    ]
+    chain = with_citation_feedback(chunks(said), bank, markers=markers)
+    got = list(chain.stream(QUESTION, as_ann))
+    assert [piece.text for piece in got if piece.text] == (
+        ["He ", "barks [", "2]!"] if markers == "keep" else ["He", " barks", "!"]
+    )
+    assert [piece for piece in got if piece.tool_call_chunks or piece.usage_metadata] == [said[2], said[4]]
+    assert got[-1].chunk_position == "last"
+    assert all(piece.id == "m" for piece in got)
+    if markers == "keep":
+        assert got[:-1] == said[:-1]
+
+
+def chunks(said: Any) -> Any:
+    def speak(given: Iterator[Any]) -> Iterator[Any]:
+        for _ in given:
+            pass
+        yield from said
+
+    return RunnableGenerator(speak)
+
+
+async def test_text_reaches_the_user_before_the_answer_ends(bank: MemoryBank) -> None:
+    with ScriptedServer("You live in Ghent [1] and so on.") as server:
+        chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank, markers="strip")
+        first = next(piece.text for piece in chain.stream(QUESTION, as_ann) if piece.text)
+    assert first == "You"
+
+
+# -- in the framework -------------------------------------------------------------------------------------------------
+
+
+class Runs(BaseCallbackHandler):
+    def __init__(self) -> None:
+        self.started: dict[str, dict[str, Any]] = {}
+        self.ended: dict[Any, Any] = {}
+        self.events: list[tuple[str, Any, Any]] = []
+
+    def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: Any, **kwargs: Any) -> None:
+        self.started[kwargs["name"]] = {"run_id": run_id, "inputs": inputs, **kwargs}
+
+    def on_chain_end(self, outputs: Any, *, run_id: Any, **kwargs: Any) -> None:
+        self.ended[run_id] = outputs
+
+    def on_custom_event(self, name: str, data: Any, *, run_id: Any, **kwargs: Any) -> None:
+        self.events.append((name, data, run_id))
+
+
+@each_way
+async def test_runs_can_be_read_in_traces(bank: MemoryBank, how: str) -> None:
+    runs = Runs()
+    with ScriptedServer("You live in Ghent [1] [9].") as server:
+        chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank)
+        await asked(how, chain, QUESTION, {**as_ann, "callbacks": [runs], "tags": ["mine"]})
+    top, recall, reward = (runs.started[name] for name in ("citation_feedback", "secom_recall", "secom_reward"))
+    assert recall["parent_run_id"] == reward["parent_run_id"] == top["run_id"]
+    assert {"mine", "secom"} <= set(recall["tags"]) & set(reward["tags"])
+    told = {"shown": [1, 2, 3], "cited": [1], "unknown": [9], "none_used": False, "reward": pytest.approx(1 / 3)}
+    metadata = {key: value for key, value in reward["metadata"].items() if key.startswith("secom_")}
+    assert metadata == {f"secom_{key}": value for key, value in told.items()}
+    assert reward["inputs"] == told
+    assert runs.ended[reward["run_id"]] == {"lesson": "taught"}
+    assert [document.metadata["number"] for document in runs.ended[recall["run_id"]]] == [1, 2, 3]
+    assert runs.events == [("secom_citations", {**told, "lesson": "taught"}, top["run_id"])]
+    kept = json.dumps([each["metadata"] for each in runs.started.values()], default=str)
+    assert not [word for word in ("Ghent", "monday", "ann-") if word in kept]
+
+
+async def test_event_streams_hold_the_text_without_markers_and_the_citations(bank: MemoryBank) -> None:
+    with ScriptedServer("You live in Ghent [1].") as server:
+        chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank, markers="strip")
+        events = [event async for event in chain.astream_events(QUESTION, as_ann, version="v2")]
+    own = [event for event in events if event["name"] == "citation_feedback"]
+    shown = [event["data"]["chunk"].text for event in own if event["event"] == "on_chain_stream"]
+    assert "".join(shown) == "You live in Ghent."
+    [custom] = [event for event in events if event["event"] == "on_custom_event"]
+    assert (custom["name"], custom["data"]["cited"]) == ("secom_citations", [1])
+    # What the model streams by itself keeps its markers, so that a user's stream is the runnable's own.
+    raw = [event["data"]["chunk"].text for event in events if event["event"] == "on_chat_model_stream"]
+    assert "".join(raw) == "You live in Ghent [1]."
+    assert cited_in(bank) == [(1,)]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
+async def test_a_history_around_it(bank: MemoryBank, how: str) -> None:
+    prompt = ChatPromptTemplate.from_messages(
+        [("system", "{context}"), MessagesPlaceholder("history"), ("human", "{question}")]
+    )
+    history = InMemoryChatMessageHistory()
+    with ScriptedServer(["Ghent [1].", "Swims [1]."]) as server:
+        chain = with_citation_feedback(prompt | HttpChatModel(base_url=server.base_url), bank, markers="strip")
+        around: Any = RunnableWithMessageHistory(
+            chain, lambda session_id: history, input_messages_key="question", history_messages_key="history"
+        )
+        config = {"configurable": {"user_id": "ann", "session_id": "s"}}
+        for question in ("Where do I live in Ghent?", "And what does Bello do in the river?"):
+            await asked(how, around, {"question": question}, config)
+        assert "Ghent." in [text for _, text in server.requests[1].messages]
+    assert [said.text for said in history.messages][1::2] == ["Ghent.", "Swims."]
+    assert cited_in(bank) == [(1,), (1,)]
+
+
+def test_a_question_may_be_messages(bank: MemoryBank) -> None:
+    with ScriptedServer("Ghent [1].") as server:
+        prompt = ChatPromptTemplate.from_messages([("system", "{context}"), MessagesPlaceholder("question")])
+        chain = with_citation_feedback(prompt | HttpChatModel(base_url=server.base_url), bank)
+        said = [HumanMessage("Hello."), AIMessage("Hello!"), HumanMessage([{"type": "text", "text": QUESTION}])]
+        chain.invoke({"question": said}, as_ann)
+        chain.invoke({"question": [said[2]]}, as_ann)
+        with pytest.raises(InvalidInput, match="human"):
+            chain.invoke({"question": [said[1]]}, as_ann)
+    assert [entry.query for entry in bank.citation_log(ANN)] == [QUESTION, QUESTION]
+
+
+@pytest.mark.parametrize("how", ["ainvoke", "astream"])
+async def test_the_event_loop_is_not_blocked(how: str, tmp_path: Any) -> None:
+    blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
+    with filled(str(tmp_path / "bank.db")) as bank, ScriptedServer("You live in Ghent [1].") as server:
+        model = HttpChatModel(base_url=server.base_url)
+        chain = with_citation_feedback(PROMPT | model, bank)
+        other = with_citation_feedback(PROMPT | model, bank, retriever=compressed(bank))
+        await asked(how, PROMPT | model, {"question": QUESTION, "context": ""})  # what is loaded once
+        with blockbuster.blockbuster_ctx():
+            await asked(how, chain, QUESTION)
+            await asked(how, other, QUESTION)
+            with pytest.raises(blockbuster.BlockingError):
+                chain.invoke(QUESTION, as_ann)
+        assert cited_in(bank) == [(1,), (1,)]
+
+
+# -- what goes wrong --------------------------------------------------------------------------------------------------
+
+
+@each_way
+async def test_an_answer_is_given_even_where_it_cannot_be_learned_from(tmp_path: Any, how: str) -> None:
+    bank = filled(str(tmp_path / "bank.db"))
+
+    def spoil(request: ScriptedRequest) -> str:
+        bank.close()
+        (tmp_path / "bank.db").write_bytes(b"no bank any more" * 1000)
+        return "You live in Ghent [1]."
+
+    runs = Runs()
+    with ScriptedServer(spoil) as server:
+        chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank, markers="strip")
+        with pytest.warns(DegradedWarning, match="nothing was learned"):
+            answer = await asked(how, chain, QUESTION, {**as_ann, "callbacks": [runs]})
+    assert answer.text == "You live in Ghent."
+    assert [data["lesson"] for _, data, _ in runs.events] == ["failed"]
+
+
+def test_what_cannot_work_is_said(bank: MemoryBank) -> None:
+    with MemoryBank.open() as other, pytest.raises(InvalidInput, match="learning=True"):
+        with_citation_feedback(PROMPT, other)
+    with pytest.raises(InvalidInput, match="'k': 3"):
+        with_citation_feedback(PROMPT, bank, retriever=SecomRetriever(bank=bank), k=3)
+    with pytest.raises(InvalidScope):
+        with_citation_feedback(PROMPT, bank, scope="ann")
+    chain = with_citation_feedback(RunnableLambda(lambda _: {"answer": "Ghent [1]."}), bank)
+    with pytest.raises(InvalidInput, match="'answer'"):
+        chain.invoke(QUESTION, as_ann)
+    with pytest.raises(InvalidInput, match="'input'"):
+        chain.invoke({"input": QUESTION}, as_ann)
+    with pytest.raises(InvalidInput, match="'context' is for the memories"):
+        chain.invoke({"question": QUESTION, "context": "mine"}, as_ann)
+    assert cited_in(bank) == []
+
+
+def test_the_names_of_the_inputs_and_the_instruction_are_yours(bank: MemoryBank) -> None:
+    with ScriptedServer("Ghent [1].") as server:
+        prompt = ChatPromptTemplate.from_template("{tone}\n{memories}\nEND\n{q}")
+        chain = with_citation_feedback(
+            prompt | HttpChatModel(base_url=server.base_url),
+            bank,
+            question_key="q",
+            context_key="memories",
+            instruction="",
+            k=1,
+        )
+        chain.invoke({"q": QUESTION, "tone": "Be brief."}, as_ann)
+        assert server.requests[0].text.startswith("Be brief.\n<memories>\n")
+        assert f"</memories>\nEND\n{QUESTION}" in server.requests[0].text
+    assert [entry.numbers for entry in bank.citation_log(ANN)] == [(1,)]
