@@ -1,4 +1,4 @@
-"""LlamaIndex drop-ins: memory, splitter, parser, denoiser, retrievers and summaries over `secom_core`."""
+"""LlamaIndex drop-ins over `secom_core`: memory, splitter, parser, denoiser, retrievers, summaries and citations."""
 
 from __future__ import annotations
 
@@ -11,15 +11,34 @@ except ModuleNotFoundError as error:
         raise  # it is there and lacks something of its own
     raise MissingExtra("llamaindex_secom", "llamaindex") from error
 
+from .citations import CitationNumberer, CitationReward
 from .denoiser import LLMLinguaDenoiser
 from .memory import SecomMemory
 from .models import LlamaIndexChatModel, LlamaIndexEmbedder
+from .reranker import CitationReranker
 from .retriever import SecomRetriever
 from .summary import RecursiveSummaryMemoryBlock
+from .templates import (
+    CITE_CONTEXT_REFINE_TEMPLATE,
+    CITE_CONTEXT_TEMPLATE,
+    CITE_QA_TEMPLATE,
+    CITE_REFINE_TEMPLATE,
+    CITE_SOURCES_REFINE_TEMPLATE,
+    CITE_SOURCES_TEMPLATE,
+)
 from .text_splitter import TopicNodeParser, TopicTextSplitter
 from .timelines import TimelinePostprocessor, TimelineRetriever, to_property_graph
 
 __all__ = [
+    "CITE_CONTEXT_REFINE_TEMPLATE",
+    "CITE_CONTEXT_TEMPLATE",
+    "CITE_QA_TEMPLATE",
+    "CITE_REFINE_TEMPLATE",
+    "CITE_SOURCES_REFINE_TEMPLATE",
+    "CITE_SOURCES_TEMPLATE",
+    "CitationNumberer",
+    "CitationReranker",
+    "CitationReward",
     "LLMLinguaDenoiser",
     "LlamaIndexChatModel",
     "LlamaIndexEmbedder",
