@@ -64,6 +64,7 @@ class Companion:
         markers: whether replies keep their markers or go without; what is remembered goes without.
         summary: recall with the running summary.
         timelines: recall with timelines.
+        topics: recall by topics.
     """
 
     def __init__(
@@ -80,16 +81,17 @@ class Companion:
         markers: Literal["keep", "strip"] = "strip",
         summary: bool = False,
         timelines: bool = False,
+        topics: bool = False,
     ) -> None:
         if window < 1:
             raise InvalidInput(f"window is a number of turns from 1 on, got {window}")
-        bank.check_keeps(summary=summary, timelines=timelines)
+        bank.check_keeps(summary=summary, timelines=timelines, topics=topics)
         self.scope = check_scope(scope)
         self.session = session or uuid.uuid4().hex
         self._bank, self._model = bank, model
         self._instructions, self._window, self._markers = instructions, window, markers
         self._budget, self._k = token_budget, k
-        self._summary, self._timelines = summary, timelines
+        self._summary, self._timelines, self._topics = summary, timelines, topics
 
     def reply(self, said: str) -> Answer:
         """The reply to what was said.
@@ -154,6 +156,7 @@ class Companion:
             exclude=[turn.id for turn in latest],
             summary=self._summary,
             timelines=self._timelines,
+            topics=self._topics,
         )
         self._bank.remember(self.scope, [Message(said, role="user")], session=self.session)
         lines = [message.line for turn in latest for message in turn.messages]

@@ -10,11 +10,13 @@ from .context import Packer, PackMemories
 from .protocols import ChatModel, Denoiser, Embedder, Segmenter
 
 if TYPE_CHECKING:
+    from .learning import LearningOptions
     from .segmenters.rubric import Rubric
     from .summary import Summarizer
     from .timelines import TimelineOptions
+    from .topics import TopicOptions
 
-__all__ = ["Preset", "rsum", "secom", "theanine"]
+__all__ = ["Preset", "rmm", "rsum", "secom", "theanine"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Preset:
     model: ChatModel | None = None
     summary: Summarizer | None = None
     timelines: TimelineOptions | None = None
+    topics: TopicOptions | None = None
+    learning: LearningOptions | None = None
 
     def parts(self) -> dict[str, Any]:
         """The keyword arguments for `MemoryBank`."""
@@ -124,4 +128,34 @@ def theanine(model: ChatModel, *, embedder: Embedder | None = None) -> Preset:
         embedder=embedder,
         model=model,
         timelines=TimelineOptions(associates=3, hits=3, per_hit=1, refined=True, temperature=0.75),
+    )
+
+
+def rmm(model: ChatModel, *, embedder: Embedder | None = None) -> Preset:
+    """RMM as published: topics of each speaker as a session ends, and a reranker that learns from citations.
+
+    Recall with ``topics=True`` and ``k=5``: topics are found by their summaries, the best 20 are reranked, and 5 drawn
+    of them are shown with their turns. Give what the answer cites to `MemoryBank.reward`, or let
+    `secom_core.companion.Companion` do both. Where the paper shows topics only, segments of turns that no topic refers
+    to are found too.
+
+    Args:
+        model: the language model that writes and merges topic summaries (Gemini-1.5-Flash in the paper).
+        embedder: dense retrieval (Contriever, Stella or GTE in the paper). Without one there is nothing for the paper's
+            reranker to bend: topics are found by words, and the policy over signals learns instead.
+
+    Source: RMM, sections 4 to 6, appendix A.1 (K is 20, M is 5; temperature 0.5, baseline 0.5, learning rate 0.001,
+    batches of 4).
+    """
+    from .learning import LearningOptions, RerankerOptions
+    from .topics import TopicOptions
+
+    return Preset(
+        source="RMM, sections 4 to 6, appendix A.1",
+        weights={"segment_dense": 1.0} if embedder is not None else {"segment_lexical": 1.0},
+        packer=PackMemories(),
+        embedder=embedder,
+        model=model,
+        topics=TopicOptions(),
+        learning=LearningOptions(reranker=RerankerOptions() if embedder is not None else None),
     )

@@ -37,6 +37,9 @@ FOUNDATION = (
     "asking",
     "protocols",
     "prompts",
+    "coverage",
+    "informative",
+    "windows",
 )
 # Each may import the foundation and nothing else; whoever stands above may import them.
 STAGES = (

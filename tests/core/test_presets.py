@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import pytest
+from embedders import HashingEmbedder
 
 from secom_core import presets
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, Session, group_messages
 from secom_core.denoisers.informativeness import Informativeness
 from secom_core.errors import DegradedWarning
+from secom_core.learning import RerankerOptions
 from secom_core.models.scripted import ScriptedModel
+from secom_core.reflection import Draw
 
 ANN = ("acme", "ann")
 SAID = [
@@ -65,3 +69,42 @@ def test_a_later_turn_asks_the_model_yes_or_no():
         lengths: Sequence[int] = [len(segment) for segment in bank.segments(ANN, "s")]
     assert lengths == [2, 2, 1]
     assert len(asked) == 2
+
+
+def test_rmm_draws_five_of_twenty_topics_and_learns_in_batches_of_four():
+    """RMM, Algorithm 1, with the numbers of appendix A.1."""
+
+    def answer(request) -> str:
+        if request.purpose == "topics":
+            exchange = request.text.rsplit("Ann: ", 1)[-1].split("\n", 1)[0].strip()
+            return json.dumps({"extracted_memories": [{"summary": f"Ann told: {exchange}", "reference": [0]}]})
+        return "Add()"
+
+    model = ScriptedModel(answer)
+    with MemoryBank.open(preset=presets.rmm(model, embedder=HashingEmbedder())) as bank:
+        for number in range(24):
+            said = Message(f"Number {number} of my stamps shows a {'cat dog owl fox'.split()[number % 4]}.", "", "Ann")
+            bank.remember(ANN, [said], session=f"s{number}", close=True)
+        assert len(bank.topics(ANN)) == 24
+        drawn = set()
+        for place in range(8):
+            recall = bank.recall(ANN, "Which stamps show an owl?", topics=True, k=5)
+            assert len(recall.hits) == 5
+            assert isinstance(recall.shown.draw, Draw)
+            assert len(recall.shown.draw.memories) == 20
+            assert bank.reward(ANN, recall.query, recall.shown, [1]).kind == "taught"
+            assert bank.learned(ANN).updates == (place + 1) // 4
+            drawn.add(tuple(hit.memory.id for hit in recall.ranked))
+        assert len(drawn) > 1
+        best = RerankerOptions()
+        assert (best.candidates, best.top, best.temperature, best.baseline, best.learning_rate, best.batch) == (
+            20, 5, 0.5, 0.5, 1e-3, 4,
+        )  # fmt: skip
+
+
+def test_rmm_without_vectors_finds_topics_by_words_and_learns_weights():
+    with MemoryBank.open(preset=presets.rmm(ScriptedModel("NO_TRAIT"))) as bank:
+        bank.remember(ANN, session(), close=True)
+        recall = bank.recall(ANN, "Who plays the accordion?", topics=True, k=5)
+        assert "accordion" in recall.text
+        assert "usefulness" in recall.shown.signals[0][0]
