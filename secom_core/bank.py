@@ -159,7 +159,9 @@ class MemoryBank:
 
     def _topic_layer_for(self, topics: bool | TopicOptions, size: int) -> TopicLayer:
         options = topics if isinstance(topics, TopicOptions) else None
-        return TopicLayer(self._store, self._derivation, self._model, options=options, size=size)
+        return TopicLayer(
+            self._store, self._derivation, self._model, options=options, statistics=self._statistics, size=size
+        )
 
     def _statistics(self, scope: Scope) -> Statistics | None:
         loaded = self._scopes.caught_up(scope, self._derivation)

@@ -14,7 +14,7 @@ from .indexes.bm25 import BM25
 from .indexes.dense import NumpyIndex
 from .indexes.similarity import term_similarity
 from .memory import Memory, Topic, TopicVersion
-from .protocols import Vectors
+from .protocols import Statistics, Vectors
 from .ranking import Candidate
 from .reflection.prospective import Known
 from .stores.topics import Changes, NoteRow, VersionRow
@@ -47,21 +47,20 @@ class Finder:
         self.words.remove([topic])
         self.vectors.remove([topic])
 
-    def similar(self, text: str, vector: Vectors | None, k: int) -> list[tuple[int, str, float, bool]]:
+    def similar(
+        self, text: str, vector: Vectors | None, k: int, statistics: Statistics | None
+    ) -> list[tuple[int, str, float, bool]]:
         """The most similar topics, by vector where all have one, else by words: summary, similarity, by vector."""
         if vector is not None and len(self.vectors) == len(self._texts):
             found = self.vectors.search(vector, k)
             return [(topic, self._texts[topic], max(0.0, cosine), True) for topic, cosine in found]
-        ours = frozenset(terms(text))
+        ours, known = frozenset(terms(text)), statistics or self.words
         near = [topic for topic, _ in self.words.search(text, k)]
-        return [(topic, self._texts[topic], self._alike(ours, self._terms[topic]), False) for topic in near]
+        return [(topic, self._texts[topic], term_similarity(ours, self._terms[topic], known), False) for topic in near]
 
-    def alike(self, text: str, other: str) -> float:
-        """How similar two texts are by words, given how common those are among the speaker's topics."""
-        return self._alike(frozenset(terms(text)), frozenset(terms(other)))
-
-    def _alike(self, ours: frozenset[str], theirs: frozenset[str]) -> float:
-        return term_similarity(ours, theirs, self.words)
+    def alike(self, text: str, other: str, statistics: Statistics | None) -> float:
+        """How similar two texts are by words."""
+        return term_similarity(frozenset(terms(text)), frozenset(terms(other)), statistics or self.words)
 
 
 class TopicIndex:
@@ -123,11 +122,21 @@ class TopicIndex:
         """What finds the speaker's topics."""
         return self._finders.setdefault(speaker, Finder())
 
-    def similar(self, speaker: str, text: str, vector: Vectors | None, k: int) -> list[Known]:
-        """The speaker's topics that are most similar to a text."""
-        found = self.finder(speaker).similar(text, vector, k)
+    def similar(
+        self, speaker: str, text: str, vector: Vectors | None, k: int, statistics: Statistics | None
+    ) -> list[Known]:
+        """The speaker's topics that are most similar to a text.
+
+        Args:
+            speaker: whose topics.
+            text: what they are compared with.
+            vector: its vector, where there is one.
+            k: how many.
+            statistics: how common terms are; as among the topics unless given.
+        """
+        found = self.finder(speaker).similar(text, vector, k, statistics)
         return [
-            Known(topic, self._latest[topic], summary, similarity, by_vector)
+            Known(topic, self._latest[topic], summary, similarity, by_vector, len(self.places(topic)))
             for topic, summary, similarity, by_vector in found
         ]
 
@@ -255,14 +264,15 @@ class TopicUnits:
         followed.turns = kept | {turn.index: turn for turn in turns if turn.index in covered}
         followed.settled, followed.covered = settled, covered
 
-    def set_topic(self, topic: int, summary: str, places: Iterable[tuple[int, int]], vector: Vectors | None) -> None:
-        """Add a topic or replace it; its sessions are set before."""
+    def turns(self, places: Iterable[tuple[int, int]]) -> list[tuple[int, Turn]]:
+        """The turns at sessions and indices that topics refer to, each after its session; their sessions are set."""
+        held = ((each, self._followed[each].turns.get(index)) for each, index in places if each in self._followed)
+        return [(session_id, turn) for session_id, turn in held if turn is not None]
+
+    def set_topic(self, topic: int, memory: Memory, vector: Vectors | None) -> None:
+        """Add a topic as the unit that it is found and shown as, or replace it."""
         self.drop_topic(topic)
-        found = (self._followed[session].turns.get(index) for session, index in places if session in self._followed)
-        turns = tuple(turn for turn in found if turn is not None)
-        if turns:
-            memory = Memory(f"topic#{topic}", summary, turns, summary)
-            [self._of_topic[topic]] = self._add([memory], vector[None] if vector is not None else None)
+        [self._of_topic[topic]] = self._add([memory], vector[None] if vector is not None else None)
 
     def drop_topic(self, topic: int) -> None:
         """Take a topic out, if it is there."""

@@ -9,7 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from .derivation import Derivation, memories_of
 from .errors import InvalidInput, ModelUnavailable
 from .flow import ChatModel, Prompt, run
 from .memory import Memory, Topic
-from .protocols import Vectors
+from .protocols import Statistics, Vectors
 from .ranking import Candidate
 from .reflection.prospective import (
     Decided,
@@ -55,6 +55,9 @@ class TopicOptions:
         extract_tokens: how much of a session is shown in one question.
         assistants: make topics of speakers who only ever reply to a user, too.
         rule: what merges without a language model.
+        key: what a query is compared with: the ``"summary"`` of a topic (RMM section 4), or the ``"words"`` of all its
+            turns under it. Unless given, the summary where the bank has a language model; one that is a sentence of
+            the conversation says too little of the rest.
         concurrency: how many questions to the language model are in flight at once.
 
     Raises:
@@ -65,11 +68,14 @@ class TopicOptions:
     extract_tokens: int = 8_000
     assistants: bool = False
     rule: SimilarityRule = field(default_factory=SimilarityRule)
+    key: Literal["summary", "words"] | None = None
     concurrency: int = 8
 
     def __post_init__(self) -> None:
         if min(self.similar, self.extract_tokens, self.concurrency) < 1:
             raise InvalidInput(f"topics need counts of 1 or more, got {self}")
+        if self.key not in (None, "summary", "words"):
+            raise InvalidInput(f"the key of a topic is 'summary' or 'words', not {self.key!r}")
 
 
 @dataclass
@@ -101,6 +107,7 @@ class TopicLayer:
         derivation: makes segments and vectors.
         model: the language model; without one segments are the notes, and similarity merges them.
         options: how.
+        statistics: how common terms are in a scope, where that is at hand.
         size: how many scopes are kept ready; the least recently used is dropped first.
     """
 
@@ -111,6 +118,7 @@ class TopicLayer:
         model: ChatModel | None = None,
         *,
         options: TopicOptions | None = None,
+        statistics: Callable[[Scope], Statistics | None] | None = None,
         size: int = 1000,
     ) -> None:
         self._store = store
@@ -118,6 +126,7 @@ class TopicLayer:
         self._derivation = derivation
         self._model = model
         self.options = options or TopicOptions()
+        self._statistics = statistics or _unknown
         self._size = size
         self._loaded: OrderedDict[Scope, _Loaded] = OrderedDict()
         self._lock = threading.Lock()
@@ -229,11 +238,33 @@ class TopicLayer:
         for topic in sorted(loaded.renewed):
             units.drop_topic(topic)
             if topic in loaded.topics:
-                version, note = loaded.topics.latest(topic)
-                vectors = self._derivation.vectors(note.session_id, [version.text])
-                vector = vectors[0] if vectors is not None else None
-                units.set_topic(topic, version.text, loaded.topics.places(topic), vector)
+                self._set_topic(loaded, units, topic)
         loaded.renewed.clear()
+
+    def _set_topic(self, loaded: _Loaded, units: TopicUnits, topic: int) -> None:
+        version, note = loaded.topics.latest(topic)
+        turns = units.turns(loaded.topics.places(topic))
+        if not turns:
+            return
+        if self._key == "summary":
+            found = self._derivation.vectors(note.session_id, [version.text])
+            key, vector = version.text, found[0] if found is not None else None
+        else:
+            key = "\n".join([version.text, *(turn.text for _, turn in turns)])
+            vector = self._mean_vector(turns)
+        units.set_topic(topic, Memory(f"topic#{topic}", key, tuple(turn for _, turn in turns), version.text), vector)
+
+    def _mean_vector(self, turns: Sequence[tuple[int, Turn]]) -> Vectors | None:
+        by_session: dict[int, list[str]] = {}
+        for session_id, turn in turns:
+            by_session.setdefault(session_id, []).append(turn.text)
+        found = [self._derivation.vectors(session_id, texts) for session_id, texts in by_session.items()]
+        known = [vectors for vectors in found if vectors is not None]
+        return np.concatenate(known).mean(axis=0) if len(known) == len(found) else None
+
+    @property
+    def _key(self) -> str:
+        return self.options.key or ("summary" if self._model is not None else "words")
 
     # -- reflect --------------------------------------------------------------------------------------------------
 
@@ -281,7 +312,7 @@ class TopicLayer:
             loaded = self._caught_up(session.scope)
             if loaded is None:
                 return False
-            shelf = _Shelf(self, loaded, session, self._probe)
+            shelf = _Shelf(self, loaded, session, self._probe, self._statistics(session.scope))
             rule, model = self.options.rule, self._model or _NoModel()
             procedure = place(shelf.notes, shelf, rule=rule, ask=ask, decided=decided)
             run(procedure, model, limit=self.options.concurrency)
@@ -366,8 +397,14 @@ class _Shelf:
     """The topics while a session's notes go into them: those stored, and over them what was placed a moment ago."""
 
     def __init__(
-        self, layer: TopicLayer, loaded: _Loaded, session: ClosedSession, probe: Callable[[Note, Sequence[Memory]], str]
+        self,
+        layer: TopicLayer,
+        loaded: _Loaded,
+        session: ClosedSession,
+        probe: Callable[[Note, Sequence[Memory]], str],
+        statistics: Statistics | None,
     ) -> None:
+        self._statistics = statistics
         self._layer, self._loaded, self._session = layer, loaded, session
         turns = {turn.index: turn for turn in session.turns}
         with loaded.lock:
@@ -385,7 +422,9 @@ class _Shelf:
         speaker, k = self.notes[note].speaker, self._layer.options.similar
         vector = self._vectors[note] if self._vectors is not None else None
         with self._loaded.lock:
-            stored = self._loaded.topics.similar(speaker, self._probes[note], vector, k + len(self._over))
+            stored = self._loaded.topics.similar(
+                speaker, self._probes[note], vector, k + len(self._over), self._statistics
+            )
             found = [each for each in stored if each.topic not in self._over]
             found += [self._compared(each, note, vector) for each in self._over.values() if each.speaker == speaker]
         near = [each for each in found if each.by_vector or each.similarity > 0]
@@ -395,7 +434,9 @@ class _Shelf:
         if vector is not None and held.vector is not None:
             return replace(held.known, similarity=max(0.0, float(held.vector @ vector)), by_vector=True)
         finder = self._loaded.topics.finder(held.speaker)
-        return replace(held.known, similarity=finder.alike(self._probes[note], held.known.text), by_vector=False)
+        return replace(
+            held.known, similarity=finder.alike(self._probes[note], held.known.text, self._statistics), by_vector=False
+        )
 
     def put(self, placement: Placement) -> None:
         """Let the topics be as the placement leaves them."""
@@ -408,7 +449,12 @@ class _Shelf:
         vectors = self._layer.vectors(self._session.row.id, [placement.text])
         vector = vectors[0] if vectors is not None else None
         speaker = self.notes[placement.note].speaker
-        self._over[topic] = _Held(Known(topic, version, placement.text), speaker, vector)
+        turns = (before.turns if before else 0) + len(self.notes[placement.note].turns)
+        self._over[topic] = _Held(Known(topic, version, placement.text, turns=turns), speaker, vector)
+
+
+def _unknown(scope: Scope) -> Statistics | None:
+    return None
 
 
 def _without(candidate: Candidate, exclude: Collection[str]) -> Candidate | None:

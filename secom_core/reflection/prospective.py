@@ -137,6 +137,7 @@ class Known:
         text: its summary.
         similarity: how similar, from 0 to 1.
         by_vector: whether the similarity is that of vectors, not of words.
+        turns: how many turns the topic rests on.
     """
 
     topic: int
@@ -144,6 +145,7 @@ class Known:
     text: str
     similarity: float = 0.0
     by_vector: bool = False
+    turns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,18 +186,24 @@ class SimilarityRule:
     Args:
         least: the similarity by words from which on it is.
         least_by_vector: the same for the cosine of vectors.
+        most_turns: how many turns a topic may rest on then: it comes back as a whole, or not at all.
     """
 
-    least: float = 0.12
+    least: float = 0.15
     least_by_vector: float = 0.5
+    most_turns: int = 16
 
     def __call__(self, note: Note, known: Sequence[Known]) -> list[Add | Merge]:
         """The action: add, or merge into one of those known."""
-        index = max(range(len(known)), key=lambda place: known[place].similarity)
-        best = known[index]
-        if best.similarity < (self.least_by_vector if best.by_vector else self.least):
+        near = [place for place, each in enumerate(known) if self._is_near(each, len(note.turns))]
+        if not near:
             return [Add()]
-        return [Merge(index, _together(best.text, note.text))]
+        index = max(near, key=lambda place: known[place].similarity)
+        return [Merge(index, _together(known[index].text, note.text))]
+
+    def _is_near(self, known: Known, more: int) -> bool:
+        least = self.least_by_vector if known.by_vector else self.least
+        return known.similarity >= least and known.turns + more <= self.most_turns
 
 
 def place(
