@@ -41,11 +41,12 @@ from secom_core.bank import MemoryBank
 from secom_core.conversation import Scope
 from secom_core.errors import DegradedWarning, InvalidInput, SecomError
 from secom_core.memory import Decision
+from secom_core.prompts.quoting import without_thoughts
 from secom_core.reflection.citations import MARKER, Citations, CitationStream, read_citations
 from secom_core.reflection.policy import Lesson
 
 from .convert import answer_of, escape_braces
-from .shown import Asked, as_shown, awaited, hits_of, learning_bank, origin_of, wait_for
+from .shown import Asked, Located, as_shown, awaited, decisions_of, learning_bank, located, wait_for
 
 __all__ = ["CitationNumberer", "CitationReward", "NumberedNode", "escape_markers", "to_citable"]
 
@@ -95,7 +96,9 @@ class NumberedNode(TextNode):
         """The metadata as text; for the language model the label comes first, in place of ``begin``."""
         if mode != MetadataMode.LLM or _NUMBER not in self.metadata:
             return super().get_metadata_str(mode)
-        hidden = [*self.excluded_llm_metadata_keys, "begin"]
+        # What begins on no day, as others use the word, is told as it is.
+        day = ["begin"] if _day(self.metadata.get("begin")) else []
+        hidden = [*self.excluded_llm_metadata_keys, *day]
         told = TextNode.get_metadata_str(self.model_copy(update={"excluded_llm_metadata_keys": hidden}), mode)
         return f"{self.label}\n{escape_markers(told)}".rstrip()
 
@@ -120,7 +123,7 @@ class CitationNumberer(BaseNodePostprocessor):
     It goes last among the postprocessors of an engine. What comes back are copies with the ids of the nodes given;
     number and day stand before the text that the model sees, and the text is quoted (`escape_markers`). Several nodes
     of one memory share its number. Nodes of another origin are numbered too and teach nothing; those without text, such
-    as images, stay as they are.
+    as images, stay as they are. What was forgotten since it was retrieved is left out.
 
     Args:
         bank: where the memories are; one that does not learn has its nodes numbered, and no more.
@@ -157,35 +160,38 @@ class CitationNumberer(BaseNodePostprocessor):
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         answer = uuid.uuid4().hex
-        numbers = self._numbers(nodes)
+        given = self._located(nodes)
+        numbers = self._numbers(given)
         if query_bundle is not None and query_bundle.query_str.strip() and self._bank.learns:
-            wait_for(self._bank, Asked(answer, query_bundle.query_str, self._decisions(nodes, numbers, query_bundle)))
-        shown = [_shown(each, number, answer) for each, number in zip(nodes, numbers, strict=True)]
+            decisions = self._decisions(query_bundle.query_str, given, numbers)
+            wait_for(self._bank, Asked(answer, query_bundle.query_str, decisions))
+        shown = [_shown(each.node, number, answer) for each, number in zip(given, numbers, strict=True)]
         return shown or self._neutral(answer)
 
-    def _numbers(self, nodes: Sequence[NodeWithScore]) -> list[int | None]:
+    def _located(self, nodes: Sequence[NodeWithScore]) -> list[Located]:
+        try:
+            return located(self._bank, nodes)
+        except SecomError as error:
+            _degrade(error)
+            return [Located(each) for each in nodes]
+
+    def _numbers(self, given: Sequence[Located]) -> list[int | None]:
         taken: dict[object, int] = {}
         numbers: list[int | None] = []
-        for place, each in enumerate(nodes):
-            origin = origin_of(each)
-            key = (origin.scope, origin.memory_id) if origin is not None else place
-            numbers.append(taken.setdefault(key, len(taken) + self.first) if _can_be_numbered(each.node) else None)
+        for place, each in enumerate(given):
+            key = (each.scope, each.hit.memory.id) if each.hit is not None else place
+            can_be = _can_be_numbered(each.node.node)
+            numbers.append(taken.setdefault(key, len(taken) + self.first) if can_be else None)
         return numbers
 
     def _decisions(
-        self, nodes: Sequence[NodeWithScore], numbers: Sequence[int | None], query: QueryBundle
-    ) -> dict[Scope, Decision]:
-        origins = [
-            (number, origin)
-            for each, number in zip(nodes, numbers, strict=True)
-            if number is not None and (origin := origin_of(each)) is not None
-        ]
+        self, query: str, given: Sequence[Located], numbers: Sequence[int | None]
+    ) -> Mapping[Scope, Decision]:
+        shown = [(number, each) for number, each in zip(numbers, given, strict=True) if number is not None]
         try:
-            hits = hits_of(self._bank, origins)
-            return {scope: self._bank.shown(scope, query.query_str, found) for scope, found in hits.items()}
+            return decisions_of(self._bank, query, shown)
         except SecomError as error:
-            # The answer is worth more than what it could teach.
-            warnings.warn(f"the answer will teach nothing: {error}", DegradedWarning, stacklevel=2)
+            _degrade(error)
             return {}
 
     def _neutral(self, answer: str) -> list[NodeWithScore]:
@@ -200,6 +206,11 @@ class CitationNumberer(BaseNodePostprocessor):
             excluded_llm_metadata_keys=list(hidden),
         )
         return [NodeWithScore(node=node, score=0.0)]
+
+
+def _degrade(error: SecomError) -> None:
+    # The answer is worth more than what it could teach.
+    warnings.warn(f"the answer will teach nothing: {error}", DegradedWarning, stacklevel=2)
 
 
 def _can_be_numbered(node: BaseNode) -> bool:
@@ -417,8 +428,12 @@ class CitationReward(BaseEventHandler):
         shown = _taken(self._bank, nodes)
         if shown is None or message.role not in _ASSISTANTS:
             return []
-        citations = read_citations(answer_of(_spoken(message)), shown.places.keys())
-        return [self._reward(*each) for each in shown.cited(_with_native(citations, message, shown))]
+        citations = _with_native(_cited(answer_of(_spoken(message)), shown), message, shown)
+        return [self._reward(*each) for each in shown.cited(citations)]
+
+    async def atake_in(self, answer: str | ChatMessage, nodes: Sequence[NodeWithScore]) -> list[Lesson]:
+        """Take in an answer that no synthesizer made, off the event loop. As `take_in`."""
+        return await asyncio.to_thread(self.take_in, answer, nodes)
 
     def _answered(self, response: RESPONSE_TYPE) -> None:
         shown = _taken(self._bank, response.source_nodes)
@@ -429,45 +444,33 @@ class CitationReward(BaseEventHandler):
         elif isinstance(response, AsyncStreamingResponse):
             response.response_gen = self._awatched(response.response_gen, shown)
         elif isinstance(response, PydanticResponse):
-            self._learn(read_citations(_words(response.response), shown.places.keys()), shown)
+            self._learn(_cited(_words(response.response), shown), shown)
         else:
             self._read(response, shown)
 
     def _read(self, response: Response, shown: _Shown) -> None:
         said = response.response or ""
-        citations = read_citations(said, shown.places.keys(), markers=self.markers)
         if self.markers == "strip":
-            response.response = citations.text
-        self._learn(_with_native(citations, _said_as(said), shown), shown)
+            response.response = read_citations(said, shown.places.keys(), markers="strip").text
+        self._learn(_cited(said, shown), shown)
 
     def _watched(self, tokens: Iterable[str], shown: _Shown) -> Generator[str, None, None]:
-        stream = CitationStream(shown.places.keys(), markers=self.markers)
-        said = []
+        seen = _Seen(shown, strip=self.markers == "strip")
         for token in tokens:
-            said.append(token)
-            if text := self._fed(stream, token):
+            if text := seen.fed(token):
                 yield text
-        done = stream.finish()
-        self._learn(_with_native(done, _said_as("".join(said)), shown), shown)
-        if self.markers == "strip" and done.text:
-            yield done.text
+        self._learn(_cited(seen.said, shown), shown)
+        if rest := seen.rest():
+            yield rest
 
     async def _awatched(self, tokens: AsyncGenerator[str, None], shown: _Shown) -> AsyncGenerator[str, None]:
-        stream = CitationStream(shown.places.keys(), markers=self.markers)
-        said = []
+        seen = _Seen(shown, strip=self.markers == "strip")
         async for token in tokens:
-            said.append(token)
-            if text := self._fed(stream, token):
+            if text := seen.fed(token):
                 yield text
-        done = stream.finish()
-        learned = self._submit(_with_native(done, _said_as("".join(said)), shown), shown)
-        await asyncio.wait([asyncio.wrap_future(learned)])
-        if self.markers == "strip" and done.text:
-            yield done.text
-
-    def _fed(self, stream: CitationStream, token: str) -> str:
-        text = stream.feed(token)
-        return text if self.markers == "strip" else token
+        await asyncio.wait([asyncio.wrap_future(self._submit(_cited(seen.said, shown), shown))])
+        if rest := seen.rest():
+            yield rest
 
     def _learn(self, citations: Citations, shown: _Shown) -> None:
         if _in_a_loop():
@@ -500,6 +503,31 @@ class CitationReward(BaseEventHandler):
 
 
 _ASSISTANTS: Final = frozenset({"assistant", "chatbot", "model"})
+
+
+class _Seen:
+    """What the user sees of a stream, and all that was said in it."""
+
+    def __init__(self, shown: _Shown, *, strip: bool) -> None:
+        self._stream = CitationStream(shown.places.keys(), markers="strip") if strip else None
+        self._said: list[str] = []
+
+    @property
+    def said(self) -> str:
+        return "".join(self._said)
+
+    def fed(self, token: str) -> str:
+        self._said.append(token)
+        return self._stream.feed(token) if self._stream is not None else token
+
+    def rest(self) -> str:
+        return self._stream.finish().text if self._stream is not None else ""
+
+
+def _cited(said: str, shown: _Shown) -> Citations:
+    """What a whole answer cites; what a model thought aloud before it is no part of it."""
+    citations = read_citations(without_thoughts(said), shown.places.keys())
+    return _with_native(citations, _said_as(said), shown)
 
 
 def _spoken(message: ChatMessage) -> str:

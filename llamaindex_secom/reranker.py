@@ -15,7 +15,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from secom_core.bank import MemoryBank
 from secom_core.errors import InvalidInput
 
-from .shown import Origin, hits_of, learning_bank, origin_of
+from .shown import decisions_of, learning_bank, located
 
 __all__ = ["CitationReranker"]
 
@@ -28,8 +28,8 @@ class CitationReranker(BaseNodePostprocessor):
     """Ranks the nodes of a bank, whatever found them, by the weights that their scope has learned.
 
     The scope is read from the nodes. Each node comes back under its own id, with the score of its memory; the nodes
-    given are not changed. Nodes of another origin, and those whose turns were forgotten, come after the others, in the
-    order in which they came.
+    given are not changed. Nodes of another origin come after the others, in the order in which they came. What was
+    forgotten since it was retrieved is left out.
 
     Args:
         bank: where the memories are; one that learns.
@@ -88,17 +88,10 @@ class CitationReranker(BaseNodePostprocessor):
         return done
 
     def _ranked(self, nodes: Sequence[NodeWithScore], query: str) -> list[NodeWithScore]:
-        scores = self._scores([origin_of(each) for each in nodes], query)
-        scored = [(each, score) for each, score in zip(nodes, scores, strict=True) if score is not None]
-        ranked = sorted(scored, key=lambda pair: -pair[1])
-        others = [each for each, score in zip(nodes, scores, strict=True) if score is None]
-        return [NodeWithScore(node=each.node, score=score) for each, score in ranked] + others
-
-    def _scores(self, origins: Sequence[Origin | None], query: str) -> list[float | None]:
-        """Under the present weights of each node's scope; none where there is nothing to rank by."""
-        named = [(place, origin) for place, origin in enumerate(origins, start=1) if origin is not None]
-        by_place: dict[int, float] = {}
-        for scope, hits in hits_of(self._bank, named).items():
-            shown = self._bank.shown(scope, query, hits)
-            by_place.update(zip(shown.numbers, shown.scores, strict=True))
-        return [by_place.get(place) for place in range(1, len(origins) + 1)]
+        given = list(enumerate(located(self._bank, nodes)))
+        scores: dict[int, float] = {}
+        for shown in decisions_of(self._bank, query, given).values():
+            scores.update(zip(shown.numbers, shown.scores, strict=True))
+        best = sorted(scores, key=lambda place: -scores[place])
+        others = [each.node for place, each in given if place not in scores]
+        return [NodeWithScore(node=given[place][1].node.node, score=scores[place]) for place in best] + others

@@ -20,7 +20,18 @@ from secom_core.memory import Decision, Hit, Memory
 
 from .memory import _banks
 
-__all__ = ["Asked", "Origin", "as_shown", "awaited", "hits_of", "learning_bank", "origin_of", "wait_for"]
+__all__ = [
+    "Asked",
+    "Located",
+    "Origin",
+    "as_shown",
+    "awaited",
+    "decisions_of",
+    "learning_bank",
+    "located",
+    "origin_of",
+    "wait_for",
+]
 
 _Value = TypeVar("_Value")
 
@@ -68,34 +79,87 @@ def _listed(value: Any) -> tuple[str, ...]:
     return tuple(each for each in value if isinstance(each, str)) if isinstance(value, (list, tuple)) else ()
 
 
-def hits_of(bank: MemoryBank, origins: Iterable[tuple[int, Origin]]) -> dict[Scope, list[Hit]]:
-    """The hits that nodes were made of, by scope; what was forgotten since is left out.
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A node and what it holds by now.
+
+    Args:
+        node: as it was given; a copy with what is left where part of it was forgotten.
+        scope: whose memory it is; nothing for a node of another origin.
+        hit: the memory and those of its turns that the node shows; nothing for the same.
+    """
+
+    node: NodeWithScore
+    scope: Scope | None = None
+    hit: Hit | None = None
+
+
+def located(bank: MemoryBank, nodes: Iterable[NodeWithScore]) -> list[Located]:
+    """The nodes with what they hold by now. What was forgotten since they were made is left out.
 
     Args:
         bank: where the memories are.
-        origins: in the order in which they are shown, each with its number; a memory's nodes share one.
+        nodes: of whatever origin.
+
+    Raises:
+        StoreError: the store failed.
     """
-    numbered: dict[tuple[Scope, int], Origin] = {}
-    for number, origin in origins:
-        held = numbered.get((origin.scope, number), origin)
-        numbered[origin.scope, number] = replace(held, turn_ids=tuple(dict.fromkeys(held.turn_ids + origin.turn_ids)))
-    places = dict.fromkeys((origin.scope, origin.session) for origin in numbered.values())
-    sessions = {place: bank.memories(*place) for place in places}
-    found: dict[Scope, list[Hit]] = {}
-    for (scope, number), origin in numbered.items():
-        hit = _hit(sessions[scope, origin.session], origin, number)
+    memories: dict[tuple[Scope, str], Sequence[Memory]] = {}
+    found: list[Located] = []
+    for node in nodes:
+        origin = origin_of(node)
+        if origin is None:
+            found.append(Located(node))
+            continue
+        place = origin.scope, origin.session
+        if place not in memories:
+            memories[place] = bank.memories(*place)
+        hit = _hit(memories[place], origin)
         if hit is not None:
-            found.setdefault(scope, []).append(hit)
+            found.append(Located(_left_of(node, origin, hit), origin.scope, hit))
     return found
 
 
-def _hit(memories: Sequence[Memory], origin: Origin, number: int) -> Hit | None:
+def _hit(memories: Sequence[Memory], origin: Origin) -> Hit | None:
     # The end of an open session is cut again with every turn: then the turns tell which memory it is now.
     for memory in sorted(memories, key=lambda each: each.id != origin.memory_id):
         turns = tuple(turn for turn in memory.turns if turn.id in origin.turn_ids)
         if turns:
-            return Hit(memory, turns, 0.0, number)
+            return Hit(memory, turns, 0.0)
     return None
+
+
+def _left_of(node: NodeWithScore, origin: Origin, hit: Hit) -> NodeWithScore:
+    if set(origin.turn_ids) <= {turn.id for turn in hit.memory.turns}:
+        return node
+    left = node.node.model_copy(deep=True)
+    left.set_content(hit.text)
+    left.metadata["turn_ids"] = json.dumps(hit.turn_ids, ensure_ascii=False)
+    return NodeWithScore(node=left, score=node.score)
+
+
+def decisions_of(bank: MemoryBank, query: str, shown: Iterable[tuple[int, Located]]) -> dict[Scope, Decision]:
+    """What is shown of each scope, under which numbers; nodes of one memory share theirs.
+
+    Args:
+        bank: one that learns.
+        query: what the nodes were found for.
+        shown: number and node, in the order of the prompt.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    hits: dict[Scope, dict[int, Hit]] = {}
+    for number, each in shown:
+        if each.scope is not None and each.hit is not None:
+            held = hits.setdefault(each.scope, {})
+            held[number] = _together(held.get(number), replace(each.hit, number=number))
+    return {scope: bank.shown(scope, query, list(held.values())) for scope, held in hits.items()}
+
+
+def _together(one: Hit | None, other: Hit) -> Hit:
+    named = {*other.turn_ids, *(one.turn_ids if one is not None else ())}
+    return replace(other, turns=tuple(turn for turn in other.memory.turns if turn.id in named))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,13 @@ pytest.importorskip("openai", reason="needs the extra 'openai'")
 
 from http_models import HttpLLM
 from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.llms.types import ChatMessage, CitationBlock, TextBlock, ThinkingBlock
 from llama_index.core.bridge.pydantic import BaseModel
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
 from llama_index.core.instrumentation.events.synthesis import SynthesizeEndEvent
-from llama_index.core.llms import ChatMessage, CitationBlock, TextBlock
 from llama_index.core.llms.callbacks import llm_chat_callback
 from llama_index.core.node_parser import TokenTextSplitter
 from llama_index.core.query_engine import CitationQueryEngine, RetrieverQueryEngine, SubQuestionQueryEngine
@@ -198,6 +198,7 @@ def _quiet_threads() -> Iterator[None]:
 
 
 FAULTS = {
+    "thought aloud": ("<think>It may be [2], or [3].</think>Marta [1].", (1,), 1),
     "out of range": ("Marta [7], and [0].", None, 0),
     "partly out of range": ("Marta [9][1].", (1,), 1),
     "repeated": ("Marta [1]. Marta [1][1] and [1, 1].", (1,), 1),
@@ -595,17 +596,37 @@ def test_an_open_session_that_goes_on_while_the_model_thinks(bank: MemoryBank) -
     assert entry.cited == (1,)
 
 
-def test_what_is_forgotten_in_the_meantime_teaches_nothing(bank: MemoryBank) -> None:
+def test_what_is_forgotten_is_neither_shown_nor_learned_from(bank: MemoryBank) -> None:
     nodes = SecomRetriever(bank, ANN, k=3, order="time").retrieve(ASKED)
     bank.forget(ANN, session="day-3")
     shown = CitationNumberer(bank).postprocess_nodes(nodes, query_str=ASKED)
+    assert [each.metadata["session"] for each in shown] == ["day-4", "day-5"]
+    ranked = CitationReranker(bank).postprocess_nodes(nodes, query_str=ASKED)
+    assert {each.metadata["session"] for each in ranked} == {"day-4", "day-5"}
     reward = CitationReward(bank)
-    reward.take_in("Marta [1], Fridays [3].", shown)
-    assert [(entry.numbers, entry.cited) for entry in bank.citation_log(ANN)] == [((2, 3), (3,))]
+    reward.take_in("Fridays [2].", shown)
+    assert [(entry.numbers, entry.cited) for entry in bank.citation_log(ANN)] == [((1, 2), (2,))]
     shown = numbered(bank)
     bank.forget(ANN)
-    assert [lesson.kind for lesson in reward.take_in("Fridays [1].", shown)] in ([], ["nothing"], ["known"])
+    reward.take_in("Fridays [1].", shown)
     assert bank.citation_log(ANN) == []
+    (neutral,) = CitationNumberer(bank).postprocess_nodes(nodes, query_str=ASKED)
+    assert neutral.node.get_content() == "Nothing in memory answers this."
+
+
+def test_a_node_of_which_a_part_is_forgotten_shows_the_rest(bank: MemoryBank) -> None:
+    talk = ["My violin teacher is Jan.", "My violin teacher Jan sings."]
+    bank.remember(BOB, [{"role": "user", "content": text} for text in talk], session="s", close=True)
+    (node,) = SecomRetriever(bank, BOB, k=3).retrieve(ASKED)
+    before = node.to_dict()
+    first, second = json.loads(node.metadata["turn_ids"])
+    bank.forget(BOB, turn_ids=[first])
+    for part in (CitationNumberer(bank), CitationReranker(bank)):
+        (left,) = part.postprocess_nodes([node], query_str=ASKED)
+        assert left.node.get_content() == "user: My violin teacher Jan sings."
+        assert json.loads(left.metadata["turn_ids"]) == [second]
+        assert left.node.node_id == node.node.node_id
+    assert node.to_dict() == before
 
 
 def test_a_numberer_without_learning_numbers_only() -> None:
@@ -655,13 +676,20 @@ def test_citations_of_a_providers_own_count(bank: MemoryBank) -> None:
     assert counts(bank) == ([(1, 3)], 1)
 
 
-def test_only_what_the_model_says_to_the_user_is_read(bank: MemoryBank) -> None:
+async def test_only_what_the_model_says_to_the_user_is_read(bank: MemoryBank) -> None:
     reward = CitationReward(bank)
     assert reward.take_in(ChatMessage(role="user", content="Is it [1]?"), numbered(bank)) == []
-    reward.take_in(
-        "Thought: perhaps [2].\nAction: look\nObservation: [3]\nThought: yes\nAnswer: Marta [1].", numbered(bank)
-    )
-    assert counts(bank) == ([(1,)], 1)
+    steps = "Thought: perhaps [2].\nAction: look\nObservation: [3]\nThought: yes\nAnswer: Marta [1]."
+    assert [lesson.kind for lesson in reward.take_in(steps, numbered(bank))] == ["taught"]
+    said = ChatMessage(role="assistant", blocks=[ThinkingBlock(content="Or [2]?"), TextBlock(text="Marta [1].")])
+    assert [lesson.kind for lesson in await reward.atake_in(said, numbered(bank))] == ["taught"]
+    assert counts(bank) == ([(1,), (1,)], 2)
+
+
+def test_a_day_is_told_and_other_beginnings_stay(bank: MemoryBank) -> None:
+    node = NodeWithScore(node=TextNode(text="It was a dark night.", metadata={"begin": "chapter 3"}))
+    (shown,) = CitationNumberer(bank).postprocess_nodes([node], query_str=ASKED)
+    assert shown.node.get_content(MetadataMode.LLM) == "[1]\nbegin: chapter 3\nIt was a dark night."
 
 
 class NativeLLM(HttpLLM):
@@ -718,6 +746,17 @@ def test_an_answer_that_is_an_object_is_read_by_its_strings(bank: MemoryBank) ->
         response = Asking("retriever", "sync", bank, structured).engine.query(ASKED)
         assert response.response == Teacher(name="Marta [1]", places=[2, 3])
     assert counts(bank) == ([(1,)], 1)
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize("kind", ["retriever", "citation"])
+async def test_engines_for_pictures_and_words_count_too(bank: MemoryBank, kind: str, mode: str) -> None:
+    with answering("Marta [1], on Fridays [3].") as (llm, server):
+        async with CitationReward(bank):
+            await Asking(kind, mode, bank, llm, multimodal=True).ask()
+        (request,) = server.requests
+    assert ("Source 3:\nuser: The violin" if kind == "citation" else "[3] 2025-03-05 Wed") in request.prompt
+    assert counts(bank) == ([(1, 3)], 1)
 
 
 def test_a_refined_answer_counts_once(bank: MemoryBank) -> None:
@@ -782,16 +821,18 @@ async def test_a_fault_of_ours_is_told(bank: MemoryBank, monkeypatch: pytest.Mon
         await asking_with_reward("retriever", mode, bank, llm)
 
 
+@pytest.mark.parametrize("method", ["shown", "memories"])
 def test_where_what_was_shown_cannot_be_noted_the_nodes_are_numbered_all_the_same(
-    bank: MemoryBank, monkeypatch: pytest.MonkeyPatch
+    bank: MemoryBank, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     def fails(*args: Any) -> None:
         raise InvalidInput("no such scope")
 
     nodes = SecomRetriever(bank, ANN, k=3).retrieve(ASKED)
-    monkeypatch.setattr(MemoryBank, "shown", fails)
+    monkeypatch.setattr(MemoryBank, method, fails)
     with pytest.warns(DegradedWarning, match="the answer will teach nothing: no such scope"):
         shown = CitationNumberer(bank).postprocess_nodes(nodes, query_str=ASKED)
+    assert [each.node.get_content(MetadataMode.LLM)[:3] for each in shown] == ["[1]", "[2]", "[3]"]
     assert CitationReward(bank).take_in("Marta [1].", shown) == []
 
 
@@ -855,18 +896,16 @@ def test_nodes_are_ranked_by_what_their_scope_has_learned() -> None:
 def test_the_reranker_changes_no_node_and_keeps_others_in_their_order(bank: MemoryBank) -> None:
     ours = SecomRetriever(bank, ANN, k=3, order="time").retrieve(ASKED)
     other = [NodeWithScore(node=TextNode(text=text), score=9.0) for text in "ab"]
-    gone = NodeWithScore(node=ours[0].node.model_copy(deep=True), score=1.0)
-    gone.node.metadata["turn_ids"] = '["gone"]'
-    given = [other[0], ours[2], gone, ours[1], other[1], ours[0]]
+    given = [other[0], ours[2], ours[1], other[1], ours[0]]
     before = [each.to_dict() for each in given]
     with hearing() as events:
         done = CitationReranker(bank).postprocess_nodes(given, query_str=ASKED)
     assert [each.to_dict() for each in given] == before
-    assert [each.node for each in done[3:]] == [other[0].node, gone.node, other[1].node]
+    assert [each.node for each in done[3:]] == [other[0].node, other[1].node]
     assert {each.node.node_id for each in done[:3]} == {each.node.node_id for each in ours}
     started, ended = [each for each in events if isinstance(each, (ReRankStartEvent, ReRankEndEvent))]
     assert isinstance(started, ReRankStartEvent)
-    assert (started.nodes, started.top_n, started.query.query_str) == (given, 6, ASKED)
+    assert (started.nodes, started.top_n, started.query.query_str) == (given, 5, ASKED)
     assert isinstance(ended, ReRankEndEvent)
     assert ended.nodes == done
     top = CitationReranker(bank, top_n=4).postprocess_nodes(given, query_str=ASKED)
