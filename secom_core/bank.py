@@ -37,6 +37,7 @@ from .scope_segmenters import ScopeSegmenters
 from .segmenters.adaptive import AdaptiveSegmenter
 from .segmenters.fixed import EachTurn, WholeSession
 from .segmenters.lexical import LexicalSegmenter
+from .stores.citations import restore, rows
 from .stores.sql import ScopeRow, SessionRow, SqlStore
 from .stores.sqlite import open_sqlite
 from .summary import Summarizer, SummaryLayer
@@ -689,12 +690,14 @@ class MemoryBank:
     # -- move and mend ----------------------------------------------------------------------------------------------
 
     def export(self, scope: Sequence[str]) -> Iterator[str]:
-        """The scope as JSON lines: every turn verbatim, and the memories made from them."""
+        """The scope as JSON lines: every turn verbatim, the memories made from them, and what answers cited."""
         scope = check_scope(scope)
         yield transfer.header(scope)
         for row in self._sessions(scope):
             current = self._derivation.derive(row.id, scope) or row
             yield from transfer.session_lines(current, self._store.turns(current), self._store.memories(current.id))
+        held = self._store.scope(scope)
+        yield from map(transfer.citation_line, rows(self._store, held.id) if held is not None else ())
 
     def import_(self, lines: Iterable[str], *, scope: Sequence[str] | None = None) -> int:
         """Take in what `export` gave; turns that are there already are passed over.
@@ -710,10 +713,10 @@ class MemoryBank:
             InvalidInput: a line that is not what `export` writes, by its number; nothing is taken in.
             DuplicateId: an id belongs to another message; sessions before it are in.
         """
-        exported, history = transfer.read(lines)
-        target = check_scope(scope) if scope is not None else exported
+        read = transfer.read(lines)
+        target = check_scope(scope) if scope is not None else read.scope
         came = 0
-        for each in self._bar(history, "importing", "session"):
+        for each in self._bar(read.sessions, "importing", "session"):
             known = {turn.id for turn in self.turns(target, each.name)}
             appended = self._store.append(target, each.name, each.messages, turns=None if known else each.places)
             if each.closed:
@@ -724,6 +727,9 @@ class MemoryBank:
             self._derivation.derive(appended.session_id, target)
             came += len(set(appended.turn_ids) - known)
         self._segmenters.came(target, came)
+        held = self._store.scope(target)
+        if read.citations and held is not None:
+            restore(self._store, held.id, read.citations)
         self._layers.catch_up(target)
         return came
 

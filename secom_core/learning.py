@@ -27,7 +27,7 @@ from .reflection.citations import Citations
 from .reflection.evidence import Evidence
 from .reflection.policy import Explanation, FusionPolicy, Lesson, PolicySettings, shared_prior
 from .reflection.reranker import Draw, Reranker
-from .stores.citations import CitationRow, clear, latest, learned_version, rows, take_in, usefulness
+from .stores.citations import RANKING, CitationRow, clear, latest, learned_version, rows, take_in, usefulness
 from .stores.sql import FROZEN, ScopeRow, SqlStore
 
 __all__ = ["CitationEntry", "CitationLearning", "Learned", "LearningOptions", "Prior", "Ranking", "RerankerOptions"]
@@ -416,7 +416,7 @@ def _usefulness(shown: int, cited: int, usual: float) -> float:
 
 def _part(signals: Iterable[str]) -> str:
     """The name under which weights of these signals are kept."""
-    return f"ranking:{','.join(sorted(signals))}"
+    return f"{RANKING}{','.join(sorted(signals))}"
 
 
 def _first(signals: Sequence[Sequence[Mapping[str, float]]]) -> Mapping[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,12 +12,15 @@ from typing import Any, Final
 
 from .conversation import Message, Scope, Turn, check_scope
 from .errors import InvalidInput
+from .memory import Decision
+from .stores.citations import CitationRow
 from .stores.sql import MemoryRow, SessionRow
 
-__all__ = ["ImportedSession", "header", "read", "session_lines"]
+__all__ = ["Imported", "ImportedSession", "citation_line", "header", "read", "session_lines"]
 
 _FORMAT: Final = "secom-memory"
 _VERSION: Final = 1
+_LESSONS: Final = frozenset({"taught", "held out", "resting", "nothing"})
 
 
 @dataclass
@@ -44,6 +48,15 @@ class ImportedSession:
         return {memory.start for memory in self.memories} | {self.memories[-1].stop}
 
 
+@dataclass
+class Imported:
+    """An export as read: whose it was, its sessions, and what answers cited."""
+
+    scope: Scope
+    sessions: list[ImportedSession] = field(default_factory=list)
+    citations: list[CitationRow] = field(default_factory=list)
+
+
 def header(scope: Scope) -> str:
     """The first line of an export."""
     return json.dumps({"kind": "header", "format": _FORMAT, "version": _VERSION, "scope": list(scope)})
@@ -60,6 +73,12 @@ def session_lines(row: SessionRow, turns: Sequence[Turn], memories: Sequence[Mem
         yield json.dumps({**line, "digest": memory.digest})
 
 
+def citation_line(row: CitationRow) -> str:
+    """What an answer cited of what it was shown."""
+    told = {"query": row.query, "shown": dict(row.shown), "cited": list(row.cited), "lesson": row.lesson}
+    return json.dumps({"kind": "citation", **told, "at": row.at.isoformat()})
+
+
 def _message_out(message: Message) -> dict[str, Any]:
     return {
         "id": message.id,
@@ -71,30 +90,31 @@ def _message_out(message: Message) -> dict[str, Any]:
     }
 
 
-def read(lines: Iterable[str]) -> tuple[Scope, list[ImportedSession]]:
+def read(lines: Iterable[str]) -> Imported:
     """Read an export whole before anything of it is used.
 
     Raises:
         InvalidInput: with the number of the first line that is not as `session_lines` writes it.
     """
-    scope: Scope | None = None
-    history: list[ImportedSession] = []
+    found: Imported | None = None
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
             record = json.loads(line)
-            if scope is None:
-                scope = _read_header(record)
+            if found is None:
+                found = Imported(_read_header(record))
+            elif record["kind"] == "citation":
+                found.citations.append(_citation_in(record))
             else:
-                _read_record(record, history)
+                _read_record(record, found.sessions)
         except (KeyError, TypeError, ValueError, IndexError, RecursionError) as error:
             raise InvalidInput(
                 f"line {number} of the import cannot be used: {error!r}; it reads {line!r:.120}"
             ) from error
-    if scope is None:
+    if found is None:
         raise InvalidInput("the import is empty: its first line should be the header that export writes")
-    return scope, history
+    return found
 
 
 def _read_header(record: Mapping[str, Any]) -> Scope:
@@ -120,6 +140,37 @@ def _read_record(record: Mapping[str, Any], history: list[ImportedSession]) -> N
         history[-1].memories.append(MemoryRow(start, stop, _text(record["key"]), _text(record["digest"])))
     else:
         raise ValueError(f"unknown kind {record['kind']!r}")
+
+
+def _citation_in(record: Mapping[str, Any]) -> CitationRow:
+    shown, query = _decision_in(record["shown"]), record["query"]
+    if record["lesson"] not in _LESSONS:
+        raise ValueError(f"expected one of {sorted(_LESSONS)}, got {record['lesson']!r}")
+    return CitationRow(
+        0,
+        shown.id,
+        None if query is None else _text(query),
+        shown.as_json(),
+        tuple(_count(number) for number in record["cited"]),
+        _text(record["lesson"]),
+        datetime.fromisoformat(record["at"]),
+    )
+
+
+def _decision_in(record: Mapping[str, Any]) -> Decision:
+    """What was shown; all of it is looked at, because it is learned from only later."""
+    shown = Decision.from_json(record)
+    each = (shown.numbers, shown.memory_ids, shown.turn_ids, shown.signals, shown.scores)
+    if len({len(column) for column in each}) != 1:
+        raise ValueError(f"expected as many of everything that was shown, got {[len(column) for column in each]}")
+    for number in (*shown.numbers, shown.version, shown.epoch):
+        _count(number)
+    for text in (shown.id, *shown.memory_ids, *(turn for turns in shown.turn_ids for turn in turns)):
+        _text(text)
+    values = [value for memory in shown.signals for turn in memory for value in dict(turn).values()]
+    if not all(isinstance(value, (int, float)) and math.isfinite(value) for value in (*values, *shown.scores)):
+        raise ValueError("expected finite numbers for signals and scores")
+    return shown
 
 
 def _message_in(record: Mapping[str, Any]) -> Message:

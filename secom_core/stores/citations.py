@@ -13,7 +13,10 @@ from sqlalchemy import Connection, and_, delete, func, insert, select
 from .schema import citation_turns, citations, learned, messages, scopes
 from .sql import SqlStore
 
-__all__ = ["CitationRow", "clear", "latest", "learned_version", "rows", "take_in", "usefulness"]
+__all__ = ["RANKING", "CitationRow", "clear", "latest", "learned_version", "restore", "rows", "take_in", "usefulness"]
+
+RANKING: Final = "ranking:"
+"""How the names of the parts begin that learn weights of signals."""
 
 L = TypeVar("L", bound=str)
 
@@ -79,6 +82,20 @@ def take_in(
             connection.execute(delete(learned).where(mark))
             connection.execute(insert(learned).values(scope_id=scope_id, part=part, turns=number, state=state))
     return lesson
+
+
+def restore(store: SqlStore, scope_id: int, answers: Sequence[CitationRow]) -> None:
+    """Write answers as they were; what the scope has learned is learned again from all that are there then.
+
+    One that is there already is passed over, and so is one that was shown a turn which is not.
+    """
+    with store.transaction() as connection:
+        for row in answers:
+            places = _places(connection, scope_id, [turn for turns in row.shown["turn_ids"] for turn in turns])
+            if places is not None and not _is_known(connection, scope_id, row.decision):
+                _insert(connection, scope_id, row, row.lesson, places)
+        mark = and_(learned.c.scope_id == scope_id, learned.c.part.startswith(RANKING))
+        connection.execute(delete(learned).where(mark))
 
 
 def _is_known(connection: Connection, scope_id: int, decision: str) -> bool:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 import numpy as np
@@ -305,6 +306,57 @@ def test_other_weights_learn_anew_from_the_log(tmp_path: Path) -> None:
         learned = bank.learned(ANN)
         assert {name: weight for name, weight in learned.base.items() if weight} == halved
         assert learned.answers == 20
+
+
+def test_what_was_learned_moves_with_an_export(bank: MemoryBank, tmp_path: Path) -> None:
+    teach(bank, 25)
+    lines = list(bank.export(ANN))
+    with MemoryBank.open(tmp_path / "other.db", learning=EAGER) as other:
+        assert other.import_(lines) == 24
+        assert other.citation_log(ANN) == bank.citation_log(ANN)
+        assert other.learned(ANN).weights == pytest.approx(bank.learned(ANN).weights)
+        other.import_(lines)
+        assert len(other.citation_log(ANN)) == 25
+        assert list(other.export(ANN)) == lines
+
+
+def _shown_with(**harm: object) -> dict[str, object]:
+    at = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    shown = Decision("d", (1,), ("m",), (("t",),), (({"length": 1.0},),), (0.5,), 0, at)
+    return {"shown": {**shown.as_json(), **harm}}
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        {"cited": [-1]},
+        {"cited": "1"},
+        {"shown": {}},
+        {"query": 3},
+        {"at": "noon"},
+        {"lesson": "known"},
+        _shown_with(numbers=["1"]),
+        _shown_with(numbers=[1, 2]),
+        _shown_with(turn_ids=[[7]]),
+        _shown_with(memory_ids=[None]),
+        _shown_with(scores=["high"]),
+        _shown_with(signals=[[{"length": "long"}]]),
+        _shown_with(signals=[["length"]]),
+        _shown_with(signals=[[{"length": 1e999}]]),
+        _shown_with(version="new"),
+    ],
+)
+def test_a_citation_that_export_did_not_write_is_refused_by_its_line(
+    bank: MemoryBank, harm: dict[str, object], tmp_path: Path
+) -> None:
+    teach(bank, 1)
+    lines = list(bank.export(ANN))
+    lines[-1] = json.dumps({**json.loads(lines[-1]), **harm})
+    with (
+        MemoryBank.open(tmp_path / "other.db", learning=EAGER) as other,
+        pytest.raises(InvalidInput, match=f"line {len(lines)} "),
+    ):
+        other.import_(lines)
 
 
 # -- the paper's reranker ---------------------------------------------------------------------------------------------
