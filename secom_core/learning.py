@@ -232,11 +232,12 @@ class CitationLearning:
             explore: whether the paper's reranker may draw.
         """
         useful = self._scope(row).usefulness(self._store)
-        told = [replace(each, signals={**each.signals, _USEFULNESS: useful(each.turn.id)}) for each in candidates]
-        part = _part(told[0].signals) if told else self._main
-        policy = self._policy(row, part)
+        told = [useful.told(each) for each in candidates]
+        policy = self._policy(row, _part(told[0].signals) if told else self._main)
         if self._options.reranker is None:
-            return Ranking(policy.rescored(told), policy, row.epoch)
+            # Scores under the first weights are what the search gave.
+            learned = policy.weights != policy.base
+            return Ranking(policy.rescored(told) if learned else told, policy, row.epoch)
         return self._reranked(row, Ranking(told, policy, row.epoch), vector, vectors_of, explore)
 
     def _reranked(
@@ -396,8 +397,8 @@ class _Scope:
     _cited: int = 0
     _upto: int = 0
 
-    def usefulness(self, store: SqlStore) -> Callable[[str], float]:
-        """By a turn's id: how much oftener than usual it was cited where it was shown, as a logarithm; 0 if unknown."""
+    def usefulness(self, store: SqlStore) -> _Usefulness:
+        """What answers so far say of each turn that they were shown."""
         with self.lock:
             until = latest(store, self.id)
             if until > self._upto:
@@ -406,17 +407,29 @@ class _Scope:
                     self._counts[turn_id] = (before[0] + shown, before[1] + cited)
                     self._shown, self._cited = self._shown + shown, self._cited + cited
                 self._upto = until
-        usual = (self._cited + 1) / (self._shown + 2)
-        return lambda turn_id: _usefulness(*self._counts.get(turn_id, (0, 0)), usual)
+        return _Usefulness(self._counts, (self._cited + 1) / (self._shown + 2))
 
 
-def _usefulness(shown: int, cited: int, usual: float) -> float:
-    return math.log((cited + _SHOWN_ALREADY * usual) / ((shown + _SHOWN_ALREADY) * usual))
+@dataclass(frozen=True, slots=True)
+class _Usefulness:
+    """By a turn's id: how much oftener than usual it was cited where it was shown, as a logarithm."""
+
+    counts: Mapping[str, tuple[int, int]]
+    usual: float
+
+    def told(self, candidate: Candidate) -> Candidate:
+        """The candidate with this signal, if its turn was ever shown."""
+        held = self.counts.get(candidate.turn.id)
+        if held is None:
+            return candidate
+        shown, cited = held
+        value = math.log((cited + _SHOWN_ALREADY * self.usual) / ((shown + _SHOWN_ALREADY) * self.usual))
+        return replace(candidate, signals={**candidate.signals, _USEFULNESS: value})
 
 
 def _part(signals: Iterable[str]) -> str:
     """The name under which weights of these signals are kept."""
-    return f"{RANKING}{','.join(sorted(signals))}"
+    return f"{RANKING}{','.join(sorted({*signals, _USEFULNESS}))}"
 
 
 def _first(signals: Sequence[Sequence[Mapping[str, float]]]) -> Mapping[str, float]:

@@ -107,4 +107,6 @@ def test_rmm_without_vectors_finds_topics_by_words_and_learns_weights():
         bank.remember(ANN, session(), close=True)
         recall = bank.recall(ANN, "Who plays the accordion?", topics=True, k=5)
         assert "accordion" in recall.text
-        assert "usefulness" in recall.shown.signals[0][0]
+        bank.reward(ANN, recall.query, recall.shown, [1])
+        [(hit, _)] = bank.explain(ANN, "accordion", k=1)
+        assert set(hit.signals) == {"segment_lexical", "recency", "usefulness"}
