@@ -873,17 +873,17 @@ def hearing() -> Iterator[list[Any]]:
 def test_nodes_are_ranked_by_what_their_scope_has_learned() -> None:
     with MemoryBank.open(learning=True) as bank:
         met = "The violin teacher who was ill is back, and we met by the canal in the rain."
-        others = ("The violin is in its case.", "The tomatoes need sun.", "A teacher of maths moved in.", "We sang.")
-        fill(bank, ANN, (SAID[0], met, *others))
+        others = ("A teacher moved in next door.", "My sister plays the violin.", "Violin strings are dear.")
+        fill(bank, ANN, (SAID[0], met, "The violin is in its case.", *others))
         nodes = SecomRetriever(bank, ANN, k=6, order="time").retrieve(ASKED)
         reranker, reward = CitationReranker(bank, top_n=2), CitationReward(bank)
         before = reranker.postprocess_nodes(nodes, query_str=ASKED)
         by_recall = {hit.memory.id: hit.score for hit in bank.recall(ANN, ASKED, k=2).hits}
         assert {each.metadata["secom_memory_id"]: pytest.approx(each.score) for each in before} == by_recall
         assert [each.metadata["session"] for each in before] == ["day-3", "day-4"]
-        for _ in range(200):
+        for _ in range(60):
             reward.take_in("So it is [2].", CitationNumberer(bank).postprocess_nodes(nodes, query_str=ASKED))
-        assert bank.learned(ANN).answers == 200
+        assert bank.learned(ANN).answers == 60
         after = reranker.postprocess_nodes(nodes, query_str=ASKED)
         assert [each.metadata["session"] for each in after] == ["day-4", "day-3"]
         bank.reset_learning(ANN)
