@@ -24,10 +24,12 @@ class CitingLLM(MockLLM):
     """Stands for your LLM: it cites whatever tells of the canal."""
 
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        prompts.append(prompt)
         number = prompt.split("by the canal")[0].rsplit("\n[", 1)[1].split("]")[0]
         return CompletionResponse(text=f"The one you met by the canal [{number}].")
 
 
+prompts: list[str] = []
 bank = MemoryBank.open(learning=True)
 for number, text in enumerate(SAID, start=1):
     bank.remember(alice, [{"role": "user", "content": text}], session=f"day-{number}", close=True)
@@ -39,10 +41,8 @@ engine = RetrieverQueryEngine.from_args(
 with CitationReward(bank, markers="strip"):  # listens to every engine of the process
     for asked in range(1, 61):
         answer = engine.query(ASKED)
-        if asked in (1, 60):
-            print(f"--- question {asked}: {answer}")
-            for node in answer.source_nodes:
-                print(f"{node.score:6.2f}  {node.node.label}  {node.get_content()}")
+        if asked in (1, 60):  # what the model was shown, and what the user sees
+            print(f"--- question {asked}\n{prompts[-1][prompts[-1].rindex('<memories>') :]}{answer}")
             print(f"cited: {bank.citation_log(alice)[-1].cited}\n")
 learned = bank.learned(alice)
 print(f"learned from {learned.answers} answers:")
