@@ -164,6 +164,11 @@ class TopicIndex:
         placed = (self.notes[each] for each in self._of_session.get(session_id, ()) if self.is_placed(each))
         return frozenset(turn.index for note in placed for turn in note.turns)
 
+    def notes_in(self, topic: int) -> list[NoteRow]:
+        """The notes that the topic rests on, each once, in the order in which they were merged."""
+        notes = {self._versions[each].note_id: None for each in sorted(self._of_topic[topic])}
+        return [self.notes[each] for each in notes]
+
     def places(self, topic: int) -> list[tuple[int, int]]:
         """Session and index of every turn that the topic rests on, each once, in time order."""
         turns = {

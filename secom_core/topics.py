@@ -251,16 +251,19 @@ class TopicLayer:
             key, vector = version.text, found[0] if found is not None else None
         else:
             key = "\n".join([version.text, *(turn.text for _, turn in turns)])
-            vector = self._mean_vector(turns)
+            vector = self._mean_vector(
+                loaded.topics.notes_in(topic), {(session_id, turn.index): turn for session_id, turn in turns}
+            )
         units.set_topic(topic, Memory(f"topic#{topic}", key, tuple(turn for _, turn in turns), version.text), vector)
 
-    def _mean_vector(self, turns: Sequence[tuple[int, Turn]]) -> Vectors | None:
-        by_session: dict[int, list[str]] = {}
-        for session_id, turn in turns:
-            by_session.setdefault(session_id, []).append(turn.text)
-        found = [self._derivation.vectors(session_id, texts) for session_id, texts in by_session.items()]
-        known = [vectors for vectors in found if vectors is not None]
-        return np.concatenate(known).mean(axis=0) if len(known) == len(found) else None
+    def _mean_vector(self, notes: Sequence[NoteRow], turns: Mapping[tuple[int, int], Turn]) -> Vectors | None:
+        """The mean of the vectors of what each note rests on; where that is a segment, its key's is at hand."""
+        found = []
+        for note in notes:
+            held = [turns[key] for turn in note.turns if (key := (note.session_id, turn.index)) in turns]
+            found.append(self._derivation.vectors(note.session_id, ["\n".join(turn.text for turn in held)]))
+        known = [vectors[0] for vectors in found if vectors is not None]
+        return np.mean(known, axis=0) if len(known) == len(found) else None
 
     @property
     def _key(self) -> str:

@@ -190,7 +190,7 @@ class SimilarityRule:
     """
 
     least: float = 0.15
-    least_by_vector: float = 0.5
+    least_by_vector: float = 0.65
     most_turns: int = 16
 
     def __call__(self, note: Note, known: Sequence[Known]) -> list[Add | Merge]:
