@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from . import transfer
 from .analysis import count_tokens
-from .context import Packer, PackMemories, PackTurns, fitted_timelines, numbered_after, render, summary_within
+from .context import Packer, PackTopics, PackTurns, fitted_timelines, numbered_after, render, summary_within
 from .conversation import Message, Scope, Session, Turn, check_scope, stamped
 from .derivation import TAIL, Derivation, memories_of
 from .errors import InvalidInput
@@ -227,6 +227,7 @@ class MemoryBank:
         session: str | None = None,
         at: datetime | None = None,
         close: bool = False,
+        later: bool = False,
     ) -> Remembered:
         """Take in messages. When this returns, they are on disk and can be recalled.
 
@@ -236,6 +237,8 @@ class MemoryBank:
             session: the session they belong to; a `Session` brings its own name.
             at: when they were said, for those that do not say so; now unless given.
             close: the session ends here.
+            later: return as soon as they are on disk; `derive` makes topics, keys and vectors, or else the next
+                `recall` does (`secom_core.writer.BackgroundWriter`).
 
         Raises:
             InvalidScope: for a scope that is not a non-empty tuple of non-empty strings.
@@ -247,16 +250,33 @@ class MemoryBank:
         name = _session_name(messages, session)
         said = messages.messages if isinstance(messages, Session) else read_messages(messages)
         moment = at or datetime.now(timezone.utc)
-        if self._wants_statistics:
+        if self._wants_statistics and not later:
             self._scopes.caught_up(scope, self._derivation)
         appended = self._store.append(scope, name, [stamped(message, _aware(moment)) for message in said])
         if close:
             self._store.close_session(scope, name)
-        self._derivation.derive(appended.session_id, scope)
-        self._segmenters.came(scope, len(appended.turn_ids))
-        if close:
-            self._layers.catch_up(scope)
+        if not later:
+            self._derive(scope, appended.session_id, turns=len(appended.turn_ids), closed=close)
         return Remembered(appended.turn_ids, appended.new)
+
+    def derive(self, scope: Sequence[str], session: str, *, turns: int = 0) -> None:
+        """Make what ``remember(later=True)`` left to later.
+
+        Args:
+            scope: whose memory it is.
+            session: the session; one that was forgotten meanwhile is passed over.
+            turns: how many turns were left, for segmenters that learn from time to time.
+        """
+        scope = check_scope(scope)
+        row = self._store.session_named(scope, session)
+        if row is not None:
+            self._derive(scope, row.id, turns=turns, closed=row.closed)
+
+    def _derive(self, scope: Scope, session_id: int, *, turns: int, closed: bool) -> None:
+        self._derivation.derive(session_id, scope)
+        self._segmenters.came(scope, turns)
+        if closed:
+            self._layers.catch_up(scope)
 
     def remember_sessions(self, scope: Sequence[str], history: Sequence[Session]) -> Remembered:
         """Take in whole sessions, each closed at its end, with a progress bar where the bank shows them."""
@@ -306,8 +326,8 @@ class MemoryBank:
             summary: begin the block with the running summary (RSum Table 8), in at most half of the budget.
             timelines: end the block with timelines around what the query finds, rewritten for it where the bank has a
                 language model (Theanine Phase II and III); they take their share of the budget from the turns.
-            topics: search by topic summaries, and show each topic found with all its turns (RMM section 4); what no
-                topic refers to is found by the keys of segments.
+            topics: search by topic summaries, and show each topic found with all its turns, or with the best of them
+                where the budget has no room for all (RMM section 4); what no topic refers to is found by segments.
 
         Raises:
             InvalidScope, InvalidInput: for a bad scope, or a query, budget or ``k`` that cannot be used; or where a
@@ -328,14 +348,13 @@ class MemoryBank:
         sentences, left = summary_within(latest.sentences if latest else (), budget, counter)
         lines, left = fitted_timelines(drawn, left if budget else None, self._timeline_options.share, counter)
         with loaded.lock:
+            candidates = loaded.index.search(query, vector, now=_aware(now or datetime.now(timezone.utc)))
+            candidates = [each for each in candidates if each.turn.id not in exclude]
+            packer = PackTopics({each.turn.id: each.score for each in candidates}) if topics else self._packer
             if topics:
                 candidates = self._topic_layer.candidates(scope, query, vector, exclude=exclude)
-            else:
-                candidates = loaded.index.search(query, vector, now=_aware(now or datetime.now(timezone.utc)))
-                candidates = [each for each in candidates if each.turn.id not in exclude]
             ranking = self._ranking(loaded, candidates, vector, of_topics=scope if topics else None)
             candidates = ranking.candidates if ranking is not None else candidates
-            packer = PackMemories() if topics else self._packer
             hits = packer.pack(candidates, token_budget=left if budget else None, k=k, counter=counter)
         shown = numbered_after(hits, lines)
         text = render(hits, shown, summary=sentences)

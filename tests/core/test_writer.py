@@ -1,0 +1,198 @@
+"""The background writer: on disk at once, derived soon, lost never."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from secom_core.bank import MemoryBank
+from secom_core.errors import InvalidInput, InvalidScope, StoreError
+from secom_core.writer import BackgroundWriter
+
+ANN = ("acme", "ann")
+
+
+def said(text: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": text}]
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Iterator[MemoryBank]:
+    with MemoryBank.open(tmp_path / "memory.db", summary=True) as opened:
+        yield opened
+
+
+def memories(bank: MemoryBank) -> int:
+    return bank.stats(ANN).memories
+
+
+def test_what_was_said_is_on_disk_before_it_is_derived(bank: MemoryBank) -> None:
+    with BackgroundWriter(bank, debounce=60) as writer:
+        done = writer.remember(ANN, said("I moved to Ghent."), session="s")
+        assert done.new == 1
+        assert bank.stats(ANN).turns == 1
+        assert memories(bank) == 0
+        assert len(writer) == 1
+        assert writer
+        writer.flush()
+        assert memories(bank) == 1
+        assert len(writer) == 0
+
+
+def test_what_was_said_a_second_ago_is_recalled_before_the_writer_came_to_it(bank: MemoryBank) -> None:
+    with BackgroundWriter(bank, debounce=60) as writer:
+        writer.remember(ANN, said("I moved to Ghent."), session="s")
+        assert "Ghent" in bank.recall(ANN, "Where did I move?").text
+
+
+def test_a_burst_is_derived_once(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    derive = bank.derive
+
+    def counted(scope: tuple[str, ...], session: str, *, turns: int = 0) -> None:
+        seen.append(turns)
+        derive(scope, session, turns=turns)
+
+    monkeypatch.setattr(bank, "derive", counted)
+    with BackgroundWriter(bank, debounce=0.3) as writer:
+        for number in range(20):
+            writer.remember(ANN, said(f"Number {number} it is."), session="s")
+        assert writer.flush(timeout=20)
+    assert sum(seen) == 20
+    assert len(seen) <= 2
+
+
+def test_it_derives_by_itself_once_a_session_is_quiet(bank: MemoryBank) -> None:
+    with BackgroundWriter(bank, debounce=0.05) as writer:
+        writer.remember(ANN, said("I moved to Ghent."), session="s")
+        deadline = time.monotonic() + 10
+        while len(writer) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert memories(bank) == 1
+
+
+def test_beyond_its_limit_who_remembers_waits(bank: MemoryBank) -> None:
+    with BackgroundWriter(bank, debounce=60, limit=3) as writer:
+        for number in range(10):
+            writer.remember(ANN, said(f"Number {number} it is."), session=f"s{number}")
+        assert len(writer) == 3
+        assert memories(bank) == 7
+
+
+def test_closing_a_session_makes_what_is_made_of_closed_sessions(bank: MemoryBank) -> None:
+    with BackgroundWriter(bank, debounce=60) as writer:
+        writer.remember(ANN, said("I moved to Ghent in May."), session="s")
+        writer.close_session(ANN, "s")
+        assert bank.summary(ANN) is None
+        writer.flush()
+        assert "Ghent" in (bank.summary(ANN) or pytest.fail("no summary")).text
+
+
+def test_a_forgotten_scope_stays_forgotten(bank: MemoryBank) -> None:
+    with BackgroundWriter(bank, debounce=60) as writer:
+        writer.remember(ANN, said("I moved to Ghent."), session="s")
+        bank.forget(ANN)
+    assert bank.scopes() == []
+
+
+def test_it_goes_on_after_close(bank: MemoryBank) -> None:
+    writer = BackgroundWriter(bank)
+    writer.close()
+    writer.remember(ANN, said("I moved to Ghent."), session="s")
+    writer.close()
+    writer.close()
+    assert memories(bank) == 1
+    assert not [thread for thread in threading.enumerate() if thread.name == "secom-writer"]
+
+
+def test_a_store_that_fails_is_logged_without_words_and_nothing_is_lost(
+    bank: MemoryBank, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*args: object, **more: object) -> None:
+        raise StoreError("disk on fire near Ghent")
+
+    caplog.set_level(logging.INFO)
+    with monkeypatch.context() as patch, BackgroundWriter(bank, debounce=0) as writer:
+        patch.setattr(bank, "derive", broken)
+        writer.remember(ANN, said("I moved to Ghent."), session="secret")
+        writer.flush()
+    assert "StoreError" in caplog.text
+    assert "Ghent" not in caplog.text
+    assert "secret" not in caplog.text
+    assert "Ghent" in bank.recall(ANN, "Where did I move?").text
+
+
+def test_flush_gives_up_in_time(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = threading.Event()
+    monkeypatch.setattr(bank, "derive", lambda *args, **more: gate.wait(20))
+    with BackgroundWriter(bank, debounce=0) as writer:
+        writer.remember(ANN, said("I moved to Ghent."), session="s")
+        assert not writer.flush(timeout=0.1)
+        gate.set()
+        assert writer.flush(timeout=20)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_dies_is_replaced(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: object, **more: object) -> None:
+        raise RuntimeError("a defect")
+
+    with BackgroundWriter(bank, debounce=0) as writer:
+        with monkeypatch.context() as patch:
+            patch.setattr(bank, "derive", broken)
+            writer.remember(ANN, said("I moved to Ghent."), session="one")
+            assert writer.flush(timeout=20)
+        writer.remember(ANN, said("I moved to Ghent."), session="two")
+        assert writer.flush(timeout=20)
+    assert memories(bank) == 1
+
+
+def test_bad_input_is_refused_at_once(bank: MemoryBank) -> None:
+    with pytest.raises(InvalidInput, match="-1"):
+        BackgroundWriter(bank, debounce=-1)
+    with BackgroundWriter(bank) as writer:
+        with pytest.raises(InvalidScope):
+            writer.remember((), said("x"), session="s")
+        assert len(writer) == 0
+
+
+WORKER = """
+import sys
+from secom_core.bank import MemoryBank
+from secom_core.writer import BackgroundWriter
+
+writer = BackgroundWriter(MemoryBank.open(sys.argv[1]), debounce=0.01)
+for number in range(100_000):
+    writer.remember(("acme", "ann"), [{"role": "user", "content": f"Number {number} it is."}], session=f"s{number % 7}")
+    print(number, flush=True)
+"""
+
+
+def test_a_killed_process_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    worker = subprocess.Popen([sys.executable, "-c", WORKER, str(path)], stdout=subprocess.PIPE, text=True)
+    assert worker.stdout is not None
+    acknowledged = -1
+    for line in worker.stdout:
+        acknowledged = int(line)
+        if acknowledged >= 60:
+            os.kill(worker.pid, signal.SIGKILL)
+            break
+    acknowledged = max([acknowledged, *map(int, worker.stdout.read().split())])
+    worker.wait()
+    worker.stdout.close()
+    with MemoryBank.open(path) as bank:
+        bank.recall(ANN, "Which number is it?")
+        kept = {turn.messages[0].text for name in bank.sessions(ANN) for turn in bank.turns(ANN, name)}
+        assert {f"Number {number} it is." for number in range(acknowledged + 1)} <= kept
+        held = sum(len(memory.turns) for name in bank.sessions(ANN) for memory in bank.memories(ANN, name))
+        assert held == len(kept)
