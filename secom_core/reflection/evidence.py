@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from .held_out import evidence_of_loss
 from .plackett_luce import softmax
 
 __all__ = ["Evidence", "Shown", "agreement", "evidence_of", "places_as_signals"]
@@ -21,6 +22,9 @@ PLACE_SIGNALS: Final = 2
 
 _MOST: Final = 12.0
 """Signals are clipped here, so that no single turn moves the weights far; a find may stand ten deviations out."""
+
+_RECORD: Final = ("answers", "agreed", "judged", "gained", "gained_squares")
+"""What is summed beside the curvature and the pull."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,9 @@ class Evidence:
         answers: how many answers taught.
         agreed: the sum over answers of how far citations agreed with the base ranking, as `agreement` has it.
         judged: how many answers ``agreed`` is the sum of.
+        gained: the sum over answers of how much better the weights of that moment agreed with the citations than the
+            base does, before they learned from them.
+        gained_squares: the sum of the squares of the same.
     """
 
     curvature: Array
@@ -68,6 +75,8 @@ class Evidence:
     answers: float = 0.0
     agreed: float = 0.0
     judged: float = 0.0
+    gained: float = 0.0
+    gained_squares: float = 0.0
 
     @classmethod
     def none(cls, signals: int) -> Evidence:
@@ -88,13 +97,23 @@ class Evidence:
             self.answers + sign * other.answers,
             self.agreed + sign * other.agreed,
             self.judged + sign * other.judged,
+            self.gained + sign * other.gained,
+            self.gained_squares + sign * other.gained_squares,
         )
 
     def worth(self, answers: float) -> Evidence:
         """The same evidence, counting for no more than so many answers."""
         share = min(1.0, answers / self.judged) if self.judged > 0 else 0.0
-        return Evidence(
-            share * self.curvature, share * self.pull, share * self.answers, share * self.agreed, share * self.judged
+        return Evidence.none(len(self.pull) - PLACE_SIGNALS)._with(self, share)
+
+    def with_record_of(self, other: Evidence) -> Evidence:
+        """This evidence of the weights, with the other's record of who cites."""
+        return replace(
+            self,
+            agreed=other.agreed,
+            judged=other.judged,
+            gained=other.gained,
+            gained_squares=other.gained_squares,
         )
 
     @property
@@ -102,17 +121,24 @@ class Evidence:
         """How often what was cited stood above what was not, in the base ranking; ½ where nothing was judged."""
         return self.agreed / self.judged if self.judged > 0 else 0.5
 
-    def trust(self, full: float) -> float:
+    def trust(self, full: float, alpha: float = 0.01) -> float:
         """How far the citations are believed, from 0 to 1.
 
         Who cites at random agrees with the base ranking half of the time, and who cites the worst less. So belief
         grows with the agreement, from 0 at ½ to 1 at ``full``, at the lower end of its interval of confidence
-        (Hoeffding 1963, one-sided, 95 per cent).
+        (Hoeffding 1963, one-sided, 95 per cent). Who agrees with the base, but teaches weights that foretell his next
+        citations worse than the base does, is believed less the surer that is, and not at all once it is proven
+        (`evidence_of_loss`).
+
+        Args:
+            full: the agreement from which on citations are believed in full.
+            alpha: the chance that a good citer is ever taken for a bad one.
         """
         if self.judged < 1:
             return 0.0
         lower = self.mean_agreement - math.sqrt(math.log(20) / (2 * self.judged))
-        return min(max((lower - 0.5) / (full - 0.5), 0.0), 1.0)
+        agrees = min(max((lower - 0.5) / (full - 0.5), 0.0), 1.0)
+        return agrees * max(1 - evidence_of_loss(self.gained, self.gained_squares) / math.log(1 / alpha), 0.0)
 
     def weights(self, base: Array, prior: float) -> Array:
         """The weights with the least loss, as second-order sums know it, pulled to ``base``; shape ``(s,)``.
@@ -136,6 +162,8 @@ class Evidence:
             "answers": self.answers,
             "agreed": self.agreed,
             "judged": self.judged,
+            "gained": self.gained,
+            "gained_squares": self.gained_squares,
         }
 
     @classmethod
@@ -145,7 +173,8 @@ class Evidence:
         curvature = np.zeros((len(pull), len(pull)))
         curvature[np.triu_indices(len(pull))] = read["curvature"]
         whole = curvature + np.triu(curvature, 1).T
-        return cls(whole, pull, float(read["answers"]), float(read["agreed"]), float(read["judged"]))
+        record = (float(read.get(name, 0.0)) for name in _RECORD)
+        return cls(whole, pull, *record)
 
 
 def places_as_signals(count: int) -> Array:
@@ -203,5 +232,7 @@ def evidence_of(shown: Shown, cited: Sequence[bool] | npt.NDArray[np.bool_], wei
     means = np.stack([np.bincount(shown.memory, weights=shares * column) for column in columns.T], axis=1)
     apart = columns - means[shown.memory]
     curvature = _spread(columns - mean, chances) - _spread(apart, wanted)
-    agreed = shown.agreement(base, chosen)
-    return Evidence(curvature, curvature @ weights - (mean - wanted @ columns), 1.0, agreed or 0.0, 1.0)
+    agreed = shown.agreement(base, chosen) or 0.0
+    gained = (shown.agreement(weights[:-PLACE_SIGNALS], chosen) or 0.0) - agreed
+    pull = curvature @ weights - (mean - wanted @ columns)
+    return Evidence(curvature, pull, 1.0, agreed, 1.0, gained, gained**2)

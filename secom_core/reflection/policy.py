@@ -87,7 +87,7 @@ class PolicySettings:
         size: how much longer than the base weights they may become.
         keep_every: one answer in so many is held out.
         held: how many held-out answers are kept, the latest.
-        alpha: below which p-value a fall is one.
+        alpha: below which p-value a fall is one, and how likely good citations may ever be taken for bad ones.
     """
 
     prior: float = 10.0
@@ -313,12 +313,12 @@ class FusionPolicy:
         if state.frozen or all(chosen) or not any(chosen):
             return Lesson("nothing")
         shown = self._shown(decision.signals)
+        answer = HeldOut(shown, chosen)
         if (state.answers + 1) % self._settings.keep_every == 0:
-            return Lesson("held out", held=HeldOut(shown, chosen))
+            return Lesson("held out", held=answer)
         if state.answers < state.resume:
             return Lesson("resting")
-        seen_from = state.evidence.weights(self._base, self._settings.prior)
-        return Lesson("taught", evidence_of(shown, chosen, seen_from, self._base))
+        return Lesson("taught", self._said_by(answer, state))
 
     def _apply(self, lesson: Lesson) -> None:
         state = self._state
@@ -328,12 +328,22 @@ class FusionPolicy:
         if lesson.evidence is not None and state.answers > state.resume:
             state = self._moved(replace(state, evidence=state.evidence + lesson.evidence))
         if lesson.held is not None:
-            state = replace(
-                state, held=(*state.held, lesson.held)[-self._settings.held :], unchecked=state.unchecked + 1
-            )
+            state = self._kept(state, lesson.held)
         if state.unchecked >= _CHECK_EVERY:
             state = self._checked(replace(state, unchecked=0))
         self._state = state
+
+    def _kept(self, state: _State, held: HeldOut) -> _State:
+        """With one more answer to test with; the one that leaves teaches at last."""
+        kept = (*state.held, held)
+        for old in kept[: -self._settings.held]:
+            if state.answers > state.resume:
+                state = self._moved(replace(state, evidence=state.evidence + self._said_by(old, state)))
+        return replace(state, held=kept[-self._settings.held :], unchecked=state.unchecked + 1)
+
+    def _said_by(self, answer: HeldOut, state: _State) -> Evidence:
+        seen_from = state.evidence.weights(self._base, self._settings.prior)
+        return evidence_of(answer.shown, answer.cited, seen_from, self._base)
 
     # -- stay safe --------------------------------------------------------------------------------------------------
 
@@ -347,7 +357,7 @@ class FusionPolicy:
 
     def _trust(self, state: _State) -> float:
         """What all citations have earned, or the latest held-out ones, whichever is less: a citer may go bad."""
-        earned = state.evidence.trust(self._settings.full_trust)
+        earned = state.evidence.trust(self._settings.full_trust, self._settings.alpha)
         if len(state.held) < _FEWEST_HELD:
             return earned
         lately = fmean(each.reward(self._base) for each in state.held)
@@ -380,7 +390,7 @@ class FusionPolicy:
         rest = 2 * self._settings.held * 4 ** min(state.rollbacks, 10)
         return replace(
             state,
-            evidence=state.good,
+            evidence=state.good.with_record_of(state.evidence),
             weights=state.good_weights,
             rollbacks=state.rollbacks + 1,
             resume=state.answers + rest,

@@ -16,7 +16,7 @@ from secom_core.errors import InvalidInput
 from secom_core.memory import Hit, Memory
 from secom_core.ranking import LEXICAL, Candidate
 from secom_core.reflection.evidence import Evidence, Shown, evidence_of
-from secom_core.reflection.held_out import chance_of_no_fall
+from secom_core.reflection.held_out import chance_of_no_fall, evidence_of_loss
 from secom_core.reflection.policy import Decision, FusionPolicy, PolicySettings, shared_prior
 
 BASE = {"words": 1.0, "meaning": 1.0, "noise": 1.0}
@@ -315,6 +315,59 @@ def test_trust_grows_with_agreement() -> None:
     assert trust(0.95, 1000) == 1
 
 
+def ever_above(level: float, differences: np.ndarray) -> bool:
+    totals, squares = differences.cumsum(), (differences**2).cumsum()
+    return any(evidence_of_loss(*each) >= level for each in zip(totals.tolist(), squares.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("spread", [0.02, 0.1, 0.5])
+def test_a_loss_is_seldom_proven_where_there_is_none_however_often_one_looks(spread: float) -> None:
+    random = np.random.default_rng(0)
+    false = sum(ever_above(np.log(20), spread * random.normal(size=500)) for _ in range(300))
+    assert false <= 0.05 * 300
+    # Most answers change nothing, and the rest as often for the better as for the worse.
+    sparse = sum(
+        ever_above(np.log(20), spread * random.choice([-1, 0, 1], p=[0.05, 0.9, 0.05], size=500)) for _ in range(300)
+    )
+    assert sparse <= 0.05 * 300
+
+
+def test_a_loss_is_proven_soon() -> None:
+    random = np.random.default_rng(0)
+    found = sum(ever_above(np.log(100), -0.1 + 0.15 * random.normal(size=80)) for _ in range(100))
+    assert found > 90
+    assert evidence_of_loss(3.0, 0.5) == evidence_of_loss(0.0, 0.0) == 0
+
+
+def test_a_proven_loss_takes_all_trust_and_is_not_forgotten_with_what_was_learned() -> None:
+    def record(gained: float) -> Evidence:
+        return Evidence(np.zeros((3, 3)), np.zeros(3), 100, 95, 100, gained, 2.0)
+
+    assert record(5.0).trust(0.8) == record(0.0).trust(0.8) > 0.9
+    assert 0 < record(-3.5).trust(0.8) < 0.9
+    assert record(-9.0).trust(0.8) == 0
+    assert Evidence.none(1).with_record_of(record(-9.0)).trust(0.8) == 0
+    assert Evidence.from_json(record(-9.0).as_json()).trust(0.8) == 0
+
+
+def test_a_state_from_before_gains_were_kept_is_read() -> None:
+    old = teach(FusionPolicy(BASE), honest, 60).evidence.as_json()
+    del old["gained"], old["gained_squares"]
+    assert Evidence.from_json(old).gained == 0
+
+
+def test_what_leaves_the_held_out_answers_teaches() -> None:
+    policy = teach(FusionPolicy(BASE, settings=PolicySettings(held=8)), honest, 32)
+    assert policy.evidence.answers == 24
+    before = policy.weights
+    teach(policy, honest, 3)
+    shown = decision(np.random.default_rng(3).normal(size=(SHOWN, 3)))
+    taught = policy.weights
+    assert policy.learn(shown, {1}).kind == "held out"
+    assert policy.evidence.answers == 28
+    assert before != taught != policy.weights
+
+
 # -- state, threads, processes ----------------------------------------------------------------------------------------
 
 
@@ -362,7 +415,8 @@ def test_threads_lose_nothing() -> None:
     for thread in threads:
         thread.join()
     assert policy.answers == policy.version == 400
-    assert policy.evidence.answers == 300
+    # One in four is held out, and all of these but the latest 64 have taught since.
+    assert policy.evidence.answers == 400 - 64
 
 
 def test_a_new_scope_begins_with_what_others_agree_to_share() -> None:
