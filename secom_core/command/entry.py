@@ -1,0 +1,62 @@
+"""From the words of a command line to an exit code."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from ..errors import SecomError
+from .options import parser
+from .terminal import note
+
+__all__ = ["main"]
+
+_FAILED: Final = 1
+_MISUSED: Final = 2
+_INTERRUPTED: Final = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        arguments: the words after ``secom``; those of this process unless given.
+
+    Returns:
+        The exit code: 0; 1 where what was asked for failed; 2 where nothing was asked for.
+
+    Raises:
+        SystemExit: with 2 where the words cannot be understood, with 0 after help.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        # Half a character cannot be encoded, and is no reason to show nothing.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    line = parser()
+    asked = line.parse_args(arguments)
+    if asked.act is None:
+        line.print_help(sys.stderr)
+        return _MISUSED
+    try:
+        done: int = asked.act(asked)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read has seen enough; what is left in the buffer has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _FAILED
+    except KeyboardInterrupt:
+        note("interrupted")
+        return _INTERRUPTED
+    except (SecomError, OSError) as error:
+        note(_first_line(error))
+        return _FAILED
+    return done
+
+
+def _first_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return next(iter(str(error).splitlines()), "") or type(error).__name__
