@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from itertools import pairwise
@@ -22,6 +22,7 @@ from .reflection.citations import MARKER
 
 __all__ = [
     "PackMemories",
+    "PackTopics",
     "PackTurns",
     "Packer",
     "fitted_timelines",
@@ -118,11 +119,62 @@ class PackMemories:
         return _fitted(chosen, token_budget, counter)
 
 
+class PackTopics:
+    """Whole memories in rank order; of one that is too long for what is left, its best turns.
+
+    A topic grows with every session that comes back to it, and may become longer than any block.
+
+    Args:
+        worth: how well a turn answers the query, by its id; one that is not named is worth least.
+    """
+
+    def __init__(self, worth: Mapping[str, float]) -> None:
+        self._worth = worth
+
+    def pack(
+        self, candidates: Sequence[Candidate], *, token_budget: int | None, k: int | None, counter: TokenCounter
+    ) -> list[Hit]:
+        """Hits in time order, numbered from 1, whose block fits the budget."""
+        hits = _whole(candidates)[:k]
+        if token_budget is None:
+            return _numbered(hits)
+        block = _Length(counter)
+        chosen: list[Hit] = []
+        misses = 0
+        for hit in hits:
+            shown = self._fitting(hit, block, token_budget)
+            if shown is not None and block.take(shown, _shown_tokens(shown, counter), token_budget):
+                chosen.append(shown)
+            elif (misses := misses + 1) >= _MISSES:
+                break
+        return _fitted(chosen, token_budget, counter)
+
+    def _fitting(self, hit: Hit, block: _Length, budget: int) -> Hit | None:
+        """As much of the hit as there is room for, its best turns first; nothing where there is none for a turn."""
+        if block.has_room(hit, _shown_tokens(hit, block.counter), budget):
+            return hit
+        best = sorted(hit.turns, key=lambda turn: -self._worth.get(turn.id, -math.inf))
+        shown: Hit | None = None
+        for turn in best[:_MISSES]:
+            ids = {turn.id} | (set(shown.turn_ids) if shown is not None else set())
+            grown = replace(hit, turns=tuple(each for each in hit.turns if each.id in ids))
+            if block.has_room(grown, _shown_tokens(grown, block.counter), budget):
+                shown = grown
+        return shown
+
+
 def _shown_tokens(hit: Hit, counter: TokenCounter) -> int:
     """How long the hit is, its number apart; counted turn by turn, as others show the same ones."""
-    summary = counter(f"{_tame(hit.memory.summary)}\n") if hit.memory.summary else 0
-    days = sum(_day_of(turn) != _day_of(before) for before, turn in pairwise(hit.turns)) if hit.memory.summary else 0
-    return summary + days * counter("2024-05-15 Wed\n") + sum(counter(_quoted(turn)) for turn in hit.turns)
+    turns = sum(counter(_quoted(turn)) for turn in hit.turns)
+    if not hit.memory.summary:
+        return turns
+    breaks = sum(_breaks(before, turn) for before, turn in pairwise(hit.turns))
+    return counter(f"{_tame(hit.memory.summary)}\n") + breaks * counter("2024-05-15 Wed\n") + turns
+
+
+def _breaks(before: Turn, turn: Turn) -> bool:
+    """Whether something stands between two turns of a topic: a day, or a gap."""
+    return _day_of(turn) != _day_of(before) or turn.session != before.session or turn.index > before.index + 1
 
 
 def _whole(candidates: Iterable[Candidate]) -> list[Hit]:
@@ -158,17 +210,23 @@ class _Length:
 
     def take(self, hit: Hit, tokens: int, budget: int) -> bool:
         """Add so many tokens of the hit's turns if the block stays within the budget; whether it did."""
+        if not self.has_room(hit, tokens, budget):
+            return False
+        self.used += self._more(hit, tokens)
+        self.memories.add(hit.memory.id)
+        self.days.add(_day(hit))
+        return True
+
+    def has_room(self, hit: Hit, tokens: int, budget: int) -> bool:
+        """Whether the block stays within the budget with so many tokens of the hit's turns."""
+        return self.used + self._more(hit, tokens) <= budget
+
+    def _more(self, hit: Hit, tokens: int) -> int:
         day = _day(hit)
         more = tokens + self._count("\n")
         # A turn of a memory that is there already may leave a gap on either side.
         more += self._count(_GAP) if hit.memory.id in self.memories else self._count("[99]")
-        more += self._count(f"{day}\n") if day not in self.days else 0
-        if self.used + more > budget:
-            return False
-        self.used += more
-        self.memories.add(hit.memory.id)
-        self.days.add(day)
-        return True
+        return more + (self._count(f"{day}\n") if day not in self.days else 0)
 
     def _count(self, text: str) -> int:
         if text not in self.parts:

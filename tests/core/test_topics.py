@@ -271,7 +271,8 @@ def test_the_block_keeps_its_budget(talk, budget, model):
             recall = bank.recall(MARA, question, token_budget=budget, topics=True)
             assert recall.tokens == count_tokens(recall.text) <= budget
             assert [hit.number for hit in recall.hits] == list(range(1, len(recall.hits) + 1))
-            assert all(hit.turns == hit.memory.turns for hit in recall.hits)
+            assert all(set(hit.turn_ids) <= {turn.id for turn in hit.memory.turns} for hit in recall.hits)
+            assert recall.tokens > 0.7 * budget or budget < 400 or model is not None
             if budget == 1200:
                 assert recall.hits
 
