@@ -361,7 +361,6 @@ class CitationReward(BaseEventHandler):
     def uninstall(self) -> None:
         """Listen no more, and wait until what was heard is learned."""
         root = get_dispatcher()
-        # Not remove(): two handlers with the same settings are equal.
         root.event_handlers = [each for each in root.event_handlers if each is not self]
         self.settle()
         with self._lock:

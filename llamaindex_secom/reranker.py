@@ -15,7 +15,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from secom_core.bank import MemoryBank
 from secom_core.errors import InvalidInput
 
-from .shown import decisions_of, learning_bank, located
+from .shown import decisions_of, learning_bank, located, scores_of
 
 __all__ = ["CitationReranker"]
 
@@ -91,7 +91,7 @@ class CitationReranker(BaseNodePostprocessor):
         given = list(enumerate(located(self._bank, nodes)))
         scores: dict[int, float] = {}
         for shown in decisions_of(self._bank, query, given).values():
-            scores.update(zip(shown.numbers, shown.scores, strict=True))
+            scores.update(zip(shown.numbers, scores_of(shown), strict=True))
         best = sorted(scores, key=lambda place: -scores[place])
         others = [each.node for place, each in given if place not in scores]
         return [NodeWithScore(node=given[place][1].node.node, score=scores[place]) for place in best] + others

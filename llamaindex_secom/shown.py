@@ -17,6 +17,7 @@ from secom_core.bank import MemoryBank
 from secom_core.conversation import Scope, check_scope
 from secom_core.errors import InvalidInput, InvalidScope
 from secom_core.memory import Decision, Hit, Memory
+from secom_core.reflection.reranker import Draw
 
 from .memory import _banks
 
@@ -30,6 +31,7 @@ __all__ = [
     "learning_bank",
     "located",
     "origin_of",
+    "scores_of",
     "wait_for",
 ]
 
@@ -197,6 +199,13 @@ def as_shown(decision: Decision, numbers: Iterable[int]) -> Decision:
 
 def _at(places: Sequence[int], values: Sequence[_Value]) -> tuple[_Value, ...]:
     return tuple(values[place] for place in places)
+
+
+def scores_of(decision: Decision) -> list[float]:
+    """By memory, what ranks it: the paper's reranker where it chose, else the weights of the signals."""
+    shown = len(decision.numbers)
+    draw = decision.draw
+    return draw.scores[:shown].tolist() if isinstance(draw, Draw) else list(decision.scores)
 
 
 _lock = threading.Lock()

@@ -48,10 +48,13 @@ from llamaindex_secom import (
     SecomRetriever,
 )
 from llamaindex_secom.citations import NumberedNode, escape_markers, to_citable
+from llamaindex_secom.convert import to_node
 from llamaindex_secom.shown import _waiting
 from secom_core import MemoryBank
 from secom_core.errors import DegradedWarning, InvalidInput
-from secom_core.models.scripted import Answer, Fault, ScriptedRequest, ScriptedServer, ToolCall
+from secom_core.learning import LearningOptions, RerankerOptions
+from secom_core.memory import Hit
+from secom_core.models.scripted import Answer, Fault, ScriptedEmbedder, ScriptedRequest, ScriptedServer, ToolCall
 from secom_core.reflection import read_citations
 
 ANN, BOB = ("acme", "ann"), ("acme", "bob")
@@ -430,7 +433,7 @@ def test_nested_engines_count_each_answer_once(bank: MemoryBank, use_async: bool
 
 def test_pieces_of_one_source_are_one_memory(bank: MemoryBank) -> None:
     fill(bank, BOB, ("My violin teacher is Marta, who came from Ghent.", "The tomatoes are ripe, teacher."))
-    with answering("Marta [1][3], not [9].") as (llm, _), CitationReward(bank):
+    with answering("Marta [2], yes [3], not [9].") as (llm, _), CitationReward(bank):
         splitter = TokenTextSplitter(chunk_size=8, chunk_overlap=0)
         response = Asking("citation", "sync", bank, llm, scope=BOB, text_splitter=splitter).engine.query(ASKED)
     assert [node.metadata["session"] for node in response.source_nodes[:4]] == ["day-3", "day-3", "day-3", "day-4"]
@@ -891,6 +894,28 @@ def test_nodes_are_ranked_by_what_their_scope_has_learned() -> None:
         assert [(each.node.node_id, each.score) for each in again] == [
             (each.node.node_id, each.score) for each in before
         ]
+
+
+def test_the_papers_own_reranker_learns_and_ranks_too() -> None:
+    learning = LearningOptions(reranker=RerankerOptions(top=2, learning_rate=0.5))
+    with MemoryBank.open(embedder=ScriptedEmbedder(), learning=learning) as bank:
+        fill(bank)
+        nodes = [each for session in ("day-5", "day-3", "day-4") for each in _of(bank, session)]
+        reranker, reward = CitationReranker(bank), CitationReward(bank)
+        before = reranker.postprocess_nodes(nodes, query_str=ASKED)
+        assert len(before) == 3
+        assert 0.0 not in [each.score for each in before]  # that of one the paper's reranker did not choose
+        for _ in range(8):
+            shown = CitationNumberer(bank).postprocess_nodes(before[:2], query_str=ASKED)
+            assert [lesson.kind for lesson in reward.take_in("It is [2].", shown)] == ["taught"]
+        assert bank.learned(ANN).updates == 2
+        after = reranker.postprocess_nodes(nodes, query_str=ASKED)
+        assert [each.score for each in after] != [each.score for each in before]
+        assert [each.score for each in after] == sorted((each.score or 0.0 for each in after), reverse=True)
+
+
+def _of(bank: MemoryBank, session: str) -> list[NodeWithScore]:
+    return [to_node(Hit(each, each.turns, 0.0), ANN) for each in bank.memories(ANN, session)]
 
 
 def test_the_reranker_changes_no_node_and_keeps_others_in_their_order(bank: MemoryBank) -> None:
