@@ -1,0 +1,49 @@
+"""Memory that learns from what answers cite, in a LangChain chain. Needs the extra "langchain"."""
+
+import re
+from datetime import datetime, timezone
+
+from langchain_core.messages import AIMessage
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import RunnableLambda
+
+from langchain_secom import with_citation_feedback
+from secom_core import MemoryBank
+
+ALICE = ("acme", "alice")
+ANIMALS = ("cat", "dog", "hen", "fox")
+bank = MemoryBank.open(learning=True)
+for day, animal in enumerate(ANIMALS, start=1):
+    for year, kind, said in (
+        (2024, "show", f"The {animal} went to the {animal} show."),
+        (2025, "book", f"I read a book on where a {animal} may go, in May, June or July."),
+    ):
+        at = datetime(year, 5, day, tzinfo=timezone.utc)
+        bank.remember(ALICE, [("user", said)], session=f"{animal} {kind}", at=at, close=True)
+
+
+def model(prompt):
+    """Stands for your chat model: it cites what tells of the animal that it is asked about."""
+    block, question = (message.text for message in prompt.messages)
+    [animal] = [each for each in ANIMALS if each in question]
+    numbers = re.findall(rf"^\[(\d+)\].*\b{animal}\b", block, re.M)
+    return AIMessage(f"I looked up the {animal} {''.join(f'[{number}]' for number in numbers)}.")
+
+
+prompt = ChatPromptTemplate.from_messages([("system", "{context}"), ("human", "{question}")])
+chain = with_citation_feedback(prompt | RunnableLambda(model), bank, scope=ALICE, markers="strip", k=8)
+
+question = "Where did the hen go in May?"
+print(f"--- what the prompt shows\n{bank.recall(ALICE, question, k=8).text}\n")
+answer = chain.invoke(question)
+print(f"--- what the user sees\n{answer.text}\n")
+print(f"--- what it cites\n{answer.response_metadata['secom_citations']}\n")
+
+before = [hit.memory.session for hit in bank.recall(ALICE, question, k=8).ranked]
+for month in ("May", "June", "July") * 3:
+    for animal in ANIMALS:
+        chain.invoke(f"Where did the {animal} go in {month}?")
+after = [hit.memory.session for hit in bank.recall(ALICE, question, k=8).ranked]
+learned = bank.learned(ALICE)
+print(f"--- after {learned.answers} answers, believed by {learned.trust:.0%}")
+print(f"the hen's show is number {after.index('hen show') + 1}; it was number {before.index('hen show') + 1}")
