@@ -3,9 +3,11 @@
     python -m benchmarks.learning --data ../shared/data/locomo --embedder minilm|none --json OUT
 
 No language model is asked: what an answer would cite is given by the evidence labels, among what was shown and nothing
-else. A question is asked, a block of ``--shown`` tokens is packed as the bank packs it, each numbered memory of the
-block that shows a turn of the evidence is cited, and the policy learns. Each conversation is left out once: the others
-teach, in an order drawn by ``--seed``, and its questions are answered by what was learned, and teach nothing.
+else. A question is asked, a block of ``--shown`` tokens is packed, each numbered memory of the block that shows a turn
+of the evidence is cited, and the policy learns. Each conversation is left out once: the others teach, in an order
+drawn by the seed, and its questions are answered by what was learned, and teach nothing. All of it ``--seeds`` times;
+figures are means over the seeds, with their standard deviations. What teaches is packed by the rule of the bank with
+an estimate of each heading's length, which is quick; what is measured, by the bank's packer and the tokenizer.
 
 The base ranking is set by hand (`HAND`): the weights that ship were fitted on these very conversations, so a gain over
 them, or a loss, would say little. They are reported too (``--base shipped``). What supervision reaches is a logistic
@@ -16,9 +18,14 @@ Measured: the share of the evidence among the first five turns, and inside block
     --noise 0.1 0.3 0.5   of the rewards are flipped: what was cited is not, and what was not is
     --adversary           cites the memory shown that the base ranks worst; one of those without evidence at random; and
                           the best-ranked of those without evidence
-    --online              one user's stream: the reward of the last hundred questions against the first hundred
+    --recency             once more with the signal of how lately a turn was said, which the base gives no weight
+    --online              one user's stream in order: the reward of the last hundred questions against the first
+                          hundred, in each conversation, and in a stream of all of them
     --cost                microseconds, beside a cross-encoder with random weights
     --picture FILE        the learning curve, SVG or PNG
+
+With three seeds and everything but ``--cost`` it takes about ten minutes on one core without an embedder, and twenty
+with MiniLM, most of them for its vectors and for the paper's reranker.
 """
 
 from __future__ import annotations
@@ -26,25 +33,27 @@ from __future__ import annotations
 import argparse
 import json
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks.fit_weights import Case, cases_of, fit
 from benchmarks.retrieval import embedder_named, locomo_files, read_conversation, token_counter, versions
-from secom_core.analysis import count_tokens
 from secom_core.context import PackTurns
 from secom_core.conversation import as_turns
 from secom_core.evaluation.retrieval import evidence_recall
 from secom_core.memory import Hit, Memory
-from secom_core.protocols import Embedder, TokenCounter
+from secom_core.protocols import Embedder
 from secom_core.ranking import DENSE, LEXICAL, Candidate
+from secom_core.reflection.evidence import Shown
 from secom_core.reflection.plackett_luce import drawn, slope
-from secom_core.reflection.policy import FusionPolicy, PolicySettings
+from secom_core.reflection.policy import Decision, FusionPolicy
 from secom_core.reflection.reranker import Reranker
 
 Array = npt.NDArray[np.float64]
@@ -55,7 +64,8 @@ POINTS = (0, 10, 25, 50, 100, 200, 400)
 HAND = {"speaker": 0.25, "date": 0.25, "length": 0.1, "asks": -0.1, "answers": 0.1}
 """The base: a half for each kind of search, and these small weights for hints, by common sense and untuned."""
 
-Label = Callable[[Sequence[Hit], Sequence[bool], np.random.Generator], list[bool]]
+Label = Callable[[Array, npt.NDArray[np.bool_], np.random.Generator], npt.NDArray[np.bool_]]
+"""From the scores of the memories shown in the base ranking, and whether each shows evidence: whether it is cited."""
 
 
 def hand_set(names: Sequence[str]) -> dict[str, float]:
@@ -65,58 +75,132 @@ def hand_set(names: Sequence[str]) -> dict[str, float]:
 # -- a question -------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A question with its candidates, and what it takes to pack them quickly.
+
+    Args:
+        case: the question, with signals of shape ``(n, s)``.
+        tokens: how long each turn is.
+        memory: the number of its memory, in time order.
+        evidence: whether it is of the evidence.
+    """
+
+    case: Case
+    tokens: npt.NDArray[np.int64]
+    memory: npt.NDArray[np.int64]
+    evidence: npt.NDArray[np.bool_]
+
+    def narrowed(self, signals: int) -> Asked:
+        """With the first so many signals only."""
+        return replace(self, case=replace(self.case, signals=np.ascontiguousarray(self.case.signals[:, :signals])))
+
+
+def asked(case: Case) -> Asked:
+    memories = {each.memory.id: each.memory for each in case.candidates}
+    oldest = datetime.min.replace(tzinfo=timezone.utc)
+    in_time = sorted(memories.values(), key=lambda each: (each.begin or oldest, each.session, each.turns[0].index))
+    number = {memory.id: place for place, memory in enumerate(in_time)}
+    return Asked(
+        case,
+        np.array([each.tokens for each in case.candidates], dtype=np.int64),
+        np.array([number[each.memory.id] for each in case.candidates], dtype=np.int64),
+        np.array([each.turn.id in case.question.evidence for each in case.candidates], dtype=bool),
+    )
+
+
 def ranked(case: Case, weights: Array) -> list[Candidate]:
     scores = case.signals @ weights
-    order = np.argsort(-scores, kind="stable")[:400]
-    return [replace(case.candidates[place], score=float(scores[place])) for place in order.tolist()]
-
-
-def packed(
-    candidates: Sequence[Candidate], budget: int, packer: PackTurns | None = None, counter: TokenCounter | None = None
-) -> list[Hit]:
-    counter = counter or token_counter()[0]
-    return (packer or PackTurns()).pack(candidates, token_budget=budget, k=None, counter=counter)
+    order = np.argsort(-scores, kind="stable")[:400].tolist()
+    each = case.candidates
+    # The constructor: `replace` takes three times as long, and this is done for a million candidates.
+    return [Candidate(each[n].turn, each[n].memory, float(scores[n]), {}, each[n].tokens) for n in order]
 
 
 def measures_of(
     candidates: Sequence[Candidate], evidence: Sequence[str], packer: PackTurns | None = None
 ) -> list[float]:
+    counter = token_counter()[0]
     found = [[each.turn.id for each in candidates[:5]]]
-    found += [[id_ for hit in packed(candidates, budget, packer) for id_ in hit.turn_ids] for budget in (500, 1000)]
+    for budget in (500, 1000):
+        hits = (packer or PackTurns()).pack(candidates, token_budget=budget, k=None, counter=counter)
+        found.append([id_ for hit in hits for id_ in hit.turn_ids])
     return [evidence_recall(ids, evidence) for ids in found]
 
 
-def measured(cases: Sequence[Case], weights: Array) -> Array:
+def measured(cases: Sequence[Asked], weights: Array) -> Array:
     """Shape ``(questions, measures)``."""
-    return np.array([measures_of(ranked(case, weights), case.question.evidence) for case in cases])
+    return np.array([measures_of(ranked(each.case, weights), each.case.question.evidence) for each in cases])
 
 
-def truth(hits: Sequence[Hit], evidence: Sequence[str]) -> list[bool]:
-    return [not set(evidence).isdisjoint(hit.turn_ids) for hit in hits]
+# -- what an answer is shown ------------------------------------------------------------------------------------------
+
+THRIFT, MOST_MISSES, BLOCK, HEADING, LINE = 0.5, 24, 24, 9, 1
+"""`secom_core.context.PackTurns`, with the lengths of the block's frame, of a memory's heading and of a line's."""
+
+
+def packed(each: Asked, weights: Array, budget: int) -> npt.NDArray[np.int64]:
+    """The places of the candidates shown, by memory in time order."""
+    scores = each.case.signals @ weights
+    best = np.argsort(-scores, kind="stable")[:400]
+    order = best[np.argsort(THRIFT * np.log1p(each.tokens[best]) - scores[best], kind="stable")]
+    used, misses, chosen, seen = BLOCK, 0, [], set()
+    for place, tokens, memory in zip(
+        order.tolist(), each.tokens[order].tolist(), each.memory[order].tolist(), strict=True
+    ):
+        length = tokens + (LINE if memory in seen else HEADING)
+        if used + length <= budget:
+            used, misses = used + length, 0
+            chosen.append(place)
+            seen.add(memory)
+        elif (misses := misses + 1) >= MOST_MISSES:
+            break
+    found = np.array(chosen, dtype=np.int64)
+    return found[np.argsort(each.memory[found], kind="stable")]
+
+
+@dataclass(frozen=True)
+class Block:
+    """What is shown: the turns' signals, the place of each turn's memory, and which memories show evidence."""
+
+    signals: Array
+    memory: npt.NDArray[np.int64]
+    true: npt.NDArray[np.bool_]
+
+    def best(self, weights: Array) -> Array:
+        """Each memory's best score."""
+        return Shown(self.signals, self.memory).best(weights)
+
+
+def block_of(each: Asked, weights: Array, budget: int) -> Block:
+    places = packed(each, weights, budget)
+    _, memory = np.unique(each.memory[places], return_inverse=True)
+    true = np.bincount(memory, weights=each.evidence[places], minlength=1) > 0
+    return Block(each.case.signals[places], memory, true[: int(memory.max(initial=-1)) + 1])
 
 
 # -- who cites --------------------------------------------------------------------------------------------------------
 
 
-def honest(hits: Sequence[Hit], true: Sequence[bool], random: np.random.Generator) -> list[bool]:
-    return list(true)
+def honest(scores: Array, true: npt.NDArray[np.bool_], random: np.random.Generator) -> npt.NDArray[np.bool_]:
+    return true
 
 
 def flipped(share: float) -> Label:
-    def label(hits: Sequence[Hit], true: Sequence[bool], random: np.random.Generator) -> list[bool]:
-        return [bool(each) for each in np.array(true) ^ (random.random(len(true)) < share)]
+    def label(scores: Array, true: npt.NDArray[np.bool_], random: np.random.Generator) -> npt.NDArray[np.bool_]:
+        return np.asarray(true ^ (random.random(len(true)) < share))
 
     return label
 
 
-def adversary(pick: Callable[[Array, np.random.Generator], int], base: Mapping[str, float]) -> Label:
-    """Cites one memory without evidence."""
+def adversary(pick: Callable[[Array, np.random.Generator], int]) -> Label:
+    """Cites one memory without evidence, by the base's scores."""
 
-    def label(hits: Sequence[Hit], true: Sequence[bool], random: np.random.Generator) -> list[bool]:
-        wrong = np.flatnonzero(~np.array(true))
-        scores = np.array([sum(base[name] * value for name, value in hit.signals.items()) for hit in hits])
-        chosen = int(wrong[pick(scores[wrong], random)]) if len(wrong) else -1
-        return [place == chosen for place in range(len(hits))]
+    def label(scores: Array, true: npt.NDArray[np.bool_], random: np.random.Generator) -> npt.NDArray[np.bool_]:
+        cited, wrong = np.zeros(len(true), dtype=bool), np.flatnonzero(~true)
+        if len(wrong):
+            cited[wrong[pick(scores[wrong], random)]] = True
+        return cited
 
     return label
 
@@ -131,18 +215,30 @@ ADVERSARIES: dict[str, Callable[[Array, np.random.Generator], int]] = {
 # -- learning ---------------------------------------------------------------------------------------------------------
 
 
-def vector(policy: FusionPolicy) -> Array:
-    return np.array(list(policy.weights.values()))
+def vector(weights: Mapping[str, float]) -> Array:
+    return np.array(list(weights.values()))
 
 
-def ask(policy: FusionPolicy, case: Case, shown: int, label: Label, random: np.random.Generator) -> None:
-    candidates = ranked(case, vector(policy))
-    # What teaches is packed by the bank's own estimate, which is quick; what is measured, by the tokenizer.
-    hits = packed(candidates, shown, counter=count_tokens)
-    cites = label(hits, truth(hits, case.question.evidence), random)
-    policy.learn(
-        policy.decision(hits, candidates), [hit.number for hit, cited in zip(hits, cites, strict=True) if cited]
+def decision_of(block: Block, names: Sequence[str]) -> Decision:
+    rows = [dict(zip(names, row, strict=True)) for row in block.signals.tolist()]
+    count = len(block.true)
+    signals = tuple(tuple(rows[turn] for turn in np.flatnonzero(block.memory == n).tolist()) for n in range(count))
+    return Decision(
+        id=uuid.uuid4().hex,
+        numbers=tuple(range(1, count + 1)),
+        memory_ids=("",) * count,
+        turn_ids=((),) * count,
+        signals=signals,
+        scores=(0.0,) * count,
+        version=0,
+        at=datetime.now(timezone.utc),
     )
+
+
+def ask(policy: FusionPolicy, each: Asked, shown: int, label: Label, random: np.random.Generator) -> None:
+    block = block_of(each, vector(policy.weights), shown)
+    cited = label(block.best(vector(policy.base)), block.true, random)
+    policy.learn(decision_of(block, list(policy.base)), (np.flatnonzero(cited) + 1).tolist())
 
 
 def points(total: int, passes: int, *, curve: bool) -> list[int]:
@@ -150,7 +246,7 @@ def points(total: int, passes: int, *, curve: bool) -> list[int]:
     return sorted({*(point for point in POINTS if point < total), *ends}) if curve else [0, ends[-1]]
 
 
-def stream(cases: Sequence[Case], passes: int, random: np.random.Generator) -> Iterator[Case]:
+def stream(cases: Sequence[Asked], passes: int, random: np.random.Generator) -> Iterator[Asked]:
     for _ in range(passes):
         yield from (cases[place] for place in random.permutation(len(cases)))
 
@@ -164,28 +260,29 @@ class Fold:
 
 
 def fusion_fold(
-    teach: Sequence[Case], check: Sequence[Case], base: Mapping[str, float], label: Label, options: argparse.Namespace,
-    *, curve: bool, seed: int,
+    teach: Sequence[Asked], check: Sequence[Asked], base: Mapping[str, float], label: Label, shown: int, *,
+    passes: int = 1, curve: bool = False, seed: int = 0,
 ) -> Fold:  # fmt: skip
     random = np.random.default_rng(seed)
-    policy = FusionPolicy(base, settings=PolicySettings())
-    wanted = points(len(teach), options.passes if curve else 1, curve=curve)
-    found = {0: measured(check, vector(policy))}
-    for count, case in enumerate(stream(teach, options.passes if curve else 1, random), start=1):
-        ask(policy, case, options.shown, label, random)
+    policy = FusionPolicy(base)
+    wanted = points(len(teach), passes, curve=curve)
+    found = {0: measured(check, vector(policy.weights))} if curve else {}
+    for count, each in enumerate(stream(teach, passes, random), start=1):
+        ask(policy, each, shown, label, random)
         if count in wanted:
-            found[count] = measured(check, vector(policy))
+            found[count] = measured(check, vector(policy.weights))
     end = {"weights": rounded(policy.weights), "trust": round(policy.trust, 3), "rollbacks": policy.rollbacks}
     return Fold(found, end)
 
 
 def reinforce_fold(
-    teach: Sequence[Case], check: Sequence[Case], base: Mapping[str, float], rate: float, passes: int, seed: int
+    teach: Sequence[Asked], check: Sequence[Asked], base: Mapping[str, float], rate: float, passes: int, seed: int
 ) -> Array:
     """The paper's own rule on the same signals: draw 5 of the best 20, +1 or -1 each, baseline 0.5, tau 0.5."""
     random = np.random.default_rng(seed)
     weights = np.array(list(base.values()))
-    for case in stream(teach, passes, random):
+    for each in stream(teach, passes, random):
+        case = each.case
         scores = case.signals @ weights
         best = np.argsort(-scores, kind="stable")[:20]
         logits = (scores[best] + random.gumbel(size=len(best))) / 0.5
@@ -262,34 +359,48 @@ def cited_of(each: Near, order: Sequence[int], label: str, random: np.random.Gen
 # -- online -----------------------------------------------------------------------------------------------------------
 
 
+ALL: Final = "all in one stream"
+
+
 def online(
-    cases: Mapping[str, Sequence[Case]], base: Mapping[str, float], shown: int, seeds: int
+    cases: Mapping[str, Sequence[Asked]], base: Mapping[str, float], shown: int, seeds: Sequence[int]
 ) -> list[dict[str, Any]]:
-    """Each conversation as one user's stream; the reward is the recall inside 500 tokens, before it is learned from."""
+    """Each conversation as one user's stream, and one stream of all; a question is answered before it teaches.
+
+    The rewards are the recall inside 500 tokens, and the share of the memories of that block that are cited.
+    """
+    streams = {**cases, ALL: [each for conversation in cases.values() for each in conversation]}
+    at_base = {id(each): rewards_of(each, vector(base)) for each in streams[ALL]}
+    return [
+        {"conversation": name, "seed": seed} | online_row(each, base, shown, seed, at_base)
+        for name, each in streams.items()
+        for seed in seeds
+    ]
+
+
+def online_row(
+    cases: Sequence[Asked], base: Mapping[str, float], shown: int, seed: int, at_base: Mapping[int, list[float]]
+) -> dict[str, Any]:
+    random = np.random.default_rng(seed)
+    policy = FusionPolicy(base)
     rows = []
-    start = np.array(list(base.values()))
-    for name, each in cases.items():
-        at_base = {id(case): measures_of(ranked(case, start), case.question.evidence)[1] for case in each}
-        for seed in range(seeds):
-            random = np.random.default_rng(seed)
-            policy = FusionPolicy(base)
-            pairs = []
-            for case in stream(each, 1, random):
-                pairs.append((measures_of(ranked(case, vector(policy)), case.question.evidence)[1], at_base[id(case)]))
-                ask(policy, case, shown, honest, random)
-            size = min(100, len(pairs) // 2)
-            rows.append({"conversation": name, "seed": seed, "size": size} | halves(np.array(pairs), size))
-    return rows
+    for each in stream(cases, 1, random):
+        rows.append([*rewards_of(each, vector(policy.weights)), *at_base[id(each)]])
+        ask(policy, each, shown, honest, random)
+    size = min(100, len(rows) // 2)
+    found = np.array(rows)
+    return {"questions": len(rows), "size": size} | named(found[:size], "first") | named(found[-size:], "last")
 
 
-def halves(pairs: Array, size: int) -> dict[str, float]:
-    first, last = pairs[:size].mean(axis=0), pairs[-size:].mean(axis=0)
-    return {
-        "first": round(float(first[0]), 4),
-        "last": round(float(last[0]), 4),
-        "first, base": round(float(first[1]), 4),
-        "last, base": round(float(last[1]), 4),
-    }
+def rewards_of(each: Asked, weights: Array) -> list[float]:
+    cited = block_of(each, weights, 500).true
+    recall = measures_of(ranked(each.case, weights), each.case.question.evidence)[1]
+    return [recall, float(cited.mean()) if len(cited) else 0.0]
+
+
+def named(rows: Array, when: str) -> dict[str, float]:
+    names = (when, f"{when}, cited", f"{when}, base", f"{when}, cited, base")
+    return dict(zip(names, rows.mean(axis=0).round(4).tolist(), strict=True))
 
 
 # -- cost -------------------------------------------------------------------------------------------------------------
@@ -380,6 +491,16 @@ def averaged(folds: Sequence[Fold]) -> dict[str, list[float]]:
     return {name: np.concatenate(each).mean(axis=0).round(4).tolist() for name, each in by_name.items()}
 
 
+def over_seeds(runs: Sequence[Mapping[str, Sequence[float]]]) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """The means and the standard deviations of each row."""
+    tables = {name: np.array([run[name] for run in runs]) for name in runs[0]}
+    freedom = min(len(runs) - 1, 1)
+    return (
+        {name: rows.mean(axis=0).round(4).tolist() for name, rows in tables.items()},
+        {name: rows.std(axis=0, ddof=freedom).round(4).tolist() for name, rows in tables.items()},
+    )
+
+
 def points_by_name(fold: Fold) -> dict[str, int]:
     """Folds differ in how many questions a pass has, so its end goes by the pass."""
     named = {f"{point} answers": point for point in fold.curve if point in POINTS}
@@ -387,24 +508,31 @@ def points_by_name(fold: Fold) -> dict[str, int]:
     return named | {f"pass {number}": point for number, point in enumerate(ends, start=1)}
 
 
-def table(title: str, rows: Mapping[str, Sequence[float]]) -> str:
-    lines = [f"{title:<46}" + "".join(f"{name:>20}" for name in MEASURES)]
-    return "\n".join(
-        lines + [f"  {name:<44}" + "".join(f"{value:>20.3f}" for value in row) for name, row in rows.items()]
-    )
+def table(title: str, rows: Mapping[str, Sequence[float]], spread: Mapping[str, Sequence[float]] | None = None) -> str:
+    lines = [f"{title:<46}" + "".join(f"{name:>22}" for name in MEASURES)]
+    for name, row in rows.items():
+        about = (spread or {}).get(name, ())
+        cells = [f"{value:.3f}" + (f" ± {about[n]:.3f}" if len(about) else "") for n, value in enumerate(row)]
+        lines.append(f"  {name:<44}" + "".join(f"{cell:>22}" for cell in cells))
+    return "\n".join(lines)
 
 
-def draw(path: Path, curves: Mapping[str, Mapping[str, Sequence[float]]], ceiling: float, per_pass: int) -> None:
+def draw(
+    path: Path, title: str, curve: Mapping[str, Sequence[float]], spread: Mapping[str, Sequence[float]],
+    ceiling: float, per_pass: int,
+) -> None:  # fmt: skip
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(6.4, 3.6))
-    for name, curve in curves.items():
-        places = [int(key.split()[0]) if key.endswith("answers") else int(key.split()[1]) * per_pass for key in curve]
-        axes.plot([max(place, 1) for place in places], [row[1] for row in curve.values()], marker="o", ms=3, label=name)
+    places = [int(key.split()[0]) if key.endswith("answers") else int(key.split()[1]) * per_pass for key in curve]
+    heights = [row[1] for row in curve.values()]
+    about = [spread[key][1] for key in curve]
+    axes.errorbar([max(place, 1) for place in places], heights, about, marker="o", ms=3, capsize=2, label=title)
     axes.axhline(ceiling, color="grey", ls="--", lw=1, label="logistic regression, all labels")
+    axes.axhline(heights[0], color="grey", ls=":", lw=1, label="base, set by hand")
     axes.set(xscale="log", xlabel="answers with citations (other conversations)", ylabel="evidence recall, 500 tokens")
     axes.legend(fontsize=8)
     figure.tight_layout()
@@ -418,10 +546,10 @@ def main() -> None:
     parser.add_argument("--base", choices=("hand", "shipped"), default="hand")
     parser.add_argument("--shown", type=int, default=2000, help="tokens of the block that answers cite from")
     parser.add_argument("--passes", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seeds", type=int, default=3, help="how many streams a user, with --online")
+    parser.add_argument("--seeds", type=int, default=3, help="how many orders of the questions")
     parser.add_argument("--noise", type=float, nargs="*", default=[])
     parser.add_argument("--adversary", action="store_true")
+    parser.add_argument("--recency", action="store_true")
     parser.add_argument("--online", action="store_true")
     parser.add_argument("--cost", action="store_true")
     parser.add_argument("--rates", type=float, nargs="*", default=[1e-3, 1e-2], help="learning rates of the reranker")
@@ -443,103 +571,166 @@ def learned(options: argparse.Namespace) -> dict[str, Any]:
     shipped = DENSE if embedder else LEXICAL
     base = hand_set(list(shipped)) if options.base == "hand" else dict(shipped)
     conversations = map(read_conversation, locomo_files(options.data))
-    cases = {each.name: cases_of(each, embedder, list(base)) for each in conversations}
+    signals = [*base, "recency"]
+    wide = {each.name: [asked(case) for case in cases_of(each, embedder, signals)] for each in conversations}
+    cases = {name: [each.narrowed(len(base)) for each in found] for name, found in wide.items()}
     result: dict[str, Any] = {
         "embedder": options.embedder, "base": options.base, "base_weights": base, "measures": list(MEASURES),
-        "shown_tokens": options.shown, "seed": options.seed, "token_counter": token_counter()[1],
+        "shown_tokens": options.shown, "seeds": options.seeds, "token_counter": token_counter()[1],
         "split": "each conversation left out once", "questions": {name: len(each) for name, each in cases.items()},
     }  # fmt: skip
-    print(f"tokens: {token_counter()[1]}; embedder: {options.embedder}; base: {options.base}, {base}")
-    splits = [(others(cases, name), list(cases[name])) for name in cases]
-    result |= fusion(options, base, splits)
-    if embedder is not None:
-        result |= paper(options, splits, embedder)
+    print(f"tokens: {token_counter()[1]}; embedder: {options.embedder}; base: {options.base}, {base}", flush=True)
+    result |= fusion(options, base, splits_of(cases))
+    if options.recency:
+        result["recency"] = with_recency(options, {**base, "recency": 0.0}, splits_of(wide))
     if options.online:
-        result["online"] = online(cases, base, options.shown, options.seeds)
-        print(online_table(result["online"]))
+        result["online"] = online(cases, base, options.shown, range(options.seeds))
+        print(online_table(result["online"]), flush=True)
+    if embedder is not None:
+        result |= paper(options, splits_of(cases), embedder)
     return result
 
 
-def others(cases: Mapping[str, Sequence[Case]], name: str) -> list[Case]:
-    return [case for other, each in cases.items() if other != name for case in each]
+Split = tuple[list[Asked], list[Asked]]
 
 
-def fusion(
-    options: argparse.Namespace, base: Mapping[str, float], splits: Sequence[tuple[list[Case], list[Case]]]
-) -> dict[str, Any]:
-    def folds(label: Label, *, curve: bool = False) -> list[Fold]:
-        return [
-            fusion_fold(teach, check, base, label, options, curve=curve, seed=options.seed) for teach, check in splits
-        ]
+def splits_of(cases: Mapping[str, Sequence[Asked]]) -> list[Split]:
+    return [
+        ([case for other, each in cases.items() if other != name for case in each], list(cases[name])) for name in cases
+    ]
 
-    main_folds = folds(honest, curve=True)
-    curve = averaged(main_folds)
-    regression = np.concatenate([measured(check, fit(teach, 1e-3)) for teach, check in splits]).mean(axis=0)
-    print(table("fusion policy", {**curve, "logistic regression on all labels": regression}))
-    result: dict[str, Any] = {"fusion": curve, "logistic_regression": regression.round(4).tolist()}
-    result["fusion_ends"] = [fold.end for fold in main_folds]
+
+def folds_of(
+    options: argparse.Namespace, base: Mapping[str, float], splits: Sequence[Split], label: Label, seed: int,
+    *, curve: bool = False, passes: int = 1,
+) -> list[Fold]:  # fmt: skip
+    return [
+        fusion_fold(teach, check, base, label, options.shown, passes=passes, curve=curve, seed=seed)
+        for teach, check in splits
+    ]
+
+
+def regression_of(splits: Sequence[Split]) -> list[float]:
+    fitted = [(check, fit([each.case for each in teach], 1e-3)) for teach, check in splits]
+    rows = np.concatenate([measured(check, weights) for check, weights in fitted])
+    return [round(value, 4) for value in rows.mean(axis=0).tolist()]
+
+
+def fusion(options: argparse.Namespace, base: Mapping[str, float], splits: Sequence[Split]) -> dict[str, Any]:
+    seeds = range(options.seeds)
+    runs = [folds_of(options, base, splits, honest, seed, curve=True, passes=options.passes) for seed in seeds]
+    curve, spread = over_seeds([averaged(run) for run in runs])
+    regression = regression_of(splits)
+    print(table("fusion policy", {**curve, "logistic regression on all labels": regression}, spread), flush=True)
+    result: dict[str, Any] = {"fusion": curve, "fusion_sd": spread, "logistic_regression": regression}
+    result["fusion_ends"] = [[fold.end for fold in run] for run in runs]
     result["fusion_reinforce"] = reinforced(options, base, splits)
-    labels: dict[str, Label] = {f"{share:.0%} flipped": flipped(share) for share in options.noise}
-    if options.adversary:
-        labels |= {f"adversary, {name}": adversary(pick, base) for name, pick in ADVERSARIES.items()}
-    bad = {name: folds(label) for name, label in labels.items()}
-    if bad:
-        rows = {name: averaged(each)["pass 1"] for name, each in bad.items()}
-        print(table("fusion policy, bad citations", {"base": curve["0 answers"], **rows}))
-        result["fusion_bad"] = rows
-        result["fusion_bad_ends"] = {name: [fold.end for fold in each] for name, each in bad.items()}
+    result |= cited_badly(options, base, splits, curve["0 answers"])
     if options.picture:
         mean = round(float(np.mean([len(teach) for teach, _ in splits])))
-        draw(options.picture, {f"fusion policy ({options.embedder})": curve}, float(regression[1]), mean)
+        draw(options.picture, f"fusion policy ({options.embedder})", curve, spread, regression[1], mean)
     return result
+
+
+def cited_badly(
+    options: argparse.Namespace, base: Mapping[str, float], splits: Sequence[Split], at_base: Sequence[float]
+) -> dict[str, Any]:
+    labels: dict[str, Label] = {f"{share:.0%} flipped": flipped(share) for share in options.noise}
+    if options.adversary:
+        labels |= {f"adversary, {name}": adversary(pick) for name, pick in ADVERSARIES.items()}
+    runs = {
+        name: [folds_of(options, base, splits, label, seed) for seed in range(options.seeds)]
+        for name, label in labels.items()
+    }
+    if not runs:
+        return {}
+    tables = {name: [averaged(run)["pass 1"] for run in each] for name, each in runs.items()}
+    rows, spread = over_seeds([{name: each[seed] for name, each in tables.items()} for seed in range(options.seeds)])
+    worst = {name: (np.array(each) - np.array(at_base)).min(axis=0).round(4).tolist() for name, each in tables.items()}
+    print(table("fusion policy, bad citations", {"base": at_base, **rows}, spread))
+    print(table("  the worst seed less the base", worst), flush=True)
+    ends = {name: [[fold.end for fold in run] for run in each] for name, each in runs.items()}
+    trust = {name: mean_end(each, "trust") for name, each in ends.items()}
+    rollbacks = {name: mean_end(each, "rollbacks") for name, each in ends.items()}
+    return {
+        "fusion_bad": rows, "fusion_bad_sd": spread, "fusion_bad_least_gain": worst,
+        "fusion_bad_trust": trust, "fusion_bad_rollbacks": rollbacks,
+    }  # fmt: skip
+
+
+def mean_end(runs: Sequence[Sequence[Mapping[str, Any]]], name: str) -> float:
+    return round(float(np.mean([end[name] for run in runs for end in run])), 3)
+
+
+def with_recency(options: argparse.Namespace, base: Mapping[str, float], splits: Sequence[Split]) -> dict[str, Any]:
+    runs = [folds_of(options, base, splits, honest, seed) for seed in range(options.seeds)]
+    rows, spread = over_seeds([averaged(run) for run in runs])
+    regression = regression_of(splits)
+    print(table("fusion policy, with recency", {**rows, "logistic regression": regression}, spread), flush=True)
+    weights = [fold.end["weights"]["recency"] for run in runs for fold in run]
+    mean, about = round(float(np.mean(weights)), 3), round(float(np.std(weights)), 3)
+    print(f"  recency's weight: {mean} ± {about}")
+    return {
+        "fusion": rows["pass 1"], "fusion_sd": spread["pass 1"], "logistic_regression": regression,
+        "weight": mean, "weight_sd": about,
+    }  # fmt: skip
 
 
 def reinforced(
-    options: argparse.Namespace, base: Mapping[str, float], splits: Sequence[tuple[list[Case], list[Case]]]
+    options: argparse.Namespace, base: Mapping[str, float], splits: Sequence[Split]
 ) -> dict[str, list[float]]:
     rows = {
         f"REINFORCE, rate {rate:g}, {options.passes} passes": np.concatenate(
-            [reinforce_fold(teach, check, base, rate, options.passes, options.seed) for teach, check in splits]
+            [reinforce_fold(teach, check, base, rate, options.passes, 0) for teach, check in splits]
         ).mean(axis=0).round(4).tolist()
         for rate in options.rates
     }  # fmt: skip
-    print(table("the paper's rule on the same signals", rows))
+    print(table("the paper's rule on the same signals, one seed", rows), flush=True)
     return rows
 
 
-def paper(
-    options: argparse.Namespace, splits: Sequence[tuple[list[Case], list[Case]]], embedder: Embedder
-) -> dict[str, Any]:
-    known = {id(case): near(case, embedder) for _, check in splits for case in check}
-    pairs = [([known[id(case)] for case in teach], [known[id(case)] for case in check]) for teach, check in splits]
+def paper(options: argparse.Namespace, splits: Sequence[Split], embedder: Embedder) -> dict[str, Any]:
+    known = {id(each): near(each.case, embedder) for _, check in splits for each in check}
+    pairs = [([known[id(each)] for each in teach], [known[id(each)] for each in check]) for teach, check in splits]
 
-    def folds(label: str = "honest", **settings: Any) -> dict[str, list[float]]:
-        return averaged([reranker_fold(a, b, options.passes, options.seed, label, **settings) for a, b in pairs])
+    def folds(name: str, seeds: Sequence[int], label: str = "honest", **settings: Any) -> dict[str, Any]:
+        runs = [
+            averaged([reranker_fold(a, b, options.passes, seed, label, **settings) for a, b in pairs]) for seed in seeds
+        ]
+        rows, spread = over_seeds(runs)
+        print(table(name, rows, spread if len(seeds) > 1 else None), flush=True)
+        return rows | ({"sd": spread} if len(seeds) > 1 else {})
 
-    result: dict[str, Any] = {}
+    # The paper's own defaults over the seeds; the rest, which only shows how it fails, once.
+    defaults = "reranker, rate 0.001, credit each"
+    result: dict[str, Any] = {defaults: folds(defaults, range(options.seeds))}
     for rate in options.rates:
         for credit in ("each", "sum"):
             name = f"reranker, rate {rate:g}, credit {credit}"
-            result[name] = folds(learning_rate=rate, credit=credit)
-            print(table(name, result[name]))
-    bad = [f"{share:g}" for share in options.noise] + (["adversary"] if options.adversary else [])
-    for label in bad:
-        result[f"reranker, {label}"] = folds(label)
-        print(table(f"reranker at its defaults, {label}", result[f"reranker, {label}"]))
+            if name != defaults:
+                result[name] = folds(name, [0], learning_rate=rate, credit=credit)
+    for label in [f"{share:g}" for share in options.noise] + (["adversary"] if options.adversary else []):
+        result[f"reranker, {label}"] = folds(f"reranker at its defaults, {label}", [0], label)
     return {"paper": result}
 
 
 def online_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    names = ("first", "last", "first, base", "last, base")
-    lines = [f"{'online: recall, 500 tokens':<30}" + "".join(f"{name:>14}" for name in names)]
+    names = [
+        f"{when}{reward}{who}" for reward in ("", ", cited") for who in ("", ", base") for when in ("first", "last")
+    ]
+    lines = [f"{'online: recall, 500 tokens; cited share':<44}" + "".join(f"{name:>18}" for name in names)]
     for conversation in dict.fromkeys(row["conversation"] for row in rows):
         same = [row for row in rows if row["conversation"] == conversation]
-        means = [float(np.mean([row[name] for row in same])) for name in names]
-        lines.append(
-            f"  {conversation:<14}{same[0]['size']:>4} questions " + "".join(f"{mean:>14.3f}" for mean in means)
-        )
-    means = [float(np.mean([row[name] for row in rows])) for name in names]
-    return "\n".join([*lines, f"  {'all':<28}" + "".join(f"{mean:>14.3f}" for mean in means)])
+        title = f"{conversation}, {same[0]['size']} of {same[0]['questions']} questions"
+        lines.append(f"  {title:<42}" + "".join(f"{mean:>18.3f}" for mean in means_of(same, names)))
+    own = [row for row in rows if row["conversation"] != ALL]
+    return "\n".join(
+        [*lines, f"  {'mean of the conversations':<42}" + "".join(f"{mean:>18.3f}" for mean in means_of(own, names))]
+    )
+
+
+def means_of(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[float]:
+    return [float(np.mean([row[name] for row in rows])) for name in names]
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import sys
-from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,8 @@ import pytest
 
 from benchmarks import learning
 from benchmarks.fit_weights import cases_of
-from benchmarks.retrieval import locomo_files, read_conversation
+from benchmarks.retrieval import locomo_files, read_conversation, token_counter
+from secom_core.context import PackTurns
 from secom_core.ranking import LEXICAL
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "locomo"
@@ -44,7 +44,19 @@ def test_the_command_measures_and_writes(tmp_path, monkeypatch, capsys) -> None:
     for name in ("one", "two"):
         written(data, name)
     out = tmp_path / "out.json"
-    arguments = ["--data", str(data), "--noise", "0.5", "--adversary", "--online", "--passes", "1", "--seeds", "1"]
+    arguments = [
+        "--data",
+        str(data),
+        "--noise",
+        "0.5",
+        "--adversary",
+        "--online",
+        "--recency",
+        "--passes",
+        "1",
+        "--seeds",
+        "2",
+    ]
     monkeypatch.setattr(sys, "argv", ["learning", *arguments, "--json", str(out)])
     learning.main()
     result = json.loads(out.read_text())
@@ -53,25 +65,43 @@ def test_the_command_measures_and_writes(tmp_path, monkeypatch, capsys) -> None:
     assert set(result["fusion"]) == {"0 answers", "pass 1"}
     assert set(result["fusion_bad"]) == {"50% flipped", *(f"adversary, {name}" for name in learning.ADVERSARIES)}
     assert all(0 <= value <= 1 for row in result["fusion"].values() for value in row)
-    assert {row["conversation"] for row in result["online"]} == {"one", "two"}
+    assert set(result["fusion_bad_least_gain"]) == set(result["fusion_bad"])
+    assert all(len(row) == 3 for row in (*result["fusion_sd"].values(), *result["fusion_bad_sd"].values()))
+    assert set(result["recency"]) == {"fusion", "fusion_sd", "logistic_regression", "weight", "weight_sd"}
+    assert {row["conversation"]: row["questions"] for row in result["online"]} == {"one": 3, "two": 3, learning.ALL: 6}
+    assert {row["seed"] for row in result["online"]} == {0, 1}
     assert "logistic regression" in capsys.readouterr().out
 
 
 def test_citations_are_the_evidence_among_what_was_shown(tmp_path) -> None:
     written(tmp_path, "one")
     (conversation,) = map(read_conversation, locomo_files(tmp_path))
-    case = cases_of(conversation, None, list(LEXICAL))[0]
-    hits = learning.packed(learning.ranked(case, np.array(list(LEXICAL.values()))), 2000)
-    true = learning.truth(hits, case.question.evidence)
-    cited = {turn_id for hit, right in zip(hits, true, strict=True) if right for turn_id in hit.turn_ids}
-    assert "D1:1" in cited
-    assert sorted(true) == [False, True]
-    random = np.random.default_rng(0)
-    assert learning.honest(hits, true, random) == true
-    assert learning.flipped(1.0)(hits, true, random) == [not right for right in true]
-    lie = learning.adversary(learning.ADVERSARIES["worst"], dict(LEXICAL))(hits, true, random)
-    assert not any(said and right for said, right in zip(lie, true, strict=True))
-    assert sum(lie) == 1
+    each = learning.asked(cases_of(conversation, None, list(LEXICAL))[0])
+    weights = np.array(list(LEXICAL.values()))
+    block = learning.block_of(each, weights, 2000)
+    shown = [each.case.candidates[place].turn.id for place in learning.packed(each, weights, 2000)]
+    cited = int(np.flatnonzero(block.true)[0])
+    assert "D1:1" in {shown[turn] for turn in np.flatnonzero(block.memory == cited)}
+    assert sorted(block.true.tolist()) == [False, True]
+    random, scores = np.random.default_rng(0), block.best(weights)
+    assert learning.honest(scores, block.true, random).tolist() == block.true.tolist()
+    assert learning.flipped(1.0)(scores, block.true, random).tolist() == (~block.true).tolist()
+    lie = learning.adversary(learning.ADVERSARIES["worst"])(scores, block.true, random)
+    assert lie.sum() == 1
+    assert not (lie & block.true).any()
+
+
+def test_the_quick_packing_shows_nearly_what_the_packer_shows() -> None:
+    if not SHARED.is_dir():
+        pytest.skip("needs LoCoMo conversations under ../shared/data")
+    files = {file.stem: file for file in locomo_files(SHARED)}
+    names, weights = list(LEXICAL), np.array(list(LEXICAL.values()))
+    for case in cases_of(read_conversation(files["30"]), None, names)[:10]:
+        each = learning.asked(case)
+        quick = {case.candidates[place].turn.id for place in learning.packed(each, weights, 2000)}
+        hits = PackTurns().pack(learning.ranked(case, weights), token_budget=2000, k=None, counter=token_counter()[0])
+        whole = {turn_id for hit in hits for turn_id in hit.turn_ids}
+        assert len(quick & whole) > 0.9 * len(quick | whole)
 
 
 def test_costs_are_measured(monkeypatch) -> None:
@@ -81,16 +111,30 @@ def test_costs_are_measured(monkeypatch) -> None:
     assert {name.split(":")[0] for name in found} == {"reranker, d=384", "reranker, d=1024", "policy, 11 signals"}
 
 
-def test_it_learns_from_one_conversation_what_helps_in_another() -> None:
+@pytest.fixture(scope="module")
+def talks() -> tuple[list[learning.Asked], list[learning.Asked]]:
     if not SHARED.is_dir():
         pytest.skip("needs LoCoMo conversations under ../shared/data")
     files = {file.stem: file for file in locomo_files(SHARED)}
-    names = list(LEXICAL)
-    base = learning.hand_set(names)
-    teach = cases_of(read_conversation(files["26"]), None, names)
-    check = cases_of(read_conversation(files["41"]), None, names)
-    options = Namespace(passes=1, shown=2000)
-    fold = learning.fusion_fold(teach, check, base, learning.honest, options, curve=False, seed=0)
+    teach, check = (cases_of(read_conversation(files[name]), None, list(LEXICAL)) for name in ("26", "41"))
+    return [learning.asked(case) for case in teach], [learning.asked(case) for case in check]
+
+
+def test_it_learns_from_one_conversation_what_helps_in_another(talks) -> None:
+    teach, check = talks
+    base = learning.hand_set(list(LEXICAL))
+    fold = learning.fusion_fold(teach, check, base, learning.honest, 2000, curve=True)
     before, after = (fold.curve[point].mean(axis=0) for point in (0, len(teach)))
     assert (after > before).all()
     assert fold.end["rollbacks"] == 0
+
+
+@pytest.mark.parametrize("name", list(learning.ADVERSARIES))
+def test_an_adversary_costs_less_than_a_point(talks, name: str) -> None:
+    teach, check = talks
+    base = learning.hand_set(list(LEXICAL))
+    label = learning.adversary(learning.ADVERSARIES[name])
+    fold = learning.fusion_fold(teach, check, base, label, 2000)
+    loss = learning.measured(check, learning.vector(base)) - fold.curve[len(teach)]
+    assert (loss.mean(axis=0) < 0.01).all()
+    assert fold.end["trust"] < 0.1
