@@ -339,6 +339,7 @@ class MemoryBank:
         budget = _DEFAULT_BUDGET if token_budget is None and k is None else token_budget
         vector = self._derivation.query_vector(query)
         loaded = self._scopes.caught_up(scope, self._derivation, retry_vectors=vector is not None)
+        self.check_keeps(topics=topics)
         latest = self.summary(scope) if summary else None
         drawn = self._drawn(scope, query, vector) if timelines else []
         if loaded is None:

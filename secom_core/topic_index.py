@@ -12,6 +12,7 @@ from .analysis import terms
 from .conversation import Turn
 from .indexes.bm25 import BM25
 from .indexes.dense import NumpyIndex
+from .indexes.fusion import standardise
 from .indexes.similarity import term_similarity
 from .memory import Memory, Topic, TopicVersion
 from .protocols import Statistics, Vectors
@@ -23,6 +24,7 @@ __all__ = ["DENSE", "LEXICAL", "Finder", "TopicIndex", "TopicUnits", "mean_vecto
 
 DENSE: Final = "topic_dense"
 LEXICAL: Final = "topic_lexical"
+_DIGITS: Final = 6
 
 
 class Finder:
@@ -301,15 +303,34 @@ class TopicUnits:
 
     # -- search ---------------------------------------------------------------------------------------------------
 
-    def search(self, query: str, vector: Vectors | None, limit: int) -> list[Candidate]:
-        """The units that answer the query, best first: by vector where all have one, else by words."""
+    def search(self, query: str, vector: Vectors | None, limit: int, *, fused: bool = False) -> list[Candidate]:
+        """The units that answer the query, best first: by vector where all have one, else by words.
+
+        Args:
+            query: a question, or what was just said.
+            vector: its vector, where there is one.
+            limit: how many at most.
+            fused: by both where all have a vector, each with mean 0 and deviation 1, in equal parts.
+        """
         dense = vector is not None and len(self._vectors) == len(self._memories)
+        if dense and fused and vector is not None:
+            return self._by_both(query, vector, limit)
         found = (
             self._vectors.search(vector, limit) if dense and vector is not None else self._words.search(query, limit)
         )
         signal = DENSE if dense else LEXICAL
         pairs = ((self._memories[unit], score) for unit, score in found)
         return [Candidate(memory.turns[0], memory, score, {signal: score}) for memory, score in pairs]
+
+    def _by_both(self, query: str, vector: Vectors, limit: int) -> list[Candidate]:
+        units, cosines = self._vectors.scores(vector)
+        dense, lexical = standardise(cosines), standardise(self._words.scores_of(query, units.tolist()))
+        best = np.argsort(-np.round(dense + lexical, _DIGITS), kind="stable")[:limit].tolist()
+        rows = ((self._memories[int(units[place])], float(dense[place]), float(lexical[place])) for place in best)
+        return [
+            Candidate(memory.turns[0], memory, of_vector + of_words, {DENSE: of_vector, LEXICAL: of_words})
+            for memory, of_vector, of_words in rows
+        ]
 
     def vectors_of(self, memories: Sequence[Memory]) -> Vectors | None:
         """The vectors of their keys, shape ``(len(memories), d)``; nothing where one has none."""

@@ -38,8 +38,12 @@ from .topic_index import DENSE, LEXICAL, TopicIndex, TopicUnits, mean_vectors
 
 __all__ = ["TOPIC_WEIGHTS", "TopicLayer", "TopicOptions"]
 
-TOPIC_WEIGHTS: Final[tuple[Mapping[str, float], ...]] = ({DENSE: 1.0}, {LEXICAL: 1.0})
-"""What the ranking of topics begins with where a scope learns its weights: the similarity alone, by vector or words."""
+TOPIC_WEIGHTS: Final[tuple[Mapping[str, float], ...]] = (
+    {DENSE: 1.0},
+    {LEXICAL: 1.0},
+    {DENSE: 1.0, LEXICAL: 1.0},
+)
+"""What the ranking of topics begins with where a scope learns its weights: similarity by vector, by words, or both."""
 _TRIES: Final = 30
 """How often it is decided anew because another writer has added topics; each time, that writer got on."""
 
@@ -56,8 +60,8 @@ class TopicOptions:
         assistants: make topics of speakers who only ever reply to a user, too.
         rule: what merges without a language model.
         key: what a query is compared with: the ``"summary"`` of a topic (RMM section 4), or the ``"words"`` of all its
-            turns under it. Unless given, the summary where the bank has a language model; one that is a sentence of
-            the conversation says too little of the rest.
+            turns under it, by words and vector both. Unless given, the summary where the bank has a language model;
+            one that is a sentence of the conversation says too little of the rest.
         concurrency: how many questions to the language model are in flight at once.
 
     Raises:
@@ -187,7 +191,7 @@ class TopicLayer:
         if loaded is None or not query.strip():
             return []
         with loaded.lock:
-            found = self._units(scope, loaded).search(query, vector, limit)
+            found = self._units(scope, loaded).search(query, vector, limit, fused=self._key == "words")
         return [left for each in found if (left := _without(each, exclude)) is not None] if exclude else found
 
     def key_vectors(self, scope: Scope, memories: Sequence[Memory]) -> Vectors | None:

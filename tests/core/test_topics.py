@@ -108,7 +108,7 @@ def test_vectors_decide_where_there_are_vectors_and_their_failure_is_survived(ta
     with MemoryBank.open(topics=True, embedder=embedder) as bank:
         bank.remember_sessions(MARA, talk[:3])
         hits = bank.recall(MARA, "worktop", k=3, topics=True).hits
-        assert {name for hit in hits for name in hit.signals} == {"topic_dense"}
+        assert {name for hit in hits for name in hit.signals} == {"topic_dense", "topic_lexical"}
         embedder.down = True
         with pytest.warns(DegradedWarning, match="the embedder is away"):
             bank.remember(MARA, talk[3], close=True)
@@ -117,7 +117,7 @@ def test_vectors_decide_where_there_are_vectors_and_their_failure_is_survived(ta
         assert {name for hit in hits for name in hit.signals} == {"topic_lexical"}
         embedder.down = False
         hits = bank.recall(MARA, "worktop", k=3, topics=True).hits
-        assert {name for hit in hits for name in hit.signals} == {"topic_dense"}
+        assert {name for hit in hits for name in hit.signals} == {"topic_dense", "topic_lexical"}
         check(bank, MARA)
         assert {session for topic in bank.topics(MARA) for session in topic.sessions} == {t.name for t in talk[:4]}
 
@@ -180,6 +180,20 @@ def test_notes_of_one_session_go_into_each_other():
         assert topic.turn_ids == ("0-0-Ida", "0-1-Ida")
         assert topic.sessions == ("day 0",)
         check(bank, CLUB)
+
+
+def test_with_a_model_the_summary_alone_is_compared_by_its_vector():
+    with club(embedder=ScriptedEmbedder()) as bank:
+        for day, lines in enumerate(ROOF):
+            keep(bank, day, *lines)
+        hits = bank.recall(CLUB, "boathouse roof", k=2, topics=True).ranked
+        roof = bank.topics(CLUB, speaker="Ida")[0]
+        vector, query = ScriptedEmbedder().embed([roof.summary, "boathouse roof"])
+        assert hits[0].memory.summary == roof.summary
+        assert hits[0].signals == {"topic_dense": pytest.approx(float(vector @ query), abs=1e-6)}
+        kept = bank._topic_layer.key_vectors(CLUB, [hit.memory for hit in hits])
+        assert kept is not None
+        assert kept[0] == pytest.approx(vector, abs=1e-6)
 
 
 def test_assistants_are_asked_about_only_where_wanted(talk):
@@ -308,6 +322,8 @@ def test_a_bank_without_topics_says_so(talk):
         ):
             with pytest.raises(InvalidInput, match="topics=True"):
                 ask()
+        with pytest.raises(InvalidInput, match="topics=True"):
+            bank.recall(("nobody",), "x", topics=True)
     with MemoryBank.open(topics=True) as bank:
         bank.check_keeps(topics=True)
         assert bank.topics(MARA) == []
