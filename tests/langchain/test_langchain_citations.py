@@ -21,7 +21,7 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
-from langchain_core.runnables import RunnableGenerator, RunnableLambda
+from langchain_core.runnables import RunnableGenerator, RunnableLambda, RunnablePassthrough
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from langchain_secom import CitationReranker, SecomRetriever, with_citation_feedback
@@ -655,6 +655,56 @@ async def test_event_streams_hold_the_text_without_markers_and_the_citations(ban
     # What the model streams by itself keeps its markers, so that a user's stream is the runnable's own.
     raw = [event["data"]["chunk"].text for event in events if event["event"] == "on_chat_model_stream"]
     assert "".join(raw) == "You live in Ghent [1]."
+    assert cited_in(bank) == [(1,)]
+
+
+@pytest.mark.parametrize("how", ["stream", "astream"])
+async def test_a_stream_goes_through_the_steps_around_it(bank: MemoryBank, how: str) -> None:
+    with ScriptedServer("You live in Ghent [1]. Yes.") as server:
+        chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank, markers="strip")
+        for around in ({"question": RunnablePassthrough()} | chain | StrOutputParser(), chain | StrOutputParser()):
+            if how == "stream":
+                got = list(around.stream(QUESTION, as_ann))
+            else:
+                got = [piece async for piece in around.astream(QUESTION, as_ann)]
+            assert [piece for piece in got if piece] == ["You", " live", " in", " Ghent", ".", " Yes."]
+    assert cited_in(bank) == [(1,), (1,)]
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("said", ["Ghent [1].", AIMessage("Ghent [1].", id="m")], ids=["text", "message"])
+async def test_a_chain_that_does_not_stream(bank: MemoryBank, how: str, said: Any) -> None:
+    chain = with_citation_feedback(RunnableLambda(lambda _: said), bank, markers="strip")
+    whole = await asked(how, chain, QUESTION)
+    [piece] = chain.stream(QUESTION, as_ann) if how == "invoke" else [p async for p in chain.astream(QUESTION, as_ann)]
+    assert type(piece) is type(whole) is type(said)
+    assert text_of(piece) == text_of(whole) == "Ghent."
+    assert cited_in(bank) == [(1,), (1,)]
+
+
+@pytest.mark.parametrize("how", ["stream", "astream"])
+async def test_in_a_graph_that_streams_messages(bank: MemoryBank, how: str) -> None:
+    graphs = pytest.importorskip("langgraph.graph", reason="needs langgraph")
+    with ScriptedServer("You live in Ghent [1]. Yes.") as server:
+        # The graph streams what the model says by itself unless the model is told to keep quiet.
+        model = HttpChatModel(base_url=server.base_url).with_config(tags=["nostream"])
+        chain = with_citation_feedback(PROMPT | model, bank, markers="strip")
+
+        def node(state: Any) -> Any:
+            return {"messages": [chain.invoke({"question": state["messages"]})]}
+
+        async def anode(state: Any) -> Any:
+            return {"messages": [await chain.ainvoke({"question": state["messages"]})]}
+
+        graph = graphs.StateGraph(graphs.MessagesState)
+        graph.add_node("answer", RunnableLambda(node, anode))
+        graph.add_edge(graphs.START, "answer")
+        app, given = graph.compile(), {"messages": [("user", QUESTION)]}
+        if how == "stream":
+            got = [message for message, _ in app.stream(given, as_ann, stream_mode="messages")]
+        else:
+            got = [message async for message, _ in app.astream(given, as_ann, stream_mode="messages")]
+    assert [message.text for message in got] == ["You live in Ghent. Yes."]
     assert cited_in(bank) == [(1,)]
 
 
