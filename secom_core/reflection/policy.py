@@ -10,11 +10,13 @@ What keeps it safe:
 
 - *Anchor*: with no evidence the weights are the base weights, and the pull to them never ends.
 - *Trust*: citations are believed as far as they agree with the base ranking better than chance would. Who cites at
-  random, or the worst, moves nothing.
+  random, or the worst, moves nothing. Each answer is foretold before it teaches, by the base and by what was learned:
+  where what was learned foretells worse, citations are believed less, and not at all once a sequential test proves it
+  (`secom_core.reflection.held_out.evidence_of_loss`). This record outlives a fall.
 - *Bounds*: on a step, on the distance from the base, and on the size; the scores never become flatter than the base's.
-- *Held-out answers*: one answer in four teaches nothing and is kept. Where the weights rank these significantly worse
-  than the last good weights (Wilcoxon's signed-rank test), what was learned since is thrown away; where they rank them
-  worse than the base does, all of it.
+- *Held-out answers*: one answer in four does not teach and is kept, until there are newer ones to test with. Where the
+  weights rank these significantly worse than the last good weights (Wilcoxon's signed-rank test), what was learned
+  since is thrown away; where they rank them worse than the base does, all of it.
 - *Reset* and *freeze*.
 """
 
@@ -102,7 +104,7 @@ class PolicySettings:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """An answer that taught nothing and is kept to test with."""
+    """An answer that has taught nothing yet and is kept to test with."""
 
     shown: Shown
     cited: tuple[bool, ...]
