@@ -179,9 +179,11 @@ class Ranking:
 
     def decision(self, hits: Sequence[Hit]) -> Decision:
         """Note what is shown."""
-        noted = self.policy.decision(hits, self.candidates)
-        draw = _arranged(self.draw, self.drawn, noted.memory_ids) if self.draw is not None else None
-        return replace(noted, epoch=self.epoch, draw=draw)
+        noted = replace(self.policy.decision(hits, self.candidates), epoch=self.epoch)
+        if self.draw is None:
+            return noted
+        scores = _scores(self.draw, self.drawn, noted)
+        return replace(noted, scores=scores, draw=_arranged(self.draw, self.drawn, noted.memory_ids))
 
 
 class CitationLearning:
@@ -495,6 +497,15 @@ def _arranged(draw: Draw, drawn: Sequence[str], shown: Sequence[str]) -> Draw | 
     place = {int(old): new for new, old in enumerate(order)}
     best = draw.order if draw.explored else np.argsort(-draw.scores, kind="stable").tolist()
     return replace(moved, order=tuple(place[each] for each in best if each in set(first)))
+
+
+def _scores(draw: Draw, drawn: Sequence[str], shown: Decision) -> tuple[float, ...]:
+    """By the reranker; behind all that it looked at, what it did not, in the order that this had."""
+    by_id = dict(zip(drawn, (draw.scores + draw.noise).tolist(), strict=True))
+    behind = min(by_id.values()) - 1
+    order = sorted(range(len(shown.scores)), key=lambda place: -shown.scores[place])
+    rank = {place: number for number, place in enumerate(order)}
+    return tuple(by_id.get(each, behind - rank[place]) for place, each in enumerate(shown.memory_ids))
 
 
 def _entry(row: CitationRow) -> CitationEntry:

@@ -1,9 +1,10 @@
 """Which of the memories shown an answer says it used: read whole, or while it streams.
 
 A marker is ``[1]``, ``[1][3]``, ``[0, 2]``, ``[m12]`` or ``[NO_CITE]`` (RMM, appendix D.2). Ranges are none: ``[1-3]``
-may be a score or a span of pages. What stands in code, between backticks or behind a fence, is none either. Of
-well-formed markers only numbers that were really shown count, and each counts once. `secom_core.context.render` has
-taken the markers out of what it quotes, so an answer that repeats a memory word for word cites nothing by it.
+may be a score or a span of pages. What stands in code, between backticks or behind a fence, is none either, nor what a
+reasoning model thinks between tags before it answers. Of well-formed markers only numbers that were really shown count,
+and each counts once. `secom_core.context.render` has taken the markers out of what it quotes, so an answer that repeats
+a memory word for word cites nothing by it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ MARKER: Final = re.compile(rf"\[{_BLANK}(?:{_NUMBER}(?:{_BLANK}[,;]{_BLANK}{_NUM
 _BEGUN: Final = re.compile(r"\[[\w ,;\t]*")
 _DIGITS: Final = re.compile(r"\d+")
 _RUN: Final = re.compile(r"`+|~+")
-_MATTERS: Final = re.compile(r"[`~\[]")
+_MATTERS: Final = re.compile(r"[`~\[<]")
+_THOUGHT: Final = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.I)
+_THOUGHT_BEGUN: Final = re.compile(r"</?[a-z]{0,9}", re.I)
 _LONGEST: Final = 120
 """A marker is no longer than this; a bracket that stays open for longer is text."""
 
@@ -101,6 +104,8 @@ class CitationStream:
         self._found: list[str] = []
         self._space = ""
         self._begun = False
+        self._silent = True
+        self._thinking = False
 
     def feed(self, chunk: str) -> str:
         """Take the next piece; what may be shown of the answer so far and was not yet."""
@@ -111,7 +116,7 @@ class CitationStream:
         """The answer has come to its end: the rest of its text, and what it cited."""
         rest = self._read(last=True) + self._space
         self._space = ""
-        markers = [*self._found, *self._code.taken_back(), *self._code.doubtful]
+        markers = [*self._found, *self._code.taken_back(), *self._code.doubtful] if not self._thinking else []
         # A dict, because each counts once and the first place is its own.
         numbers = dict.fromkeys(int(digits) for marker in markers for digits in _DIGITS.findall(marker))
         known = tuple(number for number in numbers if number in self._shown)
@@ -129,7 +134,9 @@ class CitationStream:
             length, marker = self._next(self._held, place, last)
             if not length:
                 break
-            shown.append(self._as_shown(self._held[place : place + length], marker))
+            piece = self._held[place : place + length]
+            shown.append(self._as_shown(piece, marker))
+            self._silent = self._silent and not piece.strip()
             place += length
         self._held = self._held[place:]
         return "".join(shown)
@@ -144,6 +151,8 @@ class CitationStream:
             )
         if held[place] == "[" and not self._code.fenced:
             return self._bracket(held, place, last)
+        if held[place] == "<":
+            return self._tag(held, place, last), False
         return self._code.text(held, place), False
 
     def _bracket(self, held: str, place: int, last: bool) -> tuple[int, bool]:
@@ -162,6 +171,19 @@ class CitationStream:
             return end - place, False
         self._found += [*self._code.taken_back(), found[0]]
         return end - place, True
+
+    def _tag(self, held: str, place: int, last: bool) -> int:
+        """Take a tag or what may become one: what a reasoning model thinks before it answers cites nothing."""
+        found, begun = _THOUGHT.match(held, place), _THOUGHT_BEGUN.match(held, place)
+        if not found:
+            waits = begun is not None and begun.end() == len(held) and not last
+            return 0 if waits else self._code.text(held, place)
+        if found[1]:
+            # Some templates leave the opening tag out.
+            self._found, self._code, self._thinking = [], _Code(), False
+        elif self._silent:
+            self._thinking = True
+        return found.end() - place
 
     def _as_shown(self, piece: str, marker: bool) -> str:
         """The piece, without markers where they are stripped; a blank before a marker goes with it."""

@@ -403,6 +403,18 @@ def test_the_reranker_learns_from_what_a_framework_shows(tmp_path: Path) -> None
         assert bank.reward(ANN, recall.query, again, [1]).kind == "taught"
 
 
+def test_what_the_reranker_did_not_look_at_stands_behind_what_it_did(tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "memory.db", embedder=HashingEmbedder()) as plain:
+        fill(plain)
+        hits = plain.recall(ANN, "Who moved to Graz?", k=20).ranked
+    with MemoryBank.open(tmp_path / "memory.db", learning=PAPER, embedder=HashingEmbedder()) as bank:
+        noted = bank.shown(ANN, "Who moved to Graz?", [replace(hit, number=n) for n, hit in enumerate(hits, start=1)])
+        assert noted.draw is None
+        assert len(set(noted.scores[:8])) > 1
+        assert min(sorted(noted.scores, reverse=True)[:8]) - 1 >= max(sorted(noted.scores, reverse=True)[8:])
+        assert bank.reward(ANN, "Who moved to Graz?", noted, [1]).kind == "nothing"
+
+
 def test_without_vectors_the_reranker_has_nothing_to_learn_from_and_the_ranking_is_the_usual_one(
     tmp_path: Path,
 ) -> None:

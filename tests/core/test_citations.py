@@ -182,3 +182,26 @@ def test_a_long_answer_is_read_in_linear_time() -> None:
     answer = "word [1] `code [2]` [ " * 20_000
     found = read_citations(answer, SHOWN, markers="strip")
     assert found.numbers == (1,)
+
+
+@pytest.mark.parametrize(
+    ("answer", "numbers"),
+    [
+        ("<think>[1] says so, or [2].</think>\nIt was [3].", (3,)),
+        ("\n <THINKING>\n```\n[1]\n</THINKING> [2]", (2,)),
+        ("No opening tag, [1] and `[2]</think> but [3].", (3,)),
+        ("<think>[1] and then nothing came", ()),
+        ("a < b [1] <b>bold</b> [2] <thinker> [3]", (1, 2, 3)),
+        ("It was [1], <think> they say [2].", (1, 2)),
+        ("<", ()),
+        ("[1]<", (1,)),
+        ("[1]</thin", (1,)),
+    ],
+)
+def test_what_a_model_thinks_aloud_cites_nothing(answer: str, numbers: tuple[int, ...]) -> None:
+    assert read_citations(answer, shown=range(1, 9)).numbers == numbers
+    for size in (1, 2, 5):
+        stream = CitationStream(shown=range(1, 9))
+        text = "".join(stream.feed(answer[start : start + size]) for start in range(0, len(answer), size))
+        done = stream.finish()
+        assert (text + done.text, done.numbers) == (answer, numbers)
