@@ -18,11 +18,11 @@ from .words import clip, tame
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["segmentation_strip"]
+__all__ = ["COLOURS", "letter", "segmentation_strip"]
 
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 # Okabe and Ito's colours, which colour-blind readers can tell apart, lightened to carry black text.
-_COLOURS: Final = ("#9fcfee", "#f4c982", "#8fd6bf", "#f3b6d3", "#f2eb9c", "#a9c4de", "#efb08a", "#c9c9c9")
+COLOURS: Final = ("#9fcfee", "#f4c982", "#8fd6bf", "#f3b6d3", "#f2eb9c", "#a9c4de", "#efb08a", "#c9c9c9")
 _MARKS: Final = {(1, 1): "✓", (1, 0): "-", (0, 1): "+", (0, 0): " "}
 _LEGEND: Final = "✓ found  - missed  + extra"
 _MARK_COLOURS: Final = {"✓": "#1b7f4d", "-": "#c0392b", "+": "#b9770e"}
@@ -91,7 +91,8 @@ def _marks(rows: dict[str, list[Segment]]) -> list[str]:
     return [_MARKS[pair] for pair in pairs]
 
 
-def _letter(place: int) -> str:
+def letter(place: int) -> str:
+    """What stands for a segment, by its place."""
     return _LETTERS[place % len(_LETTERS)]
 
 
@@ -123,7 +124,7 @@ def _text(turns: Sequence[Turn], rows: dict[str, list[Segment]], width: int) -> 
 
 
 def _letters(segments: Sequence[Segment]) -> str:
-    return "".join(_letter(place) * len(segment) for place, segment in enumerate(segments))
+    return "".join(letter(place) * len(segment) for place, segment in enumerate(segments))
 
 
 def _captions(turns: Sequence[Turn], segments: Sequence[Segment], width: int) -> Iterator[str]:
@@ -131,7 +132,7 @@ def _captions(turns: Sequence[Turn], segments: Sequence[Segment], width: int) ->
     dated = any(_dates(turns, segment) for segment in segments)
     for place, segment in enumerate(segments):
         date = f"{_dates(turns, segment):<16}  " if dated else ""
-        head = f"{_letter(place)}  {_span(segment):<{spans}}  {date}"
+        head = f"{letter(place)}  {_span(segment):<{spans}}  {date}"
         yield clip(head + _opening(turns, segment), width).rstrip()
 
 
@@ -161,8 +162,8 @@ def _svg_row(
         tip = escape(" ".join(filter(None, [_span(segment), _dates(turns, segment), _opening(turns, segment)])))
         yield (
             f'<g><title>{tip}</title><rect x="{x:.2f}" y="{top}" width="{wide:.2f}" height="26" '
-            f'fill="{_COLOURS[place % len(_COLOURS)]}" stroke="#ffffff"/>'
-            f'<text x="{x + wide / 2:.2f}" y="{top + 18}" text-anchor="middle">{_letter(place)}</text></g>'
+            f'fill="{COLOURS[place % len(COLOURS)]}" stroke="#ffffff"/>'
+            f'<text x="{x + wide / 2:.2f}" y="{top + 18}" text-anchor="middle">{letter(place)}</text></g>'
         )
 
 
@@ -198,7 +199,7 @@ def _bars(axes: Axes, segments: Sequence[Segment], line: int) -> None:
             len(segment),
             left=segment.start,
             height=0.8,
-            color=_COLOURS[place % len(_COLOURS)],
+            color=COLOURS[place % len(COLOURS)],
             edgecolor="white",
         )
-        axes.text(segment.start + len(segment) / 2, line, _letter(place), ha="center", va="center")
+        axes.text(segment.start + len(segment) / 2, line, letter(place), ha="center", va="center")
