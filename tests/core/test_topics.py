@@ -23,6 +23,7 @@ from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput, ModelUnavailable
 from secom_core.flow import Cost, Prompt
+from secom_core.learning import LearningOptions, RerankerOptions
 from secom_core.models.scripted import ScriptedEmbedder, ScriptedModel
 from secom_core.reflection.prospective import SimilarityRule
 from secom_core.topics import TopicOptions
@@ -701,3 +702,27 @@ def test_the_contract_holds_whatever_happens(tmp_path_factory, with_model, steps
     bank.close()
     with opened() as bank:
         assert shape(bank, CLUB) == texts
+
+
+# -- with what the bank learns ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("embedder", [None, ScriptedEmbedder()])
+@pytest.mark.parametrize("reranker", [None, RerankerOptions(explore=False)])
+def test_a_scope_learns_from_topics_that_answers_cite(talk, embedder, reranker):
+    options = LearningOptions(reranker=reranker)
+    with MemoryBank.open(topics=True, learning=options, embedder=embedder) as bank:
+        bank.remember_sessions(MARA, talk)
+        question = "Which worktop did I choose?"
+        recall = bank.recall(MARA, question, token_budget=800, topics=True)
+        assert recall.hits
+        assert recall.shown is not None
+        with MemoryBank.open(topics=True, embedder=embedder) as plain:
+            plain.remember_sessions(MARA, talk)
+            if reranker is None:
+                same = plain.recall(MARA, question, token_budget=800, topics=True)
+                assert [hit.turn_ids for hit in same.hits] == [hit.turn_ids for hit in recall.hits]
+        lesson = bank.reward(MARA, question, recall.shown, [1])
+        teaches = reranker is None or embedder is not None
+        assert lesson.kind == ("taught" if teaches else "nothing")
+        assert bank.recall(MARA, question, token_budget=800, topics=True).hits

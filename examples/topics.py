@@ -1,0 +1,30 @@
+"""What each person's sessions say, by topic: summaries to search by, and the turns under them. Needs the base install.
+
+Without a language model, segments that are alike become one topic; give the bank one (``model=``), and it asks what
+each session says about each speaker, and into which topic that goes.
+"""
+
+from secom_core import MemoryBank
+from secom_core.readers import read_transcript
+
+TRANSCRIPT = """\
+--- 4 April 2025 ---
+18:02 Ida: The roof of the boathouse leaks again, right over the oars.
+18:03 Ida: Jonas knows a roofer in Lund who could mend the boathouse roof.
+--- 2 May 2025 ---
+19:30 Ida: The roofer from Lund was here. New sheets of zinc for the boathouse roof cost 2,300 crowns.
+--- 9 May 2025 ---
+20:15 Tom: My sister Lena passed her exam in Uppsala, she is a vet now.
+"""
+
+club = ("club",)
+with MemoryBank.open(topics=True) as bank:
+    bank.remember_sessions(club, read_transcript(TRANSCRIPT))
+    for topic in bank.topics(club):
+        print(f"{topic.speaker}, {len(topic.turn_ids)} turns of {len(topic.sessions)} sessions: {topic.version.note}")
+    print()
+    print(bank.recall(club, "What does the roofer want for the boathouse?", token_budget=250, topics=True).text)
+
+    merged = next(topic for topic in bank.topics(club) if topic.version.previous)
+    before = bank.undo_merge(club, merged.id)
+    print(f"\ntaken back: {len(merged.turn_ids)} turns are {len(before.turn_ids)} again")
