@@ -319,7 +319,7 @@ class TopicLayer:
             loaded = self._caught_up(session.scope)
             if loaded is None:
                 return False
-            shelf = _Shelf(self, loaded, session, self._probe, self._statistics(session.scope))
+            shelf = _Shelf(self, loaded, session, self._probe, self._statistics)
             rule, model = self.options.rule, self._model or _NoModel()
             procedure = place(shelf.notes, shelf, rule=rule, ask=ask, decided=decided)
             run(procedure, model, limit=self.options.concurrency)
@@ -409,9 +409,8 @@ class _Shelf:
         loaded: _Loaded,
         session: ClosedSession,
         probe: Callable[[Note, Sequence[Memory]], str],
-        statistics: Statistics | None,
+        statistics: Callable[[Scope], Statistics | None],
     ) -> None:
-        self._statistics = statistics
         self._layer, self._loaded, self._session = layer, loaded, session
         turns = {turn.index: turn for turn in session.turns}
         with loaded.lock:
@@ -423,6 +422,7 @@ class _Shelf:
         self._over: dict[int, _Held] = {}
         self._probes = [probe(note, session.memories) for note in self.notes]
         self._vectors = layer.vectors(session.row.id, self._probes)
+        self._statistics = statistics(session.scope) if self._vectors is None and self.notes else None
 
     def similar(self, note: int) -> list[Known]:
         """The topics of the note's speaker that are most similar to it."""
