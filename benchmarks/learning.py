@@ -11,7 +11,8 @@ an estimate of each heading's length, which is quick; what is measured, by the b
 
 The base ranking is set by hand (`HAND`): the weights that ship were fitted on these very conversations, so a gain over
 them, or a loss, would say little. They are reported too (``--base shipped``). What supervision reaches is a logistic
-regression fitted on all labels of all candidates of the other conversations (`benchmarks.fit_weights`), shown or not.
+regression fitted on all labels of all candidates of the other conversations (`benchmarks.fit_weights`), shown or not;
+beside it, one fitted on the labels of the turns that the base would show, of which the policy is told only by memory.
 
 Measured: the share of the evidence among the first five turns, and inside blocks of 500 and 1000 tokens. Further:
 
@@ -610,26 +611,78 @@ def folds_of(
     ]
 
 
-def regression_of(splits: Sequence[Split]) -> list[float]:
-    fitted = [(check, fit([each.case for each in teach], 1e-3)) for teach, check in splits]
-    rows = np.concatenate([measured(check, weights) for check, weights in fitted])
+def regression_of(splits: Sequence[Split], seen: Callable[[Asked], Case]) -> Array:
+    """What a regression on the labels of all turns that are ``seen`` reaches; shape ``(questions, measures)``."""
+    fitted = [(check, fit([seen(each) for each in teach], 1e-3)) for teach, check in splits]
+    return np.concatenate([measured(check, weights) for check, weights in fitted])
+
+
+def mean_of(rows: Array) -> list[float]:
     return [round(value, 4) for value in rows.mean(axis=0).tolist()]
+
+
+def compared(rows: Array, others: Array) -> dict[str, list[float]]:
+    """The mean difference over questions, with its standard error."""
+    change = rows - others
+    error = change.std(axis=0, ddof=1) / np.sqrt(len(change))
+    return {"mean": mean_of(change), "standard_error": [round(value, 4) for value in error.tolist()]}
+
+
+def whole(each: Asked) -> Case:
+    return each.case
+
+
+def shown_by(base: Mapping[str, float], budget: int) -> Callable[[Asked], Case]:
+    def seen(each: Asked) -> Case:
+        places, case = packed(each, vector(base), budget), each.case
+        target = case.target[places]
+        return replace(case, signals=case.signals[places], target=target / max(target.sum(), 1e-9))
+
+    return seen
 
 
 def fusion(options: argparse.Namespace, base: Mapping[str, float], splits: Sequence[Split]) -> dict[str, Any]:
     seeds = range(options.seeds)
     runs = [folds_of(options, base, splits, honest, seed, curve=True, passes=options.passes) for seed in seeds]
     curve, spread = over_seeds([averaged(run) for run in runs])
-    regression = regression_of(splits)
-    print(table("fusion policy", {**curve, "logistic regression on all labels": regression}, spread), flush=True)
-    result: dict[str, Any] = {"fusion": curve, "fusion_sd": spread, "logistic_regression": regression}
+    regression = regression_of(splits, whole)
+    of_shown = regression_of(splits, shown_by(base, options.shown))
+    ceilings = {
+        "logistic regression on all labels": mean_of(regression),
+        "on those of what the base shows": mean_of(of_shown),
+    }
+    print(table("fusion policy", {**curve, **ceilings}, spread), flush=True)
+    result: dict[str, Any] = {"fusion": curve, "fusion_sd": spread, "logistic_regression": mean_of(regression)}
+    result["logistic_regression_on_shown"] = mean_of(of_shown)
+    at_base, learned = recalls_of(runs, lambda points: points[0]), recalls_of(runs, lambda points: points[1])
+    result["fusion_less_base"] = compared(learned, at_base)
+    result["fusion_less_regression"] = compared(learned, regression)
+    for name in ("fusion_less_base", "fusion_less_regression"):
+        print(f"  {name} after one pass, with its standard error over questions: {result[name]}", flush=True)
     result["fusion_ends"] = [[fold.end for fold in run] for run in runs]
     result["fusion_reinforce"] = reinforced(options, base, splits)
     result |= cited_badly(options, base, splits, curve["0 answers"])
     if options.picture:
         mean = round(float(np.mean([len(teach) for teach, _ in splits])))
-        draw(options.picture, f"fusion policy ({options.embedder})", curve, spread, regression[1], mean)
+        draw(
+            options.picture,
+            f"fusion policy ({options.embedder})",
+            curve,
+            spread,
+            ceilings["logistic regression on all labels"][1],
+            mean,
+        )
     return result
+
+
+def recalls_of(runs: Sequence[Sequence[Fold]], which: Callable[[list[int]], int]) -> Array:
+    """Recalls by question, their mean over the seeds, at the base or after the first pass."""
+
+    def recalls(fold: Fold) -> Array:
+        ends = [point for point in fold.curve if point not in POINTS]
+        return fold.curve[which([0, *ends])]
+
+    return np.asarray(np.mean([np.concatenate([recalls(fold) for fold in run]) for run in runs], axis=0))
 
 
 def cited_badly(
@@ -665,7 +718,7 @@ def mean_end(runs: Sequence[Sequence[Mapping[str, Any]]], name: str) -> float:
 def with_recency(options: argparse.Namespace, base: Mapping[str, float], splits: Sequence[Split]) -> dict[str, Any]:
     runs = [folds_of(options, base, splits, honest, seed) for seed in range(options.seeds)]
     rows, spread = over_seeds([averaged(run) for run in runs])
-    regression = regression_of(splits)
+    regression = mean_of(regression_of(splits, whole))
     print(table("fusion policy, with recency", {**rows, "logistic regression": regression}, spread), flush=True)
     weights = [fold.end["weights"]["recency"] for run in runs for fold in run]
     mean, about = round(float(np.mean(weights)), 3), round(float(np.std(weights)), 3)
