@@ -8,6 +8,8 @@ reaches the prompt, with its dates, numbers and quoting. Found is what `Recall.t
 
 ``--weights FILE`` takes other weights than the ones that ship: a mapping, or one a conversation, as
 `benchmarks.fit_weights` writes them, so that no conversation is measured with weights that it helped to fit.
+
+``--topics`` recalls by topics (RMM), made without a language model, in place of the ranking of turns.
 """
 
 from __future__ import annotations
@@ -137,21 +139,23 @@ def measure(
     conversations: Sequence[Conversation],
     open_bank: Callable[[Conversation], MemoryBank],
     budgets: Sequence[int],
+    *,
+    topics: bool = False,
 ) -> tuple[list[Asked], int]:
-    """Every question under every budget, and how many memories there are."""
+    """Every question under every budget, and how many memories there are, or topics."""
     asked: list[Asked] = []
     units = 0
     for conversation in conversations:
         with open_bank(conversation) as bank:
             bank.remember_sessions(SCOPE, conversation.sessions)
-            units += bank.stats(SCOPE).memories
-            asked += [ask(bank, question, budget) for question in conversation.questions for budget in budgets]
+            units += len(bank.topics(SCOPE)) if topics else bank.stats(SCOPE).memories
+            asked += [ask(bank, question, budget, topics) for question in conversation.questions for budget in budgets]
     return asked, units
 
 
-def ask(bank: MemoryBank, question: LocomoQuestion, budget: int) -> Asked:
+def ask(bank: MemoryBank, question: LocomoQuestion, budget: int, topics: bool = False) -> Asked:
     begin = time.perf_counter()
-    recall = bank.recall(SCOPE, question.question, token_budget=budget)
+    recall = bank.recall(SCOPE, question.question, token_budget=budget, topics=topics)
     seconds = time.perf_counter() - begin
     found = [turn.id for turn in recall.turns]
     return Asked(
@@ -238,6 +242,7 @@ def main() -> None:
     parser.add_argument("--budgets", type=int, nargs="+", default=list(BUDGETS))
     parser.add_argument("--granularity", choices=("segment", "turn", "session"), default="segment")
     parser.add_argument("--weights", type=Path)
+    parser.add_argument("--topics", action="store_true")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     counter, counter_name = token_counter()
@@ -250,13 +255,14 @@ def main() -> None:
             granularity=options.granularity,
             weights=weights_for(options.weights, conversation.name),
             token_counter=counter,
+            topics=options.topics,
         )
 
     conversations = [read_conversation(file) for file in locomo_files(options.data)]
-    asked, units = measure(conversations, open_bank, options.budgets)
+    asked, units = measure(conversations, open_bank, options.budgets, topics=options.topics)
     settings = {
         "embedder": embedder.name if embedder else None,
-        "granularity": options.granularity,
+        "granularity": "topic" if options.topics else options.granularity,
         "weights": _weights_name(options.weights),
         "token_counter": counter_name,
         "conversations": [conversation.name for conversation in conversations],
@@ -266,7 +272,7 @@ def main() -> None:
     }
     result = {**summary(asked, options.budgets), **settings}
     print(f"tokens: {counter_name}; embedder: {settings['embedder']}; weights: {settings['weights']}")
-    print(report(result, f"secom, {options.granularity}, {options.embedder}"))
+    print(report(result, f"secom, {settings['granularity']}, {options.embedder}"))
     if options.json:
         options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 

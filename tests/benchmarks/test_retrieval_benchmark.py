@@ -71,6 +71,15 @@ def test_coarser_units_are_fewer(tmp_path, monkeypatch) -> None:
     assert units == {"turn": 8, "session": 2}
 
 
+def test_topics_are_measured_too(tmp_path, monkeypatch) -> None:
+    written(tmp_path, "one")
+    out = tmp_path / "topics.out"
+    ran(monkeypatch, retrieval, "--data", str(tmp_path), "--topics", "--json", str(out))
+    found = json.loads(out.read_text(encoding="utf-8"))
+    assert found["granularity"] == "topic"
+    assert 0 < found["units"] <= 8
+
+
 def test_weights_of_a_fold_are_used_for_the_conversation_left_out(tmp_path, monkeypatch) -> None:
     for name in ("one", "two"):
         written(tmp_path, name)
