@@ -654,6 +654,14 @@ class MemoryBank:
         layer, row = self._summary_layer, self._store.scope(check_scope(scope))
         return list(layer.versions(row.id)) if row is not None else []
 
+    def epoch(self, scope: Sequence[str]) -> tuple[int, int] | None:
+        """Another one wherever something of the scope was forgotten, so that what was recalled before may be gone.
+
+        It may also change when nothing was forgotten. Nothing where nothing is remembered.
+        """
+        row = self._store.scope(check_scope(scope))
+        return (row.id, row.epoch) if row is not None else None
+
     def stats(self, scope: Sequence[str]) -> Stats:
         """How much the scope holds."""
         row = self._store.scope(check_scope(scope))
