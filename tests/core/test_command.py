@@ -1,0 +1,648 @@
+"""The command ``secom``: as a user types it, as a script reads it, and with what nobody should have typed."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import json
+import os
+import pty
+import re
+import select
+import shlex
+import sqlite3
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from secom_core import MemoryBank
+from secom_core.command import main
+from secom_core.command.options import INSPECTED, parser
+from secom_core.readers import read_transcript
+
+ROOT = Path(__file__).resolve().parents[2]
+ALICE = ["--scope", "acme", "--scope", "alice"]
+CHAT = """\
+Ann: I moved to Ghent last week, into a flat above a bakery.
+Bob: Congratulations! How is it?
+Ann: Noisy at four in the morning. My cat Miso loves the warm floor.
+"""
+NASTY = "clear \x1b[2J bell \x07 nul \x00 half \ud83d right \u202eto left\u202c back\rwards tag \U000e0041 end"
+READING = [
+    ["recall", "Ghent"],
+    ["inspect"],
+    ["inspect", "topics", "--make"],
+    ["forget", "--all", "--yes"],
+    ["export"],
+    ["report", "-o", "page.html"],
+]
+
+
+@dataclass(frozen=True)
+class Done:
+    code: int
+    out: str
+    err: str
+
+
+class Secom:
+    """Runs the command in this process."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *words: str) -> Done:
+        try:
+            code = main(list(words))
+        except SystemExit as left:
+            code = int(left.code or 0)
+        seen = self._capsys.readouterr()
+        assert "Traceback" not in seen.err
+        return Done(code, seen.out, seen.err)
+
+    def ok(self, *words: str) -> str:
+        done = self(*words)
+        assert done.code == 0, done.err
+        return done.out
+
+
+@pytest.fixture
+def secom(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Secom:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SECOM_STORE", raising=False)
+    Path("chat.txt").write_text(CHAT, encoding="utf-8")
+    return Secom(capsys)
+
+
+@pytest.fixture
+def kept(secom: Secom) -> Secom:
+    secom.ok("remember", "chat.txt", *ALICE)
+    return secom
+
+
+def environment() -> dict[str, str]:
+    env = {name: value for name, value in os.environ.items() if name != "SECOM_STORE"}
+    return {**env, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+
+
+def typed(*words: str, stdin: str = "") -> Done:
+    """The command in a process of its own."""
+    command = [sys.executable, "-m", "secom_core", *words]
+    done = subprocess.run(command, input=stdin, env=environment(), capture_output=True, encoding="utf-8", timeout=60)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def at_terminal(words: Sequence[str], answer: str = "") -> tuple[int, str]:
+    """The command at a terminal of its own; what is seen there, and its exit code."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    command = [sys.executable, "-m", "secom_core", *words]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment()) as process:
+        os.close(theirs)
+        os.write(ours, answer.encode())
+        seen = b""
+        while select.select([ours], [], [], 60)[0]:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not piece:
+                break
+            seen += piece
+        code = process.wait(timeout=60)
+    os.close(ours)
+    return code, seen.decode("utf-8", "surrogateescape")
+
+
+def dump(path: str = "memory.db") -> list[str]:
+    with sqlite3.connect(path) as connection:
+        return list(connection.iterdump())
+
+
+# -- as a user types it -----------------------------------------------------------------------------------------------
+
+
+def test_remember_recall_inspect_forget(secom: Secom) -> None:
+    assert typed("remember", "chat.txt", *ALICE).out == "3 messages remembered, in 1 session\n"
+    recalled = typed("recall", "Which city did Ann move to?", *ALICE)
+    assert (recalled.code, recalled.err) == (0, "")
+    assert "[1] Ann: I moved to Ghent" in recalled.out
+    assert re.search(r"^turns +3$", typed("inspect", *ALICE).out, re.M)
+    assert typed("scopes").out.split() == ["3", "turns", "1", "session", *ALICE]
+    assert typed("forget", "--all", *ALICE).out == "3 turns forgotten\n"
+    gone = typed("recall", "Which city did Ann move to?", *ALICE)
+    assert (gone.code, gone.out) == (1, "")
+    assert gone.err.startswith("secom: nothing is remembered for --scope acme --scope alice")
+
+
+def test_it_is_installed_under_its_name() -> None:
+    found = re.search(r'^secom = "(?P<module>[\w.]+):(?P<name>\w+)"$', (ROOT / "pyproject.toml").read_text(), re.M)
+    assert found is not None
+    assert getattr(sys.modules[found["module"]], found["name"]) is main
+
+
+def test_a_file_may_be_remembered_again_when_it_has_grown(kept: Secom) -> None:
+    assert kept.ok("remember", "chat.txt", *ALICE) == "0 messages remembered, 3 known already, in 1 session\n"
+    Path("chat.txt").write_text(CHAT + "Bob: Noisy how?\nAnn: Noisy how?\nAnn: Noisy how?\n", encoding="utf-8")
+    told = json.loads(kept.ok("remember", "chat.txt", "--json", *ALICE))
+    assert (told["new"], told["known"], told["sessions"]) == (3, 3, ["chat"])
+    assert len(json.loads(kept.ok("inspect", "turns", "--json", *ALICE))) == 6
+
+
+def test_what_says_no_time_is_said_when_you_say(secom: Secom) -> None:
+    secom.ok("remember", "chat.txt", "--at", "7 May 2024", *ALICE)
+    assert {turn["at"] for turn in json.loads(secom.ok("inspect", "turns", "--json", *ALICE))} == {
+        "2024-05-07T00:00:00+00:00"
+    }
+
+
+def test_a_session_that_is_left_open_is_taken_in_by_no_layer(secom: Secom) -> None:
+    secom.ok("remember", "chat.txt", "--open", *ALICE)
+    assert json.loads(secom.ok("inspect", "--json", *ALICE))["not_taken_in"]["topics"] == 0
+    secom.ok("remember", "chat.txt", *ALICE)
+    assert json.loads(secom.ok("inspect", "--json", *ALICE))["not_taken_in"]["topics"] == 1
+
+
+def test_standard_input_needs_a_name(secom: Secom, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CHAT.encode())))
+    assert "--session NAME" in secom("remember", "-", *ALICE).err
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CHAT.encode())))
+    assert secom.ok("remember", "-", "--session", "monday", *ALICE).startswith("3 messages")
+    assert json.loads(secom.ok("inspect", "sessions", "--json", *ALICE))[0]["session"] == "monday"
+
+
+SAID = [{"role": "user", "content": "I moved."}, {"role": "assistant", "content": "Where to?"}]
+FORMS = {
+    "headers.txt": ("--- 3 May 2024 ---\nAnn: Hi\n--- 4 May 2024 ---\nAnn: Ho\n", ["3 May 2024", "4 May 2024"]),
+    "bracket.txt": ("[2024-05-03 14:05] Ann: Hi\n[2024-05-03 14:06] Bob: Ho\n", ["bracket"]),
+    "bom.txt": ("\ufeffAnn: Hi\nBob: Ho\n", ["bom"]),
+    "list.json": (json.dumps(SAID), ["list"]),
+    "pairs.json": (json.dumps([["user", "Hi"], ["assistant", "Ho"]]), ["pairs"]),
+    "object.json": (json.dumps({"messages": SAID}), ["object"]),
+    "lines.jsonl": ("\n".join(map(json.dumps, SAID)), ["lines"]),
+    "one": (json.dumps(SAID[0]), ["one"]),
+    "named.jsonl": ("\n".join(json.dumps({**row, "session": f"s{n}"}) for n, row in enumerate(SAID)), ["s0", "s1"]),
+    "tuning.jsonl": ("\n".join([json.dumps({"messages": SAID})] * 2), ["tuning 1", "tuning 2"]),
+    "locomo.json": (
+        json.dumps(
+            {
+                "session_1_date_time": "1:56 pm on 8 May, 2023",
+                "session_1": [{"speaker": "Ann", "dia_id": "D1:1", "text": "Hi"}],
+            }
+        ),
+        ["session_1"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_is_read(secom: Secom, name: str) -> None:
+    text, sessions = FORMS[name]
+    Path(name).write_text(text, encoding="utf-8")
+    told = json.loads(secom.ok("remember", name, "--json", *ALICE))
+    assert told["sessions"] == sessions
+    assert told["new"] > 0
+    again = json.loads(secom.ok("remember", name, "--json", *ALICE))
+    assert (again["new"], again["turn_ids"]) == (0, told["turn_ids"])
+
+
+def test_one_of_several_locomo_conversations(secom: Secom) -> None:
+    rows = [
+        {"sample_id": each, "conversation": {"session_1": [{"speaker": "A", "dia_id": f"D1:{each}", "text": each}]}}
+        for each in ("x", "y")
+    ]
+    Path("both.json").write_text(json.dumps(rows), encoding="utf-8")
+    assert "choose one of its samples" in secom("remember", "both.json", *ALICE).err
+    assert json.loads(secom.ok("remember", "both.json", "--sample", "y", "--json", *ALICE))["turn_ids"] == ["D1:y"]
+
+
+# -- what can be asked for --------------------------------------------------------------------------------------------
+
+
+def test_recall_as_json_is_the_recall(kept: Secom) -> None:
+    told = json.loads(kept.ok("recall", "Where did Ann move?", "-k", "1", "--json", *ALICE))
+    with MemoryBank.open("memory.db") as bank:
+        recall = bank.recall(("acme", "alice"), "Where did Ann move?", k=1)
+    assert (told["text"], told["tokens"]) == (recall.text, recall.tokens)
+    assert [turn["id"] for turn in told["hits"][0]["turns"]] == list(recall.hits[0].turn_ids)
+
+
+def test_the_budget_and_the_moment_are_passed_on(secom: Secom) -> None:
+    Path("diary.txt").write_text("--- 2024-05-01 ---\nAnn: I ran.\n--- 2024-06-01 ---\nAnn: I swam.\n")
+    secom.ok("remember", "diary.txt", *ALICE)
+    told = json.loads(secom.ok("recall", "What did Ann do?", "--budget", "40", "--json", *ALICE))
+    assert 0 < told["tokens"] <= 40
+    lately = secom.ok("recall", "What did Ann do yesterday?", "-k", "1", "--now", "2024-05-02", *ALICE)
+    assert "I ran." in lately
+
+
+def test_recall_counts_what_was_learned(kept: Secom) -> None:
+    with MemoryBank.open("memory.db", learning=True) as bank:
+        shown = bank.recall(("acme", "alice"), "Ghent?")
+        bank.reward(("acme", "alice"), "Ghent?", shown.shown, [1])
+        wanted = [hit.score for hit in bank.recall(("acme", "alice"), "Ghent?").hits]
+    told = json.loads(kept.ok("recall", "Ghent?", "--json", *ALICE))
+    assert [hit["score"] for hit in told["hits"]] == pytest.approx(wanted)
+
+
+def test_looking_makes_nothing(kept: Secom) -> None:
+    before = dump()
+    for what in INSPECTED:
+        kept.ok("inspect", what, *ALICE)
+        kept.ok("inspect", what, "--json", *ALICE)
+    kept.ok("recall", "Ghent", "--summary", "--timelines", "--topics", *ALICE)
+    kept.ok("report", "-o", "page.html", *ALICE)
+    kept.ok("export", *ALICE)
+    kept.ok("scopes")
+    assert dump() == before
+
+
+@pytest.mark.parametrize("what", ["topics", "timelines", "summary"])
+def test_make_makes_a_layer_and_says_what_is_missing(kept: Secom, what: str) -> None:
+    seen = kept("inspect", what, *ALICE)
+    assert (seen.code, seen.out) == (0, "")
+    assert f"not in the {what} yet: 1 closed session" in seen.err
+    assert "not every closed session" in kept("recall", "Ghent", f"--{what}", *ALICE).err
+    made = kept("inspect", what, "--make", *ALICE)
+    assert "Miso" in made.out
+    assert made.err == ""
+    assert json.loads(kept.ok("inspect", what, "--json", *ALICE))
+    assert kept("recall", "Ghent", f"--{what}", *ALICE).err == ""
+
+
+def test_weights_and_log_show_what_was_learned_and_change_nothing(kept: Secom) -> None:
+    assert kept("inspect", "weights", *ALICE).err == "secom: no weights yet\n"
+    with MemoryBank.open("memory.db", learning=True, weights={"segment_lexical": 1.0}) as bank:
+        for number in range(9):
+            shown = bank.recall(("acme", "alice"), f"Ghent {number}?")
+            bank.reward(("acme", "alice"), f"Ghent {number}?", shown.shown, [1])
+        learned = bank.learned(("acme", "alice"))
+    before = dump()
+    [told] = json.loads(kept.ok("inspect", "weights", "--json", *ALICE))
+    assert told["weights"] == pytest.approx(dict(learned.weights))
+    assert told["answers"] == learned.answers
+    assert re.search(r"^segment_lexical +[\d.]+ +at first +1\.000$", kept.ok("inspect", "weights", *ALICE), re.M)
+    log = json.loads(kept.ok("inspect", "log", "--last", "2", "--json", *ALICE))
+    assert [entry["query"] for entry in log] == ["Ghent 7?", "Ghent 8?"]
+    assert dump() == before
+
+
+def test_the_ids_that_turns_shows_are_those_that_forget_takes(kept: Secom) -> None:
+    first = kept.ok("inspect", "turns", *ALICE).split()[0]
+    assert kept.ok("forget", "--turn", first, *ALICE) == "1 turn forgotten\n"
+    assert "Ghent" not in kept.ok("inspect", "turns", *ALICE)
+
+
+def test_conditions_of_forgetting_come_together(secom: Secom) -> None:
+    Path("diary.txt").write_text("--- 2023-05-01 ---\nAnn: I ran.\n--- 2024-06-01 ---\nAnn: I swam.\n")
+    secom.ok("remember", "diary.txt", *ALICE)
+    assert secom("forget", "--session", "2024-06-01", "--before", "2024-01-01", *ALICE).code == 1
+    assert json.loads(secom.ok("forget", "--before", "2024-01-01", "--json", *ALICE)) == {"forgotten": 1}
+    assert [each["session"] for each in json.loads(secom.ok("inspect", "sessions", "--json", *ALICE))] == ["2024-06-01"]
+
+
+def test_forgotten_words_are_not_in_the_file(kept: Secom) -> None:
+    kept.ok("forget", "--session", "chat", *ALICE)
+    left = b"".join(path.read_bytes() for path in Path().glob("memory.db*"))
+    assert b"bakery" not in left
+
+
+def test_export_and_import_bring_everything(kept: Secom) -> None:
+    kept.ok("export", "-o", "alice.jsonl", *ALICE)
+    assert kept.ok("export", *ALICE) == Path("alice.jsonl").read_text(encoding="utf-8")
+    assert kept.ok("import", "alice.jsonl", "--store", "other.db") == "3 turns came in\n"
+    assert kept.ok("import", "alice.jsonl", "--store", "other.db", "--scope", "bob") == "3 turns came in\n"
+    assert kept.ok("import", "alice.jsonl", "--store", "other.db", "--scope", "bob") == "0 turns came in\n"
+    for scope in (ALICE, ["--scope", "bob"]):
+        there = json.loads(kept.ok("inspect", "turns", "--json", "--store", "other.db", *scope))
+        assert there == json.loads(kept.ok("inspect", "turns", "--json", *ALICE))
+
+
+def test_the_store_is_named_by_option_or_environment(kept: Secom, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.rename("memory.db", "kept here.db")
+    assert "Ghent" in kept.ok("recall", "Ghent", "--store", "kept here.db", *ALICE)
+    monkeypatch.setenv("SECOM_STORE", "kept here.db")
+    assert "Ghent" in kept.ok("recall", "Ghent", *ALICE)
+    assert kept("recall", "Ghent", "--store", "other.db", *ALICE).code == 1
+
+
+def test_a_report_is_written_whole_for_its_owner(kept: Secom) -> None:
+    assert kept("report", "-o", "page.html", "--make", "--title", "A & B", *ALICE).err == "secom: wrote page.html\n"
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert '<h1 dir="auto">A &amp; B</h1>' in page
+    assert "Ghent" in page
+    assert "No topics are kept" not in page
+    assert Path("page.html").stat().st_mode & 0o077 == 0
+    assert sorted(path.name for path in Path().iterdir() if path.name.startswith(".")) == []
+    assert kept.ok("report", "-o", "-", *ALICE).startswith("<!doctype html>")
+
+
+# -- any scope, any words ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "scope", [["a b", "'\"$(x)\\"], ["--all"], ["-"], ["ü/猫", "x=y"], ["nul \x00", "half \ud800"], ['["a"]'], ["\n"]]
+)
+def test_a_scope_is_printed_as_it_is_given(secom: Secom, scope: list[str]) -> None:
+    given = ["--scope-json", json.dumps(scope)]
+    secom.ok("remember", "chat.txt", *given)
+    printed = shlex.split(secom.ok("scopes").split("session", 1)[1])
+    assert "Ghent" in secom.ok("recall", "Ghent", *printed)
+    assert json.loads(secom.ok("scopes", "--json")) == [{"scope": scope, "sessions": 1, "turns": 3}]
+
+
+@pytest.fixture
+def nasty(secom: Secom) -> Secom:
+    row = {"role": "user", "name": NASTY, "content": NASTY, "session": NASTY}
+    Path("nasty.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    secom.ok("remember", "nasty.jsonl", *ALICE)
+    return secom
+
+
+def test_json_is_exact(nasty: Secom) -> None:
+    [turn] = json.loads(nasty.ok("inspect", "turns", "--json", *ALICE))
+    assert turn["session"] == turn["messages"][0]["text"] == turn["messages"][0]["speaker"] == NASTY
+    [hit] = json.loads(nasty.ok("recall", "bell", "--json", *ALICE))["hits"]
+    assert hit["turns"] == [turn]
+
+
+COMMANDS = [["recall", "bell"], *(["inspect", what] for what in ("sessions", "segments", "topics"))]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_words_do_not_control_a_terminal(nasty: Secom, words: list[str]) -> None:
+    words = [*words, "--make"] if words[-1] == "topics" else words
+    code, seen = at_terminal([*words, *ALICE])
+    assert code == 0
+    assert "bell" in seen
+    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff\U000e0041]", seen)
+    assert "\r" not in seen.replace("\r\n", "")
+
+
+def test_a_terminal_sees_what_was_there(nasty: Secom) -> None:
+    assert "clear \\x1b[2J bell \\x07 nul \\x00 half \\ud83d" in at_terminal(["recall", "bell", *ALICE])[1]
+
+
+def test_a_pipe_gets_the_words_as_they_are(nasty: Secom) -> None:
+    done = typed("recall", "bell", *ALICE)
+    assert done.code == 0
+    assert "clear \x1b[2J bell \x07 nul \x00 half \\ud83d" in done.out
+
+
+def test_messages_do_not_control_a_terminal(kept: Secom) -> None:
+    for words in (["recall", "x", "--scope", "\x1b[2J"], ["inspect", "turns", "--session", "\x1b[2J", *ALICE]):
+        done = kept(*words)
+        assert done.code == 1
+        assert "\x1b" not in done.err
+        assert done.err.count("\n") == 1
+
+
+def test_a_bar_is_for_terminals(secom: Secom) -> None:
+    assert "remembering" in at_terminal(["remember", "chat.txt", *ALICE])[1]
+    assert typed("remember", "chat.txt", *ALICE).err == ""
+
+
+def test_a_terminal_is_asked_before_anything_is_forgotten(kept: Secom) -> None:
+    code, seen = at_terminal(["forget", "--all", *ALICE], "n\n")
+    assert code == 1
+    assert "Forget 3 turns of --scope acme --scope alice for good? [y/N]" in seen
+    assert "Ghent" in kept.ok("recall", "Ghent", *ALICE)
+    code, seen = at_terminal(["forget", "--all", *ALICE], "y\n")
+    assert code == 0
+    assert "3 turns forgotten" in seen
+    kept.ok("remember", "chat.txt", *ALICE)
+    code, seen = at_terminal(["forget", "--all", "--yes", *ALICE])
+    assert (code, "[y/N]" in seen) == (0, False)
+
+
+# -- what cannot be done ----------------------------------------------------------------------------------------------
+
+
+def refused(done: Done) -> str:
+    assert done.code == 1
+    assert done.out == ""
+    assert re.fullmatch(r"secom: [^\n]+\n", done.err), done.err
+    return done.err
+
+
+@pytest.mark.parametrize("words", READING, ids=" ".join)
+def test_reading_makes_no_store(secom: Secom, words: list[str]) -> None:
+    assert "--store FILE or SECOM_STORE" in refused(secom(*words, *ALICE))
+    assert sorted(path.name for path in Path().iterdir()) == ["chat.txt"]
+
+
+@pytest.mark.parametrize("words", READING, ids=" ".join)
+def test_a_scope_that_is_not_there_is_an_error(kept: Secom, words: list[str]) -> None:
+    before = dump()
+    assert "nothing is remembered for --scope bob" in refused(kept(*words, "--scope", "bob"))
+    assert dump() == before
+
+
+@pytest.mark.parametrize("words", [*READING, ["remember", "chat.txt"]], ids=" ".join)
+def test_other_files_are_left_alone(secom: Secom, words: list[str]) -> None:
+    with sqlite3.connect("other.db") as connection:
+        connection.execute("CREATE TABLE scopes (name TEXT)")
+    Path("text.db").write_text("dear diary" * 1000)
+    Path("folder.db").mkdir()
+    before = Path("other.db").read_bytes()
+    assert "not a store of secom" in refused(secom(*words, "--store", "other.db", *ALICE))
+    assert "not a store of secom" in refused(secom(*words, "--store", "text.db", *ALICE))
+    assert "is a folder" in refused(secom(*words, "--store", "folder.db", *ALICE))
+    assert "in memory" in refused(secom(*words, "--store", ":memory:", *ALICE))
+    assert Path("other.db").read_bytes() == before
+    assert Path("text.db").read_text() == "dear diary" * 1000
+
+
+BROKEN = {
+    "latin.txt": ("Ann: Zoë".encode("latin-1"), "latin.txt is not UTF-8: byte 7 is 0xeb"),
+    "empty.txt": (b" \n", "empty.txt holds no message"),
+    "empty.json": (b"[]", "empty.json holds no message"),
+    "nobody.txt": (b"It rained all day", "nobody.txt: line 1: expected 'Name: words', got 'It rained all day'"),
+    "broken.json": (b'[{"role": "user", "content"', "broken.json: not JSON: "),
+    "broken.jsonl": (b'{"role": "user", "content": "x"}\n{"role"', "broken.jsonl: line 2 is not JSON: "),
+    "deep.json": (b"[" * 100_000, "deep.json: not JSON: "),
+    "number.json": (b"[1]", "number.json: message 0: expected a Message, a dict or a (role, text) pair, got 1"),
+    "roleless.json": (b'[{"content": "x"}]', "roleless.json: message 0: needs a 'role'"),
+    "export.jsonl": (b'{"kind": "header", "format": "secom-memory"}', "take it in with: secom import export.jsonl"),
+    "locomo.json": (b'{"session_1": [{"text": "x"}]}', "locomo.json: a turn of session_1 cannot be read"),
+    "twice.json": (
+        b'[{"id": "m", "role": "user", "content": "x"}, {"id": "m", "role": "user", "content": "y"}]',
+        "id 'm' already belongs to another message",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_file_that_cannot_be_read_is_named(secom: Secom, name: str) -> None:
+    raw, message = BROKEN[name]
+    Path(name).write_bytes(raw)
+    assert message in refused(secom("remember", "chat.txt", name, *ALICE))
+    if name != "twice.json":
+        assert not Path("memory.db").exists()  # nothing of the good file either
+
+
+def test_files_that_are_not_there(kept: Secom) -> None:
+    assert refused(kept("remember", "none.txt", *ALICE)) == "secom: none.txt: No such file or directory\n"
+    assert "Is a directory" in refused(kept("remember", ".", *ALICE))
+    assert "there is no folder none" in refused(kept("report", "-o", "none/page.html", *ALICE))
+    assert refused(kept("import", "none.jsonl")) == "secom: none.jsonl: No such file or directory\n"
+
+
+def test_names_that_do_not_fit(secom: Secom) -> None:
+    Path("two.txt").write_text(FORMS["headers.txt"][0])
+    assert "holds 2 sessions with names of their own" in refused(secom("remember", "two.txt", "--session", "x", *ALICE))
+
+
+def test_an_import_that_fails_makes_no_store(secom: Secom) -> None:
+    assert "line 1 of the import cannot be used" in refused(secom("import", "chat.txt"))
+    assert not Path("memory.db").exists()
+
+
+def test_the_store_is_not_overwritten(kept: Secom) -> None:
+    for words in (["export"], ["report"]):
+        assert "is the store itself" in refused(kept(*words, "-o", "./memory.db", *ALICE))
+    assert "Ghent" in kept.ok("recall", "Ghent", *ALICE)
+
+
+def test_nothing_that_is_meant_is_an_error(kept: Secom) -> None:
+    assert "nothing was forgotten" in refused(kept("forget", "--session", "none", *ALICE))
+    assert "has no session 'none'" in refused(kept("inspect", "turns", "--session", "none", *ALICE))
+    assert "--make is for topics" in refused(kept("inspect", "turns", "--make", *ALICE))
+
+
+def test_a_store_of_a_later_version(kept: Secom) -> None:
+    with sqlite3.connect("memory.db") as connection:
+        connection.execute("INSERT INTO schema_versions VALUES (9999)")
+    assert "upgrade secom-memory" in refused(kept("recall", "Ghent", *ALICE))
+
+
+def test_a_reader_that_has_seen_enough(kept: Secom) -> None:
+    Path("long.txt").write_text("".join(f"Ann: {number} {'word ' * 50}\n" for number in range(2000)))
+    kept.ok("remember", "long.txt", *ALICE)
+    command = f"{shlex.quote(sys.executable)} -m secom_core export {shlex.join(ALICE)} | head -1"
+    done = subprocess.run(["bash", "-c", command], env=environment(), capture_output=True, text=True, timeout=60)
+    assert json.loads(done.stdout)["kind"] == "header"
+    assert done.stderr == ""
+
+
+MISUSED = [
+    (["recall", "x"], "--scope acme --scope alice"),
+    (["recall", "x", "--scope", ""], "a part of a scope is not empty"),
+    (["recall", "x", "--scope-json", "alice"], "a JSON list of strings"),
+    (["recall", "x", "--scope-json", '"alice"'], "a JSON list of strings"),
+    (["recall", "x", "--scope-json", "[]"], "a JSON list of strings"),
+    (["recall", "x", "--scope", "a", "--scope-json", '["a"]'], "not allowed with"),
+    (["recall", *ALICE], "QUERY"),
+    (["recall", "x", "-k", "0", *ALICE], "a whole number from 1 on, not '0'"),
+    (["recall", "x", "--budget", "many", *ALICE], "a whole number from 1 on"),
+    (["recall", "x", "--now", "tomorrow", *ALICE], "a date such as 2024-05-07"),
+    (["inspect", "dreams", *ALICE], "invalid choice: 'dreams'"),
+    (["forget", *ALICE], "Give --session, --turn or --before, or --all"),
+    (["forget", "--all", "--session", "x", *ALICE], "--all is the whole scope"),
+    (["forget", "--before", "14:00", *ALICE], "a date such as"),
+    (["report", *ALICE], "-o/--output"),
+    (["remember", *ALICE], "FILE"),
+    (["dream"], "invalid choice: 'dream'"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), MISUSED, ids=[" ".join(words) for words, _ in MISUSED])
+def test_misuse_is_explained(kept: Secom, words: list[str], message: str) -> None:
+    done = kept(*words)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+    assert "Ghent" in kept.ok("recall", "Ghent", *ALICE)
+
+
+# -- help, and the page that is written about it ----------------------------------------------------------------------
+
+
+def helped(secom: Secom, *words: str) -> str:
+    done = secom(*words, "--help")
+    assert done.code == 0
+    return done.out
+
+
+def test_help_shows_three_commands_to_begin_with(secom: Secom) -> None:
+    text = helped(secom)
+    begin = text[text.index("Begin with") : text.index("A scope says")]
+    assert [line.split()[1] for line in begin.splitlines() if line.startswith("  secom")] == [
+        "remember",
+        "recall",
+        "inspect",
+    ]
+    alone = secom()
+    assert (alone.code, alone.out, alone.err) == (2, "", text)
+    assert re.fullmatch(r"secom \d+\.\d+\.\d+\n", secom.ok("--version"))
+
+
+NAMES = re.findall(r"^    ([a-z]+) ", parser().format_help(), re.M)
+
+
+def test_there_is_help_for_each_command() -> None:
+    assert NAMES == ["remember", "recall", "inspect", "report", "forget", "export", "import", "scopes"]
+
+
+@pytest.fixture
+def furnished(kept: Secom) -> Secom:
+    """All that the examples in the help are about."""
+    Path("chat.jsonl").write_text("\n".join(map(json.dumps, SAID)), encoding="utf-8")
+    Path("diary.txt").write_text("[2023-05-01 09:00] Ann: I ran.\n[2024-05-01 09:00] Ann: I swam.\n")
+    kept.ok("remember", "diary.txt", *ALICE)
+    kept.ok("export", "-o", "alice.jsonl", *ALICE)
+    return kept
+
+
+@pytest.mark.parametrize("name", ["", *NAMES])
+def test_the_examples_in_the_help_work(furnished: Secom, name: str) -> None:
+    lines = re.findall(r"^  (secom .*)$", helped(furnished, *filter(None, [name])), re.M)
+    assert lines
+    for line in lines:
+        _, *words = shlex.split(line)
+        assert name in ("", words[0])
+        done = furnished(*words)
+        assert (done.code, line) == (0, line), done.err
+
+
+def test_the_page_on_the_command_is_true(secom: Secom) -> None:
+    """Its shell blocks run in order in one folder, and print what stands below them."""
+    page = (ROOT / "docs" / "command.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(sh|text)\n(.*?)^```$", page, re.M | re.S)
+    assert sum(kind == "sh" for kind, _ in blocks) >= 5
+    printed = ""
+    for kind, text in blocks:
+        if kind == "text":
+            assert text == printed
+            continue
+        script = f'secom() {{ {shlex.quote(sys.executable)} -m secom_core "$@"; }}\nset -e\n{text}'
+        done = subprocess.run(
+            ["bash", "-c", script], env=environment(), capture_output=True, encoding="utf-8", timeout=60, input=""
+        )
+        assert done.returncode == 0, f"{text}\n{done.stderr}"
+        printed = done.stdout
+
+
+def test_the_page_names_every_command_and_option() -> None:
+    page = (ROOT / "docs" / "command.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`secom ([a-z]+)", page)) | set(re.findall(r"^secom ([a-z]+)", page, re.M))
+    assert named >= set(NAMES)
+    assert set(re.findall(r"--[a-z][a-z-]*", page)) <= set(re.findall(r"--[a-z][a-z-]*", options()))
+
+
+def options() -> str:
+    commands = next(action for action in parser()._actions if action.choices and "recall" in action.choices)
+    return "".join(command.format_help() for command in dict(commands.choices or {}).values())
+
+
+def test_a_transcript_keeps_what_the_reader_makes_of_it(secom: Secom) -> None:
+    secom.ok("remember", "chat.txt", *ALICE)
+    with MemoryBank.open("memory.db") as bank:
+        there = bank.turns(("acme", "alice"), "chat")
+    [read] = read_transcript(CHAT)
+    assert [turn.text for turn in there] == [turn.text for turn in read.turns]
