@@ -44,16 +44,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         done: int = asked.act(asked)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read has seen enough; what is left in the buffer has nowhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read has seen enough.
+        _abandon_output()
         return _FAILED
     except KeyboardInterrupt:
         note("interrupted")
         return _INTERRUPTED
     except (SecomError, OSError) as error:
+        _abandon_output()
         note(_first_line(error))
         return _FAILED
     return done
+
+
+def _abandon_output() -> None:
+    """Where what is left in the buffer has nowhere to go, the interpreter should not try again at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _first_line(error: Exception) -> str:

@@ -21,7 +21,7 @@ _ROW: Final = 21
 _TURNS_A_ROW: Final = 56
 _ROWS: Final = 8
 _POINTS: Final = 300
-_MONTHS: Final = 48
+_MONTHS: Final = 36
 
 
 def _svg(width: float, height: float, label: str, body: str) -> str:
@@ -85,7 +85,7 @@ def months(moments: Sequence[datetime]) -> str:
     if len(counts) < 2:
         return ""
     shown = list(_between(min(counts), max(counts)))[-_MONTHS:]
-    step, most = 18, max(counts[each] for each in shown)
+    step, most = 26, max(counts[each] for each in shown)
     bars = "".join(_month(counts[each], most, each, 4 + step * place, place) for place, each in enumerate(shown))
     return _svg(step * len(shown) + 30, 104, f"turns in each month, at most {most}", bars)
 
@@ -103,11 +103,19 @@ def _month(count: int, most: int, when: tuple[int, int], x: int, place: int) -> 
     # A name under the first and each January after it: more would not fit.
     named = place == 0 or (when[1] == 1 and place > 2)
     name = f'<text x="{x}" y="99" class="ink">{label}</text>' if named else ""
-    much = f'<text x="{x + 7}" y="{76 - tall:.1f}" text-anchor="middle" class="ink">{count}</text>' if count else ""
+    much = (
+        f'<text x="{x + 11}" y="{76 - tall:.1f}" text-anchor="middle" class="ink">{_short(count)}</text>'
+        if count
+        else ""
+    )
     return (
         f"<g><title>{label}: {count}</title>"
-        f'<rect x="{x}" y="{80 - tall:.1f}" width="14" height="{tall:.1f}" class="bar"/>{name}{much}</g>'
+        f'<rect x="{x}" y="{80 - tall:.1f}" width="22" height="{tall:.1f}" class="bar"/>{name}{much}</g>'
     )
+
+
+def _short(count: int) -> str:
+    return str(count) if count < 1000 else f"{count / 1000:.0f}k"
 
 
 # -- what was learned --------------------------------------------------------------------------------------------------

@@ -54,6 +54,7 @@ svg .line {{ stroke: var(--accent); stroke-width: 2 }}
 svg .rule {{ stroke: var(--edge) }}
 svg .mark {{ stroke: #d5730a; stroke-width: 2 }}
 details {{ border: 1px solid var(--edge); border-radius: 6px; margin: .5rem 0; padding: 0 .75rem }}
+section:not(#sessions) details {{ border-width: 0 0 1px; border-radius: 0; padding: 0; margin: 0 }}
 summary {{ cursor: pointer; padding: .5rem 0 }}
 summary small, summary time {{ margin-left: .5rem; white-space: nowrap }}
 .lines {{ white-space: pre-line }}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, create_engine, event
+from sqlalchemy import URL, Connection, create_engine, event
 from sqlalchemy.pool import StaticPool
 
 from .sql import SqlStore
@@ -34,7 +34,7 @@ def open_sqlite(path: str | Path = ":memory:") -> SqlStore:
         file = Path(path).expanduser().resolve()
         file.parent.mkdir(parents=True, exist_ok=True)
         engine = create_engine(
-            f"sqlite:///{file}",
+            URL.create("sqlite", database=str(file)),
             connect_args={"timeout": _BUSY_MS / 1000, "check_same_thread": False, "isolation_level": None},
         )
     event.listen(engine, "connect", _configure)

@@ -245,6 +245,7 @@ def test_the_budget_and_the_moment_are_passed_on(secom: Secom) -> None:
 def test_recall_counts_what_was_learned(kept: Secom) -> None:
     with MemoryBank.open("memory.db", learning=True) as bank:
         shown = bank.recall(("acme", "alice"), "Ghent?")
+        assert shown.shown is not None
         bank.reward(("acme", "alice"), "Ghent?", shown.shown, [1])
         wanted = [hit.score for hit in bank.recall(("acme", "alice"), "Ghent?").hits]
     told = json.loads(kept.ok("recall", "Ghent?", "--json", *ALICE))
@@ -281,6 +282,7 @@ def test_weights_and_log_show_what_was_learned_and_change_nothing(kept: Secom) -
     with MemoryBank.open("memory.db", learning=True, weights={"segment_lexical": 1.0}) as bank:
         for number in range(9):
             shown = bank.recall(("acme", "alice"), f"Ghent {number}?")
+            assert shown.shown is not None
             bank.reward(("acme", "alice"), f"Ghent {number}?", shown.shown, [1])
         learned = bank.learned(("acme", "alice"))
     before = dump()
@@ -330,6 +332,13 @@ def test_the_store_is_named_by_option_or_environment(kept: Secom, monkeypatch: p
     monkeypatch.setenv("SECOM_STORE", "kept here.db")
     assert "Ghent" in kept.ok("recall", "Ghent", *ALICE)
     assert kept("recall", "Ghent", "--store", "other.db", *ALICE).code == 1
+
+
+@pytest.mark.parametrize("name", ["a?b.db", "a#b.db", "a%41.db", "mit Umlaut ü.db", "-"])
+def test_a_store_may_have_any_name(secom: Secom, name: str) -> None:
+    secom.ok("remember", "chat.txt", f"--store={name}", *ALICE)
+    assert "Ghent" in secom.ok("recall", "Ghent", f"--store={name}", *ALICE)
+    assert sorted(path.name for path in Path().iterdir()) == sorted([name, "chat.txt"])
 
 
 def test_a_report_is_written_whole_for_its_owner(kept: Secom) -> None:
@@ -520,6 +529,16 @@ def test_a_store_of_a_later_version(kept: Secom) -> None:
     with sqlite3.connect("memory.db") as connection:
         connection.execute("INSERT INTO schema_versions VALUES (9999)")
     assert "upgrade secom-memory" in refused(kept("recall", "Ghent", *ALICE))
+
+
+def test_a_full_disk_is_an_error(kept: Secom) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "secom_core", "export", *ALICE]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=environment(), text=True, timeout=60)
+    assert done.returncode == 1
+    assert re.fullmatch(r"secom: [^\n]*No space left[^\n]*\n", done.stderr)
 
 
 def test_a_reader_that_has_seen_enough(kept: Secom) -> None:
