@@ -81,7 +81,7 @@ def with_citation_feedback(
         markers: whether the user sees them.
         instruction: goes behind the block; with ``""`` the prompt itself says how to cite.
         **recall: for `MemoryBank.recall`, where there is no retriever: ``k``, ``token_budget``, ``summary``,
-            ``timelines``.
+            ``timelines``, ``topics``.
 
     Raises:
         InvalidInput: the bank does not learn, or ``recall`` is given with a retriever.

@@ -25,6 +25,7 @@ from langchain_core.runnables import RunnableGenerator, RunnableLambda, Runnable
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from langchain_secom import CitationReranker, SecomRetriever, with_citation_feedback
+from langchain_secom.answers import CITED
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope, StoreError
@@ -532,6 +533,17 @@ async def test_markers_and_blocks_are_one_citation(bank: MemoryBank) -> None:
     assert [each["number"] for each in answer.response_metadata["secom_citations"]] == [2, 3]
 
 
+async def test_a_block_that_cites_goes_before_the_words_that_nothing_helped(bank: MemoryBank) -> None:
+    note = {"type": "citation", "cited_text": "barks", "extras": {"document_index": 1}}
+    parts = [{"type": "text", "text": "He barks. [NO_CITE]", "annotations": [note]}]
+    runs = Runs()
+    chain = with_citation_feedback(PROMPT | Spoken(messages=iter([message(parts)])), bank)
+    await chain.ainvoke(QUESTION, {**as_ann, "callbacks": [runs]})
+    [(_, data, _)] = runs.events
+    assert (data["cited"], data["none_used"]) == ([2], False)
+    assert cited_in(bank) == [(2,)]
+
+
 def message(parts: Any, **about: Any) -> AIMessage:
     return AIMessage(parts, response_metadata={"model_provider": "anthropic"}, **about)
 
@@ -586,6 +598,20 @@ async def test_chunks_pass_as_they_come(bank: MemoryBank, markers: Any) -> None:
     assert all(piece.id == "m" for piece in got)
     if markers == "keep":
         assert got[:-1] == said[:-1]
+
+
+def test_two_messages_in_one_stream_are_one_answer(bank: MemoryBank) -> None:
+    said = [
+        AIMessageChunk(content="He barks [2", id="m"),
+        AIMessageChunk(content="].", id="m", chunk_position="last"),
+        AIMessageChunk(content=" He swims [3].", id="n"),
+        AIMessageChunk(content="", id="n", chunk_position="last"),
+    ]
+    chain = with_citation_feedback(chunks(said), bank, markers="strip")
+    got = list(chain.stream(QUESTION, as_ann))
+    assert [(piece.id, piece.text) for piece in got] == [("m", "He barks"), ("m", "."), ("n", " He swims."), ("n", "")]
+    assert [CITED in piece.response_metadata for piece in got] == [False, False, False, True]
+    assert cited_in(bank) == [(2, 3)]
 
 
 def chunks(said: Any) -> Any:
@@ -775,6 +801,27 @@ async def test_an_answer_is_given_even_where_it_cannot_be_learned_from(tmp_path:
             answer = await asked(how, chain, QUESTION, {**as_ann, "callbacks": [runs]})
     assert answer.text == "You live in Ghent."
     assert [data["lesson"] for _, data, _ in runs.events] == ["failed"]
+
+
+@each_way
+async def test_topics_and_timelines_can_be_cited(how: str) -> None:
+    with MemoryBank.open(learning=True, topics=True, timelines=True) as bank:
+        for session, day, text in FACTS:
+            at = datetime(2024, 5, day, tzinfo=timezone.utc)
+            bank.remember(ANN, [Message(text, id=f"ann-{session}", at=at)], session=session, close=True)
+        recall = bank.recall(ANN, QUESTION, topics=True, timelines=True)
+        assert recall.timelines
+        every = "".join(f"[{number}]" for number in recall.numbers)
+        with ScriptedServer(f"So it is {every}.") as server:
+            chain = PROMPT | HttpChatModel(base_url=server.base_url)
+            chain = with_citation_feedback(chain, bank, topics=True, timelines=True)
+            answer = await asked(how, chain, QUESTION)
+        rows = answer.response_metadata["secom_citations"]
+        assert [row["number"] for row in rows] == list(recall.numbers)
+        turns = [each.turn_ids for each in (*recall.hits, *recall.timelines)]
+        assert [tuple(row["turn_ids"]) for row in rows] == turns
+        assert ["memory_id" in row for row in rows] == [True] * len(recall.hits) + [False] * len(recall.timelines)
+        assert cited_in(bank) == [tuple(hit.number for hit in recall.hits)]
 
 
 def test_what_cannot_work_is_said(bank: MemoryBank) -> None:
