@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -13,20 +14,32 @@ from typing import Any, Final, Literal
 from weakref import WeakValueDictionary
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.base.llms.types import BaseContentBlock, ChatMessage, MessageRole, TextBlock, ThinkingBlock
-from llama_index.core.bridge.pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
+from llama_index.core.base.llms.types import (
+    BaseContentBlock,
+    ChatMessage,
+    MessageRole,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+)
+from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr, field_validator
 from llama_index.core.llms.llm import LLM
 from llama_index.core.memory.types import BaseMemory
 
 from secom_core.analysis import count_tokens
-from secom_core.bank import MemoryBank
+from secom_core.bank import MemoryBank, Remembered
 from secom_core.conversation import Message, Scope, check_scope
 from secom_core.errors import InvalidInput
 from secom_core.memory import Recall
+from secom_core.prompts.quoting import without_thoughts
 from secom_core.protocols import Denoiser, Embedder, Segmenter
+from secom_core.reflection.citations import Citations, read_citations
+from secom_core.writer import BackgroundWriter
 
-from .convert import escape_braces, from_message, text_of, to_messages, without_recalled
+from .convert import answer_of, escape_braces, from_message, text_of, to_messages, without_recalled
 from .models import as_embedder
+from .unstored import FAILURES, Unstored, degraded, is_forgotten, marked, store_all, turns_of, writer_of
+from .window import SYSTEM, WindowEntry, fitting, without_forgotten
 
 __all__ = ["SecomMemory", "WindowEntry"]
 
@@ -40,19 +53,13 @@ _banks: WeakValueDictionary[str, MemoryBank] = WeakValueDictionary()
 """Banks in use by file, so that a memory restored in the same process shares its bank, models included."""
 
 
-class WindowEntry(BaseModel):
-    """A message of the session and the turn of the bank that holds it; no turn where it is not remembered."""
-
-    message: ChatMessage
-    turn: str | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class _Recalled:
     """What was recalled for the question at hand; ``put`` once that question is part of the session."""
 
     recall: Recall
     put: bool
+    epoch: tuple[int, int] | None = None
 
 
 class SecomMemory(BaseMemory):
@@ -72,11 +79,20 @@ class SecomMemory(BaseMemory):
         insert_method: ``"user"`` puts recalled memory before the user's last message, where it keeps the prefix of the
             prompt stable and no agent throws it away; ``"system"`` puts it after the system message.
         remember_tools: remember tool calls and results too.
+        write: ``"inline"`` makes topics, keys and vectors of what is put before `put` returns, ``"background"`` in a
+            thread that all memories of a bank share; on disk it is at once with both. `flush` waits for the thread.
+        on_error: what a store that fails in the middle of a conversation comes to: ``"warn"`` goes on without recalled
+            memory, keeps what was said and stores it with the next messages, with a `DegradedWarning`; ``"raise"``
+            raises.
+        learn: have the bank learn from what answers cite of what was recalled for them, and keep them without their
+            markers (RMM section 6). The model is told to cite by `secom_core.prompts.citing.CITE_INSTRUCTION`, in the
+            system prompt.
         token_counter: counts tokens; an estimate unless given.
 
     Raises:
         InvalidScope: the scope is missing, empty, or no tuple of strings.
-        InvalidInput: neither a bank nor a store path is given, or the limits do not go together.
+        InvalidInput: neither a bank nor a store path is given, the limits do not go together, or it is to learn with a
+            bank that does not.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -88,11 +104,19 @@ class SecomMemory(BaseMemory):
     memory_token_limit: int = Field(ge=0)
     insert_method: Literal["user", "system"] = "user"
     remember_tools: bool = False
+    write: Literal["inline", "background"] = "inline"
+    on_error: Literal["warn", "raise"] = "warn"
+    learn: bool = False
     window: list[WindowEntry] = Field(default_factory=list)
+    unstored: list[Unstored] = Field(default_factory=list)
     _bank: MemoryBank = PrivateAttr()
     _count: Callable[[str], int] = PrivateAttr()
     _lock: Any = PrivateAttr()
     _recalled: _Recalled | None = PrivateAttr(default=None)
+    _citations: Citations | None = PrivateAttr(default=None)
+    _injected: int = PrivateAttr(default=0)
+    _writer: BackgroundWriter | None = PrivateAttr(default=None)
+    _epoch: tuple[int, int] | None = PrivateAttr(default=None)
 
     def __init__(
         self,
@@ -114,6 +138,9 @@ class SecomMemory(BaseMemory):
         self._bank, self._count, self._lock = bank, token_counter, threading.RLock()
         if self.memory_token_limit >= self.token_limit:
             raise InvalidInput(f"memory_token_limit {self.memory_token_limit} leaves no room in {self.token_limit}")
+        if self.learn and not bank.learns:
+            raise InvalidInput("this bank does not learn; open it with learning=True")
+        self._writer = writer_of(bank) if self.write == "background" else None
         if bank.path is not None:
             _banks[bank.path] = bank
         if "window" not in data:
@@ -184,6 +211,16 @@ class SecomMemory(BaseMemory):
         """What was recalled for the question at hand, with the numbers it was shown under."""
         return self._recalled.recall if self._recalled else None
 
+    @property
+    def last_citations(self) -> Citations | None:
+        """What the last answer cited, where the memory learns."""
+        return self._citations
+
+    @property
+    def injected_tokens(self) -> int:
+        """How many tokens of recalled memory the last `get` put into the messages."""
+        return self._injected
+
     def tokenizer_fn(self, text: str) -> Sequence[int]:
         """As many items as ``text`` has tokens; chat engines measure their own prompt with it."""
         return range(self._count(text))
@@ -206,32 +243,71 @@ class SecomMemory(BaseMemory):
         if initial_token_count > self.token_limit:
             raise InvalidInput(f"initial_token_count {initial_token_count} is over token_limit {self.token_limit}")
         with self._lock:
+            epoch = self._caught_up()
             room = self.token_limit - initial_token_count - self.memory_token_limit
-            shown = _fitting(self.window, room, self._tokens)
+            shown = fitting(self.window, room, self._tokens)
             question = _question(input, shown)
-            recall = self._recall(question, shown)
+            text = escape_braces(self._recall(question, shown, epoch).text)
             messages = [entry.message.model_copy(deep=True) for entry in shown]
-        return self._inserted(messages, question, recall.text) if recall.text else messages
+            self._injected = self._count(text) if text else 0
+        return self._inserted(messages, question, text) if text else messages
 
     def get_all(self) -> list[ChatMessage]:
-        """Every message of the session, as it was put."""
+        """Every message of the session, as it was put; exchanges that were forgotten since are left out."""
         with self._lock:
+            self._caught_up()
             return [entry.message.model_copy(deep=True) for entry in self.window]
 
-    def _recall(self, question: str, shown: Sequence[WindowEntry]) -> Recall:
+    def _recall(self, question: str, shown: Sequence[WindowEntry], epoch: tuple[int, int] | None) -> Recall:
         if not question.strip() or not self.memory_token_limit:
             return Recall(question, (), "", 0)
         # Agents read several times a turn; memory and its numbers stay the same until the next question.
-        if self._recalled is None or self._recalled.recall.query != question:
+        if self._recalled is None or not _still_holds(self._recalled, question, epoch):
             visible = {entry.turn for entry in shown if entry.turn}
-            recall = self._bank.recall(self.scope, question, token_budget=self.memory_token_limit, exclude=visible)
-            self._recalled = _Recalled(recall, put=_asks(shown, question))
+            self._recalled = _Recalled(self._searched(question, visible), _asks(shown, question), epoch)
         return self._recalled.recall
 
+    def _searched(self, question: str, visible: set[str]) -> Recall:
+        try:
+            return self._bank.recall(self.scope, question, token_budget=self.memory_token_limit, exclude=visible)
+        except FAILURES as error:
+            self._failed("nothing is recalled", error)
+        return Recall(question, (), "", 0)
+
+    def _caught_up(self) -> tuple[int, int] | None:
+        """Drop from the window what was forgotten since; returns the scope's epoch."""
+        try:
+            epoch = self._bank.epoch(self.scope)
+            if epoch != self._epoch and any(entry.turn for entry in self.window):
+                gone = self._gone()
+                self.window = without_forgotten(self.window, gone)
+                # What is still being answered goes with the next question.
+                self._epoch = None if any(entry.turn in gone for entry in self.window) else epoch
+        except FAILURES as error:
+            self._failed("what was forgotten may still be shown", error)
+            return self._recalled.epoch if self._recalled else None
+        return epoch
+
+    def _gone(self) -> set[str]:
+        """The turns of the window that the bank holds no more."""
+        waiting = {message.id for batch in self.unstored for message in batch.messages}
+        gone = {entry.turn for entry in self.window if entry.turn and entry.turn not in waiting}
+        # A message with an id of its own may have been known from another session.
+        for name in (self.session, *self._bank.sessions(self.scope)):
+            if not gone:
+                break
+            gone -= {turn.id for turn in self._bank.turns(self.scope, name)}
+        return gone
+
+    def _failed(self, what: str, error: Exception) -> None:
+        if self.on_error == "raise":
+            raise error
+        degraded(what, error)
+
     def _inserted(self, messages: list[ChatMessage], question: str, text: str) -> list[ChatMessage]:
-        block = TextBlock(text=escape_braces(text))
+        block = TextBlock(text=text)
         if self.insert_method == "system":
-            if not messages or messages[0].role not in _SYSTEM:
+            if not messages or messages[0].role not in SYSTEM:
                 return [ChatMessage(role=MessageRole.SYSTEM, blocks=[block]), *messages]
             messages[0].blocks = [*messages[0].blocks, block]
             return messages
@@ -252,9 +328,9 @@ class SecomMemory(BaseMemory):
         """Add messages to the session and remember them, all together."""
         cleaned = _cleaned(messages)
         with self._lock:
-            for message in cleaned:
-                self._forget_question(message)
-            self.window = [*self.window, *self._remembered(cleaned)]
+            said = [self._noted(message) for message in cleaned]
+            entries = self._remembered(said)
+            self.window = [*self.window, *entries]
 
     def set(self, messages: list[ChatMessage]) -> None:
         """Replace the window; messages that the session does not hold yet are remembered."""
@@ -266,47 +342,125 @@ class SecomMemory(BaseMemory):
     def reset(self) -> None:
         """Begin a new session. What was remembered stays; `MemoryBank.forget` deletes it."""
         with self._lock:
-            names = self._bank.sessions(self.scope)
-            if self.session in names:
-                self._bank.close_session(self.scope, self.session)
-                self.session = _next_name(self.session, names)
-            self.window, self._recalled = [], None
+            try:
+                self._store_unstored()
+                names = self._bank.sessions(self.scope)
+                if self.session in names:
+                    self._close_session()
+                    self.session = _next_name(self.session, names)
+            except FAILURES as error:
+                self._failed("the session is left open", error)
+                self.session = uuid.uuid4().hex
+            self.window, self._recalled, self._citations = [], None, None
 
-    def _forget_question(self, message: ChatMessage) -> None:
-        if message.role != MessageRole.USER or self._recalled is None:
-            return
-        same = not self._recalled.put and self._recalled.recall.query in _wordings(message)
-        self._recalled = replace(self._recalled, put=True) if same else None
+    def _close_session(self) -> None:
+        if self._writer is not None:
+            self._writer.close_session(self.scope, self.session)
+        else:
+            self._bank.close_session(self.scope, self.session)
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Store what the store had refused, and wait until the background writer has made everything of it.
+
+        Args:
+            timeout: how many seconds to wait at most; as long as it takes unless given.
+
+        Returns:
+            Whether all is stored and made. What is not is made by the next recall.
+        """
+        with self._lock:
+            try:
+                self._store_unstored()
+            except FAILURES as error:
+                self._failed("what was said is kept and stored with the next messages", error)
+                return False
+        return self._writer is None or self._writer.flush(timeout)
+
+    async def aflush(self, timeout: float | None = None) -> bool:
+        """As `flush`, off the event loop."""
+        return await asyncio.to_thread(self.flush, timeout)
+
+    def _noted(self, message: ChatMessage) -> ChatMessage:
+        """The message as it is kept: a question ends what was recalled before, an answer may teach."""
+        if message.role == MessageRole.USER and self._recalled is not None:
+            same = not self._recalled.put and self._recalled.recall.query in _wordings(message)
+            self._recalled = replace(self._recalled, put=True) if same else None
+        return self._taught_by(message) if self.learn and _is_answer(message) else message
+
+    def _taught_by(self, answer: ChatMessage) -> ChatMessage:
+        recall = self.last_recall
+        if recall is None or recall.shown is None:
+            return answer
+        self._citations = read_citations(without_thoughts(answer_of(text_of(answer))), recall.numbers)
+        try:
+            self._bank.reward(self.scope, recall.query, recall.shown, self._citations)
+        except FAILURES as error:
+            self._failed("the answer teaches nothing", error)
+        # Under these numbers, other memories are shown for the next question.
+        return _without_markers(answer, recall.numbers)
 
     def _remembered(self, messages: Sequence[ChatMessage], known: dict[int, str] | None = None) -> list[WindowEntry]:
         """The messages with their turns; those that have none yet, and are worth it, go into the bank."""
         turns: dict[int, str] = dict(known or {})
         new = {
-            place: message if message.id else replace(message, id=uuid.uuid4().hex)
+            place: marked(message)
             for place, chat in enumerate(messages)
             if place not in turns
             for message in to_messages([chat], tools=self.remember_tools)
         }
         if new:
-            done = self._bank.remember(self.scope, list(new.values()), session=self.session)
-            turns |= _turns_of(new, done.turn_ids)
+            turns |= zip(new, self._stored(list(new.values())), strict=True)
         return [WindowEntry(message=chat, turn=turns.get(place)) for place, chat in enumerate(messages)]
+
+    def _stored(self, messages: list[Message]) -> list[str]:
+        """The turns that hold the messages; where the store fails, each goes by its own id until it is stored."""
+        try:
+            self._store_unstored()
+            return turns_of(messages, self._write(self.scope, messages, self.session).turn_ids)
+        except FAILURES as error:
+            self._failed("what was said is kept and stored with the next messages", error)
+        self.unstored = [*self.unstored, Unstored(session=self.session, messages=messages)]
+        return [str(message.id) for message in messages]
+
+    def _write(self, scope: Scope, messages: Sequence[Message], session: str) -> Remembered:
+        if self._writer is not None:
+            return self._writer.remember(scope, messages, session=session)
+        return self._bank.remember(scope, messages, session=session)
+
+    def _store_unstored(self) -> None:
+        if not self.unstored:
+            return
+        if is_forgotten(self._epoch, self._bank.epoch(self.scope)):
+            self.unstored = []
+        turns = store_all(self._write, self.scope, self.unstored)
+        for entry in self.window:
+            entry.turn = turns.get(entry.turn or "", entry.turn)
 
     def _known(self, chats: Sequence[ChatMessage]) -> dict[int, str]:
         """The turns of those messages that the session holds already, by place."""
-        said = [(each, turn.id) for turn in self._bank.turns(self.scope, self.session) for each in turn.messages]
         asked = [
             (place, message)
             for place, chat in enumerate(chats)
             for message in to_messages([chat], tools=self.remember_tools)
         ]
-        by_id = {each.id: turn for each, turn in said}
-        found = {place: by_id[each.id] for place, each in asked if each.id in by_id}
-        matcher = SequenceMatcher(None, [_key(m) for m, _ in said], [_key(m) for _, m in asked], autojunk=False)
-        for block in matcher.get_matching_blocks():
-            for step in range(block.size):
-                found.setdefault(asked[block.b + step][0], said[block.a + step][1])
-        return found
+        # What the window has was said, also where it was forgotten since: it is not to be remembered again.
+        shown = [
+            (message, entry.turn)
+            for entry in self.window
+            if entry.turn
+            for message in to_messages([entry.message], tools=self.remember_tools)
+        ]
+        found = _matched(asked, shown)
+        left = [(place, message) for place, message in asked if place not in found]
+        return found | _matched(left, self._said(besides=set(found.values()))) if left else found
+
+    def _said(self, besides: Collection[str]) -> list[tuple[Message, str]]:
+        try:
+            turns = self._bank.turns(self.scope, self.session)
+        except FAILURES as error:
+            self._failed("what the session holds cannot be told", error)
+            return []
+        return [(each, turn.id) for turn in turns if turn.id not in besides for each in turn.messages]
 
     def _taken_up(self) -> list[WindowEntry]:
         # A tool's result without the call it answers is refused by models, and calls come back as words only.
@@ -337,6 +491,8 @@ class SecomMemory(BaseMemory):
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
         """A dict that JSON can hold: the file of the bank, scope, session, window and limits."""
+        with self._lock:
+            self._caught_up()
         return super().to_dict(**{"mode": "json", **kwargs})
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> SecomMemory:
@@ -345,8 +501,7 @@ class SecomMemory(BaseMemory):
         return type(self)(bank=self._bank, token_counter=self._count, **data)
 
 
-_SYSTEM: Final = frozenset({MessageRole.SYSTEM, MessageRole.DEVELOPER})
-_TOOL: Final = frozenset({MessageRole.TOOL, MessageRole.FUNCTION})
+_ASSISTANTS: Final = frozenset({MessageRole.ASSISTANT, MessageRole.CHATBOT, MessageRole.MODEL})
 _CALLS: Final = ("tool_calls", "function_call")
 
 
@@ -382,13 +537,37 @@ def _key(message: Message) -> tuple[str, str]:
     return message.role, message.text
 
 
-def _turns_of(messages: dict[int, Message], turn_ids: Sequence[str]) -> dict[int, str]:
-    """Which of the turns holds each message: a turn goes by the id of its first."""
-    current, names, found = turn_ids[0], set(turn_ids), {}
-    for place, message in messages.items():
-        current = message.id if message.id in names else current
-        found[place] = current
+def _matched(asked: Sequence[tuple[int, Message]], said: Sequence[tuple[Message, str]]) -> dict[int, str]:
+    """By place, the turn that holds the message already: by its id, else in the order in which things were said."""
+    by_id = {each.id: turn for each, turn in said if each.id}
+    found = {place: by_id[each.id] for place, each in asked if each.id in by_id}
+    matcher = SequenceMatcher(None, [_key(m) for m, _ in said], [_key(m) for _, m in asked], autojunk=False)
+    for block in matcher.get_matching_blocks():
+        for step in range(block.size):
+            found.setdefault(asked[block.b + step][0], said[block.a + step][1])
     return found
+
+
+def _still_holds(recalled: _Recalled, question: str, epoch: tuple[int, int] | None) -> bool:
+    # Where nothing was remembered yet, nothing was shown that could have been forgotten.
+    return recalled.recall.query == question and (recalled.epoch is None or recalled.epoch == epoch)
+
+
+def _is_answer(message: ChatMessage) -> bool:
+    calls = (
+        any(isinstance(block, ToolCallBlock) for block in message.blocks) or "tool_calls" in message.additional_kwargs
+    )
+    return message.role in _ASSISTANTS and not calls
+
+
+def _without_markers(answer: ChatMessage, shown: Sequence[int]) -> ChatMessage:
+    blocks = [
+        block.model_copy(update={"text": read_citations(block.text, shown, markers="strip").text})
+        if isinstance(block, TextBlock)
+        else block
+        for block in answer.blocks
+    ]
+    return answer.model_copy(update={"blocks": blocks})
 
 
 def _next_name(session: str, taken: Sequence[str]) -> str:
@@ -397,50 +576,3 @@ def _next_name(session: str, taken: Sequence[str]) -> str:
     while (name := f"{stem}~{count + 1}") in taken:
         count += 1
     return name
-
-
-def _fitting(entries: Sequence[WindowEntry], room: int, tokens: Callable[[WindowEntry], int]) -> list[WindowEntry]:
-    """System messages, and the latest whole exchanges that fit beside them; of the last one, what fits."""
-    pinned = [entry for entry in entries if entry.message.role in _SYSTEM]
-    exchanges = list(_exchanges([entry for entry in entries if entry.message.role not in _SYSTEM]))
-    room -= sum(map(tokens, pinned))
-    kept: list[WindowEntry] = []
-    for exchange in reversed(exchanges):
-        size = sum(map(tokens, exchange))
-        if size > room:
-            break
-        kept, room = [*exchange, *kept], room - size
-    if not kept and exchanges:
-        kept = _shortened(exchanges[-1], room, tokens)
-    chosen = {id(entry) for entry in (*pinned, *kept)}
-    return [entry for entry in entries if id(entry) in chosen]
-
-
-def _exchanges(entries: Iterable[WindowEntry]) -> Iterator[list[WindowEntry]]:
-    """Runs that begin with a user's message; the first may begin otherwise."""
-    return _runs(entries, lambda entry: entry.message.role == MessageRole.USER)
-
-
-def _shortened(exchange: list[WindowEntry], room: int, tokens: Callable[[WindowEntry], int]) -> list[WindowEntry]:
-    """The user's message and the latest steps that fit, the last one always; a tool call goes with its results."""
-    opening = exchange[:1] if exchange[0].message.role == MessageRole.USER else []
-    steps = list(_runs(exchange[len(opening) :], lambda entry: entry.message.role not in _TOOL))
-    kept: list[WindowEntry] = []
-    room -= sum(map(tokens, opening))
-    for step in reversed(steps):
-        size = sum(map(tokens, step))
-        if kept and size > room:
-            break
-        kept, room = [*step, *kept], room - size
-    return [*opening, *kept]
-
-
-def _runs(entries: Iterable[WindowEntry], begins: Callable[[WindowEntry], bool]) -> Iterator[list[WindowEntry]]:
-    run: list[WindowEntry] = []
-    for entry in entries:
-        if run and begins(entry):
-            yield run
-            run = []
-        run.append(entry)
-    if run:
-        yield run

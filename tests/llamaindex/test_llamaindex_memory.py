@@ -24,7 +24,9 @@ from llama_index.core.base.llms.types import ChatMessage, ImageBlock, MessageRol
 from llama_index.core.memory.types import BaseMemory
 
 from llamaindex_secom import SecomMemory
-from llamaindex_secom.memory import WindowEntry, _banks, _fitting
+from llamaindex_secom.memory import _banks
+from llamaindex_secom.window import WindowEntry
+from llamaindex_secom.window import fitting as _fitting
 from secom_core import DegradedWarning, InvalidInput, InvalidScope, MemoryBank
 from secom_core.analysis import count_tokens
 from secom_core.models.scripted import Fault, ScriptedServer

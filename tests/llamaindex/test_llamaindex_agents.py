@@ -1,0 +1,618 @@
+"""Agents and chat engines on `SecomMemory` over real HTTP: every engine in every mode, and what goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
+pytest.importorskip("openai", reason="needs the extra 'openai'")
+
+from http_models import HttpLLM
+from llama_index.core.agent.workflow import AgentStream, AgentWorkflow, FunctionAgent, ReActAgent
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
+from llama_index.core.llms import MockLLM
+from llama_index.core.workflow import Context, JsonPickleSerializer, JsonSerializer
+from openai import AsyncOpenAI
+
+from llamaindex_secom import CitationNumberer, CitationReward, LlamaIndexChatModel, SecomMemory, SecomRetriever
+from llamaindex_secom.memory import _banks
+from secom_core import DegradedWarning, InvalidInput, MemoryBank, StoreError
+from secom_core.analysis import count_tokens
+from secom_core.models.scripted import Answer, ScriptedRequest, ScriptedServer, ToolCall
+from secom_core.prompts.citing import CITE_INSTRUCTION
+from secom_core.segmenters.lexical import LexicalSegmenter
+from secom_core.segmenters.zero_shot import ZeroShotSegmenter
+
+ANN, BOB = ("acme", "ann"), ("acme", "bob")
+ASKED = "Who is my violin teacher?"
+FACT = "My violin teacher is Marta."
+REPLY = "Marta, as you said."
+
+
+def user(text: str) -> ChatMessage:
+    return ChatMessage(role="user", content=text)
+
+
+def bot(text: str) -> ChatMessage:
+    return ChatMessage(role="assistant", content=text)
+
+
+def fill(bank: MemoryBank) -> MemoryBank:
+    for number, words in enumerate([FACT, "The violin hangs in the hall, next to the [9] coats."]):
+        talk = [{"role": "user", "content": words}, {"role": "assistant", "content": "How nice!"}]
+        bank.remember(ANN, talk, session=f"day-{number}", close=True)
+    return bank
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "m.db"
+
+
+@pytest.fixture
+def bank(path: Path) -> Iterator[MemoryBank]:
+    with fill(MemoryBank.open(path)) as bank:
+        yield bank
+
+
+def memory_of(bank: MemoryBank, session: str = "now", scope: Sequence[str] = ANN, **options: Any) -> SecomMemory:
+    return SecomMemory(scope=scope, session=session, bank=bank, **options)
+
+
+def said(bank: MemoryBank, session: str = "now", scope: Sequence[str] = ANN) -> list[str]:
+    return [message.text for turn in bank.turns(scope, session) for message in turn.messages]
+
+
+def weather(city: str) -> str:
+    """The weather in a city."""
+    return f"12 degrees in {city}"
+
+
+# -- agents -----------------------------------------------------------------------------------------------------------
+
+AGENTS = ["function", "react", "workflow", "workflow-react"]
+
+
+def agent_of(kind: str, llm: HttpLLM, *, streaming: bool = True, prompt: str = "Be kind.") -> Any:
+    """An agent; a workflow has three, of which the first two hand over."""
+    made: Any = ReActAgent if "react" in kind else FunctionAgent
+    if "workflow" not in kind:
+        return made(tools=[weather], llm=llm, streaming=streaming, system_prompt=prompt)
+    agents = [
+        made(name=name, description=name, llm=llm, system_prompt=f"You are {name}. {prompt}", streaming=streaming)
+        for name in ("a", "b", "c")
+    ]
+    return AgentWorkflow(agents=agents, root_agent="a")
+
+
+def replies_of(kind: str, reply: str = REPLY) -> list[str | Answer]:
+    """What the model says in one run: one call of a tool, or two hand-offs, and the answer."""
+    calls: list[tuple[str, dict[str, str]]] = [("weather", {"city": "Ghent"})]
+    if "workflow" in kind:
+        calls = [("handoff", {"to_agent": name, "reason": "music"}) for name in ("b", "c")]
+    if "react" in kind:
+        steps = [f"Thought: next.\nAction: {name}\nAction Input: {json.dumps(kwargs)}" for name, kwargs in calls]
+        return [*steps, f"Thought: I can answer.\nAnswer: {reply}"]
+    return [*(Answer("", (ToolCall(name, kwargs, f"c{n}"),)) for n, (name, kwargs) in enumerate(calls)), reply]
+
+
+@asynccontextmanager
+async def running(kind: str, replies: Any, **options: Any) -> AsyncIterator[tuple[Any, ScriptedServer]]:
+    with ScriptedServer(replies) as server:
+        yield agent_of(kind, HttpLLM(base_url=server.base_url), **options), server
+
+
+@pytest.mark.parametrize("write", ["inline", "background"])
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize("kind", AGENTS)
+async def test_an_agent_remembers_recalls_and_never_blocks(
+    bank: MemoryBank, kind: str, streaming: bool, write: Any
+) -> None:
+    blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
+    memory = memory_of(bank, write=write)
+    async with running(kind, replies_of(kind) * 2, streaming=streaming) as (agent, server):
+        await agent.run("Hello", memory=memory)  # the HTTP client reads certificates when it is first made
+        first = len(server.requests)
+        with blockbuster.blockbuster_ctx(["llamaindex_secom", "secom_core"]):
+            handler = agent.run(ASKED, memory=memory)
+            events = [event async for event in handler.stream_events()]
+            answer = await handler
+        requests = server.requests[first:]
+    assert str(answer) == REPLY
+    assert len(requests) == len(replies_of(kind))
+    for request in requests:
+        assert request.prompt.count("<memories>") == 1, "memory stays in every step of the turn, once"
+        assert f"user: {FACT}" in request.prompt
+    recalled = {re.findall("<memories>.*?</memories>", request.prompt, re.S)[0] for request in requests}
+    assert len(recalled) == 1, "pitfall 5: memory and its numbers stay the same within a turn"
+    deltas = [event.delta for event in events if isinstance(event, AgentStream)]
+    assert bool(deltas) is streaming
+    assert "memories" not in "".join(deltas)
+    assert said(bank) == ["Hello", REPLY, ASKED, REPLY], "pitfall 8: no thoughts, no tools, no hand-offs"
+    assert memory.last_recall is not None
+    assert memory.injected_tokens == count_tokens(memory.last_recall.text) > 10
+    assert await memory.aflush(10)
+
+
+@pytest.mark.parametrize("serializer", [JsonSerializer(), JsonPickleSerializer()])
+@pytest.mark.parametrize("kind", AGENTS)
+async def test_a_saved_context_goes_on_in_another_process(bank: MemoryBank, kind: str, serializer: Any) -> None:
+    memory = memory_of(bank, write="background", on_error="raise", token_limit=3000)
+    async with running(kind, replies_of(kind) * 2) as (agent, server):
+        context = Context(agent)
+        await agent.run("Hello", ctx=context, memory=memory)
+        held = json.loads(json.dumps(context.to_dict(serializer=serializer)))
+        assert FACT not in json.dumps(held), "nothing recalled is in it"
+        del memory, context
+        bank.close()
+        _banks.clear()  # as in another process
+        restored = Context.from_dict(agent, held, serializer=serializer)
+        await agent.run(ASKED, ctx=restored)
+        again = await restored.store.get("memory")
+        assert "My violin teacher is Marta" in server.requests[-1].prompt
+        assert "Hello" in server.requests[-1].prompt
+    assert isinstance(again, SecomMemory)
+    assert again.bank is not bank
+    assert (again.scope, again.session, again.write, again.on_error) == (ANN, "now", "background", "raise")
+    assert said(again.bank) == ["Hello", REPLY, ASKED, REPLY]
+    assert await again.aflush(10)
+    again.bank.close()
+
+
+async def test_a_human_in_the_loop_resumes_within_the_turn(bank: MemoryBank) -> None:
+    """A context that was saved between the question and the answer."""
+    memory = memory_of(bank)
+    await memory.aput(user(ASKED))
+    before = await memory.aget()
+    again = SecomMemory.from_dict(json.loads(memory.to_json()))
+    assert await again.aget(input=ASKED) == before
+    await again.aput_messages([bot(REPLY)])
+    assert said(bank) == [ASKED, REPLY]
+
+
+async def test_agents_of_one_workflow_share_one_memory(bank: MemoryBank) -> None:
+    memory = memory_of(bank)
+    async with running("workflow", replies_of("workflow")) as (agent, server):
+        answer = await agent.run(ASKED, memory=memory)
+        systems = [request.messages[0][1].split(".")[0] for request in server.requests]
+    assert systems == ["You are a", "You are b", "You are c"]
+    assert answer.current_agent_name == "c"
+    assert len(bank.turns(ANN, "now")) == 1
+
+
+async def test_what_the_bank_asks_a_model_never_reaches_the_stream(path: Path) -> None:
+    with ScriptedServer(REPLY) as server:
+        llm = HttpLLM(base_url=server.base_url)
+        cutter = ZeroShotSegmenter(LlamaIndexChatModel(llm), fallback=LexicalSegmenter())
+        with MemoryBank.open(path, segmenter=cutter) as bank, pytest.warns(DegradedWarning, match="did not segment"):
+            streamed, asked = await streamed_with(memory_of(bank), agent_of("function", llm), server)
+    assert asked > 1, "the bank has asked within the run"
+    assert streamed == REPLY
+
+
+async def streamed_with(memory: SecomMemory, agent: Any, server: ScriptedServer) -> tuple[str, int]:
+    await memory.aput_messages([user(FACT), bot("How nice!"), user("The tomatoes are red."), bot("I see.")])
+    before = len(server.requests)
+    handler = agent.run(ASKED, memory=memory)
+    deltas = [event.delta async for event in handler.stream_events() if isinstance(event, AgentStream)]
+    return "".join(deltas), len(server.requests) - before
+
+
+# -- chat engines -----------------------------------------------------------------------------------------------------
+
+ENGINES = ["simple", "context", "condense"]
+MODES = ["sync", "stream", "async", "astream"]
+
+
+def engine_of(kind: str, memory: SecomMemory, llm: HttpLLM) -> Any:
+    if kind == "simple":
+        return SimpleChatEngine.from_defaults(llm=llm, memory=memory)
+    made: Any = ContextChatEngine if kind == "context" else CondensePlusContextChatEngine
+    retriever = SecomRetriever(memory.bank, ("acme", "handbook"), empty="SHELF")
+    return made.from_defaults(retriever=retriever, memory=memory, llm=llm)
+
+
+async def chat(engine: Any, mode: str, text: str) -> str:
+    if mode == "sync":
+        return str(await asyncio.to_thread(engine.chat, text))
+    if mode == "stream":
+        return await asyncio.to_thread(lambda: "".join(engine.stream_chat(text).response_gen))
+    if mode == "async":
+        return str(await engine.achat(text))
+    answer = await engine.astream_chat(text)
+    return "".join([token async for token in answer.async_response_gen()])
+
+
+async def until(done: Callable[[], bool]) -> None:
+    """A stream is written to memory by a thread or task of the engine's own."""
+    for _ in range(200):
+        if done():
+            return
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("write", ["inline", "background"])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("kind", ENGINES)
+async def test_a_chat_engine_remembers_and_recalls(bank: MemoryBank, kind: str, mode: str, write: Any) -> None:
+    memory = memory_of(bank, write=write)
+    with ScriptedServer({"standalone question": ASKED, "": REPLY}) as server:
+        engine = engine_of(kind, memory, HttpLLM(base_url=server.base_url))
+        for place, text in enumerate(["Hello", ASKED]):
+            assert await chat(engine, mode, text) == REPLY
+            await until(lambda place=place: len(said(bank)) == 2 * place + 2)
+        request = server.requests[-1]
+    assert f"user: {FACT}" in request.prompt
+    assert request.messages[-1][1].endswith(ASKED)
+    assert said(bank) == ["Hello", REPLY, ASKED, REPLY]
+    assert [message.content for message in engine.chat_history] == said(bank)
+    assert memory.injected_tokens > 10
+    assert await memory.aflush(10)
+
+
+# -- many users -------------------------------------------------------------------------------------------------------
+
+
+class PooledLLM(HttpLLM):
+    """One client for all requests, as a server would have."""
+
+    _one: Any = PrivateAttr(default=None)
+
+    @asynccontextmanager
+    async def _pooled(self) -> AsyncIterator[AsyncOpenAI]:
+        self._one = self._one or AsyncOpenAI(base_url=self.base_url, api_key="none", max_retries=0)
+        yield self._one
+
+    def _aclient(self) -> Any:
+        return self._pooled()
+
+
+def sees(prompt: str) -> str:
+    """A model that tells whose words it was shown."""
+    return f"I see {' '.join(sorted(set(re.findall(r'mark-[0-9]+', prompt))))}."
+
+
+async def interleaved(
+    bank: MemoryBank, users: int, turns: int, write: Any, ask: Callable[[str, SecomMemory], Any]
+) -> list[int]:
+    """All users say alike things at once, each with a mark of his own; how many tokens each turn was given."""
+    slots = asyncio.Semaphore(16)
+
+    async def talk(number: int) -> list[int]:
+        scope, mark, injected = ("acme", f"user-{number}"), f"mark-{number}", []
+        memory = memory_of(bank, f"s{number % 3}", scope, write=write, token_limit=200, memory_token_limit=100)
+        for turn in range(turns):
+            async with slots:
+                answer = await ask(f"My violin teacher of {mark} is number {turn}.", memory)
+            assert str(answer) == f"I see {mark}.", "nobody else's words were in the prompt"
+            injected.append(memory.injected_tokens)
+        held = said(bank, f"s{number % 3}", scope)
+        assert len(held) == 2 * turns
+        assert set(re.findall(r"mark-[0-9]+", " ".join(held))) == {mark}
+        return injected
+
+    found = await asyncio.gather(*(talk(number) for number in range(users)))
+    return [tokens for each in found for tokens in each]
+
+
+@pytest.mark.parametrize("write", ["inline", "background"])
+async def test_many_users_of_one_agent_never_mix(path: Path, write: Any) -> None:
+    with MemoryBank.open(path) as bank, ScriptedServer(lambda request: sees(request.prompt)) as server:
+        agent = FunctionAgent(llm=PooledLLM(base_url=server.base_url), streaming=False)
+        injected = await interleaved(bank, 10, 8, write, lambda text, memory: agent.run(text, memory=memory))
+    assert sum(tokens > 0 for tokens in injected) > 10, "what has left the window was recalled"
+
+
+class SeeingLLM(MockLLM):
+    async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
+        await asyncio.sleep(0)
+        return ChatResponse(message=bot(sees("\n".join(str(message.content) for message in messages))))
+
+
+async def test_a_thousand_interleaved_turns_of_many_users_never_mix(path: Path) -> None:
+    llm = SeeingLLM()
+
+    async def ask(text: str, memory: SecomMemory) -> Any:
+        return await SimpleChatEngine.from_defaults(llm=llm, memory=memory).achat(text)
+
+    with MemoryBank.open(path) as bank:
+        injected = await interleaved(bank, 50, 20, "background", ask)
+    assert len(injected) == 1000
+    assert sum(tokens > 0 for tokens in injected) > 300
+
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+async def test_what_was_said_is_on_disk_and_recalled_before_the_writer_has_come_to_it(bank: MemoryBank) -> None:
+    first, second = (memory_of(bank, name, write="background") for name in ("one", "two"))
+    assert first._writer is second._writer, "all memories of a bank share one thread"
+    await first.aput_messages([user("The key is under the blue pot."), bot("Noted.")])
+    assert said(bank, "one") == ["The key is under the blue pot.", "Noted."]
+    await second.aput(user("Where is the key?"))
+    assert "blue pot" in str((await second.aget())[-1].content)
+    assert await second.aflush()
+    assert first._writer is not None
+    assert len(first._writer) == 0
+    await first.areset()
+    assert first.session == "one~2"
+    assert await first.aflush()
+
+
+def test_a_process_killed_right_after_a_put_loses_nothing(path: Path) -> None:
+    code = f"""
+import os, signal
+from llama_index.core.llms import ChatMessage
+from llamaindex_secom import SecomMemory
+memory = SecomMemory(scope=("acme", "ann"), session="now", store_path={str(path)!r}, write="background")
+memory.put(ChatMessage(role="user", content="The key is under the blue pot."))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.getcwd()}, check=False)
+    assert done.returncode == -signal.SIGKILL
+    with MemoryBank.open(path) as bank:
+        assert "blue pot" in bank.recall(ANN, "Where is the key?").text
+
+
+class Broken:
+    """The bank's file is a folder for a while."""
+
+    def __init__(self, bank: MemoryBank, path: Path) -> None:
+        self.bank, self.path, self.aside = bank, path, path.with_suffix(".aside")
+
+    def __enter__(self) -> None:
+        self.bank.close()
+        self.path.rename(self.aside)
+        self.path.mkdir()
+
+    def __exit__(self, *_: object) -> None:
+        self.bank.close()
+        self.path.rmdir()
+        self.aside.rename(self.path)
+
+
+@pytest.mark.parametrize("write", ["inline", "background"])
+@pytest.mark.parametrize("kind", AGENTS)
+async def test_a_store_that_fails_in_the_middle_of_a_run_costs_no_answer_and_no_word(
+    bank: MemoryBank, path: Path, kind: str, write: Any
+) -> None:
+    memory = memory_of(bank, write=write)
+    broken = Broken(bank, path)
+    replies = iter(replies_of(kind) * 2)
+
+    def breaks(request: ScriptedRequest) -> str | Answer:
+        reply = next(replies)
+        if request is server.requests[0]:
+            broken.__enter__()
+        return reply
+
+    with ScriptedServer(breaks) as server:
+        agent = agent_of(kind, HttpLLM(base_url=server.base_url))
+        with pytest.warns(DegradedWarning, match="the store failed") as told:
+            answers = [str(await agent.run(text, memory=memory)) for text in (ASKED, "Since when?")]
+        broken.__exit__()
+    assert answers == [REPLY, REPLY]
+    kept = "what was said is kept and stored with the next messages"
+    assert any(kept in str(each.message) for each in told)
+    assert [batch.session for batch in memory.unstored] == ["now"] * 3
+    again = SecomMemory.from_dict(json.loads(memory.to_json()))  # a context that was saved keeps them
+    assert said(bank) == [ASKED]
+    assert await again.aflush()
+    assert said(bank) == [ASKED, REPLY, "Since when?", REPLY]
+    held = {turn.id for turn in bank.turns(ANN, "now")}
+    assert {entry.turn for entry in again.window if entry.turn} == held
+    assert len(again.get_all()) == len(memory.get_all())
+
+
+async def test_a_store_that_fails_can_end_the_run(bank: MemoryBank, path: Path) -> None:
+    memory = memory_of(bank, on_error="raise")
+    async with running("function", [REPLY] * 2) as (agent, _):
+        with Broken(bank, path), pytest.raises(StoreError, match="unable to open"):
+            await agent.run(ASKED, memory=memory)
+        assert memory.get_all() == []
+        assert str(await agent.run(ASKED, memory=memory)) == REPLY
+    assert said(bank) == [ASKED, REPLY]
+
+
+def test_every_call_goes_on_while_the_store_fails(bank: MemoryBank, path: Path) -> None:
+    memory = memory_of(bank)
+    memory.put_messages([user("Hello"), bot("Hi")])
+    with Broken(bank, path), pytest.warns(DegradedWarning):  # noqa: PT031 - each of them warns
+        memory.set([*memory.get_all(), user(ASKED)])
+        assert [message.content for message in memory.get()] == ["Hello", "Hi", ASKED]
+        assert memory.injected_tokens == 0
+        assert not memory.flush()
+        memory.reset()
+        memory.put(user("A new session"))
+    assert memory.flush()
+    assert said(bank) == ["Hello", "Hi", ASKED]
+    assert said(bank, memory.session) == ["A new session"]
+
+
+def test_a_question_for_which_nothing_could_be_recalled_is_not_asked_again_and_again(
+    bank: MemoryBank, path: Path
+) -> None:
+    memory = memory_of(bank)
+    memory.put(user(ASKED))
+    with Broken(bank, path), pytest.warns(DegradedWarning):
+        before = memory.get()
+    assert memory.get(input=ASKED) == before, "the prompt does not change within a turn"
+    memory.put_messages([bot("I do not know."), user(ASKED)])
+    assert FACT in str(memory.get()[-1].content)
+
+
+# -- forgetting -------------------------------------------------------------------------------------------------------
+
+
+def test_a_bank_tells_when_something_was_forgotten(bank: MemoryBank) -> None:
+    assert bank.epoch(BOB) is None
+    before = bank.epoch(ANN)
+    bank.remember(ANN, [{"role": "user", "content": "x"}], session="more")
+    assert bank.epoch(ANN) == before
+    bank.forget(ANN, session="more")
+    assert bank.epoch(ANN) != before
+    bank.forget(ANN)
+    assert bank.epoch(ANN) is None
+    fill(bank)
+    assert bank.epoch(ANN) != before
+
+
+def test_what_is_forgotten_within_a_turn_is_shown_no_more(bank: MemoryBank) -> None:
+    memory = memory_of(bank)
+    memory.put_messages([user("My sister plays the cello."), bot("Oh!"), user(ASKED)])
+    assert FACT in str(memory.get()[-1].content)
+    bank.forget(ANN, session="day-0")
+    assert FACT not in str(memory.get(input=ASKED)[-1].content)
+    first = bank.turns(ANN, "now")[0].id
+    bank.forget(ANN, turn_ids=[first])
+    assert [message.content for message in memory.get_all()] == [ASKED]
+    assert "cello" not in memory.to_json()
+
+
+def test_what_is_being_answered_stays_until_the_next_question(bank: MemoryBank) -> None:
+    memory = memory_of(bank)
+    memory.put(user("Forget everything about the cello."))
+    memory.get()
+    bank.forget(ANN, session="now")
+    assert memory.get()[-1].content == "Forget everything about the cello."
+    memory.put_messages([bot("Done."), user("Hello")])
+    memory.get()
+    assert [message.content for message in memory.get_all()] == ["Hello"]
+
+
+def test_history_given_again_brings_nothing_back(bank: MemoryBank) -> None:
+    """Chat engines and agents that are given the history with each call `set` it."""
+    memory = memory_of(bank)
+    history = [user("My sister plays the cello."), bot("Oh!")]
+    memory.set(history)
+    bank.forget(ANN)
+    memory.set([*history, user("Hello")])
+    assert said(bank) == ["Hello"]
+
+
+def test_what_the_store_had_refused_stays_forgotten_with_its_scope(bank: MemoryBank, path: Path) -> None:
+    memory = memory_of(bank)
+    memory.put_messages([user("Hello"), bot("Hi")])
+    memory.get()
+    with Broken(bank, path), pytest.warns(DegradedWarning):
+        memory.put(user("My sister plays the cello."))
+    bank.forget(ANN)
+    memory.put(user("Good evening"))
+    assert said(bank) == ["Good evening"]
+
+
+# -- learning from what agents answer ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def learner(path: Path) -> Iterator[MemoryBank]:
+    with fill(MemoryBank.open(path, learning=True)) as bank:
+        yield bank
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize("kind", AGENTS)
+async def test_pitfall_6_an_agents_answer_teaches_once(learner: MemoryBank, kind: str, streaming: bool) -> None:
+    memory = memory_of(learner, learn=True)
+    async with running(kind, replies_of(kind, "Marta [1], not [9]."), streaming=streaming, prompt=CITE_INSTRUCTION) as (
+        agent,
+        _,
+    ):
+        assert str(await agent.run(ASKED, memory=memory)) == "Marta [1], not [9]."
+    (entry,) = learner.citation_log(ANN)
+    assert (entry.query, entry.cited, entry.lesson) == (ASKED, (1,), "taught")
+    assert memory.last_citations is not None
+    assert memory.last_citations.unknown == (9,)
+    assert said(learner) == [ASKED, "Marta, not."]
+    assert "[1]" not in memory.to_json(), "these numbers mean other memories next time"
+    memory.put(bot("Marta [1]."))
+    assert len(learner.citation_log(ANN)) == 1, "one question, one lesson"
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("kind", ENGINES)
+async def test_pitfall_6_a_chat_engines_answer_teaches_once(learner: MemoryBank, kind: str, mode: str) -> None:
+    memory = memory_of(learner, learn=True)
+    with ScriptedServer("Marta [1].") as server:
+        engine = engine_of(kind, memory, HttpLLM(base_url=server.base_url))
+        await chat(engine, mode, ASKED)
+        await until(lambda: len(said(learner)) == 2)
+    assert [entry.cited for entry in learner.citation_log(ANN)] == [(1,)]
+    assert said(learner) == [ASKED, "Marta."]
+
+
+async def test_pitfall_6_only_what_the_agent_tells_the_user_counts(learner: MemoryBank) -> None:
+    """Thoughts, calls of tools and recalled text that quotes a marker cite nothing."""
+    memory = memory_of(learner, learn=True)
+    replies = [
+        'Thought: memory [1] helps.\nAction: weather\nAction Input: {"city": "[1]"}',
+        "Thought: [1] said so.\nAnswer: <think>[1]</think>She is Marta [2].",
+    ]
+    async with running("react", replies) as (agent, server):
+        await agent.run(ASKED, memory=memory)
+        assert "next to the (9) coats" in server.requests[0].prompt
+    assert [entry.cited for entry in learner.citation_log(ANN)] == [(2,)]
+
+
+async def test_pitfall_6_each_users_answer_teaches_his_own_scope(learner: MemoryBank) -> None:
+    learner.remember(BOB, [{"role": "user", "content": "My violin teacher is Ivo."}], session="x", close=True)
+    memories = {scope: memory_of(learner, scope=scope, learn=True) for scope in (ANN, BOB)}
+    async with running("function", {"Marta": "Marta [1].", "Ivo": "Ivo [NO_CITE]."}) as (agent, _):
+        await asyncio.gather(*(agent.run(ASKED, memory=memory) for memory in memories.values()))
+    assert [entry.cited for entry in learner.citation_log(ANN)] == [(1,)]
+    assert [entry.cited for entry in learner.citation_log(BOB)] == [()]
+
+
+def test_an_answer_without_markers_and_one_to_nothing_teach_nothing(learner: MemoryBank) -> None:
+    memory = memory_of(learner, learn=True)
+    memory.put(bot("Welcome [1]!"))
+    memory.put(user(ASKED))
+    memory.get()
+    memory.put(bot(REPLY))
+    assert learner.citation_log(ANN) == []
+    assert said(learner) == ["Welcome [1]!", ASKED, REPLY]
+
+
+def test_a_lesson_that_cannot_be_stored_costs_no_answer(learner: MemoryBank, path: Path) -> None:
+    memory = memory_of(learner, learn=True)
+    memory.put(user(ASKED))
+    memory.get()
+    with Broken(learner, path), pytest.warns(DegradedWarning, match="the store failed") as told:
+        memory.put(bot("Marta [1]."))
+    assert "the answer teaches nothing" in str(told[0].message)
+    assert memory.flush()
+    assert said(learner) == [ASKED, "Marta."]
+
+
+def test_a_bank_that_does_not_learn_is_refused(bank: MemoryBank) -> None:
+    with pytest.raises(InvalidInput, match="does not learn"):
+        memory_of(bank, learn=True)
+
+
+async def test_an_agent_that_is_shown_nodes_teaches_by_take_in(learner: MemoryBank) -> None:
+    """For agents with a chat memory of another kind, or with nodes beside ours."""
+    numberer, reward = CitationNumberer(learner, first=101), CitationReward(learner)
+    found = await SecomRetriever(learner, ANN).aretrieve(ASKED)
+    nodes = numberer.postprocess_nodes(found, query_str=ASKED)
+    shown = "\n".join(node.get_content(metadata_mode="llm") for node in nodes)  # type: ignore[arg-type]
+    async with running("function", "Marta [101].") as (agent, server):
+        answer = await agent.run(f"<memories>\n{shown}\n</memories>\n{ASKED}", memory=memory_of(learner, learn=True))
+        assert "[101]" in server.requests[0].prompt
+    (lesson,) = await reward.atake_in(answer.response, nodes)
+    assert lesson.kind == "taught"
+    assert await reward.atake_in(answer.response, nodes) == []
+    assert [entry.cited for entry in learner.citation_log(ANN)] == [(101,)]
