@@ -32,6 +32,7 @@ from .schema import (
     summaries,
     vectors,
 )
+from .summary_chains import drop_summaries
 from .topic_chains import drop_notes, drop_topics
 
 __all__ = ["FROZEN", "Appended", "MemoryRow", "ScopeRow", "SessionRow", "SqlStore"]
@@ -376,7 +377,7 @@ class SqlStore:
             turns = _count_turns(connection, messages.c.scope_id == scope_id)
             of_scope = select(sessions.c.id).where(sessions.c.scope_id == scope_id)
             connection.execute(delete(citations).where(citations.c.scope_id == scope_id))
-            connection.execute(delete(summaries).where(summaries.c.scope_id == scope_id))
+            drop_summaries(connection, scope_id)
             drop_topics(connection, scope_id)
             connection.execute(delete(events).where(events.c.scope_id == scope_id))
             for table in (memories, vectors, reflections):
@@ -533,7 +534,7 @@ def _forget_reflections(connection: Connection, session: SessionRow) -> None:
     connection.execute(delete(events).where(events.c.session_id == session.id))
     drop_notes(connection, session.scope_id, session.id)
     # Later versions rest on this session's and go with it.
-    connection.execute(delete(summaries).where(summaries.c.session_id == session.id))
+    drop_summaries(connection, session.scope_id, summaries.c.session_id == session.id)
     connection.execute(delete(reflections).where(reflections.c.session_id == session.id))
     summarised = select(summaries.c.session_id).where(summaries.c.scope_id == session.scope_id)
     of_scope = select(sessions.c.id).where(sessions.c.scope_id == session.scope_id)

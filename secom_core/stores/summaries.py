@@ -11,6 +11,7 @@ from sqlalchemy import Connection, delete, func, insert, literal, select
 from .reflections import claim
 from .schema import messages, reflections, sessions, summaries
 from .sql import SessionRow, SqlStore
+from .summary_chains import drop_summaries
 
 __all__ = ["LAYER", "VersionRow", "drop", "mark", "save", "state", "text_of", "versions", "with_turns"]
 
@@ -149,7 +150,7 @@ def mark(store: SqlStore, session: SessionRow, taken: int) -> bool:
 def drop(store: SqlStore, scope_id: int) -> None:
     """Delete every version of the scope."""
     with store.transaction() as connection:
-        connection.execute(delete(summaries).where(summaries.c.scope_id == scope_id))
+        drop_summaries(connection, scope_id)
 
 
 def _is_next(connection: Connection, scope_id: int, previous: int | None, replaces: Sequence[int]) -> bool:
@@ -168,8 +169,9 @@ def _is_unchanged(connection: Connection, session: SessionRow) -> bool:
 
 
 def _drop(connection: Connection, rows: Sequence[VersionRow]) -> None:
+    last_first = sorted(rows, key=lambda row: -row.id)
     for start in range(0, len(rows), _BATCH):
-        batch = rows[start : start + _BATCH]
+        batch = last_first[start : start + _BATCH]
         connection.execute(
             delete(reflections).where(
                 reflections.c.layer == LAYER, reflections.c.session_id.in_([row.session_id for row in batch])

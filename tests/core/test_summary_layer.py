@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import warnings
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -390,3 +391,20 @@ def test_the_summarizer_of_the_caller_is_taken(model) -> None:
         with pytest.warns(DegradedWarning, match="limit: 2 sentences"):
             fill(bank, "s1", "s2")
         assert len(bank.summary(ANN).sentences) == 2
+
+
+@pytest.mark.parametrize("condition", [{}, {"session": "first"}])
+def test_more_versions_than_a_cascade_may_delete_are_forgotten(tmp_path, condition):
+    path = tmp_path / "bank.db"
+    scope = ("many",)
+    with MemoryBank.open(path, summary=True) as bank:
+        bank.remember(scope, [Message("The roof leaks.", id="a")], session="first", close=True)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            [row] = connection.execute("select id, scope_id, session_id from summaries").fetchall()
+            connection.executemany(
+                "insert into summaries(id, scope_id, session_id, previous, text) values (?, ?, ?, ?, 'x')",
+                [(number, *row[1:], number - 1) for number in range(row[0] + 1, 2500)],
+            )
+        assert len(bank.summaries(scope)) > 2400
+        assert bank.forget(scope, **condition) == 1
+        assert bank.summaries(scope) == []
