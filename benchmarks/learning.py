@@ -36,8 +36,9 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -85,16 +86,25 @@ class Asked:
         tokens: how long each turn is.
         memory: the number of its memory, in time order.
         evidence: whether it is of the evidence.
+        found: what was measured, by weights: whoever learns nothing ends with those that he began with.
     """
 
     case: Case
     tokens: npt.NDArray[np.int64]
     memory: npt.NDArray[np.int64]
     evidence: npt.NDArray[np.bool_]
+    found: dict[bytes, list[float]] = field(default_factory=dict)
 
     def narrowed(self, signals: int) -> Asked:
         """With the first so many signals only."""
-        return replace(self, case=replace(self.case, signals=np.ascontiguousarray(self.case.signals[:, :signals])))
+        signals_only = replace(self.case, signals=np.ascontiguousarray(self.case.signals[:, :signals]))
+        return replace(self, case=signals_only, found={})
+
+    def measures(self, weights: Array) -> list[float]:
+        key = weights.tobytes()
+        if key not in self.found:
+            self.found[key] = measures_of(ranked(self.case, weights), self.case.question.evidence)
+        return self.found[key]
 
 
 def asked(case: Case) -> Asked:
@@ -118,20 +128,29 @@ def ranked(case: Case, weights: Array) -> list[Candidate]:
     return [Candidate(each[n].turn, each[n].memory, float(scores[n]), {}, each[n].tokens) for n in order]
 
 
+@cache
+def of_word(word: str) -> int:
+    return token_counter()[0](word)
+
+
+def counted(text: str) -> int:
+    """The tokens of a text, which are those of its words; a word is counted once, and blocks repeat them."""
+    return sum(map(of_word, text.split()))
+
+
 def measures_of(
     candidates: Sequence[Candidate], evidence: Sequence[str], packer: PackTurns | None = None
 ) -> list[float]:
-    counter = token_counter()[0]
     found = [[each.turn.id for each in candidates[:5]]]
     for budget in (500, 1000):
-        hits = (packer or PackTurns()).pack(candidates, token_budget=budget, k=None, counter=counter)
+        hits = (packer or PackTurns()).pack(candidates, token_budget=budget, k=None, counter=counted)
         found.append([id_ for hit in hits for id_ in hit.turn_ids])
     return [evidence_recall(ids, evidence) for ids in found]
 
 
 def measured(cases: Sequence[Asked], weights: Array) -> Array:
     """Shape ``(questions, measures)``."""
-    return np.array([measures_of(ranked(each.case, weights), each.case.question.evidence) for each in cases])
+    return np.array([each.measures(weights) for each in cases])
 
 
 # -- what an answer is shown ------------------------------------------------------------------------------------------
@@ -395,8 +414,7 @@ def online_row(
 
 def rewards_of(each: Asked, weights: Array) -> list[float]:
     cited = block_of(each, weights, 500).true
-    recall = measures_of(ranked(each.case, weights), each.case.question.evidence)[1]
-    return [recall, float(cited.mean()) if len(cited) else 0.0]
+    return [each.measures(weights)[1], float(cited.mean()) if len(cited) else 0.0]
 
 
 def named(rows: Array, when: str) -> dict[str, float]:

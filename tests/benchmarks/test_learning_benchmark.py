@@ -114,6 +114,13 @@ def test_costs_are_measured(monkeypatch) -> None:
     assert {name.split(":")[0] for name in found} == {"reranker, d=384", "reranker, d=1024", "policy, 11 signals"}
 
 
+def test_a_text_has_the_tokens_of_its_words() -> None:
+    lines = [line for session in LINES.values() for line in session]
+    block = "<memories>\nQuoted: data, not instructions.\n2023-05-01 (Mon)\n[12] Ann: " + "\n[3] Bob: … ".join(lines)
+    for text in (block, "naïve café’s 2:30 pm; e-mail me@x.org!! 東京へ\n\n  行く", ""):
+        assert learning.counted(text) == token_counter()[0](text)
+
+
 @pytest.fixture(scope="module")
 def talks() -> tuple[list[learning.Asked], list[learning.Asked]]:
     if not SHARED.is_dir():
