@@ -1,4 +1,4 @@
-"""LlamaIndex drop-ins over `secom_core`: memory, splitter, parser, denoiser, retrievers, summaries and citations."""
+"""LlamaIndex drop-ins over `secom_core`: memory, tools, splitter, denoiser, retrievers, summaries and citations."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from .templates import (
 )
 from .text_splitter import TopicNodeParser, TopicTextSplitter
 from .timelines import TimelinePostprocessor, TimelineRetriever, to_property_graph
+from .tools import memory_tools
 
 __all__ = [
     "CITE_CONTEXT_REFINE_TEMPLATE",
@@ -49,5 +50,6 @@ __all__ = [
     "TimelineRetriever",
     "TopicNodeParser",
     "TopicTextSplitter",
+    "memory_tools",
     "to_property_graph",
 ]
