@@ -14,6 +14,7 @@ except ModuleNotFoundError as error:
 from .citations import CitationNumberer, CitationReward
 from .denoiser import LLMLinguaDenoiser
 from .memory import SecomMemory
+from .memory_block import SecomMemoryBlock
 from .models import LlamaIndexChatModel, LlamaIndexEmbedder
 from .reranker import CitationReranker
 from .retriever import SecomRetriever
@@ -45,6 +46,7 @@ __all__ = [
     "LlamaIndexEmbedder",
     "RecursiveSummaryMemoryBlock",
     "SecomMemory",
+    "SecomMemoryBlock",
     "SecomRetriever",
     "TimelinePostprocessor",
     "TimelineRetriever",
