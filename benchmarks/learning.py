@@ -387,10 +387,11 @@ def online(
 ) -> list[dict[str, Any]]:
     """Each conversation as one user's stream, and one stream of all; a question is answered before it teaches.
 
-    The rewards are the recall inside 500 tokens, and the share of the memories of that block that are cited.
+    The rewards are the recall inside 500 tokens, and the share of the five best-ranked memories that are cited, which
+    is the mean of the paper's rewards but for its scale.
     """
     streams = {**cases, ALL: [each for conversation in cases.values() for each in conversation]}
-    at_base = {id(each): rewards_of(each, vector(base)) for each in streams[ALL]}
+    at_base = {id(each): rewards_of(each, vector(base), shown) for each in streams[ALL]}
     return [
         {"conversation": name, "seed": seed} | online_row(each, base, shown, seed, at_base)
         for name, each in streams.items()
@@ -405,16 +406,17 @@ def online_row(
     policy = FusionPolicy(base)
     rows = []
     for each in stream(cases, 1, random):
-        rows.append([*rewards_of(each, vector(policy.weights)), *at_base[id(each)]])
+        rows.append([*rewards_of(each, vector(policy.weights), shown), *at_base[id(each)]])
         ask(policy, each, shown, honest, random)
     size = min(100, len(rows) // 2)
     found = np.array(rows)
     return {"questions": len(rows), "size": size} | named(found[:size], "first") | named(found[-size:], "last")
 
 
-def rewards_of(each: Asked, weights: Array) -> list[float]:
-    cited = block_of(each, weights, 500).true
-    return [each.measures(weights)[1], float(cited.mean()) if len(cited) else 0.0]
+def rewards_of(each: Asked, weights: Array, shown: int) -> list[float]:
+    block = block_of(each, weights, shown)
+    best = np.argsort(-block.best(weights), kind="stable")[:5]
+    return [each.measures(weights)[1], float(block.true[best].mean()) if len(best) else 0.0]
 
 
 def named(rows: Array, when: str) -> dict[str, float]:
@@ -789,7 +791,7 @@ def online_table(rows: Sequence[Mapping[str, Any]]) -> str:
     names = [
         f"{when}{reward}{who}" for reward in ("", ", cited") for who in ("", ", base") for when in ("first", "last")
     ]
-    lines = [f"{'online: recall, 500 tokens; cited share':<44}" + "".join(f"{name:>18}" for name in names)]
+    lines = [f"{'online: recall, 500 tokens; cited of five':<44}" + "".join(f"{name:>18}" for name in names)]
     for conversation in dict.fromkeys(row["conversation"] for row in rows):
         same = [row for row in rows if row["conversation"] == conversation]
         title = f"{conversation}, {same[0]['size']} of {same[0]['questions']} questions"
