@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from .denoiser import LLMLinguaDenoiser
     from .langsmith_feedback import LangSmithFeedback
     from .memory import SecomMemory
+    from .middleware import SecomMiddleware
     from .models import LangChainChatModel, LangChainEmbedder, open_bank
     from .reranker import CitationReranker
     from .retriever import SecomRetriever
     from .summary import RecursiveSummaryMemory, SecomSummarizer
     from .text_splitter import TopicTextSplitter
     from .timelines import TimelineRetriever
+    from .tools import create_manage_memory_tool, create_search_memory_tool
 
 _HOME_OF = {
     "CitationReranker": "reranker",
@@ -32,10 +34,13 @@ _HOME_OF = {
     "LangSmithFeedback": "langsmith_feedback",
     "RecursiveSummaryMemory": "summary",
     "SecomMemory": "memory",
+    "SecomMiddleware": "middleware",
     "SecomRetriever": "retriever",
     "SecomSummarizer": "summary",
     "TimelineRetriever": "timelines",
     "TopicTextSplitter": "text_splitter",
+    "create_manage_memory_tool": "tools",
+    "create_search_memory_tool": "tools",
     "open_bank": "models",
     "with_citation_feedback": "citations",
 }
@@ -48,10 +53,13 @@ __all__ = [
     "LangSmithFeedback",
     "RecursiveSummaryMemory",
     "SecomMemory",
+    "SecomMiddleware",
     "SecomRetriever",
     "SecomSummarizer",
     "TimelineRetriever",
     "TopicTextSplitter",
+    "create_manage_memory_tool",
+    "create_search_memory_tool",
     "open_bank",
     "with_citation_feedback",
 ]

@@ -1,0 +1,44 @@
+"""A chat model over HTTP that can be given tools, and every way to run an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from http_chat import HttpChatModel, _whole
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from openai import AsyncOpenAI
+from pydantic import PrivateAttr
+
+WAYS = ["invoke", "ainvoke", "stream", "astream", "values", "avalues", "messages", "amessages", "events"]
+
+
+class HttpAgentModel(HttpChatModel):
+    _client: AsyncOpenAI | None = PrivateAttr(None)
+
+    async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        # One client for all calls: to make one takes longer than everything else in a turn.
+        self._client = self._client or AsyncOpenAI(base_url=self.base_url, api_key="none", max_retries=0)
+        kwargs.pop("run_manager", None)
+        stop = kwargs.pop("stop", args[0] if args else None)
+        return _whole(await self._client.chat.completions.create(**self._body(messages, stop, **kwargs)))
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, Any]:
+        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools])
+
+
+async def run_agent(how: str, agent: Any, given: Any, config: Any = None, **kwargs: Any) -> list[Any]:
+    """What the caller sees: the final state, or every chunk."""
+    if how == "invoke":
+        return [agent.invoke(given, config, **kwargs)]
+    if how == "ainvoke":
+        return [await agent.ainvoke(given, config, **kwargs)]
+    if how == "events":
+        return [event async for event in agent.astream_events(given, config, version="v2", **kwargs)]
+    mode = how.removeprefix("a") if how not in ("stream", "astream") else "updates"
+    if how.startswith("a"):
+        return [chunk async for chunk in agent.astream(given, config, stream_mode=mode, **kwargs)]
+    return list(agent.stream(given, config, stream_mode=mode, **kwargs))
