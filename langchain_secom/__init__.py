@@ -15,6 +15,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from .citations import with_citation_feedback
     from .denoiser import LLMLinguaDenoiser
+    from .history import SecomChatMessageHistory, SessionHistories, recalled_memories
     from .langsmith_feedback import LangSmithFeedback
     from .memory import SecomMemory
     from .middleware import SecomMiddleware
@@ -33,15 +34,18 @@ _HOME_OF = {
     "LangChainEmbedder": "models",
     "LangSmithFeedback": "langsmith_feedback",
     "RecursiveSummaryMemory": "summary",
+    "SecomChatMessageHistory": "history",
     "SecomMemory": "memory",
     "SecomMiddleware": "middleware",
     "SecomRetriever": "retriever",
     "SecomSummarizer": "summary",
+    "SessionHistories": "history",
     "TimelineRetriever": "timelines",
     "TopicTextSplitter": "text_splitter",
     "create_manage_memory_tool": "tools",
     "create_search_memory_tool": "tools",
     "open_bank": "models",
+    "recalled_memories": "history",
     "with_citation_feedback": "citations",
 }
 
@@ -52,15 +56,18 @@ __all__ = [
     "LangChainEmbedder",
     "LangSmithFeedback",
     "RecursiveSummaryMemory",
+    "SecomChatMessageHistory",
     "SecomMemory",
     "SecomMiddleware",
     "SecomRetriever",
     "SecomSummarizer",
+    "SessionHistories",
     "TimelineRetriever",
     "TopicTextSplitter",
     "create_manage_memory_tool",
     "create_search_memory_tool",
     "open_bank",
+    "recalled_memories",
     "with_citation_feedback",
 ]
 
