@@ -274,6 +274,9 @@ class CitationLearning:
             return Lesson("nothing")
         numbers = citations.numbers if isinstance(citations, Citations) else citations
         cited = tuple(number for number in dict.fromkeys(numbers) if number in shown.numbers)
+        if numbers and not cited:
+            # Timelines, or what was never shown: it says nothing about the memories.
+            return Lesson("nothing")
         part, teach = self._lesson(row, shown, cited)
         answer = CitationRow(0, shown.id, query, shown.as_json(), cited, "", datetime.now(timezone.utc))
         done = take_in(self._store, row.id, part, answer, teach)

@@ -123,6 +123,14 @@ def test_an_answer_without_a_tell_is_not_even_logged(bank: MemoryBank, answer: s
     assert bank.citation_log(ANN) == []
 
 
+def test_what_cites_only_a_timeline_says_nothing_about_the_memories(bank: MemoryBank) -> None:
+    recall, shown = asked(bank)
+    numbers = (*recall.numbers, 77)  # a timeline's
+    assert bank.reward(ANN, recall.query, shown, read_citations("So it came about [77].", numbers)).kind == "nothing"
+    assert bank.reward(ANN, recall.query, shown, [77]).kind == "nothing"
+    assert bank.citation_log(ANN) == []
+
+
 def test_that_nothing_helped_is_logged(bank: MemoryBank) -> None:
     recall, shown = asked(bank)
     bank.reward(ANN, recall.query, shown, read_citations("I do not know. [NO_CITE]", recall.numbers))
