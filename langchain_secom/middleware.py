@@ -26,6 +26,7 @@ from .convert import Tools
 from .identity import Identity
 from .said import in_prompt, new_messages, opening, query_of, question, since_question, whole_turn
 from .shown import learning
+from .streaming import MarkerTransformer
 from .tools import create_manage_memory_tool, create_search_memory_tool
 
 try:
@@ -127,8 +128,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
             ``"inline"`` does all of it then, ``"off"`` remembers nothing.
         writer: the background writer, such as one that several agents share; an own one unless given.
         cite: have the model cite what it uses, and learn from it; the bank has to learn.
-        markers: whether the user sees the citations. Streams of tokens show them in any case, unless they go through
-            `langchain_secom.streaming.without_markers`.
+        markers: whether the user sees the citations. With ``stream_mode="messages"`` tokens come straight from the
+            model: lead them through `langchain_secom.streaming.without_markers`.
         instruction: how to cite.
         tools: give the agent tools to search its memory, and to remember, correct and forget.
         subagents: what an agent does that runs inside another one's tool, where the words are not the user's:
@@ -196,6 +197,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         self.tools = _tools(bank, scope, scope_keys) if tools else []
         silent = TracePolicy(process_inputs=omit_payload, process_outputs=omit_payload)
         self.trace_policy = None if trace_contents else silent
+        self.transformers = (MarkerTransformer,) if cite and markers == "strip" else ()
         # Untracked, so that no checkpoint holds it and no turn sees another's; by the name, as two may stand together.
         self._key = f"secom_{self._name}"
         field = NotRequired[Annotated[MemoryUse | None, UntrackedValue, PrivateStateAttr]]

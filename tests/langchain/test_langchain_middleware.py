@@ -39,6 +39,7 @@ from langgraph.types import Command, interrupt
 
 from langchain_secom import LangChainChatModel, SecomMiddleware, open_bank
 from langchain_secom.middleware import MEMORY_USE
+from langchain_secom.streaming import awithout_markers, without_markers
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope, StoreError
@@ -450,6 +451,46 @@ def test_pitfall_07_an_answer_that_is_cut_short_teaches_nothing(bank: MemoryBank
     with ScriptedServer(Answer("In the Leie [1]", finish_reason="length")) as server:
         agent_of(server, SecomMiddleware(bank, cite=True)).invoke(asks(), as_ann)
     assert bank.citation_log(ANN) == []
+
+
+STREAMED = [
+    ("In the Leie [1]. Bye.", "In the Leie. Bye."),
+    ("Leie [1][2], [1, 2].", "Leie,."),
+    ("An open bracket [", "An open bracket ["),
+    ("As in [a list] or x [12", "As in [a list] or x [12"),
+]
+
+
+@pytest.mark.parametrize(("answer", "shown"), STREAMED)
+@pytest.mark.parametrize("modes", ["messages", ["updates", "messages"]], ids=["one mode", "two modes"])
+@pytest.mark.parametrize("how", ["stream", "astream"])
+async def test_pitfall_07_streamed_tokens_go_without_citations(
+    bank: MemoryBank, how: str, answer: str, shown: str, modes: Any
+) -> None:
+    with ScriptedServer([CALL, answer]) as server:
+        agent = agent_of(server, SecomMiddleware(bank, cite=True), tools=[weather])
+        if how == "stream":
+            items = list(without_markers(agent.stream(asks(), as_ann, stream_mode=modes)))
+        else:
+            items = [item async for item in awithout_markers(agent.astream(asks(), as_ann, stream_mode=modes))]
+    if modes != "messages":
+        assert {mode for mode, _ in items} == {"updates", "messages"}
+        items = [data for mode, data in items if mode == "messages"]
+    tokens = [token for token, _ in items if token.type == "AIMessageChunk"]
+    assert "".join(token.text for token in tokens) == shown
+    assert [token.text for token, _ in items if token.type == "tool"] == ["rain in Ghent"]
+    assert len({token.id for token in tokens}) == 2
+    assert any(token.tool_call_chunks for token in tokens)
+
+
+@pytest.mark.parametrize(("answer", "shown"), STREAMED[:2])
+@pytest.mark.filterwarnings("ignore:The v3 streaming")
+def test_pitfall_07_event_streams_go_without_citations(bank: MemoryBank, answer: str, shown: str) -> None:
+    with ScriptedServer([CALL, answer]) as server:
+        agent = agent_of(server, SecomMiddleware(bank, cite=True), tools=[weather])
+        run = agent.stream_events(asks(), as_ann, version="v3")
+        seen = [("".join(message.text), message.output.text) for message in run.messages]
+    assert seen[-1] == (shown, shown)
 
 
 def test_pitfall_07_handlers_are_told(bank: MemoryBank) -> None:

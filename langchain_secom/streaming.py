@@ -1,0 +1,159 @@
+"""Answers that stream from an agent, without the citations that their model writes into them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+
+from secom_core.errors import MissingExtra
+from secom_core.reflection.citations import CitationStream, read_citations
+
+try:
+    from langgraph.stream import StreamTransformer
+except ImportError as error:
+    raise MissingExtra("streams without markers", "langchain") from error
+
+__all__ = ["MarkerTransformer", "awithout_markers", "without_markers"]
+
+
+def without_markers(stream: Iterable[Any]) -> Iterator[Any]:
+    """A stream of tokens, less the citations; what may be part of one is held back until it is known.
+
+    Usage::
+
+        for token, metadata in without_markers(agent.stream(given, config, stream_mode="messages")):
+            print(token.text, end="")
+
+    Args:
+        stream: what ``agent.stream(..., stream_mode="messages")`` gives, or the same among several modes. What is no
+            token of an answer passes as it came.
+    """
+    answers = _Answers()
+    for item in stream:
+        yield from answers.read(item)
+    yield from answers.finish()
+
+
+async def awithout_markers(stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """As `without_markers`, for ``agent.astream``."""
+    answers = _Answers()
+    async for item in stream:
+        for each in answers.read(item):
+            yield each
+    for each in answers.finish():
+        yield each
+
+
+class _Answers:
+    """The answers of one stream, each read for itself, as those of several agents may come at once."""
+
+    def __init__(self) -> None:
+        self._open: dict[str | None, _Answer] = {}
+
+    def read(self, item: Any) -> Iterator[Any]:
+        token, again = _token_of(item)
+        if token is None:
+            yield item
+        elif not isinstance(token, AIMessageChunk):
+            yield again(_changed(token, _bare))
+        else:
+            answer = self._open.setdefault(token.id, _Answer(again, token))
+            if token.chunk_position == "last":
+                token = _changed(token, answer.stream.feed)
+                yield from self._open.pop(token.id).rest()
+                yield again(token)
+            else:
+                answer.again, answer.latest = again, token
+                yield again(_changed(token, answer.stream.feed))
+
+    def finish(self) -> Iterator[Any]:
+        for answer in self._open.values():
+            yield from answer.rest()
+
+
+@dataclass
+class _Answer:
+    again: Callable[[AIMessage], Any]
+    latest: AIMessageChunk
+    stream: CitationStream = field(default_factory=lambda: CitationStream((), markers="strip"))
+
+    def rest(self) -> Iterator[Any]:
+        """What was held back and is text after all."""
+        text = self.stream.finish().text
+        if text:
+            block: dict[Any, Any] = {"type": "text", "text": text, "index": 0}
+            content: str | list[str | dict[Any, Any]] = text if isinstance(self.latest.content, str) else [block]
+            yield self.again(AIMessageChunk(content=content, id=self.latest.id))
+
+
+def _token_of(item: Any) -> tuple[AIMessage | None, Callable[[BaseMessage], Any]]:
+    """The token in an item of a stream, if there is one; and the item with another token in its place."""
+    if isinstance(item, tuple) and item:
+        *before, last = item
+        if len(item) == 2 and isinstance(item[0], AIMessage):
+            return item[0], lambda token: (token, item[1])
+        if "messages" in before and isinstance(last, tuple) and len(last) == 2 and isinstance(last[0], AIMessage):
+            return last[0], lambda token: (*before, (token, last[1]))
+    return None, lambda token: item
+
+
+def _bare(text: str) -> str:
+    return read_citations(text, (), markers="strip").text
+
+
+def _changed(message: AIMessage, change: Callable[[str], str]) -> AIMessage:
+    content = message.content
+    if isinstance(content, str):
+        return message.model_copy(update={"content": change(content)}) if content else message
+    blocks = [_with_text(block, change) for block in content]
+    return message.model_copy(update={"content": blocks})
+
+
+def _with_text(block: Any, change: Callable[[str], str]) -> Any:
+    """The block with its text changed; what is no text stays as it is."""
+    if not isinstance(block, dict) or block.get("type") != "text" or not isinstance(block.get("text"), str):
+        return block
+    return {**block, "text": change(block["text"])}
+
+
+class MarkerTransformer(StreamTransformer):
+    """Takes the citations out of event streams, ``agent.stream_events(..., version="v3")``; the middleware brings it.
+
+    Args:
+        scope: the namespace whose events it changes.
+    """
+
+    before_builtins: ClassVar[bool] = True
+    required_stream_modes: ClassVar[tuple[str, ...]] = ("messages",)
+
+    def __init__(self, scope: tuple[str, ...] = ()) -> None:
+        super().__init__(scope)
+        self._own = list(scope)
+        self._open: dict[tuple[Any, Any], CitationStream] = {}
+
+    def init(self) -> dict[str, Any]:
+        """Adds nothing to the stream."""
+        return {}
+
+    def process(self, event: Any) -> bool:
+        """Strip an event's text; no event is dropped."""
+        if event["method"] == "messages" and event["params"]["namespace"] == self._own:
+            payload, metadata = event["params"]["data"]
+            if isinstance(payload, AIMessage):
+                event["params"]["data"] = (_changed(payload, _bare), metadata)
+            elif isinstance(payload, dict):
+                self._strip(payload, (metadata or {}).get("langgraph_checkpoint_ns"))
+        return True
+
+    def _strip(self, payload: dict[str, Any], step: Any) -> None:
+        key = (step, payload.get("index"))
+        delta, content = payload.get("delta"), payload.get("content")
+        if isinstance(delta, dict) and isinstance(delta.get("text"), str):
+            stream = self._open.setdefault(key, CitationStream((), markers="strip"))
+            payload["delta"] = {**delta, "text": stream.feed(delta["text"])}
+        elif payload.get("event") == "content-block-finish":
+            self._open.pop(key, None)
+            payload["content"] = _with_text(content, _bare)
