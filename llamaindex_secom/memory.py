@@ -38,6 +38,7 @@ from secom_core.writer import BackgroundWriter
 
 from .convert import answer_of, escape_braces, from_message, text_of, to_messages, without_recalled
 from .models import as_embedder
+from .tracing import trace_recall
 from .unstored import FAILURES, Unstored, degraded, is_forgotten, marked, store_all, turns_of, writer_of
 from .window import SYSTEM, WindowEntry, fitting, without_forgotten
 
@@ -87,6 +88,7 @@ class SecomMemory(BaseMemory):
         learn: have the bank learn from what answers cite of what was recalled for them, and keep them without their
             markers (RMM section 6). The model is told to cite by `secom_core.prompts.citing.CITE_INSTRUCTION`, in the
             system prompt.
+        trace_contents: whether the `tracing.SecomRecallEvent` of a recall holds question and text.
         token_counter: counts tokens; an estimate unless given.
 
     Raises:
@@ -107,6 +109,7 @@ class SecomMemory(BaseMemory):
     write: Literal["inline", "background"] = "inline"
     on_error: Literal["warn", "raise"] = "warn"
     learn: bool = False
+    trace_contents: bool = True
     window: list[WindowEntry] = Field(default_factory=list)
     unstored: list[Unstored] = Field(default_factory=list)
     _bank: MemoryBank = PrivateAttr()
@@ -265,6 +268,7 @@ class SecomMemory(BaseMemory):
         if self._recalled is None or not _still_holds(self._recalled, question, epoch):
             visible = {entry.turn for entry in shown if entry.turn}
             self._recalled = _Recalled(self._searched(question, visible), _asks(shown, question), epoch)
+            trace_recall(self._recalled.recall, self.session, contents=self.trace_contents)
         return self._recalled.recall
 
     def _searched(self, question: str, visible: set[str]) -> Recall:

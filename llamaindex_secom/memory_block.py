@@ -24,6 +24,7 @@ from secom_core.writer import BackgroundWriter
 
 from .convert import escape_braces, text_of, to_messages, without_recalled
 from .memory import _banks
+from .tracing import trace_recall
 from .unstored import FAILURES, Unstored, degraded, is_forgotten, marked, store_all, writer_of
 
 __all__ = ["SecomMemoryBlock"]
@@ -73,6 +74,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         memory_token_limit: how long the block may be, in the bank's token counter.
         remember_tools: remember tool calls and results too.
         write: ``"inline"`` makes topics, keys and vectors at once, ``"background"`` in a thread.
+        trace_contents: whether the `tracing.SecomRecallEvent` of a recall holds question and text.
         **data: ``name``, ``description``, ``priority`` and ``accept_short_term_memory`` of ``BaseMemoryBlock``. With a
             ``priority`` of 1 or more, ``Memory`` may have the block shortened.
 
@@ -89,6 +91,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     memory_token_limit: int = Field(default=1500, ge=1, description="How long the block may be, in tokens.")
     remember_tools: bool = Field(default=False, description="Whether tool calls and results are remembered too.")
     write: Literal["inline", "background"] = Field(default="inline", description="When topics and keys are made.")
+    trace_contents: bool = Field(default=True, description="Whether traces of recalls hold words.")
     unstored: list[Unstored] = Field(default_factory=list, description="What the store has refused.")
     _bank: MemoryBank = PrivateAttr()
     _writer: BackgroundWriter | None = PrivateAttr()
@@ -158,6 +161,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
             self._recalls[session] = asked, recall
             while len(self._recalls) > _MOST:
                 self._recalls.popitem(last=False)
+        trace_recall(recall, session, contents=self.trace_contents)
         return recall
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +24,24 @@ from llama_index.core.agent.workflow import AgentStream, AgentWorkflow, Function
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
+from llama_index.core.instrumentation import get_dispatcher
+from llama_index.core.instrumentation.event_handlers import BaseEventHandler
+from llama_index.core.instrumentation.events import BaseEvent
 from llama_index.core.llms import MockLLM
+from llama_index.core.memory import Memory
 from llama_index.core.workflow import Context, JsonPickleSerializer, JsonSerializer
 from openai import AsyncOpenAI
 
-from llamaindex_secom import CitationNumberer, CitationReward, LlamaIndexChatModel, SecomMemory, SecomRetriever
+from llamaindex_secom import (
+    CitationNumberer,
+    CitationReward,
+    LlamaIndexChatModel,
+    SecomMemory,
+    SecomMemoryBlock,
+    SecomRetriever,
+)
 from llamaindex_secom.memory import _banks
+from llamaindex_secom.tracing import SecomRecallEvent
 from secom_core import DegradedWarning, InvalidInput, MemoryBank, StoreError
 from secom_core.analysis import count_tokens
 from secom_core.models.scripted import Answer, ScriptedRequest, ScriptedServer, ToolCall
@@ -210,6 +222,45 @@ async def streamed_with(memory: SecomMemory, agent: Any, server: ScriptedServer)
     handler = agent.run(ASKED, memory=memory)
     deltas = [event.delta async for event in handler.stream_events() if isinstance(event, AgentStream)]
     return "".join(deltas), len(server.requests) - before
+
+
+# -- tracing ----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def hearing() -> Iterator[list[SecomRecallEvent]]:
+    heard: list[SecomRecallEvent] = []
+
+    class Ear(BaseEventHandler):
+        def handle(self, event: BaseEvent, **kwargs: Any) -> None:
+            if isinstance(event, SecomRecallEvent):
+                heard.append(event)
+
+    root, ear = get_dispatcher(), Ear()
+    root.add_event_handler(ear)
+    try:
+        yield heard
+    finally:
+        root.event_handlers = [each for each in root.event_handlers if each is not ear]
+
+
+@pytest.mark.parametrize("contents", [True, False])
+@pytest.mark.parametrize("kind", ["memory", "block"])
+async def test_a_recall_is_traced_once_a_turn_and_without_words_on_request(
+    bank: MemoryBank, kind: str, contents: bool
+) -> None:
+    block = SecomMemoryBlock(scope=ANN, bank=bank, trace_contents=contents)
+    stock = Memory.from_defaults(session_id="now", memory_blocks=[block])
+    memory: Any = memory_of(bank, trace_contents=contents) if kind == "memory" else stock
+    async with running("function", replies_of("function")) as (agent, _):
+        with hearing() as heard:
+            await agent.run(ASKED, memory=memory)
+    (event,) = heard
+    assert (event.session, event.class_name(), event.numbers[:1]) == ("now", "SecomRecallEvent", [1])
+    assert event.tokens > 10
+    assert event.memory_ids[0] == "day-0#0-1"
+    assert ("Marta" in event.model_dump_json()) is contents
+    assert (event.query == ASKED) is contents
 
 
 # -- chat engines -----------------------------------------------------------------------------------------------------
