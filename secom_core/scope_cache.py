@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -11,6 +10,7 @@ from .conversation import Scope
 from .derivation import Derivation, memories_of
 from .protocols import Statistics
 from .ranking import ScopeIndex
+from .recent_scopes import RecentScopes
 from .stores.sql import ScopeRow, SessionRow, SqlStore
 
 __all__ = ["LoadedScope", "ScopeCache"]
@@ -38,20 +38,16 @@ class ScopeCache:
 
     def __init__(self, store: SqlStore, new_index: Callable[[], ScopeIndex], *, size: int) -> None:
         self._store = store
-        self._new_index = new_index
-        self._size = size
-        self._loaded: OrderedDict[Scope, LoadedScope] = OrderedDict()
-        self._lock = threading.Lock()
+        self._held: RecentScopes[LoadedScope] = RecentScopes(lambda row: LoadedScope(new_index(), row), size=size)
 
     def statistics(self, scope: Scope) -> Statistics | None:
         """The scope's term statistics, if it is loaded."""
-        loaded = self._loaded.get(scope)
+        loaded = self._held.get(scope)
         return loaded.index.statistics if loaded is not None else None
 
     def drop(self, scope: Scope) -> None:
         """Forget the index; it is loaded again when asked for."""
-        with self._lock:
-            self._loaded.pop(scope, None)
+        self._held.drop(scope)
 
     def caught_up(self, scope: Scope, derivation: Derivation, *, retry_vectors: bool = False) -> LoadedScope | None:
         """The scope's index with everything that any process has written; nothing where nothing is remembered.
@@ -65,21 +61,11 @@ class ScopeCache:
         if row is None:
             self.drop(scope)
             return None
-        loaded = self._current(scope, row, retry_vectors)
+        loaded = self._held.of(scope, row, retry_vectors=retry_vectors)
         with loaded.lock:
             if loaded.row.revision < row.revision:
                 self._follow(scope, loaded, derivation)
                 loaded.row = row
-        return loaded
-
-    def _current(self, scope: Scope, row: ScopeRow, retry_vectors: bool) -> LoadedScope:
-        with self._lock:
-            loaded = self._loaded.pop(scope, None)
-            if loaded is None or _is_outdated(loaded, row) or (loaded.lacks_vectors and retry_vectors):
-                loaded = LoadedScope(self._new_index(), ScopeRow(row.id, -1, row.epoch))
-            self._loaded[scope] = loaded
-            while len(self._loaded) > self._size:
-                self._loaded.popitem(last=False)
         return loaded
 
     def _follow(self, scope: Scope, loaded: LoadedScope, derivation: Derivation) -> None:
@@ -101,7 +87,3 @@ class ScopeCache:
         loaded.index.add_turns(new, of_turns)
         loaded.index.set_memories(row.name, settled, memories, of_keys)
         loaded.known[row.id] = (new[-1].index if new else last_turn, row.settled)
-
-
-def _is_outdated(loaded: LoadedScope, row: ScopeRow) -> bool:
-    return (loaded.row.id, loaded.row.epoch) != (row.id, row.epoch)

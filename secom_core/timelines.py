@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -19,6 +18,7 @@ from .indexes.similarity import term_similarity
 from .memory import Event, Link, Timeline
 from .prompts.quoting import shortened
 from .protocols import Vectors
+from .recent_scopes import RecentScopes
 from .reflection_layers import ClosedSession
 from .stores.sql import ScopeRow, SessionRow, SqlStore
 from .stores.timelines import LAYER, EventRow, TimelineStore
@@ -153,9 +153,7 @@ class EventLayer:
         self.options = options or TimelineOptions()
         temperature = self.options.temperature
         self._model = _Asking(model, temperature) if model is not None and temperature is not None else model
-        self._size = size
-        self._loaded: OrderedDict[Scope, _Loaded] = OrderedDict()
-        self._lock = threading.Lock()
+        self._held: RecentScopes[_Loaded] = RecentScopes(_Loaded, size=size)
 
     @property
     def name(self) -> str:
@@ -214,8 +212,7 @@ class EventLayer:
 
     def drop(self, scope: Scope) -> None:
         """Forget the graph in memory; it is loaded again when asked for."""
-        with self._lock:
-            self._loaded.pop(scope, None)
+        self._held.drop(scope)
 
     # -- reflect --------------------------------------------------------------------------------------------------
 
@@ -297,22 +294,11 @@ class EventLayer:
         if row is None:
             self.drop(scope)
             return None
-        loaded = self._current(scope, row, retry_vectors)
+        loaded = self._held.of(scope, row, retry_vectors=retry_vectors)
         with loaded.lock:
             if loaded.row.revision < row.revision:
                 self._follow(loaded)
                 loaded.row = row
-        return loaded
-
-    def _current(self, scope: Scope, row: ScopeRow, retry_vectors: bool) -> _Loaded:
-        with self._lock:
-            loaded = self._loaded.pop(scope, None)
-            outdated = loaded is not None and (loaded.row.id, loaded.row.epoch) != (row.id, row.epoch)
-            if loaded is None or outdated or (loaded.lacks_vectors and retry_vectors):
-                loaded = _Loaded(ScopeRow(row.id, -1, row.epoch))
-            self._loaded[scope] = loaded
-            while len(self._loaded) > self._size:
-                self._loaded.popitem(last=False)
         return loaded
 
     def _follow(self, loaded: _Loaded) -> None:

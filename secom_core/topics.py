@@ -6,7 +6,6 @@ RMM's prospective reflection (section 5) over its memory of pairs of topic summa
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
@@ -20,6 +19,7 @@ from .flow import ChatModel, Prompt, run
 from .memory import Memory, Topic
 from .protocols import Statistics, Vectors
 from .ranking import Candidate
+from .recent_scopes import RecentScopes
 from .reflection.prospective import (
     Decided,
     Extraction,
@@ -131,9 +131,7 @@ class TopicLayer:
         self._model = model
         self.options = options or TopicOptions()
         self._statistics = statistics or _unknown
-        self._size = size
-        self._loaded: OrderedDict[Scope, _Loaded] = OrderedDict()
-        self._lock = threading.Lock()
+        self._held: RecentScopes[_Loaded] = RecentScopes(_Loaded, size=size)
 
     @property
     def name(self) -> str:
@@ -170,8 +168,7 @@ class TopicLayer:
 
     def drop(self, scope: Scope) -> None:
         """Forget the topics in memory; they are loaded again when asked for."""
-        with self._lock:
-            self._loaded.pop(scope, None)
+        self._held.drop(scope)
 
     # -- search ---------------------------------------------------------------------------------------------------
 
@@ -349,21 +346,10 @@ class TopicLayer:
         if row is None:
             self.drop(scope)
             return None
-        loaded = self._current(scope, row, retry_vectors)
+        loaded = self._held.of(scope, row, retry_vectors=retry_vectors)
         with loaded.lock:
             if loaded.row.revision < row.revision:
                 self._follow(loaded)
-        return loaded
-
-    def _current(self, scope: Scope, row: ScopeRow, retry_vectors: bool) -> _Loaded:
-        with self._lock:
-            loaded = self._loaded.pop(scope, None)
-            outdated = loaded is not None and (loaded.row.id, loaded.row.epoch) != (row.id, row.epoch)
-            if loaded is None or outdated or (loaded.lacks_vectors and retry_vectors):
-                loaded = _Loaded(ScopeRow(row.id, -1, row.epoch))
-            self._loaded[scope] = loaded
-            while len(self._loaded) > self._size:
-                self._loaded.popitem(last=False)
         return loaded
 
     def _follow(self, loaded: _Loaded) -> None:
