@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final, Literal, TypeVar, cast
 
 from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
@@ -24,7 +24,7 @@ from .answers import AnswerReader, joined
 from .citations import CITATIONS_EVENT
 from .convert import Tools
 from .identity import Identity
-from .said import in_prompt, new_messages, opening, query_of, question, since_question, whole_turn
+from .said import Heard, in_prompt, new_messages, opening, query_of, question
 from .shown import learning
 from .streaming import MarkerTransformer
 from .tools import create_manage_memory_tool, create_search_memory_tool
@@ -58,6 +58,7 @@ class _Turn:
         query: what was searched for.
         recall: what was found.
         heard: its messages so far.
+        cites: whether its answers are to cite.
         citations: what its latest answer cites.
     """
 
@@ -66,7 +67,8 @@ class _Turn:
     scope: Scope
     query: str = ""
     recall: Recall | None = None
-    heard: tuple[BaseMessage, ...] = ()
+    heard: Heard = field(default_factory=Heard)
+    cites: bool = False
     citations: Citations | None = None
 
 
@@ -127,7 +129,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         write: ``"background"`` has what was said on disk when the turn ends and does the rest in a thread,
             ``"inline"`` does all of it then, ``"off"`` remembers nothing.
         writer: the background writer, such as one that several agents share; an own one unless given.
-        cite: have the model cite what it uses, and learn from it; the bank has to learn.
+        cite: have the model cite what it uses, and learn from it; the bank has to learn. An agent with a
+            ``response_format`` cites nothing.
         markers: whether the user sees the citations. With ``stream_mode="messages"`` tokens come straight from the
             model: lead them through `langchain_secom.streaming.without_markers`.
         instruction: how to cite.
@@ -192,7 +195,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         self._inject, self._write, self._subagents, self._on_error = inject, write, subagents, on_error
         self._writer = writer or BackgroundWriter(bank) if write == "background" else None
         self._markers: Literal["keep", "strip"] = markers
-        self._instruction = instruction if cite else ""
+        self._instruction = instruction
         self._cite, self._tool_lines = cite, tool_lines
         self.tools = _tools(bank, scope, scope_keys) if tools else []
         silent = TracePolicy(process_inputs=omit_payload, process_outputs=omit_payload)
@@ -200,8 +203,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         self.transformers = (MarkerTransformer,) if cite and markers == "strip" else ()
         # Untracked, so that no checkpoint holds it and no turn sees another's; by the name, as two may stand together.
         self._key = f"secom_{self._name}"
-        field = NotRequired[Annotated[MemoryUse | None, UntrackedValue, PrivateStateAttr]]
-        self.state_schema = cast("Any", TypedDict)(f"{self._name}State", {self._key: field})
+        private = NotRequired[Annotated[MemoryUse | None, UntrackedValue, PrivateStateAttr]]
+        self.state_schema = cast("Any", TypedDict)(f"{self._name}State", {self._key: private})
 
     @property
     def name(self) -> str:
@@ -305,11 +308,13 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     def _recalled(self, request: ModelRequest[Any]) -> _Turn:
         turn = self._turn(cast("Any", request.state), request.runtime)
         asked = question(request.state["messages"])
-        heard = since_question(request.state["messages"], asked.id if asked else turn.asked)
+        heard = turn.heard.now(request.state["messages"], asked.id if asked else turn.asked)
+        # What has to fit a schema cannot hold citations.
+        turn = replace(turn, heard=heard, cites=self._cite and request.response_format is None)
         if turn.recall is not None and (asked is None or asked.id == turn.asked):
-            return replace(turn, heard=(*_gone(turn.heard, heard), *heard))
+            return turn
         query = query_of(asked)
-        turn = replace(turn, asked=asked.id if asked else None, query=query, heard=tuple(heard), citations=None)
+        turn = replace(turn, asked=asked.id if asked else None, query=query, citations=None)
         nothing = Recall(query, (), "", 0)
         if not query:
             return replace(turn, recall=nothing)
@@ -322,7 +327,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _block(self, turn: _Turn) -> str:
         text = turn.recall.text if turn.recall is not None else ""
-        return "\n\n".join(filter(None, [text, self._instruction])) if text else ""
+        return f"{text}\n\n{self._instruction}" if text and turn.cites and self._instruction else text
 
     def _shown(self, request: ModelRequest[Any], turn: _Turn) -> ModelRequest[Any]:
         block = self._block(turn)
@@ -346,7 +351,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         use = dict(MemoryUse(turn, self._bank.token_counter(block)))
         result: list[BaseMessage] = []
         for message in response.result:
-            if isinstance(message, AIMessage) and self._cite:
+            if isinstance(message, AIMessage) and turn.cites:
                 turn, message = self._read(turn, message)
             result.append(_noted(message, use) if isinstance(message, AIMessage) else message)
         return turn, replace(response, result=result)
@@ -401,7 +406,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _remember(self, turn: _Turn, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> None:
         if self._write != "off" and (self._subagents == "remember" or not _is_subagent(runtime)):
-            self._guarded("what was said", lambda: self._ingest(turn, whole_turn(turn.heard, messages)), None)
+            self._guarded("what was said", lambda: self._ingest(turn, turn.heard.whole(messages)), None)
 
     def _ingest(self, turn: _Turn, messages: Sequence[BaseMessage]) -> None:
         new = new_messages(
@@ -411,7 +416,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
             messages,
             asked=turn.asked,
             tools=self._tool_lines,
-            markers=self._cite,
+            markers=turn.cites,
         )
         if new:
             (self._writer or self._bank).remember(turn.scope, new, session=turn.session)
@@ -441,11 +446,6 @@ def _is_subagent(runtime: Runtime[Any]) -> bool:
     """Whether the agent runs inside another one's tool; as a node of a graph it is none."""
     inside = runtime.execution_info.checkpoint_ns.split("|")[:-1] if runtime.execution_info is not None else []
     return any(node.startswith("tools:") for node in inside)
-
-
-def _gone(heard: Sequence[BaseMessage], now: Sequence[BaseMessage]) -> list[BaseMessage]:
-    held = {message.id for message in now}
-    return [message for message in heard if message.id not in held]
 
 
 def _names(recall: Recall) -> dict[int, dict[str, Any]]:

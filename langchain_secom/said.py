@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Final
 
@@ -17,15 +17,14 @@ from secom_core.reflection.citations import read_citations
 from .convert import Tools, text_of, to_messages, without_recalled
 
 __all__ = [
+    "Heard",
     "digest",
     "in_prompt",
     "new_messages",
     "opening",
     "query_of",
     "question",
-    "since_question",
     "stable_id",
-    "whole_turn",
 ]
 
 _TAIL: Final = 64
@@ -59,27 +58,49 @@ def opening(messages: Iterable[BaseMessage]) -> str | None:
 
 
 def _is_users(message: BaseMessage) -> bool:
-    return isinstance(message, HumanMessage) and not message.additional_kwargs.get("lc_source")
+    return isinstance(message, HumanMessage) and not _is_summary(message)
 
 
-def since_question(messages: Sequence[BaseMessage], asked: str | None) -> Sequence[BaseMessage]:
-    """The messages from the one with this id on; nothing where it is not there."""
-    place = next((place for place, message in enumerate(messages) if message.id == asked), len(messages))
-    return messages[place:]
-
-
-def whole_turn(heard: Sequence[BaseMessage], messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """The thread's messages, with those of the turn that a summary has taken the place of.
-
-    What was taken out of the thread without a summary was to be gone.
+@dataclass(frozen=True)
+class Heard:
+    """What was seen of a turn, so that a summary which takes the place of messages meanwhile takes none from memory.
 
     Args:
-        heard: what was seen of the turn before.
-        messages: the thread as it is now.
+        messages: the turn's messages when the model was called last.
+        replaced: those that summaries have taken the place of.
+        summaries: the ids of the summaries seen by then.
     """
-    held = {message.id for message in messages}
-    summed_up = any(message.additional_kwargs.get("lc_source") for message in messages)
-    return [*(message for message in heard if summed_up and message.id not in held), *messages]
+
+    messages: tuple[BaseMessage, ...] = ()
+    replaced: tuple[BaseMessage, ...] = ()
+    summaries: frozenset[str | None] = frozenset()
+
+    def now(self, thread: Sequence[BaseMessage], asked: str | None) -> Heard:
+        """What is seen as the model is called again.
+
+        What was taken out of the thread without a new summary was to be gone.
+
+        Args:
+            thread: its messages.
+            asked: the id of the message that began the turn.
+        """
+        held = {message.id for message in thread}
+        summaries = frozenset(message.id for message in thread if _is_summary(message))
+        gone = tuple(message for message in self.messages if message.id not in held)
+        replaced = (*self.replaced, *gone) if summaries - self.summaries else self.replaced
+        if any(message.id == asked for message in replaced):
+            return Heard(tuple(thread), replaced, summaries)
+        start = next((place for place, message in enumerate(thread) if message.id == asked), len(thread))
+        return Heard(tuple(thread[start:]), replaced, summaries)
+
+    def whole(self, thread: Sequence[BaseMessage]) -> list[BaseMessage]:
+        """The thread's messages, and before them those of the turn that were replaced."""
+        held = {message.id for message in thread}
+        return [*(message for message in self.replaced if message.id not in held), *thread]
+
+
+def _is_summary(message: BaseMessage) -> bool:
+    return isinstance(message, HumanMessage) and bool(message.additional_kwargs.get("lc_source"))
 
 
 def new_messages(

@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI, OpenAI
 from pydantic import PrivateAttr
 
 WAYS = ["invoke", "ainvoke", "stream", "astream", "values", "avalues", "messages", "amessages", "events"]
@@ -18,6 +18,13 @@ WAYS = ["invoke", "ainvoke", "stream", "astream", "values", "avalues", "messages
 
 class HttpAgentModel(HttpChatModel):
     _client: AsyncOpenAI | None = PrivateAttr(None)
+    _sync_client: OpenAI | None = PrivateAttr(None)
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        self._sync_client = self._sync_client or OpenAI(base_url=self.base_url, api_key="none", max_retries=0)
+        kwargs.pop("run_manager", None)
+        stop = kwargs.pop("stop", args[0] if args else None)
+        return _whole(self._sync_client.chat.completions.create(**self._body(messages, stop, **kwargs)))
 
     async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
         # One client for all calls: to make one takes longer than everything else in a turn.

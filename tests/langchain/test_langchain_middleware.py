@@ -28,6 +28,7 @@ from langchain.agents.middleware import (
     PIIMiddleware,
     SummarizationMiddleware,
 )
+from langchain.agents.structured_output import ProviderStrategy
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import HumanMessage, RemoveMessage, SystemMessage
@@ -55,12 +56,17 @@ either = pytest.mark.parametrize("checkpointed", [False, True], ids=["no checkpo
 both = pytest.mark.parametrize("how", ["invoke", "ainvoke"])
 
 
+def filled(path: str | Path = ":memory:") -> MemoryBank:
+    bank = MemoryBank.open(path, learning=True)
+    at = datetime(2024, 5, 1, tzinfo=timezone.utc)
+    bank.remember(ANN, [Message(FACT, id="ann-1", at=at)], session="monday", close=True)
+    bank.remember(BOB, [Message("My dog Rex swims in the sea.", id="bob-1", at=at)], session="monday", close=True)
+    return bank
+
+
 @pytest.fixture
-def bank(tmp_path: Path) -> Iterator[MemoryBank]:
-    with MemoryBank.open(tmp_path / "memory.db", learning=True) as bank:
-        at = datetime(2024, 5, 1, tzinfo=timezone.utc)
-        bank.remember(ANN, [Message(FACT, id="ann-1", at=at)], session="monday", close=True)
-        bank.remember(BOB, [Message("My dog Rex swims in the sea.", id="bob-1", at=at)], session="monday", close=True)
+def bank() -> Iterator[MemoryBank]:
+    with filled() as bank:
         yield bank
 
 
@@ -216,9 +222,9 @@ async def test_pitfall_01_nothing_runs_on_the_event_loop(bank: MemoryBank, how: 
 
 @either
 @pytest.mark.parametrize("write", ["background", "inline"])
-async def test_pitfall_01_blockbuster_finds_nothing(bank: MemoryBank, checkpointed: bool, write: Any) -> None:
+async def test_pitfall_01_blockbuster_finds_nothing(tmp_path: Path, checkpointed: bool, write: Any) -> None:
     blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
-    with ScriptedServer([CALL, "In the Leie [1]."]) as server:
+    with ScriptedServer([CALL, "In the Leie [1]."]) as server, filled(tmp_path / "memory.db") as bank:
         memory = SecomMiddleware(bank, write=write, cite=True, tools=True, on_error="raise")
         agent = agent_of(server, memory, tools=[weather], checkpointer=saver(checkpointed))
         with blockbuster.blockbuster_ctx(["langchain_secom", "secom_core"]):
@@ -376,6 +382,14 @@ def test_pitfall_05_what_was_taken_out_of_the_thread_is_not_remembered(bank: Mem
         agent = agent_of(server, SecomMiddleware(bank, write="inline"), Censor())
         agent.invoke({"messages": [("user", "It is secret."), ("user", "Hello.")]}, as_ann)
     assert said(bank) == [("user", "Hello."), ("assistant", "Fine.")]
+
+
+def test_pitfall_05_nor_in_a_thread_that_was_summed_up_before(bank: MemoryBank) -> None:
+    summary = HumanMessage("A summary.", additional_kwargs={"lc_source": "summarization"})
+    with ScriptedServer([CALL, "Fine."]) as server:
+        agent = agent_of(server, SecomMiddleware(bank, write="inline"), Censor(), tools=[weather])
+        agent.invoke({"messages": [summary, HumanMessage("It is secret."), HumanMessage("Hello.")]}, as_ann)
+    assert [text for role, text in said(bank) if role != "tool"] == ["Hello.", CALL_LINE, "Fine."]
 
 
 def test_pitfall_05_made_up_messages_are_neither_remembered_nor_the_question(bank: MemoryBank) -> None:
@@ -750,6 +764,41 @@ async def test_summaries_lose_nothing_and_are_not_remembered(
         assert any("summed up" in str(request.body) for request in server.requests)
     assert [pair for pair in said(bank) if pair[0] != "tool" and pair[1] != CALL_LINE] == spoken
     assert "summed up" not in str(said(bank))
+
+
+@both
+@either
+async def test_a_turn_that_is_summed_up_again_and_again_is_remembered_whole(
+    bank: MemoryBank, how: str, checkpointed: bool
+) -> None:
+    cities = [f"City {number}" for number in range(6)]
+    calls = [Answer(tool_calls=(ToolCall("weather", {"city": city}, f"call-{city}"),)) for city in cities]
+    with ScriptedServer([*calls, "Rain everywhere."]) as server:
+        agent = agent_of(
+            server,
+            SecomMiddleware(bank, write="inline"),
+            summing_up(1),
+            tools=[weather],
+            checkpointer=saver(checkpointed),
+        )
+        await run_agent(how, agent, asks(), as_ann)
+    [turn] = bank.turns(ANN, "friday")
+    lines = [line for city in cities for line in (f'[calls weather({{"city": "{city}"}})]', f"rain in {city}")]
+    assert [message.text for message in turn.messages] == [QUESTION, *lines, "Rain everywhere."]
+
+
+@both
+async def test_an_answer_that_has_to_fit_a_schema_is_left_alone(bank: MemoryBank, how: str) -> None:
+    another(bank)
+    with ScriptedServer('{"places": [1]}') as server:
+        schema = ProviderStrategy({"title": "Places", "type": "object", "properties": {"places": {"type": "array"}}})
+        agent = agent_of(server, SecomMiddleware(bank, cite=True, write="inline"), response_format=schema)
+        [state] = await run_agent(how, agent, asks(), as_ann)
+        assert CITE_INSTRUCTION not in server.requests[0].messages[0][1]
+    assert state["messages"][-1].text == '{"places": [1]}'
+    assert state["structured_response"] == {"places": [1]}
+    assert said(bank)[-1] == ("assistant", '{"places": [1]}')
+    assert bank.citation_log(ANN) == []
 
 
 @both
