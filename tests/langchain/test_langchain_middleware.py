@@ -261,6 +261,26 @@ def test_pitfall_02_the_next_turn_does_not_see_the_last_ones_memories(bank: Memo
     assert FACT not in second
 
 
+class Interrupter(AgentMiddleware[Any, Any, Any]):
+    """Says something for the user while the agent works."""
+
+    def before_model(self, state: Any, runtime: Any) -> Any:
+        tiles = "What colour are the kitchen tiles?"
+        return {"messages": [HumanMessage(tiles)]} if state["messages"][-1].type == "tool" else None
+
+
+@both
+async def test_what_is_said_while_the_agent_works_is_recalled_for(bank: MemoryBank, how: str) -> None:
+    bank.remember(ANN, [Message("The kitchen tiles are green.", id="ann-2")], session="tuesday", close=True)
+    with ScriptedServer([CALL, "Green."]) as server:
+        agent = agent_of(server, SecomMiddleware(bank, k=1, write="inline"), Interrupter(), tools=[weather])
+        await run_agent(how, agent, asks(), as_ann)
+        first, second = (request.messages[0][1] for request in server.requests)
+    assert FACT in first
+    assert "tiles are green" in second
+    assert [text for role, text in said(bank) if role == "user"] == [QUESTION, "What colour are the kitchen tiles?"]
+
+
 @both
 @pytest.mark.parametrize("decision", ["approve", "edit", "reject"])
 async def test_pitfall_02_a_resumed_turn_recalls_again(bank: MemoryBank, how: str, decision: str) -> None:
@@ -388,7 +408,7 @@ def test_pitfall_05_nor_in_a_thread_that_was_summed_up_before(bank: MemoryBank) 
     summary = HumanMessage("A summary.", additional_kwargs={"lc_source": "summarization"})
     with ScriptedServer([CALL, "Fine."]) as server:
         agent = agent_of(server, SecomMiddleware(bank, write="inline"), Censor(), tools=[weather])
-        agent.invoke({"messages": [summary, HumanMessage("It is secret."), HumanMessage("Hello.")]}, as_ann)
+        agent.invoke({"messages": [summary, HumanMessage("Hello."), HumanMessage("It is secret.")]}, as_ann)
     assert [text for role, text in said(bank) if role != "tool"] == ["Hello.", CALL_LINE, "Fine."]
 
 
