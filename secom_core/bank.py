@@ -349,7 +349,7 @@ class MemoryBank:
         sentences, left = summary_within(latest.sentences if latest else (), budget, counter)
         lines, left = fitted_timelines(drawn, left if budget else None, self._timeline_options.share, counter)
         with loaded.lock:
-            candidates = loaded.index.search(query, vector, now=_aware(now or datetime.now(timezone.utc)))
+            candidates = self._search(loaded, query, vector, now)
             candidates = [each for each in candidates if each.turn.id not in exclude]
             packer = PackTopics({each.turn.id: each.score for each in candidates}) if topics else self._packer
             if topics:
@@ -369,6 +369,14 @@ class MemoryBank:
             shown=ranking.decision(hits) if ranking is not None and hits else None,
         )
 
+    def _search(self, loaded: LoadedScope, query: str, vector: Vectors | None, now: datetime | None) -> list[Candidate]:
+        """The turns that may answer, scored by what the scope has learned."""
+        weights = loaded.index.usable_weights(vector)
+        if self._learning is not None:
+            weights = self._learning.weights(loaded.row, weights)
+        moment = _aware(now or datetime.now(timezone.utc))
+        return loaded.index.search(query, vector, now=moment, weights=weights)
+
     def _ranking(
         self,
         loaded: LoadedScope,
@@ -376,7 +384,6 @@ class MemoryBank:
         vector: Vectors | None,
         *,
         of_topics: Scope | None = None,
-        explore: bool = True,
     ) -> Ranking | None:
         """The candidates in the order that the scope has learned; nothing where the bank does not learn."""
         if self._learning is None:
@@ -384,7 +391,7 @@ class MemoryBank:
         vectors_of = loaded.index.key_vectors
         if of_topics is not None:
             vectors_of = partial(self._topic_layer.key_vectors, of_topics)
-        return self._learning.ranking(loaded.row, candidates, vector, vectors_of, explore=explore)
+        return self._learning.ranking(loaded.row, candidates, vector, vectors_of, scored=of_topics is None)
 
     def _drawn(self, scope: Scope, query: str, vector: Vectors | None) -> list[Timeline]:
         return self._event_layer.find(scope, query, vector, refined=self._timeline_options.refined)
@@ -504,8 +511,8 @@ class MemoryBank:
         if loaded is None:
             raise InvalidInput(f"nothing is remembered in the scope {scope!r}")
         with loaded.lock:
-            found = loaded.index.search(query, vector, now=_aware(now or datetime.now(timezone.utc)))
-            ranking = learning.ranking(loaded.row, found, vector, loaded.index.key_vectors, explore=False)
+            found = self._search(loaded, query, vector, now)
+            ranking = learning.ranking(loaded.row, found, vector, loaded.index.key_vectors, scored=True, explore=False)
         return ranking.decision(hits)
 
     def reward(

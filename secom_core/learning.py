@@ -215,6 +215,13 @@ class CitationLearning:
 
     # -- rank -------------------------------------------------------------------------------------------------------
 
+    def weights(self, row: ScopeRow, base: Mapping[str, float]) -> Mapping[str, float]:
+        """What the scope has learned of these signals, for a search to score by; usefulness comes with `ranking`."""
+        if self._options.reranker is not None:
+            return base
+        learned = self._policy(row, _part(base)).weights
+        return {name: learned[name] for name in base}
+
     def ranking(
         self,
         row: ScopeRow,
@@ -222,6 +229,7 @@ class CitationLearning:
         vector: Vectors | None = None,
         vectors_of: VectorsOf | None = None,
         *,
+        scored: bool = False,
         explore: bool = True,
     ) -> Ranking:
         """What a search has found, in the order that the scope has learned.
@@ -231,16 +239,20 @@ class CitationLearning:
             candidates: best first, with their signals.
             vector: the query's, for the paper's reranker.
             vectors_of: gives the memories' keys' vectors, for the same.
+            scored: whether the search has scored them by `weights`.
             explore: whether the paper's reranker may draw.
         """
         useful = self._scope(row).usefulness(self._store)
-        told = [useful.told(each) for each in candidates]
-        policy = self._policy(row, _part(told[0].signals) if told else self._main)
-        if self._options.reranker is None:
-            # Scores under the first weights are what the search gave.
-            learned = policy.weights != policy.base
-            return Ranking(policy.rescored(told) if learned else told, policy, row.epoch)
-        return self._reranked(row, Ranking(told, policy, row.epoch), vector, vectors_of, explore)
+        policy = self._policy(row, _part(candidates[0].signals) if candidates else self._main)
+        counts = policy.weights[_USEFULNESS] if scored and self._options.reranker is None else 0.0
+        told = [useful.told(each, counts) for each in candidates]
+        found = Ranking(told, policy, row.epoch)
+        if self._options.reranker is not None:
+            return self._reranked(row, found, vector, vectors_of, explore)
+        if policy.weights == policy.base:
+            return found
+        ordered = sorted(told, key=lambda each: -each.score) if scored else policy.rescored(told)
+        return replace(found, candidates=ordered)
 
     def _reranked(
         self, row: ScopeRow, found: Ranking, vector: Vectors | None, vectors_of: VectorsOf | None, explore: bool
@@ -422,14 +434,15 @@ class _Usefulness:
     counts: Mapping[str, tuple[int, int]]
     usual: float
 
-    def told(self, candidate: Candidate) -> Candidate:
-        """The candidate with this signal, if its turn was ever shown."""
+    def told(self, candidate: Candidate, weight: float) -> Candidate:
+        """The candidate with this signal, and what it adds to the score, if its turn was ever shown."""
         held = self.counts.get(candidate.turn.id)
         if held is None:
             return candidate
         shown, cited = held
         value = math.log((cited + _SHOWN_ALREADY * self.usual) / ((shown + _SHOWN_ALREADY) * self.usual))
-        return replace(candidate, signals={**candidate.signals, _USEFULNESS: value})
+        score = candidate.score + weight * value
+        return replace(candidate, score=score, signals={**candidate.signals, _USEFULNESS: value})
 
 
 def _part(signals: Iterable[str]) -> str:

@@ -160,7 +160,13 @@ class ScopeIndex:
     # -- search ---------------------------------------------------------------------------------------------------
 
     def search(
-        self, query: str, vector: Vectors | None = None, *, now: datetime | None = None, limit: int = 400
+        self,
+        query: str,
+        vector: Vectors | None = None,
+        *,
+        now: datetime | None = None,
+        limit: int = 400,
+        weights: Mapping[str, float] | None = None,
     ) -> list[Candidate]:
         """The turns that may answer the query, best first; none where nothing speaks for any turn.
 
@@ -169,8 +175,9 @@ class ScopeIndex:
             vector: the query's vector, shape ``(d,)``; without it the search is by words.
             now: when the query is asked, for "last week".
             limit: how many at most.
+            weights: what a scope has learned, for the signals of `usable_weights`; these unless given.
         """
-        weights = self._usable_weights(vector)
+        weights = weights or self.usable_weights(vector)
         look = Look(self._parts, query, vector, now)
         pool = look.pool(weights, limit)
         if not len(pool):
@@ -191,7 +198,8 @@ class ScopeIndex:
         """By signal: of a search with vectors, and of one by words alone."""
         return self._weights, self._weights_by_words
 
-    def _usable_weights(self, vector: Vectors | None) -> Mapping[str, float]:
+    def usable_weights(self, vector: Vectors | None) -> Mapping[str, float]:
+        """The weights of a search with this vector, or without one."""
         return self._weights if vector is not None and len(self._turn_vectors) else self._weights_by_words
 
     def key_vectors(self, memories: Sequence[Memory]) -> Vectors | None:
