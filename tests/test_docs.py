@@ -48,7 +48,14 @@ class Block:
         named |= {str(node.module) for node in tree if isinstance(node, ast.ImportFrom)}
         needed = {"langchain_secom": "langchain_core", "llamaindex_secom": "llama_index"}
         tops = {name.split(".")[0] for name in named}
+        tops |= {"openai"} if "OpenAIModel" in self.imported else set()
         return sorted(top for top in tops | {needed[top] for top in tops & set(needed)} if find_spec(top) is None)
+
+    @property
+    def imported(self) -> set[str]:
+        """The names that it imports from modules."""
+        nodes = ast.walk(ast.parse(self.code))
+        return {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
 
 
 def blocks(page: Path) -> list[Block]:
@@ -169,6 +176,51 @@ def ran(path: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done
+
+
+def test_every_example_is_in_the_list() -> None:
+    folder = ROOT / "examples"
+    listed = re.findall(r"\]\(([^)\s]+)\)", (folder / "README.md").read_text(encoding="utf-8"))
+    there = sorted(path.name for path in folder.iterdir() if path.suffix in (".py", ".ipynb"))
+    assert sorted(name for name in listed if (folder / name).suffix) == there
+
+
+NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
+
+
+def cells(path: Path, kind: str) -> list[dict[str, Any]]:
+    held = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [cell for cell in held if cell["cell_type"] == kind]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_are_kept_without_outputs_and_explain_themselves(path: Path) -> None:
+    code = cells(path, "code")
+    assert not [cell for cell in code if cell["outputs"] or cell["execution_count"] is not None]
+    assert len(cells(path, "markdown")) >= 3
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_run(path: Path, tmp_path: Path) -> None:
+    """In a kernel of their own, as Jupyter runs them."""
+    pytest.importorskip("ipykernel", reason="notebooks need a kernel")
+    nbclient = pytest.importorskip("nbclient", reason="notebooks are run by nbclient")
+    imports = next("".join(cell["source"]) for cell in cells(path, "code"))
+    if missing := Block(1, "python", imports, None).missing:
+        pytest.skip(f"{path.name} needs {', '.join(missing)}")
+    import nbformat
+
+    notebook = nbformat.read(path, as_version=4)
+    resources = {"metadata": {"path": str(tmp_path)}}
+    client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources)
+    client.execute(env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"})
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    assert {output.get("name") for output in outputs} == {"stdout"}, "a notebook prints, and does not complain"
+    assert "<memories>" in "".join(output["text"] for output in outputs)
+
+
+def test_there_are_two_notebooks() -> None:
+    assert len(NOTEBOOKS) >= 2
 
 
 def test_the_quickstart_runs_and_shows_what_it_found(tmp_path: Path) -> None:

@@ -1,0 +1,35 @@
+"""A model on your own machine, behind an OpenAI-compatible endpoint. Needs the extra "openai".
+
+Ollama, llama.cpp, vLLM and LM Studio serve one each, such as "http://localhost:11434/v1". Here a scripted server plays
+it, over real HTTP. A framework's chat model for such an endpoint goes into the framework's examples in the same way.
+"""
+
+from secom_core import Companion, MemoryBank
+from secom_core.models import OpenAIModel, ScriptedServer
+from secom_core.models.scripted import ScriptedRequest
+
+ALICE = ("alice",)
+
+
+def replies(request: ScriptedRequest) -> str:
+    """Stands for the model: it writes the summary where it is asked to, and otherwise answers."""
+    if "<memory>" in request.prompt:
+        return "<memory>\nAlice takes the green bicycle.\nShe fetches it on Saturday.\n</memory>"
+    return "The green one, on Saturday [1]." if request.text.rstrip().endswith("and when?") else "A fine choice."
+
+
+with ScriptedServer(replies) as server:
+    model = OpenAIModel("qwen3:8b", base_url=server.base_url)  # needs no key, and OPENAI_API_KEY is not sent to it
+    bank = MemoryBank.open(model=model, summary=True)
+    monday = Companion(bank, ALICE, model, session="monday")
+    for said in ("I will take the green bicycle, the blue one is too tall.", "I come on Saturday instead of Friday."):
+        print(f"User: {said}\nAI: {monday.reply(said).text}\n")
+    monday.close()  # the model writes the summary
+
+    friday = Companion(bank, ALICE, model, session="friday", summary=True, instructions="You rent out bicycles.")
+    print("User: Which bicycle do I fetch, and when?\nAI: ", end="")
+    for piece in friday.stream("Which bicycle do I fetch, and when?"):
+        print(piece, end="", flush=True)
+    print(f"\n\n--- the last of {len(server.requests)} requests that the server got")
+    print(*(f"[{role}] {text}" for role, text in server.requests[-1].messages), sep="\n")
+    bank.close()
