@@ -42,5 +42,5 @@ with CitationReward(bank, markers="strip"):  # listens to every engine of the pr
     answer = engine.query("What happened to Bello's paw?")
 print(f"\n--- what the user sees\n{answer}\n")
 [entry] = bank.citation_log(alice)
-print(f"--- what the bank learns from: {entry.cited} of {entry.numbers}, cited for {entry.query!r}")
+print(f"--- what the bank learns from: cited: {tuple(sorted(entry.cited))} of {entry.numbers}, for {entry.query!r}")
 bank.close()
