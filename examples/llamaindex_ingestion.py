@@ -28,7 +28,7 @@ class Words(BaseEmbedding):
         return self._get_query_embedding(query)
 
 
-rows = [json.loads(line) for line in (Path(__file__).parent / "data" / "mara.jsonl").open(encoding="utf-8")]
+rows = [*map(json.loads, (Path(__file__).parent / "data" / "mara.jsonl").read_text("utf-8").splitlines())]
 # A document a message: neighbours of one session are cut where the topic changes, so hand over whole sessions.
 said = [
     Document(id_=row["id"], text=row["content"], metadata={key: row[key] for key in ("role", "session", "at")})
