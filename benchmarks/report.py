@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.agents import ratio
+
 HERE = Path(__file__).parent
 README = HERE / "README.md"
 BUDGETS = ("500", "1000", "2000", "4000")
@@ -135,6 +137,33 @@ def latency() -> str:
     return grid(["", "", "p50 ms", "p95 ms"], rows)
 
 
+def agents() -> str:
+    parts = ("turn", "added", "recall", "write")
+    rows = [
+        [f"{framework}, {size}", name, *_parts(row, parts), _times(ratio(name, memories))]
+        for size, frameworks in result("agents")["milliseconds"].items()
+        for framework, memories in frameworks.items()
+        for name, row in memories.items()
+    ]
+    heads = (f"{part}: p50, p95 ms" for part in parts)
+    return grid(["turns remembered", "memory", *heads, "recall and write, times ours"], rows)
+
+
+def _load() -> str:
+    load = result("agents")["load"]
+    return f"{load['before']:.1f} before, {load['after']:.1f} after"
+
+
+def _times(times: float | None) -> str:
+    return "" if times is None else f"{times:.2f}" if times < 10 else f"{times:.0f}"
+
+
+def _parts(row: Mapping[str, Any], parts: Sequence[str]) -> list[str]:
+    if "left_out" in row:
+        return [f"left out: it {row['left_out']}", *[""] * (len(parts) - 1)]
+    return [f"{row[part]['p50']:,.1f}, {row[part]['p95']:,.1f}" if part in row else "" for part in parts]
+
+
 def adding() -> str:
     columns = {
         "index": "our BM25",
@@ -195,6 +224,16 @@ SECTIONS = {
         "`benchmarks.segmentation_speed`, unseen text, one embedder, one thread; new turns with vectors cached.",
     ),
     "How long does a recall of 4,000 tokens take?": (latency, "`benchmarks.latency`, vectors cached."),
+    "What does memory add to a turn of an agent?": (
+        agents,
+        "`benchmarks.agents`, one run against a scripted server. *Recall* is the time inside memory before the model "
+        "is called, *write* that of taking in what was said, *added* the whole difference to the same agent without "
+        "memory, asked just before. Ours is in a file, synced; the frameworks' own are in memory. *Background*: the "
+        "user pauses until the writer is done; *no pause*: never, so that recall does what the writer had no time for. "
+        "The last column is to `ours, background`. `VectorMemoryBlock` searches a seventh as many texts, each of seven "
+        "messages, as it makes them; `Memory, no block` remembers the window only. All with vectors of hashed words, "
+        f"but where it says so. Two processors that others used too: load {_load()}.",
+    ),
     "What does one more turn cost?": (adding, "`benchmarks.adding`, medians."),
     "How fast are LLMLingua-2 keys made?": (
         denoising_speed,
