@@ -159,6 +159,10 @@ class SecomMemory(BaseMemory):
         """The name it is serialised under."""
         return "SecomMemory"
 
+    def __repr_args__(self) -> list[tuple[str | None, Any]]:
+        """Whose and which, without the words: workflows make this of their memory at every event."""
+        return [("scope", self.scope), ("session", self.session), ("messages", len(self.window))]
+
     @classmethod
     def from_defaults(
         cls,

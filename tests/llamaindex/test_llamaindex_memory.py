@@ -95,6 +95,16 @@ def test_without_a_scope_it_fails_closed(bank: MemoryBank, scope: Any) -> None:
         SecomMemory.from_defaults(scope=scope, bank=bank)
 
 
+def test_its_description_says_whose_it_is_and_nothing_that_was_said(memory: SecomMemory) -> None:
+    memory.put(user("My PIN is 4711."))
+    memory.get("Where did I move to?")
+    for told in (repr(memory), str(memory)):
+        assert "acme" in told
+        assert "messages=1" in told
+        assert "4711" not in told
+        assert "Ghent" not in told
+
+
 def test_pitfall_3_an_empty_memory_is_not_falsy(memory: SecomMemory) -> None:
     assert memory.get_all() == []
     assert bool(memory)
