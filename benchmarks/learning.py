@@ -40,6 +40,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import numpy as np
@@ -47,6 +49,7 @@ import numpy.typing as npt
 
 from benchmarks.fit_weights import Case, cases_of, fit
 from benchmarks.retrieval import embedder_named, locomo_files, read_conversation, token_counter, versions
+from secom_core.bank import MemoryBank
 from secom_core.context import PackTurns
 from secom_core.conversation import as_turns
 from secom_core.evaluation.retrieval import evidence_recall
@@ -443,7 +446,7 @@ def cost() -> dict[str, float]:
     found: dict[str, float] = {}
     for size in (384, 1024):
         found |= reranker_cost(size, random)
-    return found | policy_cost(random) | cross_encoder_cost()
+    return found | policy_cost(random) | bank_cost() | cross_encoder_cost()
 
 
 def reranker_cost(size: int, random: np.random.Generator) -> dict[str, float]:
@@ -473,6 +476,38 @@ def policy_cost(random: np.random.Generator) -> dict[str, float]:
         "policy, 11 signals: rerank 20": microseconds(lambda: policy.rescored(hits)),
         "policy, 11 signals: one answer learned": microseconds(lambda: policy.learn(decision, [3])),
     }
+
+
+def bank_cost(turns: int = 5000, answers: int = 60) -> dict[str, float]:
+    """A recall with and without learned weights, these right after an answer, and taking one in; medians."""
+    random, scope = np.random.default_rng(0), ("one",)
+    words = [f"w{place}" for place in range(3000)]
+
+    def text(length: int) -> str:
+        return " ".join(random.choice(words, length))
+
+    found: dict[str, float] = {}
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "memory.db"
+        with MemoryBank.open(path) as bank:
+            for session in range(turns // 50):
+                bank.remember(scope, [{"role": "user", "content": text(20)} for _ in range(50)], session=f"s{session}")
+        for learning in (False, True):
+            recalls, rewards = [], []
+            with MemoryBank.open(path, learning=learning) as bank:
+                for query in [text(8) for _ in range(answers + 5)]:
+                    begun = time.perf_counter()
+                    recall = bank.recall(scope, query, token_budget=1000)
+                    recalls.append(time.perf_counter() - begun)
+                    if recall.shown is not None:
+                        begun = time.perf_counter()
+                        bank.reward(scope, query, recall.shown, recall.numbers[:2])
+                        rewards.append(time.perf_counter() - begun)
+            name = "learned" if learning else "shipped"
+            found[f"bank of {turns:,} turns: recall by {name} weights"] = round(1e6 * median(recalls[5:]), 1)
+            if rewards:
+                found[f"bank of {turns:,} turns: one answer taken in"] = round(1e6 * median(rewards[5:]), 1)
+    return found
 
 
 def cross_encoder_cost() -> dict[str, float]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from .protocols import Vectors
 from .ranking import Candidate
 from .reflection.citations import Citations
 from .reflection.evidence import Evidence
-from .reflection.policy import Explanation, FusionPolicy, Lesson, PolicySettings, shared_prior
+from .reflection.policy import Explanation, FusionPolicy, Lesson, LessonKind, PolicySettings, shared_prior
 from .reflection.reranker import Draw, Reranker
 from .stores.citations import RANKING, CitationRow, clear, latest, learned_version, rows, take_in, usefulness
 from .stores.sql import FROZEN, ScopeRow, SqlStore
@@ -39,7 +39,6 @@ _SHOWN_ALREADY: Final = 4.0
 
 _TAUGHT: Final = frozenset({"taught", "held out", "resting"})
 
-LessonKind = Literal["taught", "held out", "resting", "nothing", "known"]
 _Teach = Callable[[str | None], tuple[LessonKind, str | None]]
 VectorsOf = Callable[[Sequence[Memory]], Vectors | None]
 Prior = Mapping[tuple[str, ...], Evidence]

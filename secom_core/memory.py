@@ -1,4 +1,4 @@
-"""What is kept and what is found: segments, memories, events and timelines, hits, citations."""
+"""What is kept and what is found: segments, memories, events and timelines, hits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from .conversation import Turn
 from .errors import InvalidInput
 
 __all__ = [
-    "Citation",
     "Decision",
     "Event",
     "Hit",
@@ -439,11 +438,3 @@ class Recall:
     def turns(self) -> tuple[Turn, ...]:
         """Every turn shown, in time order, each once."""
         return tuple({turn.id: turn for hit in self.hits for turn in hit.turns}.values())
-
-
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """A memory that an answer named, by the number it was shown under."""
-
-    number: int
-    memory_id: str

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from .conversation import Message, Scope, Turn, check_scope
 from .errors import InvalidInput
 from .memory import Decision
+from .reflection.policy import LessonKind
 from .stores.citations import CitationRow
 from .stores.sql import MemoryRow, SessionRow
 
@@ -20,7 +21,7 @@ __all__ = ["Imported", "ImportedSession", "citation_line", "header", "read", "se
 
 _FORMAT: Final = "secom-memory"
 _VERSION: Final = 1
-_LESSONS: Final = frozenset({"taught", "held out", "resting", "nothing"})
+_LESSONS: Final = frozenset(get_args(LessonKind)) - {"known"}
 
 
 @dataclass

@@ -6,7 +6,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO
@@ -134,12 +134,11 @@ def _replacing(target: Path) -> Iterator[IO[str]]:
         with target.open("w", encoding="utf-8") as device:
             yield device
         return
-    with NamedTemporaryFile(
-        "w", encoding="utf-8", newline="\n", dir=target.parent, prefix=f".{target.name[:100]}.", delete=False
-    ) as file:
-        try:
+    with ExitStack() as undone:
+        with NamedTemporaryFile(
+            "w", encoding="utf-8", newline="\n", dir=target.parent, prefix=f".{target.name[:100]}.", delete=False
+        ) as file:
+            undone.callback(os.unlink, file.name)
             yield file
-        except BaseException:
-            os.unlink(file.name)
-            raise
+        undone.pop_all()
     os.replace(file.name, target)

@@ -10,13 +10,11 @@ a memory word for word cites nothing by it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from ..memory import Citation, Hit
-
-__all__ = ["MARKER", "CitationStream", "Citations", "citations_of", "read_citations"]
+__all__ = ["MARKER", "CitationStream", "Citations", "read_citations"]
 
 _NUMBER: Final = r"[mM]?\d{1,9}"
 _BLANK: Final = r"[ \t]*"
@@ -73,17 +71,6 @@ def read_citations(answer: str, shown: Collection[int], *, markers: Literal["kee
     text = stream.feed(answer)
     done = stream.finish()
     return Citations(text + done.text, done.numbers, done.unknown, done.none_used)
-
-
-def citations_of(citations: Citations, hits: Iterable[Hit] | Mapping[int, str]) -> tuple[Citation, ...]:
-    """The memories that were cited.
-
-    Args:
-        citations: what was read.
-        hits: the hits that were shown, or their ids by number.
-    """
-    ids = hits if isinstance(hits, Mapping) else {hit.number: hit.memory.id for hit in hits}
-    return tuple(Citation(number, ids[number]) for number in citations.numbers if number in ids)
 
 
 class CitationStream:

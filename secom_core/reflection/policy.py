@@ -41,9 +41,21 @@ from ..memory import Decision, Hit
 from .evidence import Evidence, Shown, evidence_of
 from .held_out import chance_of_no_fall
 
-__all__ = ["Decision", "Explanation", "FusionPolicy", "Lesson", "PolicySettings", "Scored", "shared_prior"]
+__all__ = [
+    "Decision",
+    "Explanation",
+    "FusionPolicy",
+    "Lesson",
+    "LessonKind",
+    "PolicySettings",
+    "Scored",
+    "shared_prior",
+]
 
 Array = npt.NDArray[np.float64]
+
+LessonKind = Literal["taught", "held out", "resting", "nothing", "known"]
+"""What came of an answer; see `Lesson`."""
 
 _FORMAT: Final = 1
 _CHECK_EVERY: Final = 8
@@ -126,7 +138,7 @@ class Lesson:
         held: what is kept, where it is held out.
     """
 
-    kind: Literal["taught", "held out", "resting", "nothing", "known"]
+    kind: LessonKind
     evidence: Evidence | None = None
     held: HeldOut | None = None
 

@@ -110,8 +110,16 @@ def test_the_quick_packing_shows_nearly_what_the_packer_shows() -> None:
 def test_costs_are_measured(monkeypatch) -> None:
     monkeypatch.setattr(learning, "cross_encoder_cost", dict)
     monkeypatch.setattr(learning, "microseconds", lambda call, seconds=0.0: float(bool(call()) or 1))
+    small = learning.bank_cost(turns=100, answers=3)
+    assert set(small) == {
+        "bank of 100 turns: recall by shipped weights",
+        "bank of 100 turns: recall by learned weights",
+        "bank of 100 turns: one answer taken in",
+    }
+    monkeypatch.setattr(learning, "bank_cost", lambda: small)
     found = learning.cost()
-    assert {name.split(":")[0] for name in found} == {"reranker, d=384", "reranker, d=1024", "policy, 11 signals"}
+    parts = {"reranker, d=384", "reranker, d=1024", "policy, 11 signals", "bank of 100 turns"}
+    assert {name.split(":")[0] for name in found} == parts
 
 
 def test_a_text_has_the_tokens_of_its_words() -> None:

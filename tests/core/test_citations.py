@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from secom_core.context import render
 from secom_core.conversation import as_turns
-from secom_core.memory import Citation, Hit, Memory
-from secom_core.reflection.citations import Citations, CitationStream, citations_of, read_citations
+from secom_core.memory import Hit, Memory
+from secom_core.reflection.citations import Citations, CitationStream, read_citations
 
 SHOWN = (0, 1, 2, 3, 12)
 
@@ -108,14 +108,6 @@ def test_a_quoted_memory_cites_nothing() -> None:
     block = render([Hit(Memory("s#0-1", "", turns), turns, 1.0, 1)])
     assert read_citations(block.splitlines()[2].removeprefix("[1] "), SHOWN).numbers == ()
     assert read_citations(block, SHOWN).numbers == (1,)
-
-
-def test_numbers_become_memories() -> None:
-    turns = as_turns(["one", "two"], "s")
-    hits = [Hit(Memory(f"s#{n}", "", (turns[n],)), (turns[n],), 0.0, n + 1) for n in range(2)]
-    found = read_citations("[2][7]", [hit.number for hit in hits])
-    assert citations_of(found, hits) == (Citation(2, "s#1"),)
-    assert citations_of(found, {2: "other"}) == (Citation(2, "other"),)
 
 
 # -- streaming --------------------------------------------------------------------------------------------------------
