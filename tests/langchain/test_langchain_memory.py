@@ -247,5 +247,5 @@ def test_a_memory_needs_a_bank() -> None:
         SecomMemory(scope=SCOPE)
 
 
-def test_is_lc_serializable_stays_false() -> None:
+def test_pitfall_14_is_lc_serializable_stays_false() -> None:
     assert SecomMemory.is_lc_serializable() is False

@@ -210,5 +210,5 @@ def test_traces_name_the_retriever(bank: MemoryBank) -> None:
     assert recorder.found == [2]
 
 
-def test_is_lc_serializable_stays_false(bank: MemoryBank) -> None:
+def test_pitfall_14_is_lc_serializable_stays_false(bank: MemoryBank) -> None:
     assert SecomRetriever.is_lc_serializable() is False

@@ -521,7 +521,7 @@ def test_traces_name_the_retriever(bank: MemoryBank) -> None:
     assert recorder.metadata[0]["ls_retriever_name"] == "secom_timelines"
 
 
-def test_is_lc_serializable_stays_false() -> None:
+def test_pitfall_14_is_lc_serializable_stays_false() -> None:
     assert TimelineRetriever.is_lc_serializable() is False
 
 

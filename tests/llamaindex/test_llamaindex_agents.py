@@ -577,7 +577,7 @@ def learner(path: Path) -> Iterator[MemoryBank]:
 
 @pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize("kind", AGENTS)
-async def test_pitfall_6_an_agents_answer_teaches_once(learner: MemoryBank, kind: str, streaming: bool) -> None:
+async def test_pitfall_06_an_agents_answer_teaches_once(learner: MemoryBank, kind: str, streaming: bool) -> None:
     memory = memory_of(learner, learn=True)
     async with running(kind, replies_of(kind, "Marta [1], not [9]."), streaming=streaming, prompt=CITE_INSTRUCTION) as (
         agent,
@@ -596,7 +596,7 @@ async def test_pitfall_6_an_agents_answer_teaches_once(learner: MemoryBank, kind
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", ENGINES)
-async def test_pitfall_6_a_chat_engines_answer_teaches_once(learner: MemoryBank, kind: str, mode: str) -> None:
+async def test_pitfall_06_a_chat_engines_answer_teaches_once(learner: MemoryBank, kind: str, mode: str) -> None:
     memory = memory_of(learner, learn=True)
     with ScriptedServer("Marta [1].") as server:
         engine = engine_of(kind, memory, HttpLLM(base_url=server.base_url))
@@ -606,7 +606,7 @@ async def test_pitfall_6_a_chat_engines_answer_teaches_once(learner: MemoryBank,
     assert said(learner) == [ASKED, "Marta."]
 
 
-async def test_pitfall_6_only_what_the_agent_tells_the_user_counts(learner: MemoryBank) -> None:
+async def test_pitfall_06_only_what_the_agent_tells_the_user_counts(learner: MemoryBank) -> None:
     """Thoughts, calls of tools and recalled text that quotes a marker cite nothing."""
     memory = memory_of(learner, learn=True)
     replies = [
@@ -619,7 +619,7 @@ async def test_pitfall_6_only_what_the_agent_tells_the_user_counts(learner: Memo
     assert [entry.cited for entry in learner.citation_log(ANN)] == [(2,)]
 
 
-async def test_pitfall_6_each_users_answer_teaches_his_own_scope(learner: MemoryBank) -> None:
+async def test_pitfall_06_each_users_answer_teaches_his_own_scope(learner: MemoryBank) -> None:
     learner.remember(BOB, [{"role": "user", "content": "My violin teacher is Ivo."}], session="x", close=True)
     memories = {scope: memory_of(learner, scope=scope, learn=True) for scope in (ANN, BOB)}
     async with running("function", {"Marta": "Marta [1].", "Ivo": "Ivo [NO_CITE]."}) as (agent, _):

@@ -170,7 +170,7 @@ async def test_a_function_agent_remembers_and_recalls_once_a_turn(
     assert [message.role.value for message in memory.get_all()] == ["user", "assistant", "tool", "assistant"]
 
 
-async def test_pitfall_2_an_agent_with_state_rewrites_only_its_copy(memory: SecomMemory, bank: MemoryBank) -> None:
+async def test_pitfall_02_an_agent_with_state_rewrites_only_its_copy(memory: SecomMemory, bank: MemoryBank) -> None:
     with ScriptedServer("ok") as server:
         agent = FunctionAgent(
             tools=[weather], llm=HttpLLM(base_url=server.base_url), initial_state={"mood": "sunny"}, streaming=False
@@ -183,7 +183,7 @@ async def test_pitfall_2_an_agent_with_state_rewrites_only_its_copy(memory: Seco
     assert said(bank) == [ASKED, "ok"]
 
 
-async def test_pitfall_1_a_react_agent_without_a_system_prompt_sees_memory(
+async def test_pitfall_01_a_react_agent_without_a_system_prompt_sees_memory(
     memory: SecomMemory, bank: MemoryBank
 ) -> None:
     replies = [

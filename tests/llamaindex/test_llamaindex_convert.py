@@ -74,7 +74,7 @@ def test_a_timestamp_that_is_no_time_is_an_error_with_its_value(value: object) -
         to_time({"timestamp": value})
 
 
-def test_pitfall_7_blocks_are_read_not_content() -> None:
+def test_pitfall_07_blocks_are_read_not_content() -> None:
     call = ToolCallBlock(tool_call_id="1", tool_name="weather", tool_kwargs={"city": "Ghent"})
     asked = ChatMessage(role="assistant", blocks=[ThinkingBlock(content="hm"), call])
     assert asked.content is None
@@ -85,7 +85,7 @@ def test_pitfall_7_blocks_are_read_not_content() -> None:
     assert text_of(shown) == "Look:\n[image]\ncited words"
 
 
-def test_pitfall_8_tool_and_hand_off_chatter_is_left_out_by_default() -> None:
+def test_pitfall_08_tool_and_hand_off_chatter_is_left_out_by_default() -> None:
     call = ToolCallBlock(tool_call_id="1", tool_name="handoff", tool_kwargs={"to_agent": "b"})
     chat = [
         ChatMessage(role="system", content="Be kind."),
@@ -112,7 +112,7 @@ Answer: It is 12 degrees.
 Thought: for the day: take a coat."""
 
 
-def test_pitfall_8_thoughts_and_actions_are_stripped() -> None:
+def test_pitfall_08_thoughts_and_actions_are_stripped() -> None:
     assert answer_of(REACT) == "It is 12 degrees.\nThought: for the day: take a coat."
     assert answer_of("Thought: hm\nAction: weather\nAction Input: {}") == ""
     assert answer_of("Thought: (Implicit) I can answer!\nAnswer: Yes.") == "Yes."

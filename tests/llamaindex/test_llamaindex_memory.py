@@ -105,13 +105,13 @@ def test_its_description_says_whose_it_is_and_nothing_that_was_said(memory: Seco
         assert "Ghent" not in told
 
 
-def test_pitfall_3_an_empty_memory_is_not_falsy(memory: SecomMemory) -> None:
+def test_pitfall_03_an_empty_memory_is_not_falsy(memory: SecomMemory) -> None:
     assert memory.get_all() == []
     assert bool(memory)
     assert not hasattr(memory, "__len__")
 
 
-def test_pitfall_4_it_is_serialised_with_its_store_and_reopened(tmp_path: Path) -> None:
+def test_pitfall_04_it_is_serialised_with_its_store_and_reopened(tmp_path: Path) -> None:
     memory = SecomMemory.from_defaults(scope=ANN, session="now", store_path=str(tmp_path / "x.db"), token_limit=500)
     memory.put_messages([user("My cat is called Tuna."), call("1"), result("1"), bot("Tuna!")])
     held = memory.to_json()
@@ -205,7 +205,7 @@ def test_pitfall_17_each_session_has_its_own_id(bank: MemoryBank) -> None:
 # -- reading
 
 
-def test_pitfall_1_memory_goes_into_the_users_turn(memory: SecomMemory) -> None:
+def test_pitfall_01_memory_goes_into_the_users_turn(memory: SecomMemory) -> None:
     memory.put(ChatMessage(role="system", content="Be kind."))
     memory.put(user("Who is my violin teacher?"))
     system, asked = memory.get()
@@ -241,7 +241,7 @@ def test_a_question_that_is_not_put_yet_comes_with_memory_of_its_own(memory: Sec
     assert len(messages) == 3
 
 
-def test_pitfall_2_what_is_returned_can_be_rewritten_in_place(memory: SecomMemory) -> None:
+def test_pitfall_02_what_is_returned_can_be_rewritten_in_place(memory: SecomMemory) -> None:
     given = user("Who is my violin teacher?")
     memory.put(given)
     given.blocks[0].text = "changed by the caller"  # type: ignore[union-attr]
@@ -252,7 +252,7 @@ def test_pitfall_2_what_is_returned_can_be_rewritten_in_place(memory: SecomMemor
     assert memory.get_all()[0].additional_kwargs == {}
 
 
-def test_pitfall_5_memory_is_recalled_once_a_turn(memory: SecomMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pitfall_05_memory_is_recalled_once_a_turn(memory: SecomMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     recall = memory.bank.recall
     monkeypatch.setattr(memory.bank, "recall", lambda *a, **k: asked.append(a[1]) or recall(*a, **k))
@@ -345,7 +345,7 @@ def test_pitfall_11_it_keeps_to_its_limit(bank: MemoryBank) -> None:
     assert sum(count_tokens(text) for text in texts(longer)) <= 140
 
 
-def test_pitfall_7_a_window_starts_on_a_user_message_and_pins_the_system(bank: MemoryBank) -> None:
+def test_pitfall_07_a_window_starts_on_a_user_message_and_pins_the_system(bank: MemoryBank) -> None:
     memory = window(bank, 12)
     memory.put_messages([ChatMessage(role="system", content="Be kind."), user("one two three"), bot("four five six")])
     memory.put_messages([user("seven eight"), bot("nine ten"), user("eleven"), bot("twelve")])
@@ -354,7 +354,7 @@ def test_pitfall_7_a_window_starts_on_a_user_message_and_pins_the_system(bank: M
     assert texts(memory.get())[1] == "seven eight"
 
 
-def test_pitfall_7_tool_calls_stay_with_their_results(bank: MemoryBank) -> None:
+def test_pitfall_07_tool_calls_stay_with_their_results(bank: MemoryBank) -> None:
     memory = window(bank, 60)
     steps = [message for n in range(5) for message in (call(f"{n}"), result(f"{n}", "word " * 8))]
     memory.put_messages([user("Rain?"), *steps, bot("No rain.")])
@@ -367,7 +367,7 @@ def test_pitfall_7_tool_calls_stay_with_their_results(bank: MemoryBank) -> None:
     assert calls == results == [str(n) for n in range(5 - len(calls), 5)]
 
 
-def test_pitfall_7_every_kind_of_block_is_counted(bank: MemoryBank) -> None:
+def test_pitfall_07_every_kind_of_block_is_counted(bank: MemoryBank) -> None:
     memory = window(bank, 2000)
     picture = ChatMessage(role="user", blocks=[TextBlock(text="Look"), ImageBlock(url="http://localhost:9/x.png")])
     memory.put_messages([picture, bot("Nice."), user("And now?")])
@@ -400,7 +400,7 @@ def test_a_greeting_stays_while_everything_fits(bank: MemoryBank) -> None:
     room=st.integers(1, 90),
 )
 @settings(max_examples=200, deadline=None)
-def test_pitfalls_7_and_11_any_window_is_whole_and_keeps_to_its_limit(
+def test_pitfall_07_pitfall_11_any_window_is_whole_and_keeps_to_its_limit(
     kinds: list[str], sizes: list[int], room: int
 ) -> None:
     made: list[ChatMessage] = []
@@ -443,7 +443,9 @@ def test_an_embedding_model_that_fails_degrades_to_words(tmp_path: Path) -> None
 # -- writing
 
 
-def test_pitfall_8_only_what_people_and_the_assistant_said_is_remembered(memory: SecomMemory, bank: MemoryBank) -> None:
+def test_pitfall_08_only_what_people_and_the_assistant_said_is_remembered(
+    memory: SecomMemory, bank: MemoryBank
+) -> None:
     react = "Thought: look\nAction: weather\nAction Input: {}\nObservation: 12\nThought: done\nAnswer: 12 degrees."
     memory.put_messages(
         [ChatMessage(role="system", content="Be kind."), user("Rain?"), call("1"), result("1"), bot(react)]
@@ -479,7 +481,7 @@ def test_ids_and_times_of_the_caller_are_kept(memory: SecomMemory, bank: MemoryB
     )
 
 
-def test_pitfall_9_set_takes_in_only_what_is_unseen(memory: SecomMemory, bank: MemoryBank) -> None:
+def test_pitfall_09_set_takes_in_only_what_is_unseen(memory: SecomMemory, bank: MemoryBank) -> None:
     memory.put_messages([user("one"), bot("two"), user("yes"), bot("four")])
     memory.set([*memory.get_all(), user("yes"), bot("six")])
     assert [text for _, text in said(bank)] == ["one", "two", "yes", "four", "yes", "six"]
@@ -491,7 +493,7 @@ def test_pitfall_9_set_takes_in_only_what_is_unseen(memory: SecomMemory, bank: M
     assert len(said(bank)) == 7
 
 
-def test_pitfall_9_an_agents_whole_history_given_again_each_run_is_remembered_once(
+def test_pitfall_09_an_agents_whole_history_given_again_each_run_is_remembered_once(
     memory: SecomMemory, bank: MemoryBank
 ) -> None:
     history = [ChatMessage(role="system", content="Be kind.")]
@@ -519,7 +521,7 @@ def test_recalled_text_is_never_remembered_again(memory: SecomMemory, bank: Memo
     assert texts(memory.get_all()) == ["Who is my violin teacher?", "Marta.", "Who is my violin teacher?"]
 
 
-def test_pitfall_9_reset_begins_a_new_session_and_wipes_nothing(memory: SecomMemory, bank: MemoryBank) -> None:
+def test_pitfall_09_reset_begins_a_new_session_and_wipes_nothing(memory: SecomMemory, bank: MemoryBank) -> None:
     memory.reset()
     assert memory.session == "now", "nothing was said in it"
     for expected in ("now~2", "now~3"):

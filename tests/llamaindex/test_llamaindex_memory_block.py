@@ -105,7 +105,7 @@ def test_errors_come_at_once(bank: MemoryBank) -> None:
         SecomMemoryBlock(scope=ANN, bank=bank, memory_token_limt=10)
 
 
-async def test_pitfall_4_it_goes_to_json_and_back(path: Path) -> None:
+async def test_pitfall_04_it_goes_to_json_and_back(path: Path) -> None:
     block = SecomMemoryBlock(scope=ANN, store_path=str(path), memory_token_limit=700, priority=2, write="background")
     await put_talk(block)
     again = SecomMemoryBlock(**json.loads(block.model_dump_json()))
@@ -214,7 +214,7 @@ async def test_what_the_store_had_refused_stays_forgotten_with_its_scope(
     assert said(bank) == [TALK[2], "I see."]
 
 
-async def test_pitfall_5_memory_is_recalled_once_a_turn(
+async def test_pitfall_05_memory_is_recalled_once_a_turn(
     bank: MemoryBank, block: SecomMemoryBlock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await put_talk(block)
@@ -237,7 +237,7 @@ async def test_pitfall_5_memory_is_recalled_once_a_turn(
     assert "Marta" not in str((await memory.aget())[0].content), "what was forgotten within the turn is not"
 
 
-async def test_pitfall_7_the_question_is_read_from_its_blocks(bank: MemoryBank, block: SecomMemoryBlock) -> None:
+async def test_pitfall_07_the_question_is_read_from_its_blocks(bank: MemoryBank, block: SecomMemoryBlock) -> None:
     await put_talk(block)
     parts = ChatMessage(role="user", blocks=[TextBlock(text="What is my violin"), TextBlock(text="teacher called?")])
     shown = await block.aget([parts, ChatMessage(role="assistant", content=None)], session_id="x")
@@ -456,7 +456,7 @@ async def test_many_users_and_sessions_never_mix(bank: MemoryBank) -> None:
             assert set(re.findall(r"mark-\d+", " ".join(held))) == {f"mark-{number}"}
 
 
-async def test_pitfall_6_an_answer_over_the_block_teaches_once(path: Path) -> None:
+async def test_pitfall_06_an_answer_over_the_block_teaches_once(path: Path) -> None:
     """The recipe: what a session was shown, and what the answer to it cites."""
     with MemoryBank.open(path, learning=True) as bank:
         block = SecomMemoryBlock(scope=ANN, bank=bank)

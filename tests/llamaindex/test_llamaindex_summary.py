@@ -304,7 +304,7 @@ async def test_it_is_forgotten_with_its_turns(bank: MemoryBank, block: Any) -> N
     assert bank.sessions(ANN) == ["s/part-2", "s/part-3"], "no name comes again"
 
 
-async def test_pitfall_4_it_is_made_again_from_its_dump(bank: MemoryBank, block: Any) -> None:
+async def test_pitfall_04_it_is_made_again_from_its_dump(bank: MemoryBank, block: Any) -> None:
     await block.aput(exchange(TALK[1]), session_id="s")
     await block.asettle()
     dump = json.loads(block.model_dump_json())
@@ -540,7 +540,7 @@ async def test_a_function_agent_over_http(bank: MemoryBank, streaming: bool) -> 
     assert [*told, *window] == [*TALK, "How warm is it where I live?"]
 
 
-async def test_pitfall_1_a_react_agent_sees_it_in_the_users_turn(bank: MemoryBank) -> None:
+async def test_pitfall_01_a_react_agent_sees_it_in_the_users_turn(bank: MemoryBank) -> None:
     block = RecursiveSummaryMemoryBlock(scope=ANN, bank=bank)
     await block.aput(exchange(TALK[1]), session_id="old")
     await block.asettle()
