@@ -64,7 +64,7 @@ def test_the_command_measures_and_writes(tmp_path, monkeypatch, capsys) -> None:
     assert result["base_weights"] == learning.hand_set(list(LEXICAL))
     assert set(result["fusion"]) == {"0 answers", "pass 1"}
     assert set(result["fusion_bad"]) == {"50% flipped", *(f"adversary, {name}" for name in learning.ADVERSARIES)}
-    assert len(result["logistic_regression_on_shown"]) == 3
+    assert len(result["logistic_regression"]) == len(result["listwise_regression_on_shown"]) == 3
     gain = np.array(result["fusion"]["pass 1"]) - result["fusion"]["0 answers"]
     np.testing.assert_allclose(result["fusion_less_base"]["mean"], gain, atol=2e-4)
     assert all(0 <= value <= 1 for row in result["fusion"].values() for value in row)
