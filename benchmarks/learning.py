@@ -669,7 +669,7 @@ def folds_of(
 
 
 def listwise_of(splits: Sequence[Split], seen: Callable[[Asked], Case]) -> Array:
-    """What a listwise regression on the labels of all turns that are ``seen`` reaches; shape ``(questions, measures)``."""
+    """What the listwise fit on the labels of all turns that are ``seen`` reaches; shape ``(questions, measures)``."""
     fitted = [(check, fit([seen(each) for each in teach], 1e-3)) for teach, check in splits]
     return np.concatenate([measured(check, weights) for check, weights in fitted])
 
