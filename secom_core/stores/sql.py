@@ -15,8 +15,8 @@ import numpy as np
 from sqlalchemy import Connection, Engine, Row, and_, delete, func, insert, select, tuple_, update
 from sqlalchemy.exc import SQLAlchemyError
 
-from ..conversation import Message, Scope, Turn, opens_turn
-from ..errors import DuplicateId, InvalidInput, StoreError
+from ..conversation import Message, Scope, Turn, json_flaw, opens_turn
+from ..errors import DuplicateId, InvalidInput, StoreError, shorten
 from ..protocols import Vectors
 from .schema import (
     citation_turns,
@@ -649,10 +649,11 @@ def _message_row(session: SessionRow, message: Message, turn: int, position: int
 
 
 def _dump(value: Mapping[str, Any]) -> str:
-    try:
-        return json.dumps(dict(value), allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"metadata must be what JSON can hold, got {dict(value)!r:.200}: {error}") from error
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"metadata is a mapping from strings to what JSON can hold, got {shorten(value)}")
+    if flaw := json_flaw(dict(value)):
+        raise InvalidInput(f"metadata must be what JSON can hold, got {shorten(dict(value))}: {flaw}")
+    return json.dumps(dict(value))
 
 
 def _turn_ids(connection: Connection, scope_id: int, names: Sequence[str]) -> tuple[str, ...]:
@@ -676,7 +677,13 @@ def _turn_ids(connection: Connection, scope_id: int, names: Sequence[str]) -> tu
 def _turns(rows: Iterable[Row[Any]], session: str) -> list[Turn]:
     grouped: dict[int, list[Message]] = {}
     for row in rows:
-        grouped.setdefault(row.turn, []).append(
-            Message(row.text, row.role, row.speaker, row.name, datetime.fromisoformat(row.at), json.loads(row.metadata))
-        )
+        grouped.setdefault(row.turn, []).append(_message(row))
     return [Turn(tuple(group), session, index) for index, group in grouped.items()]
+
+
+def _message(row: Row[Any]) -> Message:
+    try:
+        at, about = datetime.fromisoformat(row.at), json.loads(row.metadata)
+        return Message(row.text, row.role, row.speaker, row.name, at, about)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise StoreError(f"message {row.id} of the store is damaged: {error}") from error
