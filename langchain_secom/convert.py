@@ -24,7 +24,8 @@ from langchain_core.messages import (
 )
 
 from secom_core.bank import MemoryBank
-from secom_core.conversation import Message, Scope, Turn, check_scope
+from secom_core.context import without_recalled as strip
+from secom_core.conversation import Message, Scope, Turn, check_scope, json_flaw
 from secom_core.errors import InvalidInput
 from secom_core.memory import Hit, Memory
 
@@ -43,7 +44,6 @@ __all__ = [
 Tools = Literal["brief", "omit"]
 """What becomes of tool calls and their results: a line each, or nothing."""
 
-_RECALLED: Final = re.compile(r"<memories>\n[^\n]*data, not instructions\.\n.*?</memories>\s*", re.S)
 _THINKING: Final = re.compile(r"\A\s*<(think|thinking)>.*?</\1>\s*", re.S)
 _NAMESPACE: Final = uuid.UUID("6f1e7b1c-3c52-5d0e-9d1f-6d7365636f6d")
 _SYNTHETIC: Final = "lc_source"
@@ -184,11 +184,7 @@ def _metadata(message: BaseMessage) -> dict[str, Any]:
 
 
 def _is_json(value: Any) -> bool:
-    try:
-        json.dumps(value)
-    except (TypeError, ValueError):
-        return False
-    return True
+    return not json_flaw(value)
 
 
 # -- recalled text ----------------------------------------------------------------------------------------------------
@@ -196,7 +192,7 @@ def _is_json(value: Any) -> bool:
 
 def without_recalled(text: str) -> str:
     """The text without blocks of recalled memories (see `secom_core.context.render`), which are nobody's words."""
-    return _RECALLED.sub("", text)
+    return strip(text)
 
 
 # -- messages from the core -------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from llama_index.core.base.llms.types import (
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from secom_core.context import without_recalled as strip
-from secom_core.conversation import Message, Scope, Turn
+from secom_core.conversation import Message, Scope, Turn, json_flaw
 from secom_core.errors import InvalidInput
 from secom_core.memory import Hit
 
@@ -243,8 +243,4 @@ def _is_metadata(key: str, value: Any) -> bool:
 
 
 def _is_json(value: Any) -> bool:
-    try:
-        json.dumps(value)
-    except (TypeError, ValueError):
-        return False
-    return True
+    return not json_flaw(value)

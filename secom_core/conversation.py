@@ -7,17 +7,21 @@ a run of turns that belong together in time.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any, Final
 
-from .errors import InvalidInput, InvalidScope
+from .errors import InvalidInput, InvalidScope, shorten
 
-__all__ = ["Message", "Scope", "Session", "Turn", "as_turns", "check_scope", "group_messages"]
+__all__ = ["Message", "Scope", "Session", "Turn", "as_turns", "check_scope", "group_messages", "json_flaw"]
 
 Scope = tuple[str, ...]
 """Whose memory it is, such as ``("acme", "alice")``. Nothing crosses from one scope to another."""
+
+_DEEPEST: Final = 100
+"""How deeply metadata may be nested: what can be written must be readable wherever it is read."""
 
 _OPENERS: Final = frozenset({"user", "human", "system"})
 _REPLIES: Final = frozenset({"assistant", "ai", "tool", "function", "developer"})
@@ -44,9 +48,12 @@ class Message:
         text: the words. May be empty, may hold any character.
         role: ``"user"``, ``"assistant"``, ``"tool"``, ``"system"``, or ``""`` between people without roles.
         speaker: the speaker's name, where there is one.
-        id: the caller's id, unique in its scope; the bank gives one where it is ``None``.
+        id: the caller's id, unique in its scope; the bank gives one where it is ``None`` or empty.
         at: when it was said. A time without a zone is read as UTC.
-        metadata: anything JSON can hold; comes back unchanged.
+        metadata: anything JSON can hold, at most 100 levels deep; comes back unchanged, tuples as lists.
+
+    Raises:
+        InvalidInput: for a field that is none of these; `MemoryBank.remember` says so of metadata.
     """
 
     text: str
@@ -58,7 +65,16 @@ class Message:
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
-            raise InvalidInput(f"a message's text is a string, not {self.text!r}")
+            raise InvalidInput(f"a message's text is a string, not {shorten(self.text)}")
+        if not isinstance(self.role, str):
+            raise InvalidInput(f"a message's role is a string, not {shorten(self.role)}")
+        for name, value in (("speaker", self.speaker), ("id", self.id)):
+            if value is not None and not isinstance(value, str):
+                raise InvalidInput(f"a message's {name} is a string or None, not {shorten(value)}")
+        if self.at is not None and not isinstance(self.at, datetime):
+            raise InvalidInput(f"a message's time is a datetime or None, not {shorten(self.at)}")
+        if self.id == "":
+            object.__setattr__(self, "id", None)
         if self.at is not None and self.at.tzinfo is None:
             object.__setattr__(self, "at", self.at.replace(tzinfo=timezone.utc))
 
@@ -170,3 +186,25 @@ def as_turns(texts: Iterable[str], session: str = "") -> tuple[Turn, ...]:
 def stamped(message: Message, at: datetime) -> Message:
     """The same message with a time, its own where it has one."""
     return message if message.at is not None else replace(message, at=at)
+
+
+def json_flaw(value: object) -> str:
+    """Why JSON cannot hold ``value`` and give it back; nothing where it can."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        return str(error)
+    level: list[object] = [value]
+    for _ in range(_DEEPEST):
+        inner: list[object] = []
+        for each in level:
+            if isinstance(each, Mapping):
+                if wrong := [key for key in each if not isinstance(key, str)]:
+                    return f"a key is a string, not {wrong[0]!r}"
+                inner += each.values()
+            elif isinstance(each, (list, tuple)):
+                inner += each
+        if not inner:
+            return ""
+        level = inner
+    return f"it is nested more than {_DEEPEST} levels deep"

@@ -30,13 +30,24 @@ __all__ = [
     "SchemaTooNew",
     "SecomError",
     "StoreError",
+    "shorten",
 ]
 
 _SHOWN = 200
+_VALUE_SHOWN = 120
 
 
 def _shorten(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
+
+
+def shorten(value: object) -> str:
+    """``value`` as an error shows it."""
+    try:
+        shown = repr(value)
+    except RecursionError:
+        shown = f"a {type(value).__name__} that is nested too deeply to be shown"
+    return shown if len(shown) <= _VALUE_SHOWN else f"{shown[:_VALUE_SHOWN]}…"
 
 
 class SecomError(Exception):

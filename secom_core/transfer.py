@@ -10,8 +10,8 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any, Final, get_args
 
-from .conversation import Message, Scope, Turn, check_scope
-from .errors import InvalidInput
+from .conversation import Message, Scope, Turn, check_scope, json_flaw
+from .errors import InvalidInput, shorten
 from .memory import Decision
 from .reflection.policy import LessonKind
 from .stores.citations import CitationRow
@@ -109,7 +109,7 @@ def read(lines: Iterable[str]) -> Imported:
                 found.citations.append(_citation_in(record))
             else:
                 _read_record(record, found.sessions)
-        except (KeyError, TypeError, ValueError, IndexError, RecursionError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError, RecursionError) as error:
             raise InvalidInput(
                 f"line {number} of the import cannot be used: {error!r}; it reads {line!r:.120}"
             ) from error
@@ -119,7 +119,7 @@ def read(lines: Iterable[str]) -> Imported:
 
 
 def _read_header(record: Mapping[str, Any]) -> Scope:
-    if record.get("kind") != "header" or record.get("format") != _FORMAT:
+    if not isinstance(record, Mapping) or record.get("kind") != "header" or record.get("format") != _FORMAT:
         raise ValueError("the first line is not the header of a secom-memory export")
     if record["version"] != _VERSION:
         raise ValueError(f"this package reads version {_VERSION} of the format, not {record['version']!r}")
@@ -182,8 +182,16 @@ def _message_in(record: Mapping[str, Any]) -> Message:
         None if speaker is None else _text(speaker, empty=True),
         _text(record["id"]),
         datetime.fromisoformat(record["at"]),
-        dict(record["metadata"]),
+        _metadata(record["metadata"]),
     )
+
+
+def _metadata(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"expected an object for metadata, got {shorten(value)}")
+    if flaw := json_flaw(value):
+        raise ValueError(f"metadata {shorten(value)} cannot be kept: {flaw}")
+    return value
 
 
 def _text(value: Any, *, empty: bool = True) -> str:

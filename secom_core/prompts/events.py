@@ -52,7 +52,7 @@ An earlier reply could not be used: {complaint}. Reply with the <events> block o
 """
 
 _BLOCK: Final = re.compile(r"<\s*events\s*>(.*?)(?:<\s*/\s*events\s*>|\Z)", re.S | re.I)
-_EMPTY_LIST: Final = re.compile(r"\A[\s`]*(?:json)?\s*\[\s*\][\s`]*\Z", re.I)
+_EMPTY_LIST: Final = re.compile(r"\A[\s`]*(?:json\s*)?\[\s*\][\s`]*\Z", re.I)
 _TEXT_KEYS: Final = ("event", "text", "summary", "memory")
 _NUMBER_KEYS: Final = ("exchanges", "exchange_numbers", "exchange", "references", "turns")
 _LONGEST: Final = 120

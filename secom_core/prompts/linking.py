@@ -60,7 +60,7 @@ An earlier reply could not be used: {complaint}. End with the line "Relation: " 
 
 _NONE: Final = "None"
 _NAMES: Final = (*(relation.value for relation in Relation), _NONE)
-_LINE: Final = re.compile(r"^\W*relation(?:ship)?\W*:\s*(?P<said>.*)$", re.I | re.M)
+_LINE: Final = re.compile(r"^[^\w\n]*relation(?:ship)?[^\w\n]*:\s*(?P<said>.*)$", re.I | re.M)
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _SPELLINGS: Final = {name.casefold(): name for name in _NAMES} | {
     "causes": "Cause",

@@ -8,9 +8,16 @@ from typing import Final
 
 from ..analysis import count_tokens
 
-__all__ = ["fitted", "quoted", "shortened", "without_thoughts"]
+__all__ = ["CHAT_MARKER", "fitted", "quoted", "shortened", "without_thoughts"]
 
 _MARKER: Final = re.compile(r"\[(?=\W{0,9}exchange\b)", re.IGNORECASE)
+CHAT_MARKER: Final = re.compile(
+    r"<(?=[|｜]|/?(?:s|bos|eos|pad|unk|mask|think|thinking|(?:start|end)_of_turn|(?:start|end)_of_text)>|</?SYS>>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|CLS|SEP|MASK|PAD|BOS|EOS)\])",
+    re.IGNORECASE,
+)
+"""The bracket that begins a mark of a chat template or a tokenizer; some endpoints obey it wherever it stands."""
+
 _THOUGHT: Final = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _LEAST: Final = 12  # tokens, below which a text without its middle says nothing
 _THOUGHT_END: Final = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
@@ -20,7 +27,8 @@ def quoted(text: str) -> str:
     """``text`` such that it can neither open nor close a tag, start an exchange, nor leave its paragraph."""
     lines = (line.rstrip() for line in text.splitlines())
     kept = "\n".join(line for line in lines if line)
-    return _MARKER.sub("(", kept.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+    bare = CHAT_MARKER.sub(lambda found: "<" if found[0] == "<" else "(", kept)
+    return _MARKER.sub("(", bare.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
 
 
 def shortened(text: str, tokens: int) -> str:

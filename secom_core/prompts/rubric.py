@@ -76,9 +76,9 @@ _MOST_CHARACTERS: Final = 100_000  # of a reply that is read at all
 _MOST_ITEMS: Final = 50  # of a list that is looked through
 _LONGEST: Final = 800  # characters of a rule; those of SeCom's Figures 9 and 10 have at most 340
 _BULLET: Final = re.compile(r"^\s*(?:[-*+•]|\(?\d{1,3}[.):])\s+")
-_FENCE: Final = re.compile(r"^\s*```\w*\s*$", re.MULTILINE)
-_NAMED: Final = re.compile(r"^\W*(?:conversation|example)?\W*(\d{1,4})\b[\s:.*)\-–—]*", re.IGNORECASE)
-_REVISED: Final = re.compile(r"^\W*(?:rule|item)?\W*(\d{1,4})\s*[:.)\-–—]\s*(.+)", re.IGNORECASE | re.DOTALL)
+_FENCE: Final = re.compile(r"^[^\S\n]*```\w*[^\S\n]*$", re.MULTILINE)
+_NAMED: Final = re.compile(r"^\W{0,20}(?:conversation|example)?\W{0,20}(\d{1,4})\b[\s:.*)\-–—]*", re.IGNORECASE)
+_REVISED: Final = re.compile(r"^\W{0,20}(?:rule|item)?\W{0,20}(\d{1,4})\s*[:.)\-–—]\s*(.+)", re.IGNORECASE | re.DOTALL)
 _PLACEHOLDERS: Final = ("The new rule, in one sentence or two.", "The rule in its new words.")
 
 
@@ -256,7 +256,7 @@ def _example(said: str, count: int) -> tuple[int, str]:
 
 def _blocks(said: str, tag: str) -> Iterator[str]:
     """What stands behind each opening tag, up to the next tag of the form or the end."""
-    parts = re.split(rf"<\s*{tag}\b[^>]*>", said, flags=re.IGNORECASE)
+    parts = re.split(rf"<\s*{tag}\b[^<>]*>", said, flags=re.IGNORECASE)
     for part in parts[1:]:
         block = re.split(r"<\s*/?\s*(?:reflection|rubric|example|revision)\b", part, maxsplit=1, flags=re.IGNORECASE)[0]
         if block.strip():

@@ -52,7 +52,7 @@ _PART: Final = ' part="{number} of {count}"'
 _NONE: Final = "none"
 _EXAMPLES: Final = "\nMemories that were brought up to date well:\n{examples}\n"
 _AGAIN: Final = "\n\nAn earlier reply to this request could not be used: {complaint}. Reply again, in full."
-_OPENING: Final = re.compile(r"<\s*(?:updated_|new_)?memory\b[^>]*>", re.IGNORECASE)
+_OPENING: Final = re.compile(r"<\s*(?:updated_|new_)?memory\b[^<>]*>", re.IGNORECASE)
 _CLOSING: Final = re.compile(r"<\s*/\s*(?:updated_|new_)?memory\s*>|```", re.IGNORECASE)
 _BULLET: Final = re.compile(r"^[ \t]*(?:[-*•–—]+|\(?\d{1,3}[.)])[ \t]+", re.MULTILINE)
 _MOST_CHARACTERS: Final = 200_000  # of a reply that is read at all

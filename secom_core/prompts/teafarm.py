@@ -193,9 +193,13 @@ def read_follow_up(reply: str, speakers: Said, asker: str, question: str) -> lis
 
 def _utterances(text: str, speakers: Said) -> list[Said]:
     names = "|".join(map(re.escape, speakers))
-    line = re.compile(rf"^\W*({names})\W*?[:：]\s*(.*\S)\s*$", re.IGNORECASE)
+    line = re.compile(rf"^\W*({names})\W*?[:：](.*)$", re.IGNORECASE)
     found = (line.match(each) for each in text.splitlines())
-    return [(_named(match[1], speakers), match[2].strip().rstrip("*").strip()) for match in found if match]
+    return [
+        (_named(match[1], speakers), match[2].strip().rstrip("*").strip())
+        for match in found
+        if match and match[2].strip()
+    ]
 
 
 def _named(name: str, speakers: Said) -> str:

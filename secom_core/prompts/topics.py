@@ -206,6 +206,7 @@ _INDEX: Final = re.compile(
     r"\s*(?:(?:index|number)\s*[=:]\s*)?[\"'\[(]?\s*(-?\d{1,9})\s*[\"'\])]?\s*(?:[,:]\s*|(?=\)))", re.I
 )
 _NAMED: Final = re.compile(r"(?:merged[_.]?summary|text|summary)\s*[=:]\s*", re.I)
+_BRACKET: Final = re.compile(r"[()]")
 _END: Final = re.compile(r"\)[\s`*.;,]*\Z")
 _QUOTES: Final = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»"}
 
@@ -282,24 +283,23 @@ def _merge(arguments: str, count: int, reply: str) -> tuple[int, str]:
 
 def _closed(text: str) -> str | None:
     """What stands before the closing bracket: the last of a line that ends with one, else the one that fits."""
-    lines = text.split("\n")
-    for last in range(len(lines)):
-        so_far = "\n".join(lines[: last + 1])
-        end = _END.search(so_far)
-        place = end.start() if end else _fitting(so_far)
+    begun = depth = 0
+    for line in text.split("\n"):
+        end = _END.search(line)
+        place, depth = (end.start(), 0) if end else _fitting(line, depth)
         if place is not None:
-            return so_far[:place]
+            return text[: begun + place]
+        begun += len(line) + 1
     return None
 
 
-def _fitting(text: str) -> int | None:
-    """Where the bracket closes that was opened before the text."""
-    depth = 0
-    for place, sign in enumerate(text):
-        depth += (sign == "(") - (sign == ")")
+def _fitting(line: str, depth: int) -> tuple[int | None, int]:
+    """Where the bracket closes that was opened before the text; and how many are open at the end of the line."""
+    for bracket in _BRACKET.finditer(line):
+        depth += 1 if bracket[0] == "(" else -1
         if depth < 0:
-            return place
-    return None
+            return bracket.start(), depth
+    return None, depth
 
 
 def _unquoted(text: str) -> str:

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..conversation import Message, Session, group_messages
-from ..errors import InvalidTranscript
-from .messages import shorten
+from ..errors import InvalidTranscript, shorten
 from .moments import read_moment
 
 __all__ = ["LocomoQuestion", "read_locomo", "read_locomo_questions"]
@@ -75,7 +74,7 @@ def read_locomo_questions(path: str | Path, *, sample: str | None = None) -> tup
 def _sample(path: str | Path, wanted: str | None) -> Mapping[str, Any]:
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidTranscript(f"{path}: not JSON: {error}") from error
     samples = data if isinstance(data, list) else [data]
     if not samples or not all(isinstance(each, Mapping) for each in samples):

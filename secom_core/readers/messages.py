@@ -8,10 +8,10 @@ from datetime import datetime, timezone
 from typing import Any, Final
 
 from ..conversation import Message
-from ..errors import InvalidTranscript
+from ..errors import InvalidTranscript, shorten
 from .moments import read_moment
 
-__all__ = ["ROLES", "read_messages", "shorten"]
+__all__ = ["ROLES", "read_messages"]
 
 ROLES: Final[Mapping[str, str]] = {
     **{name: name for name in ("user", "assistant", "system", "tool")},
@@ -21,14 +21,6 @@ ROLES: Final[Mapping[str, str]] = {
     "function": "tool",
 }
 """What chat APIs, frameworks and transcripts call the roles, and the role it is."""
-
-SHOWN: Final = 120
-
-
-def shorten(value: object) -> str:
-    """``value`` as an error shows it."""
-    shown = repr(value)
-    return shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}…"
 
 
 def read_messages(items: Iterable[Message | Mapping[str, Any] | Sequence[str] | object]) -> tuple[Message, ...]:

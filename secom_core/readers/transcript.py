@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import count
 from typing import Final
 
 from ..conversation import Message, Session, group_messages
-from ..errors import InvalidTranscript
-from .messages import ROLES, shorten
+from ..errors import InvalidTranscript, shorten
+from .messages import ROLES
 from .moments import Moment, read_moment
 
 __all__ = ["read_transcript"]
 
 _STAMP: Final = r"(?:\d{4}-\d\d-\d\d[T ]+)?\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\s*[ap]\.?m\.?)?(?:Z|[+-]\d\d:?\d\d)?"
+_IN_NAME: Final = r"^:\uff1a\[\]{}<>|*/\\\""
 _OPENING: Final = re.compile(
-    rf"\s*(?:[\[(](?P<inner>[^\])\n]+)[\])]|(?P<bare>{_STAMP})(?=\s))?\s*(?:[-–]\s+)?"
-    r"\*{0,2}(?P<name>[^\W\d_][^:\uff1a\[\]{}<>|*/\\\"]{0,39}?)\*{0,2}\s*(?:[\[(](?P<after>[^\])]+)[\])])?\s*"
+    # No two runs of blanks meet, and a name ends with none: a line of blanks would be tried in every division.
+    rf"(?:[\[(](?P<inner>[^\])\n]+)[\])]|(?P<bare>{_STAMP})(?=\s))?\s*(?:[-–]\s+)?"
+    rf"\*{{0,2}}(?P<name>[^\W\d_](?:[{_IN_NAME}]{{0,38}}?(?!\s)[{_IN_NAME}])??)\*{{0,2}}"
+    r"(?:\s*[\[(](?P<after>[^\])]+)[\])])?\s*"
     r"(?:(?P<wide>\uff1a)|:)\*{0,2}(?P<gap>\s+|$)?(?P<words>.*)",
     re.I,
 )
@@ -29,6 +31,7 @@ _HEADER: Final = re.compile(
 )
 _NUMBERED: Final = re.compile(r"(?:session|conversation|会话|对话)\s*#?\d+\s*(?:[::,(–-]\s*(?P<when>.*?)\)?)?", re.I)
 _LONGEST_HEADER: Final = 120
+_WORD: Final = re.compile(r"\w+")
 _ASIDES: Final = frozenset(
     "note notes nb ps pps re fwd fyi edit update warning tip hint reminder todo example question answer q a http https "
     "monday tuesday wednesday thursday friday saturday sunday 注意 注 备注 例如 另外".split()
@@ -59,7 +62,7 @@ def _looks_like_name(name: str) -> bool:
 
 
 def _read_line(number: int, raw: str) -> _Line:
-    found = _OPENING.fullmatch(raw)
+    found = _OPENING.fullmatch(raw.lstrip())
     if found is None or not _looks_like_name(found["name"].strip()):
         return _Line(number, raw)
     joined = found["gap"] is None and not found["wide"]
@@ -87,12 +90,24 @@ def _speakers(lines: Sequence[_Line], firsts: set[int]) -> set[str]:
     once = {line.key: line for line in openings if often[line.key] == 1 and not (line.name or "a")[0].islower()}
     if sum(often[key] > 1 for key in sure) < 2:
         return sure | set(once)
-    return sure | {key for key, line in once.items() if _is_named(line, lines)}
+    using = _lines_by_word(lines) if once else {}
+    return sure | {key for key, line in once.items() if _is_named(line, using)}
 
 
-def _is_named(line: _Line, lines: Sequence[_Line]) -> bool:
-    called = re.compile(rf"(?<!\w){re.escape(line.name or '')}(?!\w)")
-    return any(called.search(other.words or other.raw) for other in lines if other.number != line.number)
+def _lines_by_word(lines: Sequence[_Line]) -> dict[str, list[_Line]]:
+    found: dict[str, list[_Line]] = {}
+    for line in lines:
+        for word in dict.fromkeys(_WORD.findall(line.words or line.raw)):
+            found.setdefault(word, []).append(line)
+    return found
+
+
+def _is_named(line: _Line, using: Mapping[str, Sequence[_Line]]) -> bool:
+    name = line.name or ""
+    called = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    # Only the lines that hold the rarest word of the name: a transcript may name thousands.
+    others = min((using.get(word, ()) for word in _WORD.findall(name)), key=len, default=())
+    return any(called.search(other.words or other.raw) for other in others if other.number != line.number)
 
 
 def _header(raw: str, alone: bool) -> tuple[str, Moment | None] | None:
@@ -187,9 +202,13 @@ def _first(part: _Part) -> _Line:
 
 def _unique(names: Iterable[str]) -> list[str]:
     taken: dict[str, None] = {}
+    times: Counter[str] = Counter()
     for name in names:
-        choices = (name if again == 1 else f"{name} ({again})" for again in count(1))
-        taken[next(choice for choice in choices if choice not in taken)] = None
+        choice = name
+        while choice in taken:
+            times[name] += 1
+            choice = f"{name} ({times[name] + 1})"
+        taken[choice] = None
     return list(taken)
 
 

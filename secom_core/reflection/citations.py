@@ -89,7 +89,7 @@ class CitationStream:
         self._held = ""
         self._code = _Code()
         self._found: list[str] = []
-        self._space = ""
+        self._spaces = 0
         self._begun = False
         self._silent = True
         self._thinking = False
@@ -101,8 +101,8 @@ class CitationStream:
 
     def finish(self) -> Citations:
         """The answer has come to its end: the rest of its text, and what it cited."""
-        rest = self._read(last=True) + self._space
-        self._space = ""
+        rest = self._read(last=True) + " " * self._spaces
+        self._spaces = 0
         markers = [*self._found, *self._code.taken_back(), *self._code.doubtful] if not self._thinking else []
         # A dict, because each counts once and the first place is its own.
         numbers = dict.fromkeys(int(digits) for marker in markers for digits in _DIGITS.findall(marker))
@@ -177,13 +177,14 @@ class CitationStream:
         if not self._strip:
             return piece
         if marker:
-            self._space = ""
+            self._spaces = 0
             return ""
-        piece = self._space + (piece if self._begun else piece.lstrip(" "))
+        piece = piece if self._begun else piece.lstrip(" ")
         bare = piece.rstrip(" ")
-        self._space = piece[len(bare) :]
+        before = " " * self._spaces if bare else ""
+        self._spaces = len(piece) - len(bare) + (0 if bare else self._spaces)
         self._begun = self._begun or bool(bare)
-        return bare
+        return before + bare
 
 
 class _Code:
