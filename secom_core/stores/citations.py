@@ -10,8 +10,8 @@ from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, and_, delete, func, insert, select
 
-from .schema import citation_turns, citations, learned, messages, scopes
-from .sql import SqlStore
+from .schema import citation_turns, citations, is_one_of, learned, messages, scopes
+from .sql import SqlStore, again_if_contended
 
 __all__ = ["RANKING", "CitationRow", "clear", "latest", "learned_version", "restore", "rows", "take_in", "usefulness"]
 
@@ -46,6 +46,7 @@ class CitationRow:
     at: datetime
 
 
+@again_if_contended
 def take_in(
     store: SqlStore,
     scope_id: int,
@@ -67,7 +68,7 @@ def take_in(
         What came of it; nothing where the same answer was taken in before, or a turn that was shown is gone. The
         version of what was learned is then the answer's id.
     """
-    with store.transaction() as connection:
+    with store.transaction(scope=scope_id) as connection:
         places = _places(connection, scope_id, [turn for turns in row.shown["turn_ids"] for turn in turns])
         if places is None or _is_known(connection, scope_id, row.decision):
             return None
@@ -84,12 +85,13 @@ def take_in(
     return lesson
 
 
+@again_if_contended
 def restore(store: SqlStore, scope_id: int, answers: Sequence[CitationRow]) -> None:
     """Write answers as they were; what the scope has learned is learned again from all that are there then.
 
     One that is there already is passed over, and so is one that was shown a turn which is not.
     """
-    with store.transaction() as connection:
+    with store.transaction(scope=scope_id) as connection:
         for row in answers:
             places = _places(connection, scope_id, [turn for turns in row.shown["turn_ids"] for turn in turns])
             if places is not None and not _is_known(connection, scope_id, row.decision):
@@ -109,7 +111,7 @@ def _places(connection: Connection, scope_id: int, turn_ids: Sequence[str]) -> d
     found: dict[str, tuple[int, int]] = {}
     for start in range(0, len(wanted), _BATCH):
         statement = select(messages.c.name, messages.c.session_id, messages.c.turn).where(
-            messages.c.scope_id == scope_id, messages.c.name.in_(wanted[start : start + _BATCH])
+            messages.c.scope_id == scope_id, is_one_of(connection, messages.c.name, wanted[start : start + _BATCH])
         )
         found.update({name: (session_id, turn) for name, session_id, turn in connection.execute(statement)})
     return found if len(found) == len(wanted) else None
@@ -169,15 +171,13 @@ def rows(store: SqlStore, scope_id: int, *, turn: str | None = None, last: int |
         last: only the latest so many.
     """
     statement = select(citations).where(citations.c.scope_id == scope_id)
-    if turn is not None:
-        held = and_(messages.c.session_id == citation_turns.c.session_id, messages.c.turn == citation_turns.c.turn)
-        named = (
-            select(citation_turns.c.citation_id)
-            .join(messages, held)
-            .where(messages.c.scope_id == scope_id, messages.c.name == turn)
-        )
-        statement = statement.where(citations.c.id.in_(named))
+    held = and_(messages.c.session_id == citation_turns.c.session_id, messages.c.turn == citation_turns.c.turn)
+    of_turn = select(citation_turns.c.citation_id).join(messages, held).where(messages.c.scope_id == scope_id)
     with store.transaction(write=False) as connection:
+        if turn is not None:
+            statement = statement.where(
+                citations.c.id.in_(of_turn.where(is_one_of(connection, messages.c.name, [turn])))
+            )
         found = connection.execute(statement.order_by(citations.c.id.desc()).limit(last)).all()
     return [
         CitationRow(
@@ -212,8 +212,9 @@ def usefulness(store: SqlStore, scope_id: int, since: int, until: int) -> list[t
         return [(name, shown, int(cited)) for name, shown, cited in connection.execute(statement)]
 
 
+@again_if_contended
 def clear(store: SqlStore, scope_id: int, parts: Sequence[str]) -> None:
     """Delete the scope's answers and what the parts have learned from them."""
-    with store.transaction() as connection:
+    with store.transaction(scope=scope_id) as connection:
         connection.execute(delete(citations).where(citations.c.scope_id == scope_id))
         connection.execute(delete(learned).where(learned.c.scope_id == scope_id, learned.c.part.in_(parts)))

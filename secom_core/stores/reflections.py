@@ -7,7 +7,7 @@ from typing import Final
 from sqlalchemy import Connection, and_, delete, func, insert, select, true, update
 
 from .schema import reflections, scopes, sessions
-from .sql import SessionRow, SqlStore
+from .sql import SessionRow, SqlStore, again_if_contended
 
 __all__ = ["begin_again", "claim", "pending"]
 
@@ -67,10 +67,11 @@ def claim(connection: Connection, session: SessionRow, layer: str, taken: int) -
     return True
 
 
+@again_if_contended
 def begin_again(store: SqlStore, scope_id: int, layer: str) -> None:
     """Let the layer take in all of the scope's closed sessions anew."""
     of_scope = select(sessions.c.id).where(sessions.c.scope_id == scope_id)
-    with store.transaction(durable=False) as connection:
+    with store.transaction(durable=False, scope=scope_id) as connection:
         connection.execute(
             delete(reflections).where(reflections.c.layer == layer, reflections.c.session_id.in_(of_scope))
         )

@@ -8,12 +8,13 @@ which a reader has to load the scope afresh (a deletion, a rebuild).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
     Column,
+    ColumnElement,
     Connection,
     Dialect,
     ForeignKey,
@@ -24,11 +25,15 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    and_,
+    bindparam,
     func,
     insert,
     inspect,
+    literal_column,
     select,
 )
+from sqlalchemy.dialects.postgresql import ExcludeConstraint
 from sqlalchemy.types import TypeDecorator
 
 from ..errors import SchemaTooNew
@@ -38,8 +43,11 @@ __all__ = [
     "Verbatim",
     "citation_turns",
     "citations",
+    "dense_documents",
+    "dense_sessions",
     "event_turns",
     "events",
+    "is_one_of",
     "learned",
     "links",
     "memories",
@@ -84,6 +92,22 @@ class Verbatim(TypeDecorator[str]):
         return value
 
 
+def _hashes(name: Column[str]) -> list[Any]:
+    return [func.hashtextextended(name, literal_column(seed)) for seed in ("0", "1")]
+
+
+def is_one_of(connection: Connection, name: Column[str], wanted: Sequence[str]) -> ColumnElement[bool]:
+    """Whether the name of a session or message is one of ``wanted``, as the database's index finds it.
+
+    A name may be of any length, and PostgreSQL indexes texts of up to 2,700 bytes: there the index is over hashes.
+    """
+    if connection.dialect.name != "postgresql":
+        return name.in_(wanted)
+    zero: ColumnElement[int] = literal_column("0")
+    hashed = [func.hashtextextended(bindparam(None, each, type_=Verbatim), zero) for each in wanted]
+    return and_(func.hashtextextended(name, zero).in_(hashed), name.in_(wanted))
+
+
 metadata = MetaData()
 _Id = BigInteger().with_variant(Integer, "sqlite")
 
@@ -93,9 +117,11 @@ scopes = Table(
     "scopes",
     metadata,
     Column("id", _Id, primary_key=True, autoincrement=True),
-    Column("key", Text, nullable=False, unique=True),
+    Column("key", Text, nullable=False),
     Column("revision", BigInteger, nullable=False, default=0),
     Column("epoch", BigInteger, nullable=False, default=0),
+    UniqueConstraint("key").ddl_if("sqlite"),
+    ExcludeConstraint(("key", "="), using="hash", name="scopes_by_key").ddl_if("postgresql"),
     sqlite_autoincrement=True,
 )
 
@@ -112,10 +138,11 @@ sessions = Table(
     Column("closed", Integer, nullable=False, default=0),
     Column("version", BigInteger, nullable=False, default=0),
     Column("revision", BigInteger, nullable=False, default=0),
-    UniqueConstraint("scope_id", "name"),
+    UniqueConstraint("scope_id", "name").ddl_if("sqlite"),
     Index("sessions_by_revision", "scope_id", "revision"),
     sqlite_autoincrement=True,
 )
+Index("sessions_by_name", sessions.c.scope_id, *_hashes(sessions.c.name), unique=True).ddl_if("postgresql")
 
 messages = Table(
     "messages",
@@ -132,10 +159,11 @@ messages = Table(
     Column("at", Text, nullable=False),
     Column("at_us", BigInteger, nullable=False),
     Column("metadata", Text, nullable=False),
-    UniqueConstraint("scope_id", "name"),
+    UniqueConstraint("scope_id", "name").ddl_if("sqlite"),
     UniqueConstraint("session_id", "turn", "position"),
     sqlite_autoincrement=True,
 )
+Index("messages_by_name", messages.c.scope_id, *_hashes(messages.c.name), unique=True).ddl_if("postgresql")
 
 memories = Table(
     "memories",
@@ -144,15 +172,15 @@ memories = Table(
     Column("start", BigInteger, primary_key=True),
     Column("stop", BigInteger, nullable=False),
     Column("key", Verbatim, nullable=False),
-    Column("digest", Text, nullable=False),
+    Column("digest", Verbatim, nullable=False),
 )
 
 vectors = Table(
     "vectors",
     metadata,
     Column("session_id", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
-    Column("model", Text, primary_key=True),
-    Column("digest", Text, primary_key=True),
+    Column("model", Verbatim, primary_key=True),
+    Column("digest", Verbatim, primary_key=True),
     Column("data", LargeBinary, nullable=False),
 )
 
@@ -226,11 +254,11 @@ citations = Table(
     metadata,
     Column("id", _Id, primary_key=True, autoincrement=True),
     Column("scope_id", ForeignKey("scopes.id", ondelete="CASCADE"), nullable=False),
-    Column("decision", Text, nullable=False),
+    Column("decision", Verbatim, nullable=False),
     Column("query", Verbatim),
     Column("shown", Text, nullable=False),
     Column("cited", Text, nullable=False),
-    Column("lesson", Text, nullable=False),
+    Column("lesson", Verbatim, nullable=False),
     Column("at", Text, nullable=False),
     UniqueConstraint("scope_id", "decision"),
     sqlite_autoincrement=True,
@@ -289,11 +317,40 @@ deleted from their ends, and a deletion that forgets one fails.
 """
 
 
+dense_documents = Table(
+    "dense_documents",
+    metadata,
+    Column("store", Verbatim, primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("scope", Text, nullable=False),
+    Column("session_id", _Id, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("start", BigInteger, nullable=False),
+    Column("held", Integer, nullable=False),
+    Index("dense_documents_of_session", "store", "session_id", "start"),
+)
+"""What may be in a vector store outside, noted before it goes there and until it is known to be gone: it outlives its
+session, so that a deletion which a killed process had begun is ended. Ids and labels are hashes; there are no words."""
+
+dense_sessions = Table(
+    "dense_sessions",
+    metadata,
+    Column("store", Verbatim, primary_key=True),
+    Column("session_id", _Id, primary_key=True, autoincrement=False),
+    Column("scope", Text, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("settled", BigInteger, nullable=False),
+    Column("epoch", BigInteger, nullable=False),
+    Index("dense_sessions_of_scope", "store", "scope"),
+)
+"""How far a vector store has followed a session: the version that it holds."""
+
+
 def _missing_tables(connection: Connection) -> None:
     metadata.create_all(connection)
 
 
-_MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (_missing_tables,) * 3
+_MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (_missing_tables,) * 4
 VERSION: Final = len(_MIGRATIONS)
 """The schema's version; append a migration to raise it, never edit one."""
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import random
 import secrets
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from typing import Any, Final
+from functools import wraps
+from typing import Any, Final, ParamSpec, TypeVar
 
 import numpy as np
 from sqlalchemy import Connection, Engine, Row, and_, delete, func, insert, select, tuple_, update
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ..conversation import Message, Scope, Turn, json_flaw, opens_turn
 from ..errors import DuplicateId, InvalidInput, StoreError, shorten
@@ -22,6 +25,7 @@ from .schema import (
     citation_turns,
     citations,
     events,
+    is_one_of,
     learned,
     memories,
     messages,
@@ -35,13 +39,38 @@ from .schema import (
 from .summary_chains import drop_summaries
 from .topic_chains import drop_notes, drop_topics
 
-__all__ = ["FROZEN", "Appended", "MemoryRow", "ScopeRow", "SessionRow", "SqlStore"]
+__all__ = ["FROZEN", "Appended", "MemoryRow", "ScopeRow", "SessionRow", "SqlStore", "again_if_contended"]
 
 FROZEN: Final = "frozen"
 """The part under which a wish to learn nothing is kept: the user's own words, not something learned."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _CHUNK: Final = 500
+_TRIES: Final = 8
+# PostgreSQL: a serialization failure, a deadlock, a lock that was not to be had in the time that the server gives.
+_CONTENDED: Final = frozenset({"40001", "40P01", "55P03"})
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Contended(StoreError):
+    """Another writer was in the way; nothing was written, and the same again may well succeed."""
+
+
+def again_if_contended(whole: Callable[P, T]) -> Callable[P, T]:
+    """Make a function that is one transaction begin again where another writer was in its way."""
+
+    @wraps(whole)
+    def tried(*args: P.args, **kwargs: P.kwargs) -> T:
+        for attempt in range(1, _TRIES):
+            try:
+                return whole(*args, **kwargs)
+            except _Contended:  # noqa: PERF203 - it is what the loop is for
+                time.sleep(random.uniform(0, 0.01 * 2**attempt))
+        return whole(*args, **kwargs)
+
+    return tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +132,8 @@ class SqlStore:
     """Turns and what is derived from them, in one database.
 
     Args:
-        engine: an engine whose connections begin transactions that may write (see `secom_core.stores.sqlite`).
+        engine: an engine whose connections begin transactions that may write, and where they do, wait for whoever
+            writes to the same scope (see `secom_core.stores.sqlite`, `secom_core.stores.postgres`).
         exclusive: serialise all calls, for a database that lives in a single connection.
 
     Raises:
@@ -118,26 +148,48 @@ class SqlStore:
 
     @property
     def path(self) -> str | None:
-        """The database's file; nothing where it lives in memory."""
-        return self._engine.url.database
+        """The database's file, or its URL without the password; nothing where it lives in memory."""
+        url = self._engine.url
+        return url.database if url.get_backend_name() == "sqlite" else str(url._replace(password=None))
+
+    @property
+    def engine(self) -> Engine:
+        """What speaks to the database."""
+        return self._engine
 
     def close(self) -> None:
         """Close every connection."""
         self._engine.dispose()
 
     @contextmanager
-    def transaction(self, *, write: bool = True, durable: bool = True) -> Iterator[Connection]:
-        """One transaction; what can be made again need not be ``durable`` before the next turn is."""
+    def transaction(
+        self, *, write: bool = True, durable: bool = True, scope: Scope | int | None = None
+    ) -> Iterator[Connection]:
+        """One transaction, in which what is read is as of one moment.
+
+        Args:
+            write: whether it may write; only one writer at a time is in a scope.
+            durable: what can be made again need not be on disk before the next turn is.
+            scope: what is written to, by name or by id; everything unless given.
+
+        Raises:
+            StoreError: the database failed, or the connection to it was lost; nothing was written, unless the answer
+                to the commit itself was lost.
+        """
+        held = _key(scope) if isinstance(scope, tuple) else scope
         try:
             with self._lock, self._engine.connect() as raw:
-                connection = raw.execution_options(secom_write=write, secom_durable=durable)
+                connection = raw.execution_options(secom_write=write, secom_durable=durable, secom_scope=held)
                 with connection.begin():
                     yield connection
         except SQLAlchemyError as error:
-            raise StoreError(f"the store at {self._engine.url} failed: {error}") from error
+            contended = isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in _CONTENDED
+            kind = _Contended if contended else StoreError
+            raise kind(f"the store at {self._engine.url} failed: {error}") from error
 
     # -- raw turns ----------------------------------------------------------------------------------------------
 
+    @again_if_contended
     def append(
         self, scope: Scope, session: str, new: Sequence[Message], *, turns: Sequence[int] | None = None
     ) -> Appended:
@@ -152,7 +204,7 @@ class SqlStore:
         Raises:
             DuplicateId: an id belongs to another message of the scope; nothing is written.
         """
-        with self.transaction() as connection:
+        with self.transaction(scope=scope) as connection:
             scope_id = _ensure_scope(connection, scope)
             row = _ensure_session(connection, scope_id, session)
             places = dict(zip(map(id, new), turns, strict=True)) if turns is not None else None
@@ -187,9 +239,10 @@ class SqlStore:
         with self.transaction(write=False) as connection:
             return _turns(connection.execute(statement), session.name)
 
+    @again_if_contended
     def close_session(self, scope: Scope, session: str) -> SessionRow | None:
         """Mark the session as closed; its last memories can settle."""
-        with self.transaction() as connection:
+        with self.transaction(scope=scope) as connection:
             scope_id = _scope_id(connection, scope)
             row = _session(connection, scope_id, session) if scope_id is not None else None
             if row is not None and not row.closed:
@@ -259,6 +312,7 @@ class SqlStore:
 
     # -- derived layers -------------------------------------------------------------------------------------------
 
+    @again_if_contended
     def save_memories(
         self, session: SessionRow, rows: Sequence[MemoryRow], *, settled: int, since: int | None = None
     ) -> bool:
@@ -274,7 +328,7 @@ class SqlStore:
             Whether they were kept: not if the session changed or was forgotten in the meantime.
         """
         first = session.settled if since is None else since
-        with self.transaction(durable=False) as connection:
+        with self.transaction(durable=False, scope=session.scope_id) as connection:
             now = connection.execute(select(sessions).where(sessions.c.id == session.id)).one_or_none()
             if now is None or now.version != session.version:
                 return False
@@ -305,14 +359,18 @@ class SqlStore:
                     found[digest] = np.frombuffer(data, dtype="<f4")
         return found
 
+    @again_if_contended
     def save_vectors(self, session_id: int, model: str, new: Mapping[str, Vectors]) -> None:
         """Keep vectors by the digest of the text they stand for; nothing where the session was forgotten."""
         rows = [
             {"session_id": session_id, "model": model, "digest": digest, "data": vector.astype("<f4").tobytes()}
             for digest, vector in new.items()
         ]
-        with self.transaction(durable=False) as connection:
-            if rows and connection.scalar(select(sessions.c.id).where(sessions.c.id == session_id)) is not None:
+        session = self.session(session_id) if rows else None
+        if session is None:
+            return
+        with self.transaction(durable=False, scope=session.scope_id) as connection:
+            if connection.scalar(select(sessions.c.id).where(sessions.c.id == session_id)) is not None:
                 for batch in _batches(list(new)):
                     connection.execute(
                         delete(vectors).where(
@@ -321,11 +379,13 @@ class SqlStore:
                     )
                 connection.execute(insert(vectors), rows)
 
+    @again_if_contended
     def drop_vectors(self, session_id: int, digests: Sequence[str]) -> None:
         """Remove the vectors of texts that the session does not hold any more."""
-        if not digests:
+        session = self.session(session_id) if digests else None
+        if session is None:
             return
-        with self.transaction(durable=False) as connection:
+        with self.transaction(durable=False, scope=session.scope_id) as connection:
             for batch in _batches(digests):
                 connection.execute(
                     delete(vectors).where(vectors.c.session_id == session_id, vectors.c.digest.in_(batch))
@@ -342,22 +402,24 @@ class SqlStore:
             row = connection.execute(statement).one_or_none()
         return (row.turns, row.state) if row is not None else None
 
+    @again_if_contended
     def save_learned(self, scope_id: int, epoch: int, part: str, turns: int, state: str) -> bool:
         """Keep what the part has learned in place of what it had.
 
         Returns:
             Whether it was kept: not if something of the scope was forgotten since ``epoch``.
         """
-        with self.transaction(durable=False) as connection:
+        with self.transaction(durable=False, scope=scope_id) as connection:
             if connection.scalar(select(scopes.c.epoch).where(scopes.c.id == scope_id)) != epoch:
                 return False
             connection.execute(delete(learned).where(learned.c.scope_id == scope_id, learned.c.part == part))
             connection.execute(insert(learned).values(scope_id=scope_id, part=part, turns=turns, state=state))
         return True
 
+    @again_if_contended
     def drop_learned(self, scope_id: int, part: str) -> None:
         """Forget what the part has learned."""
-        with self.transaction(durable=False) as connection:
+        with self.transaction(durable=False, scope=scope_id) as connection:
             connection.execute(delete(learned).where(learned.c.scope_id == scope_id, learned.c.part == part))
 
     def count_turns(self, scope_id: int) -> int:
@@ -368,9 +430,10 @@ class SqlStore:
 
     # -- forgetting -----------------------------------------------------------------------------------------------
 
+    @again_if_contended
     def forget_scope(self, scope: Scope) -> int:
         """Delete everything of the scope; returns how many turns there were."""
-        with self.transaction() as connection:
+        with self.transaction(scope=scope) as connection:
             scope_id = _scope_id(connection, scope)
             if scope_id is None:
                 return 0
@@ -401,19 +464,15 @@ class SqlStore:
             .join(sessions, sessions.c.id == messages.c.session_id)
             .where(*conditions)
         )
-        statements = [statement]
-        if turn_ids is not None:
-            statements = [
-                statement.where(messages.c.name.in_(turn_ids[start : start + _CHUNK]))
-                for start in range(0, len(turn_ids), _CHUNK)
-            ]
         found: dict[int, set[int]] = {}
         with self.transaction(write=False) as connection:
-            for each in statements:
-                for session_id, turn in connection.execute(each):
+            for batch in [None] if turn_ids is None else _batches(turn_ids):
+                named = () if batch is None else (is_one_of(connection, messages.c.name, batch),)
+                for session_id, turn in connection.execute(statement.where(*named)):
                     found.setdefault(session_id, set()).add(turn)
         return found
 
+    @again_if_contended
     def forget_turns(self, session: SessionRow, turns: set[int], rows: Sequence[MemoryRow], digests: set[str]) -> bool:
         """Delete turns together with all that was derived from them, in one transaction.
 
@@ -426,7 +485,7 @@ class SqlStore:
         Returns:
             Whether it was done: not if the session changed in the meantime.
         """
-        with self.transaction() as connection:
+        with self.transaction(scope=session.scope_id) as connection:
             now = connection.execute(select(sessions).where(sessions.c.id == session.id)).one_or_none()
             if now is None or now.version != session.version:
                 return False
@@ -474,7 +533,7 @@ def _ensure_scope(connection: Connection, scope: Scope) -> int:
 
 
 def _session(connection: Connection, scope_id: int, name: str) -> SessionRow | None:
-    statement = select(sessions).where(sessions.c.scope_id == scope_id, sessions.c.name == name)
+    statement = select(sessions).where(sessions.c.scope_id == scope_id, is_one_of(connection, sessions.c.name, [name]))
     row = connection.execute(statement).one_or_none()
     return _session_row(row) if row is not None else None
 
@@ -584,7 +643,7 @@ def _unknown(connection: Connection, scope_id: int, new: Sequence[Message]) -> l
     known: dict[str, tuple[str, str]] = {}
     for batch in _batches(names):
         statement = select(messages.c.name, messages.c.role, messages.c.text).where(
-            messages.c.scope_id == scope_id, messages.c.name.in_(batch)
+            messages.c.scope_id == scope_id, is_one_of(connection, messages.c.name, batch)
         )
         known.update({name: (role, text) for name, role, text in connection.execute(statement)})
     fresh: list[Message] = []
@@ -661,7 +720,7 @@ def _turn_ids(connection: Connection, scope_id: int, names: Sequence[str]) -> tu
     for batch in _batches(names):
         statement = (
             select(messages.c.session_id, messages.c.turn)
-            .where(messages.c.scope_id == scope_id, messages.c.name.in_(batch))
+            .where(messages.c.scope_id == scope_id, is_one_of(connection, messages.c.name, batch))
             .order_by(messages.c.id)
         )
         found.update({(row[0], row[1]): None for row in connection.execute(statement)})

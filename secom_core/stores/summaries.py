@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, func, insert, literal, select
 
 from .reflections import claim
 from .schema import messages, reflections, sessions, summaries
-from .sql import SessionRow, SqlStore
+from .sql import SessionRow, SqlStore, again_if_contended
 from .summary_chains import drop_summaries
 
 __all__ = ["LAYER", "VersionRow", "drop", "mark", "save", "state", "text_of", "versions", "with_turns"]
@@ -46,7 +46,7 @@ def state(store: SqlStore, scope_id: int) -> tuple[int, ...]:
         .where(summaries.c.scope_id == scope_id)
     )
     with store.transaction(write=False) as connection:
-        return tuple(number or 0 for number in connection.execute(statement).one())
+        return tuple(int(number or 0) for number in connection.execute(statement).one())
 
 
 def text_of(store: SqlStore, version: int) -> str | None:
@@ -102,6 +102,7 @@ def with_turns(store: SqlStore, rows: Sequence[VersionRow]) -> list[tuple[Versio
     ]
 
 
+@again_if_contended
 def save(
     store: SqlStore,
     session: SessionRow,
@@ -126,7 +127,7 @@ def save(
     Returns:
         Whether it was done: not if the session or the chain changed in the meantime, or the session was forgotten.
     """
-    with store.transaction() as connection:
+    with store.transaction(scope=session.scope_id) as connection:
         if not _is_next(connection, session.scope_id, previous, [row.id for row in replaces]):
             return False
         if not (claim(connection, session, LAYER, taken) if final else _is_unchanged(connection, session)):
@@ -141,15 +142,17 @@ def save(
     return True
 
 
+@again_if_contended
 def mark(store: SqlStore, session: SessionRow, taken: int) -> bool:
     """Let the session's version stand as it is; whether the session was unchanged, so that it was done."""
-    with store.transaction() as connection:
+    with store.transaction(scope=session.scope_id) as connection:
         return claim(connection, session, LAYER, taken)
 
 
+@again_if_contended
 def drop(store: SqlStore, scope_id: int) -> None:
     """Delete every version of the scope."""
-    with store.transaction() as connection:
+    with store.transaction(scope=scope_id) as connection:
         drop_summaries(connection, scope_id)
 
 

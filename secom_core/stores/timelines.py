@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or
 from ..memory import Event, Link, Relation
 from .reflections import claim
 from .schema import event_turns, events, links, messages, sessions
-from .sql import SessionRow, SqlStore
+from .sql import SessionRow, SqlStore, again_if_contended
 
 __all__ = ["LAYER", "EventRow", "TimelineStore"]
 
@@ -44,6 +44,7 @@ class TimelineStore:
     def __init__(self, store: SqlStore) -> None:
         self._store = store
 
+    @again_if_contended
     def save(
         self,
         session: SessionRow,
@@ -66,7 +67,7 @@ class TimelineStore:
             The ids that the events got; nothing where the session changed or was forgotten in the meantime, or
             another writer was quicker: then nothing is written.
         """
-        with self._store.transaction(durable=False) as connection:
+        with self._store.transaction(durable=False, scope=session.scope_id) as connection:
             if not claim(connection, session, LAYER, taken):
                 return None
             for batch in _batches(replaced):

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, func, insert, select, true, update
 
 from .reflections import claim, pending
 from .schema import messages, scopes, sessions, topic_note_turns, topic_notes, topic_versions
-from .sql import ScopeRow, SessionRow, SqlStore
+from .sql import ScopeRow, SessionRow, SqlStore, again_if_contended
 from .topic_chains import LAYER, NOTES, batches, drop_notes, drop_topics, touch
 
 __all__ = [
@@ -146,6 +146,7 @@ class TopicStore:
 
     # -- write ----------------------------------------------------------------------------------------------------
 
+    @again_if_contended
     def save_notes(
         self, session: SessionRow, taken: int, new: Sequence[tuple[str, str, Sequence[int]]], stale: Sequence[int]
     ) -> bool:
@@ -161,7 +162,7 @@ class TopicStore:
             Whether it was done: not if the session changed or was forgotten in the meantime, or another writer was
             quicker.
         """
-        with self._store.transaction(durable=False) as connection:
+        with self._store.transaction(durable=False, scope=session.scope_id) as connection:
             if not claim(connection, session, NOTES, taken):
                 return False
             drop_notes(connection, session.scope_id, session.id, only=stale)
@@ -170,6 +171,7 @@ class TopicStore:
                 connection.execute(insert(topic_note_turns), [{"note_id": note_id, "turn": turn} for turn in turns])
         return True
 
+    @again_if_contended
     def place(self, session: SessionRow, taken: int, last: int, new: Sequence[NewVersion]) -> Placed:
         """Write versions that rest on notes of the session, and mark it as taken in; all or nothing.
 
@@ -179,7 +181,7 @@ class TopicStore:
             last: the scope's latest version then.
             new: the versions, each after the one that it continues.
         """
-        with self._store.transaction(durable=False) as connection:
+        with self._store.transaction(durable=False, scope=session.scope_id) as connection:
             if not _hold(connection, topic_notes, {each.note_id for each in new}):
                 return Placed.REFUSED
             previous = {each.previous for each in new if each.previous is not None and each.previous > 0}
@@ -193,13 +195,14 @@ class TopicStore:
                 ids[each.id] = _add_version(connection, session.scope_id, each, before)
         return Placed.SAVED
 
+    @again_if_contended
     def undo(self, scope_id: int, topic: int) -> tuple[int, str] | None:
         """Take the topic's latest version back; the note that it was merged with begins a topic of its own.
 
         Returns:
             The id of the session and the summary that is gone; nothing where the topic has no version to go back to.
         """
-        with self._store.transaction() as connection:
+        with self._store.transaction(scope=scope_id) as connection:
             latest = connection.execute(
                 select(topic_versions)
                 .where(topic_versions.c.scope_id == scope_id, topic_versions.c.topic == topic)
@@ -214,9 +217,10 @@ class TopicStore:
             touch(connection, scope_id, [note.session_id])
         return note.session_id, latest.text
 
+    @again_if_contended
     def drop(self, scope_id: int) -> None:
         """Delete every topic of the scope, and the notes that they rest on."""
-        with self._store.transaction() as connection:
+        with self._store.transaction(scope=scope_id) as connection:
             touched = connection.scalars(
                 select(topic_notes.c.session_id)
                 .join(sessions, sessions.c.id == topic_notes.c.session_id)

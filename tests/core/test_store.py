@@ -9,6 +9,7 @@ from sqlalchemy import insert
 
 from secom_core.conversation import Message
 from secom_core.errors import DuplicateId, InvalidInput, SchemaTooNew, StoreError
+from secom_core.stores.opening import open_store
 from secom_core.stores.schema import VERSION, schema_versions
 from secom_core.stores.sql import MemoryRow, SqlStore
 from secom_core.stores.sqlite import open_sqlite
@@ -21,9 +22,10 @@ def said(text: str, role: str = "user", **more: object) -> Message:
     return Message(text, role=role, at=NOON, **more)  # type: ignore[arg-type]
 
 
-@pytest.fixture(params=["memory", "file"])
+@pytest.fixture(params=["memory", "file", "postgres"])
 def store(request, tmp_path):
-    opened = open_sqlite(":memory:" if request.param == "memory" else tmp_path / "bank.db")
+    where = {"memory": ":memory:", "file": tmp_path / "bank.db"}.get(request.param)
+    opened = open_store(where or request.getfixturevalue("postgres_url"))
     yield opened
     opened.close()
 

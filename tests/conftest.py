@@ -1,0 +1,51 @@
+"""What tests of several folders share: the databases that a bank can live in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from postgres_server import PostgresServer, postgres_server
+
+from secom_core.stores.opening import open_store
+from secom_core.stores.sql import SqlStore
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server, started when the first test wants it."""
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres: PostgresServer) -> Iterator[str]:
+    """The URL of a store with nothing in it."""
+    with postgres.bank() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def each_store(request: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Runs a test on SQLite, and again on PostgreSQL: each file that it names is then a database of its own."""
+    if request.param == "sqlite" or request.node.get_closest_marker("sqlite_only") is not None:
+        if request.param == "postgres":
+            pytest.skip(request.node.get_closest_marker("sqlite_only").args[0])
+        yield
+        return
+    server: PostgresServer = request.getfixturevalue("postgres")
+    with ExitStack() as lent:
+        files: dict[str, str] = {}
+
+        def opened(path: str | Path = ":memory:") -> SqlStore:
+            if str(path) == ":memory:":
+                return open_store(lent.enter_context(server.bank()))
+            if str(path) not in files:
+                files[str(path)] = lent.enter_context(server.bank())
+            return open_store(files[str(path)])
+
+        monkeypatch.setattr("secom_core.bank.open_store", opened)
+        yield
