@@ -38,8 +38,8 @@ from .segmenters.adaptive import AdaptiveSegmenter
 from .segmenters.fixed import EachTurn, WholeSession
 from .segmenters.lexical import LexicalSegmenter
 from .stores.citations import restore, rows
+from .stores.opening import open_store
 from .stores.sql import ScopeRow, SessionRow, SqlStore
-from .stores.sqlite import open_sqlite
 from .summary import Summarizer, SummaryLayer
 from .timelines import EventLayer, TimelineOptions
 from .topics import TOPIC_WEIGHTS, TopicLayer, TopicOptions
@@ -170,17 +170,17 @@ class MemoryBank:
 
     @classmethod
     def open(cls, path: str | Path = ":memory:", *, preset: Preset | None = None, **parts: Any) -> MemoryBank:
-        """Open the bank in one file, made if it is not there.
+        """Open the bank in one file, made if it is not there, or in a PostgreSQL database.
 
         Args:
-            path: the file; ``":memory:"`` keeps nothing.
+            path: the file; ``":memory:"`` keeps nothing; ``"postgresql://user:password@host/database"`` is a database.
             preset: a paper's configuration (see `secom_core.presets`).
             **parts: as for `MemoryBank`; they go before the preset's.
 
         Raises:
             StoreError: the file cannot be opened, or is no bank.
         """
-        return cls(open_sqlite(path), **{**(preset.parts() if preset else {}), **parts})
+        return cls(open_store(path), **{**(preset.parts() if preset else {}), **parts})
 
     def __enter__(self) -> MemoryBank:
         return self
@@ -192,7 +192,7 @@ class MemoryBank:
 
     @property
     def path(self) -> str | None:
-        """The bank's file; nothing where it lives in memory."""
+        """The bank's file, or its URL without the password; nothing where it lives in memory."""
         return self._store.path
 
     def check_keeps(self, *, summary: bool = False, timelines: bool = False, topics: bool = False) -> None:
