@@ -18,14 +18,15 @@ from . import transfer
 from .analysis import count_tokens
 from .context import Packer, PackTopics, PackTurns, fitted_timelines, numbered_after, render, summary_within
 from .conversation import Message, Scope, Session, Turn, check_scope, stamped
+from .dense_layer import DenseLayer, forgotten_elsewhere
 from .derivation import TAIL, Derivation, memories_of
 from .errors import InvalidInput
 from .flow import Cost, Metered
 from .learning import CitationEntry, CitationLearning, Learned, LearningOptions, Prior, Ranking
-from .memory import Decision, Event, Hit, Link, Memory, Recall, Segment, Summary, Timeline, Topic
+from .memory import Decision, DocumentPlace, Event, Hit, Link, Memory, Recall, Segment, Summary, Timeline, Topic
 from .models.cached import CachedEmbedder
 from .presets import Preset
-from .protocols import ChatModel, Denoiser, Embedder, Segmenter, Statistics, TokenCounter, Vectors
+from .protocols import ChatModel, Denoiser, DenseStore, Embedder, Segmenter, Statistics, TokenCounter, Vectors
 from .ranking import Candidate, ScopeIndex
 from .ranking.weights import LEARNED
 from .readers import read_messages
@@ -88,6 +89,9 @@ class MemoryBank:
             learns each scope's own way of changing topics, else `LexicalSegmenter`.
         denoiser: makes the keys that are searched; the words themselves unless given.
         embedder: adds dense search to lexical search.
+        dense: a vector store that does the dense search in place of vectors in the bank, such as `VectorStoreIndex` of
+            `langchain_secom` or `llamaindex_secom`. It embeds turns and keys itself; an ``embedder`` beside it cuts
+            topics, and serves timelines and topics.
         granularity: the unit of memory: ``"segment"``, or ``"turn"`` or ``"session"`` for comparison.
         weights: the ranking's weights by signal, such as ``{"segment_lexical": 1}``; the fitted ones unless given.
         packer: fills the token budget; `PackTurns` unless given.
@@ -111,6 +115,7 @@ class MemoryBank:
         segmenter: Segmenter | None = None,
         denoiser: Denoiser | None = None,
         embedder: Embedder | None = None,
+        dense: DenseStore | None = None,
         granularity: Granularity = "segment",
         weights: Mapping[str, float] | None = None,
         packer: Packer | None = None,
@@ -131,9 +136,11 @@ class MemoryBank:
 
         def new_index() -> ScopeIndex:
             learned = LEARNED if learning else ()
-            return ScopeIndex(dense=embedder is not None, weights=weights, counter=self._counter, learned=learned)
+            by_vector = embedder is not None or dense is not None
+            return ScopeIndex(dense=by_vector, weights=weights, counter=self._counter, learned=learned)
 
-        self._scopes = ScopeCache(store, new_index, size=max_scopes)
+        self._dense = DenseLayer(store, dense, size=max_scopes) if dense is not None else None
+        self._scopes = ScopeCache(store, new_index, size=max_scopes, vectors=dense is None)
         self._segmenters = ScopeSegmenters(store, _segmenter_for(granularity, segmenter, embedder), size=max_scopes)
         self._derivation = Derivation(
             store,
@@ -142,6 +149,7 @@ class MemoryBank:
             embedder,
             tail=None if granularity == "session" else TAIL,
             statistics=self._scopes.statistics,
+            vectors=dense is None,
         )
         self._model = Metered(model) if model is not None else None
         asked = _summarizer_for(summary, self._model)
@@ -151,9 +159,15 @@ class MemoryBank:
         self._events = layer if timelines else None
         self._topics = self._topic_layer_for(topics, max_scopes) if topics else None
         options = learning if isinstance(learning, LearningOptions) else LearningOptions()
+        if options.reranker is not None and dense is not None:
+            raise InvalidInput(
+                "the paper's reranker learns from vectors in the bank; open it with embedder=, not dense="
+            )
         bases = [*new_index().weights, *(TOPIC_WEIGHTS if topics else ())]
         self._learning = CitationLearning(store, options, bases=bases, size=max_scopes) if learning else None
         self._layers = ReflectionLayers(store, self._made_of_sessions(), self._derivation.derive)
+        if self._dense is not None:
+            self._dense.drain()
 
     def _made_of_sessions(self) -> list[Layer]:
         return [layer for layer in (self._events, self._summary, self._topics) if layer is not None]
@@ -274,6 +288,8 @@ class MemoryBank:
 
     def _derive(self, scope: Scope, session_id: int, *, turns: int, closed: bool) -> None:
         self._derivation.derive(session_id, scope)
+        if self._dense is not None:
+            self._dense.follow_session(scope, session_id)
         self._segmenters.came(scope, turns)
         if closed:
             self._layers.catch_up(scope)
@@ -285,10 +301,13 @@ class MemoryBank:
 
     def close_session(self, scope: Sequence[str], session: str) -> None:
         """Say that the session is over: its last topic settles. Remembering more opens it again."""
-        row = self._store.close_session(check_scope(scope), session)
+        scope = check_scope(scope)
+        row = self._store.close_session(scope, session)
         if row is not None:
-            self._derivation.derive(row.id, check_scope(scope))
-            self._layers.catch_up(check_scope(scope))
+            self._derivation.derive(row.id, scope)
+            if self._dense is not None:
+                self._dense.follow_session(scope, row.id)
+            self._layers.catch_up(scope)
 
     def reflect(self, scope: Sequence[str]) -> int:
         """Make what is made of closed sessions, where it is missing: after `forget`, or where a model had failed.
@@ -337,8 +356,9 @@ class MemoryBank:
         scope = check_scope(scope)
         _check_request(query, token_budget=token_budget, k=k)
         budget = _DEFAULT_BUDGET if token_budget is None and k is None else token_budget
-        vector = self._derivation.query_vector(query)
+        vector = self._query_vector(query, also=timelines or topics)
         loaded = self._scopes.caught_up(scope, self._derivation, retry_vectors=vector is not None)
+        nearest = self._nearest(scope, query) if loaded is not None else None
         self.check_keeps(topics=topics)
         latest = self.summary(scope) if summary else None
         drawn = self._drawn(scope, query, vector) if timelines else []
@@ -349,7 +369,7 @@ class MemoryBank:
         sentences, left = summary_within(latest.sentences if latest else (), budget, counter)
         lines, left = fitted_timelines(drawn, left if budget else None, self._timeline_options.share, counter)
         with loaded.lock:
-            candidates = self._search(loaded, query, vector, now)
+            candidates = self._search(loaded, query, vector, nearest, now)
             candidates = [each for each in candidates if each.turn.id not in exclude]
             packer = PackTopics({each.turn.id: each.score for each in candidates}) if topics else self._packer
             if topics:
@@ -369,13 +389,31 @@ class MemoryBank:
             shown=ranking.decision(hits) if ranking is not None and hits else None,
         )
 
-    def _search(self, loaded: LoadedScope, query: str, vector: Vectors | None, now: datetime | None) -> list[Candidate]:
+    def _query_vector(self, query: str, *, also: bool = False) -> Vectors | None:
+        """The query's vector where the bank itself compares vectors, or something ``also`` does."""
+        return self._derivation.query_vector(query) if self._dense is None or also else None
+
+    def _nearest(self, scope: Scope, query: str) -> list[DocumentPlace] | None:
+        """What the vector store finds, once it holds what any process has written."""
+        if self._dense is None:
+            return None
+        self._dense.follow(scope)
+        return self._dense.nearest(scope, query)
+
+    def _search(
+        self,
+        loaded: LoadedScope,
+        query: str,
+        vector: Vectors | None,
+        nearest: Sequence[DocumentPlace] | None,
+        now: datetime | None,
+    ) -> list[Candidate]:
         """The turns that may answer, scored by what the scope has learned."""
-        weights = loaded.index.usable_weights(vector)
+        weights = loaded.index.usable_weights(vector, nearest)
         if self._learning is not None:
             weights = self._learning.weights(loaded.row, weights)
         moment = _aware(now or datetime.now(timezone.utc))
-        return loaded.index.search(query, vector, now=moment, weights=weights)
+        return loaded.index.search(query, vector, nearest=nearest, now=moment, weights=weights)
 
     def _ranking(
         self,
@@ -506,12 +544,13 @@ class MemoryBank:
         """
         learning, scope = self._citation_learning, check_scope(scope)
         _check_request(query)
-        vector = self._derivation.query_vector(query)
+        vector = self._query_vector(query)
         loaded = self._scopes.caught_up(scope, self._derivation)
         if loaded is None:
             raise InvalidInput(f"nothing is remembered in the scope {scope!r}")
+        nearest = self._nearest(scope, query)
         with loaded.lock:
-            found = self._search(loaded, query, vector, now)
+            found = self._search(loaded, query, vector, nearest, now)
             ranking = learning.ranking(loaded.row, found, vector, loaded.index.key_vectors, scored=True, explore=False)
         return ranking.decision(hits)
 
@@ -694,6 +733,10 @@ class MemoryBank:
 
         Returns:
             How many turns are gone.
+
+        Raises:
+            StoreError: the store failed; or the vector store did, which may still hold what is gone from the bank until
+                this or any `recall` is called again.
         """
         scope = check_scope(scope)
         if isinstance(turn_ids, str):
@@ -703,6 +746,16 @@ class MemoryBank:
             self._events.drop(scope)
         if self._topics is not None:
             self._topics.drop(scope)
+        gone = self._forget(scope, session, turn_ids, before)
+        if self._dense is not None:
+            self._dense.forget(scope)
+        if gone:
+            forgotten_elsewhere(self._store, scope, here=self._dense.name if self._dense is not None else None)
+        return gone
+
+    def _forget(
+        self, scope: Scope, session: str | None, turn_ids: Sequence[str] | None, before: datetime | None
+    ) -> int:
         if session is None and turn_ids is None and before is None:
             return self._store.forget_scope(scope)
         row = self._store.scope(scope)
@@ -760,6 +813,8 @@ class MemoryBank:
             if row is not None and not known and each.is_partitioned:
                 self._store.save_memories(row, each.memories, settled=each.settled)
             self._derivation.derive(appended.session_id, target)
+            if self._dense is not None:
+                self._dense.follow_session(target, appended.session_id)
             came += len(set(appended.turn_ids) - known)
         self._segmenters.came(target, came)
         held = self._store.scope(target)
@@ -774,6 +829,8 @@ class MemoryBank:
         self._segmenters.learn(scope)
         for row in self._bar(self._sessions(scope), "rebuilding", "session"):
             self._derivation.derive(row.id, scope, afresh=True)
+            if self._dense is not None:
+                self._dense.follow_session(scope, row.id)
         self._layers.begin_again(scope)
 
     def _sessions(self, scope: Scope) -> list[SessionRow]:

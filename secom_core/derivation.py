@@ -37,6 +37,7 @@ class Derivation:
         embedder: makes vectors, where given.
         tail: how many turns may stay unsettled; ``None`` for as many as the session has.
         statistics: the term statistics of a scope, where they are at hand.
+        vectors: make vectors of turns and keys; not where a vector store outside does.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Derivation:
         *,
         tail: int | None,
         statistics: Callable[[Scope], Statistics | None],
+        vectors: bool = True,
     ) -> None:
         self._store = store
         self._segmenters = segmenters
@@ -55,6 +57,7 @@ class Derivation:
         self._embedder = embedder
         self._tail = tail
         self._statistics = statistics
+        self._makes_vectors = vectors
 
     def derive(self, session_id: int, scope: Scope, *, afresh: bool = False) -> SessionRow | None:
         """Bring the session's memories up to its messages; costs what its unsettled end costs.
@@ -191,7 +194,7 @@ class Derivation:
     def _renew_vectors(
         self, row: SessionRow, old: Sequence[MemoryRow], new: Sequence[MemoryRow], tail: Sequence[Turn]
     ) -> None:
-        if self._embedder is None:
+        if self._embedder is None or not self._makes_vectors:
             return
         stale = {digest(each.key) for each in old} - {digest(each.key) for each in new}
         self._store.drop_vectors(row.id, sorted(stale))

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from enum import Enum
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 from .conversation import Turn
 from .errors import InvalidInput
 
 __all__ = [
     "Decision",
+    "DenseDocument",
+    "DocumentPlace",
     "Event",
     "Hit",
     "Link",
@@ -118,6 +120,50 @@ class Memory:
     def end(self) -> datetime | None:
         """When its last turn was said."""
         return self.turns[-1].at
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPlace:
+    """Which turn or memory a document of a vector store stands for.
+
+    Args:
+        kind: a turn's words, or a memory's key.
+        session: the session's name.
+        index: that of the turn, or of the memory's first turn.
+    """
+
+    kind: Literal["turn", "key"]
+    session: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class DenseDocument:
+    """A turn or a key, as it goes to a vector store (`secom_core.protocols.DenseStore`).
+
+    Args:
+        id: a UUID made of the scope, the place and the words: what has the same id is the same.
+        text: what is embedded.
+        scope: a label that stands for its scope, 32 hexadecimal digits; every search filters by it.
+        place: which turn or memory it stands for.
+        turn_id: the id of the turn, or of the memory's first.
+    """
+
+    id: str
+    text: str
+    scope: str
+    place: DocumentPlace
+    turn_id: str
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What is kept beside the text; a search needs ``secom_scope`` only."""
+        return {
+            "secom_scope": self.scope,
+            "secom_kind": self.place.kind,
+            "secom_session": self.place.session,
+            "secom_turn": self.turn_id,
+        }
 
 
 @dataclass(frozen=True, slots=True)

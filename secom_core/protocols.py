@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from .conversation import Turn
 from .flow import AsyncChatModel, ChatModel, Procedure, Prompt
-from .memory import Segment
+from .memory import DenseDocument, Segment
 
 __all__ = [
     "AsyncChatModel",
     "ChatModel",
     "Denoiser",
+    "DenseStore",
     "Embedder",
     "Index",
     "LearningSegmenter",
@@ -121,6 +122,36 @@ class Index(Protocol):
 
     def search(self, query: object, k: int) -> list[tuple[int, float]]:
         """The best ``k`` as ``(id, score)``, best first, ties by id."""
+        ...
+
+
+@runtime_checkable
+class DenseStore(Protocol):
+    """Finds texts by meaning in a vector store outside the bank; it embeds them itself.
+
+    Only the order of what it finds counts, so it does not matter what its scores mean. Every method may raise
+    `StoreError` or `ModelError`. Calls come from several threads.
+    """
+
+    @property
+    def name(self) -> str:
+        """What tells the collection from others; the bank keeps under it what it has put there."""
+        ...
+
+    def upsert(self, documents: Sequence[DenseDocument]) -> None:
+        """Add documents. One whose id is there already is the same."""
+        ...
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Delete documents; unknown ids are passed over. When this returns, they are gone."""
+        ...
+
+    def held(self, ids: Sequence[str]) -> set[str]:
+        """Those of ``ids`` that are there; all of them where the store cannot tell."""
+        ...
+
+    def search(self, scope: str, query: str, k: int) -> list[str]:
+        """The ids of the ``k`` documents nearest to the query among those with this label, best first."""
         ...
 
 

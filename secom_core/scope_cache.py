@@ -34,10 +34,13 @@ class ScopeCache:
         store: what they follow.
         new_index: makes an empty index.
         size: how many are kept; the least recently used is dropped first.
+        vectors: hold vectors in memory; not where a vector store outside does.
     """
 
-    def __init__(self, store: SqlStore, new_index: Callable[[], ScopeIndex], *, size: int) -> None:
-        self._store = store
+    def __init__(
+        self, store: SqlStore, new_index: Callable[[], ScopeIndex], *, size: int, vectors: bool = True
+    ) -> None:
+        self._store, self._vectors = store, vectors
         self._held: RecentScopes[LoadedScope] = RecentScopes(lambda row: LoadedScope(new_index(), row), size=size)
 
     def statistics(self, scope: Scope) -> Statistics | None:
@@ -81,9 +84,10 @@ class ScopeCache:
         # What another writer adds between these reads has no memory yet; the next call sees it.
         end = memories[-1].turns[-1].index if memories else -1
         new = [turn for turn in turns if last_turn <= turn.index <= end]
-        vectors = derivation.vectors(row.id, [*(turn.text for turn in new), *(memory.key for memory in memories)])
+        texts = [*(turn.text for turn in new), *(memory.key for memory in memories)]
+        vectors = derivation.vectors(row.id, texts) if self._vectors else None
         of_turns, of_keys = (vectors[: len(new)], vectors[len(new) :]) if vectors is not None else (None, None)
-        loaded.lacks_vectors |= bool(new) and vectors is None
+        loaded.lacks_vectors |= self._vectors and bool(new) and vectors is None
         loaded.index.add_turns(new, of_turns)
         loaded.index.set_memories(row.name, settled, memories, of_keys)
         loaded.known[row.id] = (new[-1].index if new else last_turn, row.settled)

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from .bm25 import BM25
 from .dense import FaissIndex, NumpyIndex
-from .fusion import reciprocal_rank_fusion, standardise, standardised_fusion
+from .fusion import rank_scores, reciprocal_rank_fusion, standardise, standardised_fusion
 
-__all__ = ["BM25", "FaissIndex", "NumpyIndex", "reciprocal_rank_fusion", "standardise", "standardised_fusion"]
+__all__ = [
+    "BM25",
+    "FaissIndex",
+    "NumpyIndex",
+    "rank_scores",
+    "reciprocal_rank_fusion",
+    "standardise",
+    "standardised_fusion",
+]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from secom_core.errors import InvalidInput
 from secom_core.indexes.top import Scores
 
-__all__ = ["reciprocal_rank_fusion", "standardise", "standardised_fusion"]
+__all__ = ["rank_scores", "reciprocal_rank_fusion", "standardise", "standardised_fusion"]
 
 
 def reciprocal_rank_fusion(rankings: Iterable[Sequence[int]], k: float = 60) -> list[tuple[int, float]]:
@@ -31,6 +32,31 @@ def reciprocal_rank_fusion(rankings: Iterable[Sequence[int]], k: float = 60) -> 
         for rank, unit_id in enumerate(ranking, start=1):
             fused[unit_id] += 1 / (k + rank)
     return sorted(fused.items(), key=lambda entry: (-entry[1], entry[0]))
+
+
+def rank_scores(found: int, total: int) -> Scores:
+    """What ranks say of scores that nobody knows: the normal scores, less what is expected of the units not found.
+
+    The unit of rank ``r`` among ``n`` gets the quantile ``1 - (r - 1/2) / n`` of the normal distribution (van der
+    Waerden 1952), so that the top stands out as it does among similarities. All that was not found counts 0: the mean
+    of the normal distribution below the last rank.
+
+    Args:
+        found: how many units have a rank.
+        total: how many units there are, at least as many as were found.
+
+    Returns:
+        Shape ``(found,)``, the best first; all above 0.
+    """
+    if not found:
+        return np.zeros(0)
+    normal = NormalDist()
+    shares = (np.arange(found) + 0.5) / max(total, found)
+    scores = np.array([normal.inv_cdf(1 - share) for share in shares])
+    rest = 1 - found / total if total > found else 0.5 / found
+    last = normal.inv_cdf(rest)
+    floor: Scores = scores + normal.pdf(last) / rest
+    return floor
 
 
 def standardise(scores: npt.ArrayLike) -> Scores:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -12,13 +12,13 @@ import numpy as np
 
 from ..indexes.bm25 import BM25
 from ..indexes.dense import NumpyIndex
-from ..indexes.fusion import standardise
+from ..indexes.fusion import rank_scores, standardise
 from ..protocols import Vectors
 from .dates import spans
 from .signals import Column, Word, dated, idf, mentioned, recent, saturated, spread, turn_scores, word_signals
 from .turn_table import Rows, TurnTable
 
-__all__ = ["Look", "Parts"]
+__all__ = ["Look", "Parts", "Ranked"]
 
 _MOST_WORDS: Final = 64
 """How many of the query's words are looked at, the rarest first: a query may be a page."""
@@ -38,6 +38,14 @@ class Parts:
     key_vectors: NumpyIndex
 
 
+@dataclass(frozen=True)
+class Ranked:
+    """What a vector store has found, best first: turns by row, and memories by number."""
+
+    turns: Sequence[int]
+    keys: Sequence[int]
+
+
 class Look:
     """One query against one scope.
 
@@ -46,11 +54,20 @@ class Look:
         query: the query's text.
         vector: its vector, shape ``(d,)``, where there is one.
         now: when it is asked, where known.
+        ranked: what a vector store has found for it, in the place of vectors.
     """
 
-    def __init__(self, parts: Parts, query: str, vector: Vectors | None, now: datetime | None) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        query: str,
+        vector: Vectors | None,
+        now: datetime | None,
+        ranked: Ranked | None = None,
+    ) -> None:
         self._parts, self._table = parts, parts.table
         self._query, self._vector, self._now = query, vector, now
+        self._ranked = ranked
         self._word_signals: dict[str, Column] | None = None
 
     def pool(self, weights: Mapping[str, float], limit: int) -> Rows:
@@ -88,6 +105,8 @@ class Look:
 
     @cached_property
     def _cosines(self) -> Column:
+        if self._ranked is not None:
+            return _by_rank(self._ranked.turns, len(self._table.row_of), len(self._table))
         return self._by_vector(self._parts.turn_vectors, len(self._table))
 
     @cached_property
@@ -101,6 +120,8 @@ class Look:
 
     @cached_property
     def _key_cosines(self) -> Column:
+        if self._ranked is not None:
+            return _by_rank(self._ranked.keys, len(np.unique(self._table.memory)), self._memories)
         return self._by_vector(self._parts.key_vectors, self._memories)
 
     @cached_property
@@ -176,6 +197,11 @@ def _placed(ids: Rows, scores: Column, size: int) -> Column:
     column = np.zeros(max(size, int(ids.max(initial=-1)) + 1))
     column[ids] = scores
     return column
+
+
+def _by_rank(found: Sequence[int], total: int, size: int) -> Column:
+    ids = np.array(found, dtype=np.int64)
+    return _placed(ids, rank_scores(len(ids), total), size)
 
 
 def _top(scores: Column, limit: int) -> Rows:

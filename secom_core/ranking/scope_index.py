@@ -14,9 +14,9 @@ from ..errors import InvalidInput
 from ..indexes.bm25 import BM25
 from ..indexes.dense import NumpyIndex
 from ..indexes.fusion import standardise
-from ..memory import Memory
+from ..memory import DocumentPlace, Memory
 from ..protocols import Statistics, TokenCounter, Vectors
-from .look import Look, Parts
+from .look import Look, Parts, Ranked
 from .signals import Column
 from .turn_table import TurnTable
 from .weights import DENSE, HINTS, LEXICAL, SIGNALS
@@ -164,6 +164,7 @@ class ScopeIndex:
         query: str,
         vector: Vectors | None = None,
         *,
+        nearest: Sequence[DocumentPlace] | None = None,
         now: datetime | None = None,
         limit: int = 400,
         weights: Mapping[str, float] | None = None,
@@ -173,12 +174,13 @@ class ScopeIndex:
         Args:
             query: a question, or what was just said, in any language.
             vector: the query's vector, shape ``(d,)``; without it the search is by words.
+            nearest: what a vector store outside has found, best first, in the place of a vector; only the order counts.
             now: when the query is asked, for "last week".
             limit: how many at most.
             weights: what a scope has learned, for the signals of `usable_weights`; these unless given.
         """
-        weights = weights or self.usable_weights(vector)
-        look = Look(self._parts, query, vector, now)
+        weights = weights or self.usable_weights(vector, nearest)
+        look = Look(self._parts, query, vector, now, self._ranked(nearest))
         pool = look.pool(weights, limit)
         if not len(pool):
             return []
@@ -189,6 +191,16 @@ class ScopeIndex:
         rows = zip(pool[best].tolist(), total[best].tolist(), np.round(matrix[best], _DIGITS).tolist(), strict=True)
         return [self._candidate(row, score, dict(zip(names, values, strict=True))) for row, score, values in rows]
 
+    def _ranked(self, nearest: Sequence[DocumentPlace] | None) -> Ranked | None:
+        if not nearest:
+            return None
+        rows: dict[str, dict[int, None]] = {"turn": {}, "key": {}}
+        for place in nearest:
+            row = self._table.row_at(place.session, place.index)
+            if row is not None and self._table.memory[row] >= 0:
+                rows[place.kind][row if place.kind == "turn" else int(self._table.memory[row])] = None
+        return Ranked(list(rows["turn"]), list(rows["key"]))
+
     def _candidate(self, row: int, score: float, signals: Mapping[str, float]) -> Candidate:
         turn, tokens = self._table.turn(row), int(self._table.tokens[row])
         return Candidate(turn, self._memories[int(self._table.memory[row])], score, signals, tokens)
@@ -198,9 +210,12 @@ class ScopeIndex:
         """By signal: of a search with vectors, and of one by words alone."""
         return self._weights, self._weights_by_words
 
-    def usable_weights(self, vector: Vectors | None) -> Mapping[str, float]:
-        """The weights of a search with this vector, or without one."""
-        return self._weights if vector is not None and len(self._turn_vectors) else self._weights_by_words
+    def usable_weights(
+        self, vector: Vectors | None, nearest: Sequence[DocumentPlace] | None = None
+    ) -> Mapping[str, float]:
+        """The weights of a search with this vector, or what a vector store has found; or of one without either."""
+        dense = bool(nearest) or (vector is not None and len(self._turn_vectors) > 0)
+        return self._weights if dense else self._weights_by_words
 
     def key_vectors(self, memories: Sequence[Memory]) -> Vectors | None:
         """The vectors of the memories' keys, shape ``(len(memories), d)``; nothing where one has none."""

@@ -123,6 +123,10 @@ class TurnTable:
             raise KeyError(row)
         return turn
 
+    def row_at(self, session: str, index: int) -> int | None:
+        """The row of the session's turn of that index, where there is one."""
+        return self._at.get((self._sessions.get(session, -1), index))
+
     def put(self, turn: Turn, tokens: int) -> int:
         """Add the turn, or replace the one with its id; its row."""
         row = self.row_of.get(turn.id)

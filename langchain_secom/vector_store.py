@@ -1,0 +1,174 @@
+"""Any LangChain vector store as the dense index of a bank."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from langchain_core.documents import Document
+from langchain_core.vectorstores import VectorStore
+
+from secom_core.errors import InvalidInput, ModelError, StoreError
+from secom_core.memory import DenseDocument
+
+__all__ = ["FilterBuilder", "VectorStoreIndex", "document_filter", "metadata_filter", "qdrant_filter"]
+
+FilterBuilder = Callable[[str], Any]
+"""Makes the store's own filter from a scope's label: only documents whose ``secom_scope`` is the label pass."""
+
+_KEY: Final = "secom_scope"
+
+
+def metadata_filter(scope: str) -> dict[str, str]:
+    """The filter of stores that take a dictionary: FAISS, PGVector, Chroma and many more."""
+    return {_KEY: scope}
+
+
+def document_filter(scope: str) -> Callable[[Document], bool]:
+    """The filter of stores that take a function of the document: InMemoryVectorStore."""
+    return lambda document: document.metadata.get(_KEY) == scope
+
+
+def qdrant_filter(scope: str) -> Any:
+    """The filter of QdrantVectorStore, where the metadata is kept under its usual name."""
+    from qdrant_client import models
+
+    match = models.MatchValue(value=scope)
+    return models.Filter(must=[models.FieldCondition(key=f"metadata.{_KEY}", match=match)])
+
+
+_FILTERS: Final[Mapping[str, FilterBuilder]] = {
+    "InMemoryVectorStore": document_filter,
+    "Qdrant": qdrant_filter,
+    "QdrantVectorStore": qdrant_filter,
+}
+
+
+class VectorStoreIndex:
+    """Finds turns by meaning in a LangChain vector store, which embeds them with its own embeddings.
+
+    Only the order of what the store finds counts, so it may score by similarity or by distance. Each search carries a
+    filter for the scope; where the store finds anything else all the same, the search fails, and the bank goes on by
+    words with a warning.
+
+    The bank writes and deletes what it needs; a collection serves one bank. FAISS filters after the search, so that
+    its cost there grows with all users; for many users take a store that filters in its own search.
+
+    Setup: ``pip install "secom-memory[langchain]"``, and the store's own package.
+
+    Instantiate::
+
+        bank = MemoryBank.open("memory.db", dense=VectorStoreIndex(store))
+
+    Args:
+        store: the vector store; it can delete by ids.
+        filter_builder: makes the store's filter from a scope's label; found by the store's class unless given, and a
+            dictionary where the class is not known. Conditions of your own go in there too, so that the store applies
+            them before it counts to ``k``.
+        name: tells the collection from others, for a bank that moves; the name of the class unless given.
+        concurrent: whether the store may be called from several threads at once, as one on a server may.
+        **search_kwargs: for every search, such as ``ef`` or ``nprobe``.
+
+    Raises:
+        InvalidInput: it is no vector store, or it cannot delete.
+    """
+
+    def __init__(
+        self,
+        store: VectorStore,
+        filter_builder: FilterBuilder | None = None,
+        *,
+        name: str | None = None,
+        concurrent: bool = False,
+        **search_kwargs: Any,
+    ) -> None:
+        if not isinstance(store, VectorStore):
+            raise InvalidInput(f"expected a LangChain VectorStore, got {store!r}")
+        if type(store).delete is VectorStore.delete:
+            raise InvalidInput(f"{type(store).__name__} cannot delete documents, so nothing could be forgotten")
+        self._store, self._options = store, search_kwargs
+        self._classes = [each.__name__ for each in type(store).__mro__]
+        known = (_FILTERS[each] for each in self._classes if each in _FILTERS)
+        self._filter = filter_builder or next(known, metadata_filter)
+        self._tells = type(store).get_by_ids is not VectorStore.get_by_ids
+        self._lock = None if concurrent else threading.RLock()
+        self.name = name or type(store).__name__
+
+    def upsert(self, documents: Sequence[DenseDocument]) -> None:
+        """Add what is not there yet.
+
+        Raises:
+            StoreError: the store, or its embeddings, raised; the error is chained.
+        """
+        with self._asked("add"):
+            there = self.held([each.id for each in documents]) if self._tells else set()
+            new = [each for each in documents if each.id not in there]
+            made = [Document(each.text, id=each.id, metadata=_metadata(each)) for each in new]
+            if made:
+                self._store.add_documents(made, ids=[each.id for each in new])
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Delete documents; unknown ids are passed over.
+
+        Raises:
+            StoreError: the store raised, or they are there still.
+        """
+        with self._asked("delete"):
+            # Some stores refuse to delete what is not there.
+            there = [each for each in ids if each in self.held(ids)] if self._tells else list(ids)
+            if there and (self._store.delete(ids=there) is False or (self._tells and self.held(there))):
+                raise StoreError(f"{self.name} did not delete {len(there)} documents, such as {there[0]!r}")
+
+    def held(self, ids: Sequence[str]) -> set[str]:
+        """Those of ``ids`` that are there; all of them where the store cannot tell.
+
+        Raises:
+            StoreError: the store raised.
+        """
+        if not self._tells:
+            return set(ids)
+        with self._asked("look up"):
+            return {str(each.metadata.get("secom_id")) for each in self._store.get_by_ids(list(ids))}
+
+    def search(self, scope: str, query: str, k: int) -> list[str]:
+        """The ids of the documents nearest to the query, best first.
+
+        Raises:
+            StoreError: the store raised, or found documents of another scope.
+        """
+        with self._asked("search"):
+            options = {"filter": self._filter(scope), **self._beyond(k), **self._options}
+            found = self._store.similarity_search(query, k=k, **options)
+        foreign = [each for each in found if each.metadata.get(_KEY) != scope]
+        if foreign:
+            raise StoreError(
+                f"{self.name} found {len(foreign)} documents that are not of the scope: it ignores the filter "
+                f"{options['filter']!r}; give a filter_builder that it understands"
+            )
+        return [str(each.metadata["secom_id"]) for each in found]
+
+    def _beyond(self, k: int) -> dict[str, int]:
+        """FAISS filters what it has found: it has to find everything, or another user's documents leave no room."""
+        if "FAISS" not in self._classes:
+            return {}
+        return {"fetch_k": max(k, int(self._store.index.ntotal))}  # type: ignore[attr-defined]
+
+    @contextmanager
+    def _asked(self, what: str) -> Iterator[None]:
+        if self._lock is not None:
+            self._lock.acquire()
+        try:
+            yield
+        except (StoreError, ModelError):
+            raise
+        except Exception as error:  # an integration may raise anything, and there is no common base
+            raise StoreError(f"{self.name} failed to {what}: {type(error).__name__}: {error}") from error
+        finally:
+            if self._lock is not None:
+                self._lock.release()
+
+
+def _metadata(document: DenseDocument) -> dict[str, str]:
+    return {**document.metadata, "secom_id": document.id}
