@@ -43,7 +43,7 @@ import numpy as np
 
 from benchmarks.adding import sessions, utterances
 from benchmarks.latency import HashedWords
-from benchmarks.peers import _langchain_embeddings, _llamaindex_embedding
+from benchmarks.peers import _llamaindex_embedding, langchain_embeddings
 from benchmarks.retrieval import versions
 from secom_core.bank import MemoryBank
 from secom_core.models.scripted import ScriptedServer
@@ -225,7 +225,7 @@ def langgraph_store(setting: Setting, stack: ExitStack) -> Agent:
     from langgraph.store.base import PutOp
     from langgraph.store.memory import InMemoryStore
 
-    embeddings = _langchain_embeddings(setting.embedder)
+    embeddings = langchain_embeddings(setting.embedder)
     store = InMemoryStore(index={"dims": 384, "embed": embeddings, "fields": ["text"]})
     keys = map(str, range(10**9))
 
@@ -243,7 +243,7 @@ def langgraph_store(setting: Setting, stack: ExitStack) -> Agent:
 def langchain_vectors(setting: Setting, stack: ExitStack) -> Agent:
     from langchain_core.vectorstores import InMemoryVectorStore
 
-    store = InMemoryVectorStore(_langchain_embeddings(setting.embedder))
+    store = InMemoryVectorStore(langchain_embeddings(setting.embedder))
     retriever = store.as_retriever(search_kwargs={"k": SHOWN})
     setting.fill(store.add_texts)
     made = searching(lambda query: [each.page_content for each in retriever.invoke(query)], store.add_texts)

@@ -13,7 +13,7 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +36,7 @@ class HashedWords:
     def __init__(self) -> None:
         self._known: dict[str, Vectors] = {}
 
-    def embed(self, texts: list[str]) -> Vectors:
+    def embed(self, texts: Sequence[str]) -> Vectors:
         rows = np.stack(
             [sum((self._word(word) for word in words(text.lower())), np.zeros(384)) + 1e-3 for text in texts]
         )

@@ -57,14 +57,14 @@ def langchain_ensemble(turns: Sequence[Turn], embedder: Embedder) -> Search:
 
     documents = [Document(turn.text, metadata={"id": turn.id}) for turn in turns]
     words = BM25Retriever.from_documents(documents, k=DEEP, preprocess_func=lambda text: text.lower().split())
-    vectors = FAISS.from_documents(documents, _langchain_embeddings(embedder))
+    vectors = FAISS.from_documents(documents, langchain_embeddings(embedder))
     both = EnsembleRetriever(
         retrievers=[words, vectors.as_retriever(search_kwargs={"k": DEEP})], weights=[0.5, 0.5], id_key="id"
     )
     return lambda query: [document.metadata["id"] for document in both.invoke(query)]
 
 
-def _langchain_embeddings(embedder: Embedder) -> Any:
+def langchain_embeddings(embedder: Embedder) -> Any:
     from langchain_core.embeddings import Embeddings
 
     class Adapted(Embeddings):
@@ -118,7 +118,8 @@ def _llamaindex_embedding(embedder: Embedder) -> Any:
     return Adapted(model_name=embedder.name)
 
 
-def mem0_hybrid(turns: Sequence[Turn], embedder: Embedder) -> Search:
+def mem0_on(folder: str, embedder: Embedder) -> Any:
+    """mem0 without a language model, on Qdrant in a folder, or in memory for ``":memory:"``."""
     os.environ["MEM0_TELEMETRY"] = "False"
     from fastembed.sparse.bm25 import Bm25
     from mem0 import Memory
@@ -126,17 +127,23 @@ def mem0_hybrid(turns: Sequence[Turn], embedder: Embedder) -> Search:
     from qdrant_client import QdrantClient
 
     dimensions = int(embedder.embed(["size"]).shape[1])
-    store = {"collection_name": "peers", "embedding_model_dims": dimensions, "client": QdrantClient(":memory:")}
+    client = QdrantClient(":memory:") if folder == ":memory:" else QdrantClient(path=folder)
+    store = {"collection_name": "peers", "embedding_model_dims": dimensions, "client": client}
     config = MemoryConfig(
         vector_store={"provider": "qdrant", "config": store},
-        embedder={"provider": "langchain", "config": {"model": _langchain_embeddings(embedder)}},
+        embedder={"provider": "langchain", "config": {"model": langchain_embeddings(embedder)}},
         llm={"provider": "openai", "config": {"api_key": "unused"}},
-        history_db_path=":memory:",
+        history_db_path=":memory:" if folder == ":memory:" else f"{folder}.history.db",
     )
     memory = Memory(config)
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "english.txt").write_text("\n".join(sorted(STOPWORDS["english"])))
-        memory.vector_store._bm25_encoder = Bm25("Qdrant/bm25", specific_model_path=folder)
+    with tempfile.TemporaryDirectory() as words:
+        Path(words, "english.txt").write_text("\n".join(sorted(STOPWORDS["english"])))
+        memory.vector_store._bm25_encoder = Bm25("Qdrant/bm25", specific_model_path=words)
+    return memory
+
+
+def mem0_hybrid(turns: Sequence[Turn], embedder: Embedder) -> Search:
+    memory = mem0_on(":memory:", embedder)
     for turn in turns:
         memory.add([{"role": "user", "content": turn.text}], user_id="u", infer=False, metadata={"turn": turn.id})
 
