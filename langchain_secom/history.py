@@ -16,16 +16,19 @@ from langchain_core.messages import (
     ToolMessage,
     message_chunk_to_message,
 )
-from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, run_in_executor
+from langchain_core.runnables import Runnable, RunnableConfig, ensure_config, run_in_executor
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, check_scope
 from secom_core.errors import InvalidInput
+from secom_core.memory import Recall
 from secom_core.writer import BackgroundWriter
 
 from .convert import from_message, text_of, to_messages
+from .identity import Identity
 from .said import query_of, stable_id
+from .tracing import RecallRun
 
 __all__ = ["SecomChatMessageHistory", "SessionHistories", "recalled_memories"]
 
@@ -115,19 +118,34 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
         """As `clear`, off the event loop."""
         await run_in_executor(None, self.clear)
 
-    def recall(self, query: str, *, k: int | None = None, token_budget: int | None = 1000, **options: Any) -> str:
+    def recall(
+        self, query: str, *, token_budget: int | None = 1000, config: RunnableConfig | None = None, **options: Any
+    ) -> str:
         """What the scope's past has on a query, as one block of quoted data; what `messages` shows is left out.
 
         Args:
             query: a question, or what was just said.
-            k: how many memories at most.
             token_budget: how long the block may be.
-            **options: for `MemoryBank.recall`: ``summary``, ``timelines``, ``topics``.
+            config: the run that it is part of; the current one unless given.
+            **options: for `MemoryBank.recall`: ``k``, ``summary``, ``timelines``, ``topics``; and ``trace_contents``,
+                whether traces of it hold the query and what was found.
         """
-        if not query.strip():
-            return ""
-        shown = [turn.id for turn in self._turns()]
-        return self._bank.recall(self.scope, query, k=k, token_budget=token_budget, exclude=shown, **options).text
+        run = self._run(query, token_budget=token_budget, **options)
+        return run.recall(config).text if query.strip() else ""
+
+    async def arecall(
+        self, query: str, *, token_budget: int | None = 1000, config: RunnableConfig | None = None, **options: Any
+    ) -> str:
+        """As `recall`, off the event loop."""
+        run = self._run(query, token_budget=token_budget, **options)
+        return (await run.arecall(config)).text if query.strip() else ""
+
+    def _run(self, query: str, *, trace_contents: bool = True, **options: Any) -> RecallRun:
+        def search() -> Recall:
+            shown = [turn.id for turn in self._turns()]
+            return self._bank.recall(self.scope, query, exclude=shown, **options)
+
+        return RecallRun(search=search, query=query, scope=self.scope, contents=trace_contents)
 
     def _turns(self) -> list[Any]:
         turns = self._bank.turns(self.scope, self.session, last=self._window)
@@ -173,11 +191,10 @@ class SessionHistories:
         window: int | None = None,
         writer: BackgroundWriter | None = None,
     ) -> None:
-        if isinstance(scope_keys, str) or (scope is None and not scope_keys):
-            raise InvalidInput(f"give a scope, or scope_keys as a sequence of names, got {scope_keys!r}")
+        identity = Identity.of(type(self).__name__, scope, scope_keys)
         self._bank, self._window, self._writer = bank, window, writer
-        self._scope = None if scope is None else check_scope(scope)
-        self._keys, self._session_key = () if scope is not None else tuple(scope_keys), session_key
+        self._scope, self._session_key = identity.bound, session_key
+        self._keys = identity.keys if identity.bound is None else ()
         named = [Parameter(key, Parameter.POSITIONAL_OR_KEYWORD, annotation=str) for key in self._names]
         self.__signature__ = Signature(named)
 
@@ -214,18 +231,27 @@ def recalled_memories(input_key: str | None = None, **options: Any) -> Runnable[
     Args:
         input_key: where the question is in the step's input: text, a message, or messages, of which the last human one
             counts. The input itself unless given.
-        **options: for `SecomChatMessageHistory.recall`.
+        **options: for `SecomChatMessageHistory.recall`. With ``trace_contents=False``, traces of the recall hold no
+            words; those of the steps around it are the chain's.
     """
+    return _RecalledMemories(input_key, options)
 
-    def recall(given: Any, config: RunnableConfig) -> str:
-        history, query = _asked(given, config, input_key)
-        return history.recall(query, **options)
 
-    async def arecall(given: Any, config: RunnableConfig) -> str:
-        history, query = _asked(given, config, input_key)
-        return await run_in_executor(None, lambda: history.recall(query, **options))
+class _RecalledMemories(Runnable[Any, str]):
+    """Not a `RunnableLambda`, whose own run would show what the recall's does not."""
 
-    return RunnableLambda(recall, arecall, name="recalled_memories")
+    def __init__(self, input_key: str | None, options: Mapping[str, Any]) -> None:
+        self.name, self._key, self._options = "recalled_memories", input_key, options
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> str:
+        config = ensure_config(config)
+        history, query = _asked(input, config, self._key)
+        return history.recall(query, config=config, **self._options)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> str:
+        config = ensure_config(config)
+        history, query = _asked(input, config, self._key)
+        return await history.arecall(query, config=config, **self._options)
 
 
 def _asked(given: Any, config: RunnableConfig, key: str | None) -> tuple[SecomChatMessageHistory, str]:

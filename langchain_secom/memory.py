@@ -6,7 +6,9 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, cast
 
+from langchain_core.callbacks import Callbacks
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from secom_core.bank import MemoryBank
@@ -15,6 +17,7 @@ from secom_core.errors import InvalidInput, MissingExtra
 from secom_core.memory import Recall
 
 from .convert import from_message, to_messages
+from .tracing import RecallRun
 
 try:
     from langchain_classic.base_memory import BaseMemory
@@ -61,6 +64,8 @@ class SecomMemory(BaseMemory):
         window: how many of the session's latest messages are shown; whole turns, the last one always.
         human_prefix: who the user is in text.
         ai_prefix: who the model is in text.
+        trace_contents: whether traces of a recall hold the query and what was found.
+        callbacks: handlers of recalls; classic chains do not hand theirs on.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -78,6 +83,8 @@ class SecomMemory(BaseMemory):
     window: int = Field(default=6, ge=0)
     human_prefix: str = "Human"
     ai_prefix: str = "AI"
+    trace_contents: bool = True
+    callbacks: Callbacks = Field(default=None, exclude=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -154,7 +161,15 @@ class SecomMemory(BaseMemory):
         query = self._query(inputs)
         if not query.strip():
             return None
-        return self.bank.recall(self.scope, query, token_budget=self.token_budget, k=self.k, exclude=exclude)
+        return self._searched(query, exclude)
+
+    def _searched(self, query: str, exclude: Collection[str], *, summary: bool = False) -> Recall:
+        def search() -> Recall:
+            limits: dict[str, Any] = {"token_budget": self.token_budget, "k": self.k}
+            return self.bank.recall(self.scope, query, exclude=exclude, summary=summary, **limits)
+
+        handlers: RunnableConfig = {"callbacks": self.callbacks} if self.callbacks else {}
+        return RecallRun(search=search, query=query, scope=self.scope, contents=self.trace_contents).recall(handlers)
 
     def _as_messages(self, recall: Recall | None, latest: Sequence[Message]) -> list[BaseMessage]:
         shown = [from_message(message) for message in latest]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Final, Literal, TypeVar, cast
+from typing import Annotated, Any, Final, Literal, cast
 
 from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -28,6 +29,7 @@ from .said import Heard, in_prompt, new_messages, opening, query_of, question
 from .shown import learning
 from .streaming import MarkerTransformer
 from .tools import create_manage_memory_tool, create_search_memory_tool
+from .tracing import RecallRun
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
@@ -43,7 +45,6 @@ __all__ = ["MEMORY_USE", "MemoryUse", "SecomMiddleware"]
 MEMORY_USE: Final = "secom_memory"
 """Where a message says what memory cost it, in its ``response_metadata``."""
 
-_T = TypeVar("_T")
 _CHECKPOINTER: Final = "__pregel_checkpointer"
 
 
@@ -140,7 +141,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         tool_lines: whether tool calls and their results are remembered, ``"brief"``, or not, ``"omit"``.
         on_error: where memory fails, ``"warn"`` goes on without it with a `DegradedWarning`, ``"raise"`` raises. A
             missing scope always raises.
-        trace_contents: whether traces of the hooks hold what goes through them.
+        trace_contents: whether traces hold what goes through the hooks, and what is recalled.
         name: tells several of them in one agent apart.
 
     Raises:
@@ -198,6 +199,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         self._instruction = instruction
         self._cite, self._tool_lines = cite, tool_lines
         self.tools = _tools(bank, scope, scope_keys) if tools else []
+        self._contents = trace_contents
         silent = TracePolicy(process_inputs=omit_payload, process_outputs=omit_payload)
         self.trace_policy = None if trace_contents else silent
         self.transformers = (MarkerTransformer,) if cite and markers == "strip" else ()
@@ -252,7 +254,9 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         """Show the model what is remembered, and read what it cites."""
         if self._is_off(request.runtime):
             return handler(request)
-        turn = self._recalled(request)
+        turn = self._asked(request)
+        if turn.recall is None:
+            turn = self._recalled(turn, request.messages)
         turn, response = self._answered(turn, request, handler(self._shown(request, turn)))
         if self._may_stop(response):
             self._remember(turn, request.state["messages"], request.runtime)
@@ -264,7 +268,9 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         """As `wrap_model_call`; the bank is asked off the event loop."""
         if self._is_off(request.runtime):
             return await handler(request)
-        turn = await run_in_executor(None, self._recalled, request)
+        turn = self._asked(request)
+        if turn.recall is None:
+            turn = await self._arecalled(turn, request.messages)
         turn, response = self._answered(turn, request, await handler(self._shown(request, turn)))
         if self._may_stop(response):
             await run_in_executor(None, self._remember, turn, request.state["messages"], request.runtime)
@@ -305,7 +311,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         messages = state["messages"]
         return _Turn(None, self._session(messages, runtime), self._scope(runtime))
 
-    def _recalled(self, request: ModelRequest[Any]) -> _Turn:
+    def _asked(self, request: ModelRequest[Any]) -> _Turn:
+        """The turn at hand; without a recall where one is wanted."""
         turn = self._turn(cast("Any", request.state), request.runtime)
         asked = question(request.state["messages"])
         heard = turn.heard.now(request.state["messages"], asked.id if asked else turn.asked)
@@ -314,16 +321,29 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         if turn.recall is not None and (asked is None or asked.id == turn.asked):
             return turn
         query = query_of(asked)
-        turn = replace(turn, asked=asked.id if asked else None, query=query, citations=None)
-        nothing = Recall(query, (), "", 0)
-        if not query:
-            return replace(turn, recall=nothing)
-        found = self._guarded("memories", lambda: self._search(turn, request.messages), nothing)
+        nothing = None if query else Recall(query, (), "", 0)
+        return replace(turn, asked=asked.id if asked else None, query=query, recall=nothing, citations=None)
+
+    def _recalled(self, turn: _Turn, messages: Sequence[BaseMessage]) -> _Turn:
+        found = Recall(turn.query, (), "", 0)
+        with self._guarded("memories"):
+            found = self._run(turn, messages).recall()
         return replace(turn, recall=found)
 
-    def _search(self, turn: _Turn, messages: Sequence[BaseMessage]) -> Recall:
-        seen = in_prompt(self._bank, turn.scope, turn.session, messages, tools=self._tool_lines, markers=self._cite)
-        return self._bank.recall(turn.scope, turn.query, exclude=seen, **cast("Any", self._recall_options))
+    async def _arecalled(self, turn: _Turn, messages: Sequence[BaseMessage]) -> _Turn:
+        found = Recall(turn.query, (), "", 0)
+        with self._guarded("memories"):
+            found = await self._run(turn, messages).arecall()
+        return replace(turn, recall=found)
+
+    def _run(self, turn: _Turn, messages: Sequence[BaseMessage]) -> RecallRun:
+        bank, about = self._bank, {"tools": self._tool_lines, "markers": self._cite}
+
+        def search() -> Recall:
+            seen = in_prompt(bank, turn.scope, turn.session, messages, **cast("Any", about))
+            return bank.recall(turn.scope, turn.query, exclude=seen, **cast("Any", self._recall_options))
+
+        return RecallRun(search=search, query=turn.query, scope=turn.scope, contents=self._contents)
 
     def _block(self, turn: _Turn) -> str:
         text = turn.recall.text if turn.recall is not None else ""
@@ -390,11 +410,11 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         citations, recall = turn.citations, turn.recall
         if citations is None or recall is None or recall.shown is None:
             return None
-        scope, shown, lesson = turn.scope, recall.shown, "nothing"
+        lesson = "nothing"
         if citations.tell:
-            lesson = self._guarded(
-                "what an answer cited", lambda: self._bank.reward(scope, turn.query, shown, citations).kind, "failed"
-            )
+            lesson = "failed"
+            with self._guarded("what an answer cited"):
+                lesson = self._bank.reward(turn.scope, turn.query, recall.shown, citations).kind
         return {
             "shown": list(recall.numbers),
             "cited": list(citations.numbers),
@@ -406,7 +426,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _remember(self, turn: _Turn, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> None:
         if self._write != "off" and (self._subagents == "remember" or not _is_subagent(runtime)):
-            self._guarded("what was said", lambda: self._ingest(turn, turn.heard.whole(messages)), None)
+            with self._guarded("what was said"):
+                self._ingest(turn, turn.heard.whole(messages))
 
     def _ingest(self, turn: _Turn, messages: Sequence[BaseMessage]) -> None:
         new = new_messages(
@@ -421,16 +442,16 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         if new:
             (self._writer or self._bank).remember(turn.scope, new, session=turn.session)
 
-    def _guarded(self, what: str, act: Callable[[], _T], otherwise: _T) -> _T:
+    @contextmanager
+    def _guarded(self, what: str) -> Iterator[None]:
         try:
-            return act()
+            yield
         except InvalidScope:
             raise
         except SecomError as error:
             if self._on_error == "raise":
                 raise
-            warnings.warn(f"the agent goes on without {what}: {error}", DegradedWarning, stacklevel=2)
-            return otherwise
+            warnings.warn(f"the agent goes on without {what}: {error}", DegradedWarning, stacklevel=4)
 
 
 def _check(name: str, value: str, *known: str) -> None:

@@ -72,6 +72,8 @@ class RecursiveSummaryMemory(SecomMemory):
         token_counter: counts tokens; an estimate unless given.
         human_prefix: who the user is in text.
         ai_prefix: who the model is in text.
+        trace_contents: whether traces of a recall hold the query and what was found.
+        callbacks: handlers of recalls; classic chains do not hand theirs on.
     """
 
     token_budget: int = Field(default=2000, ge=1)
@@ -165,9 +167,7 @@ class RecursiveSummaryMemory(SecomMemory):
     def _retrieved(self, query: str, exclude: Collection[str], *, summary: bool) -> Recall | None:
         if not self.retrieve or not query.strip():
             return None
-        return self.bank.recall(
-            self.scope, query, token_budget=self.token_budget, k=self.k, exclude=exclude, summary=summary
-        )
+        return self._searched(query, exclude, summary=summary)
 
     def _summary_alone(self, query: str) -> Recall | None:
         latest = self.bank.summary(self.scope)

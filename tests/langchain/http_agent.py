@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
+import pytest
 from http_chat import HttpChatModel, _whole
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatResult
@@ -14,6 +17,7 @@ from openai import AsyncOpenAI, OpenAI
 from pydantic import PrivateAttr
 
 WAYS = ["invoke", "ainvoke", "stream", "astream", "values", "avalues", "messages", "amessages", "events"]
+SAVERS = ["none", "memory", "sqlite"]
 
 
 class HttpAgentModel(HttpChatModel):
@@ -49,3 +53,24 @@ async def run_agent(how: str, agent: Any, given: Any, config: Any = None, **kwar
     if how.startswith("a"):
         return [chunk async for chunk in agent.astream(given, config, stream_mode=mode, **kwargs)]
     return list(agent.stream(given, config, stream_mode=mode, **kwargs))
+
+
+@asynccontextmanager
+async def saver_of(kind: str, how: str, folder: Path) -> AsyncIterator[Any]:
+    """A checkpointer, or none; that of SQLite is another one for asynchronous runs."""
+    if kind == "sqlite":
+        pytest.importorskip("langgraph.checkpoint.sqlite", reason="needs langgraph-checkpoint-sqlite")
+        from langgraph.checkpoint.sqlite import SqliteSaver
+        from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+        path = str(folder / "checkpoints.db")
+        if how.startswith("a") or how == "events":
+            async with AsyncSqliteSaver.from_conn_string(path) as asynchronous:
+                yield asynchronous
+        else:
+            with SqliteSaver.from_conn_string(path) as keeper:
+                yield keeper
+    else:
+        from langgraph.checkpoint.memory import InMemorySaver
+
+        yield InMemorySaver() if kind == "memory" else None

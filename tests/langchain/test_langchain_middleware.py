@@ -7,7 +7,6 @@ import base64
 import json
 import threading
 import time
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -19,8 +18,7 @@ import pytest
 pytest.importorskip("langchain.agents.middleware", reason="needs the extra 'langchain'")
 pytest.importorskip("openai", reason="needs the extra 'openai'")
 
-from http_agent import WAYS, HttpAgentModel, run_agent
-from http_chat import HttpChatModel
+from http_agent import SAVERS, WAYS, HttpAgentModel, run_agent, saver_of
 from langchain.agents import create_agent
 from langchain.agents.middleware import (
     AgentMiddleware,
@@ -38,7 +36,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
-from langchain_secom import LangChainChatModel, SecomMiddleware, open_bank
+from langchain_secom import SecomMiddleware
 from langchain_secom.middleware import MEMORY_USE
 from langchain_secom.streaming import awithout_markers, without_markers
 from secom_core.bank import MemoryBank
@@ -52,6 +50,7 @@ FACT = "My dog Bello swims in the river Leie."
 QUESTION = "Where does my dog Bello swim?"
 as_ann: Any = {"configurable": {"user_id": "ann", "thread_id": "friday"}}
 each_way = pytest.mark.parametrize("how", WAYS)
+each_saver = pytest.mark.parametrize("kept", SAVERS)
 either = pytest.mark.parametrize("checkpointed", [False, True], ids=["no checkpointer", "checkpointer"])
 both = pytest.mark.parametrize("how", ["invoke", "ainvoke"])
 
@@ -106,13 +105,16 @@ CALL_LINE = '[calls weather({"city": "Ghent"})]'
 
 
 @each_way
-@either
+@each_saver
 @pytest.mark.parametrize("write", ["background", "inline"])
-async def test_a_turn_recalls_and_is_remembered(bank: MemoryBank, how: str, checkpointed: bool, write: Any) -> None:
+async def test_a_turn_recalls_and_is_remembered(
+    bank: MemoryBank, tmp_path: Path, how: str, kept: str, write: Any
+) -> None:
     with ScriptedServer([CALL, "In the Leie."]) as server:
         memory = SecomMiddleware(bank, write=write)
-        agent = agent_of(server, memory, tools=[weather], system_prompt="Be kind.", checkpointer=saver(checkpointed))
-        seen = await run_agent(how, agent, asks(), as_ann)
+        async with saver_of(kept, how, tmp_path) as keeper:
+            agent = agent_of(server, memory, tools=[weather], system_prompt="Be kind.", checkpointer=keeper)
+            seen = await run_agent(how, agent, asks(), as_ann)
         assert memory.flush(10)
 
         for request in server.requests:
@@ -236,17 +238,26 @@ async def test_pitfall_01_blockbuster_finds_nothing(tmp_path: Path, checkpointed
         memory.close()
 
 
-@either
-async def test_pitfall_02_nothing_recalled_is_in_a_checkpoint(bank: MemoryBank, checkpointed: bool) -> None:
+@both
+@each_saver
+async def test_pitfall_02_nothing_recalled_is_in_a_checkpoint(
+    bank: MemoryBank, tmp_path: Path, how: str, kept: str
+) -> None:
     with ScriptedServer([CALL, "I see."]) as server:
-        keeper = InMemorySaver()
-        agent = agent_of(server, SecomMiddleware(bank), tools=[weather], checkpointer=keeper if checkpointed else None)
-        state = agent.invoke(asks(), as_ann)
+        async with saver_of(kept, how, tmp_path) as keeper:
+            agent = agent_of(server, SecomMiddleware(bank), tools=[weather], checkpointer=keeper)
+            [state] = await run_agent(how, agent, asks(), as_ann)
+            if keeper is not None:
+                held = agent.get_state(as_ann) if how == "invoke" else await agent.aget_state(as_ann)
+                assert set(held.values) == {"messages"}
+        assert FACT in server.requests[0].messages[0][1]
     assert set(state) == {"messages"}
     assert FACT not in repr(state)
-    assert FACT not in repr((dict(keeper.storage), dict(keeper.writes), dict(keeper.blobs)))
-    if checkpointed:
-        assert set(agent.get_state(as_ann).values) == {"messages"}
+    if kept == "memory":
+        assert FACT not in repr((dict(keeper.storage), dict(keeper.writes), dict(keeper.blobs)))
+    for file in tmp_path.glob("checkpoints.db*"):
+        assert QUESTION.encode() in file.read_bytes()
+        assert FACT.encode() not in file.read_bytes()
 
 
 def test_pitfall_02_the_next_turn_does_not_see_the_last_ones_memories(bank: MemoryBank) -> None:
@@ -282,23 +293,27 @@ async def test_what_is_said_while_the_agent_works_is_recalled_for(bank: MemoryBa
 
 
 @both
+@pytest.mark.parametrize("kept", SAVERS[1:])
 @pytest.mark.parametrize("decision", ["approve", "edit", "reject"])
-async def test_pitfall_02_a_resumed_turn_recalls_again(bank: MemoryBank, how: str, decision: str) -> None:
+async def test_pitfall_02_a_resumed_turn_recalls_again(
+    bank: MemoryBank, tmp_path: Path, how: str, kept: str, decision: str
+) -> None:
     another(bank)
-    with ScriptedServer([CALL, "In the Leie [1]."]) as server:
-        memory = SecomMiddleware(bank, write="inline", cite=True)
-        asking = HumanInTheLoopMiddleware(interrupt_on={"weather": True})
-        agent = agent_of(server, memory, asking, tools=[weather], checkpointer=InMemorySaver())
-        await run_agent(how, agent, asks(), as_ann)
-        assert len(server.requests) == 1
-        edited = {"name": "weather", "args": {"city": "Bruges"}}
-        more = {"edit": {"edited_action": edited}, "reject": {"message": "No weather."}}.get(decision, {})
-        resume = Command(resume={"decisions": [{"type": decision, **more}]})
-        # As a process that was started anew would: nothing of the turn is left in this one.
-        await run_agent(how, agent, resume, as_ann)
-        assert FACT in server.requests[1].messages[0][1]
-        # What was just said is not shown as a memory of earlier conversations.
-        assert server.requests[1].messages[0][1].count(QUESTION) == 0
+    async with saver_of(kept, how, tmp_path) as keeper:
+        with ScriptedServer([CALL, "In the Leie [1]."]) as server:
+            memory = SecomMiddleware(bank, write="inline", cite=True)
+            asking = HumanInTheLoopMiddleware(interrupt_on={"weather": True})
+            agent = agent_of(server, memory, asking, tools=[weather], checkpointer=keeper)
+            await run_agent(how, agent, asks(), as_ann)
+            assert len(server.requests) == 1
+            edited = {"name": "weather", "args": {"city": "Bruges"}}
+            more = {"edit": {"edited_action": edited}, "reject": {"message": "No weather."}}.get(decision, {})
+            resume = Command(resume={"decisions": [{"type": decision, **more}]})
+            # As a process that was started anew would: nothing of the turn is left in this one.
+            await run_agent(how, agent, resume, as_ann)
+            assert FACT in server.requests[1].messages[0][1]
+            # What was just said is not shown as a memory of earlier conversations.
+            assert server.requests[1].messages[0][1].count(QUESTION) == 0
     results = {"approve": "rain in Ghent", "edit": "rain in Bruges", "reject": "No weather."}
     stored = said(bank)
     assert [text for role, text in stored if role == "user"] == [QUESTION]
@@ -422,21 +437,6 @@ def test_pitfall_05_made_up_messages_are_neither_remembered_nor_the_question(ban
     assert request.messages[0][1].startswith("<memories>")
     assert request.messages[0][1].endswith(QUESTION)
     assert request.messages[1][1] == made_up.text
-
-
-@pytest.mark.parametrize("how", ["messages", "amessages"])
-async def test_pitfall_06_calls_of_the_bank_stay_out_of_the_stream(tmp_path: Path, how: str) -> None:
-    with ScriptedServer("SEGMENT 1-1 inner words") as inner, ScriptedServer("In the Leie.") as server:
-        model = LangChainChatModel(HttpChatModel(base_url=inner.base_url))
-        with open_bank(tmp_path / "memory.db", model=HttpChatModel(base_url=inner.base_url)) as bank:
-            assert model
-            agent = agent_of(server, SecomMiddleware(bank, scope=ANN, write="inline"))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DegradedWarning)
-                bank.remember(ANN, [("user", FACT), ("assistant", "Nice."), ("user", "Yes.")], session="monday")
-                seen = await run_agent(how, agent, asks(), as_ann)
-        assert inner.requests
-    assert "".join(message.text for message, _ in seen) == "In the Leie."
 
 
 @each_way

@@ -15,7 +15,7 @@ pytest.importorskip("langchain.agents", reason="needs the extra 'langchain'")
 pytest.importorskip("langchain_tests.integration_tests", reason="needs langchain-tests")
 pytest.importorskip("openai", reason="needs the extra 'openai'")
 
-from http_agent import HttpAgentModel, run_agent
+from http_agent import SAVERS, WAYS, HttpAgentModel, run_agent, saver_of
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
@@ -160,18 +160,23 @@ class Who:
     user_id: str
 
 
-@both
-async def test_the_scope_comes_from_an_agents_context(bank: MemoryBank, how: str) -> None:
-    order = Answer(tool_calls=(ToolCall("search_memory", {"query": "dog"}, "call-1"),))
-    with ScriptedServer([order, "Done.", order, "Done."]) as server:
-        search = create_search_memory_tool(bank, scope_keys=KEYS)
-        agent = create_agent(HttpAgentModel(base_url=server.base_url), [search], context_schema=Who)
-        for user, dog in (("ann", "Bello"), ("bob", "Rex")):
-            given = {"messages": [("user", "Hi.")]}
-            [state] = await run_agent(how, agent, given, context=Who("acme", user))
-            [result] = [message for message in state["messages"] if isinstance(message, ToolMessage)]
-            assert dog in result.text
-            assert result.name == "search_memory"
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("kept", SAVERS)
+async def test_the_scope_comes_from_an_agents_context(bank: MemoryBank, tmp_path: Path, how: str, kept: str) -> None:
+    search_it = Answer(tool_calls=(ToolCall("search_memory", {"query": "dog"}, "call-1"),))
+    note = Answer(tool_calls=(ToolCall("manage_memory", {"action": "remember", "text": "Likes rye."}, "call-2"),))
+    async with saver_of(kept, how, tmp_path) as keeper:
+        with ScriptedServer([search_it, note, "Done."] * 2) as server:
+            tools = [make(bank, scope_keys=KEYS) for make in (create_search_memory_tool, create_manage_memory_tool)]
+            model = HttpAgentModel(base_url=server.base_url)
+            agent = create_agent(model, tools, context_schema=Who, checkpointer=keeper)
+            for place, (user, dog) in enumerate([("ann", "Bello"), ("bob", "Rex")]):
+                given, config = {"messages": [("user", "Hi.")]}, {"configurable": {"thread_id": user}}
+                await run_agent(how, agent, given, config, context=Who("acme", user))
+                found, noted = (request.messages[-1][1] for request in server.requests[3 * place + 1 : 3 * place + 3])
+                assert dog in found
+                assert noted.startswith("Remembered")
+    assert (bank.stats(ANN).turns, bank.stats(BOB).turns) == (2, 2)
 
 
 @both

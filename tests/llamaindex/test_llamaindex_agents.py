@@ -606,16 +606,26 @@ async def test_pitfall_06_a_chat_engines_answer_teaches_once(learner: MemoryBank
     assert said(learner) == [ASKED, "Marta."]
 
 
-async def test_pitfall_06_only_what_the_agent_tells_the_user_counts(learner: MemoryBank) -> None:
-    """Thoughts, calls of tools and recalled text that quotes a marker cite nothing."""
+CITING_CALL = 'Thought: memory [1] helps.\nAction: weather\nAction Input: {"city": "[1]"}'
+
+
+@pytest.mark.parametrize(
+    ("kind", "replies"),
+    [
+        ("react", [CITING_CALL, "Thought: [1] said so.\nAnswer: She is Marta [2]."]),
+        ("react", [CITING_CALL, "Thought: so.\nAnswer: <think>[1]</think>She is Marta [2]."]),
+        ("function", [Answer("", (ToolCall("weather", {"city": "[1]"}, "c1"),)), "She is Marta [2]."]),
+    ],
+)
+async def test_pitfall_06_only_what_the_agent_tells_the_user_counts(
+    learner: MemoryBank, kind: str, replies: list[str | Answer]
+) -> None:
+    """Thoughts, calls of tools, their results and recalled text that quotes a marker cite nothing."""
     memory = memory_of(learner, learn=True)
-    replies = [
-        'Thought: memory [1] helps.\nAction: weather\nAction Input: {"city": "[1]"}',
-        "Thought: [1] said so.\nAnswer: <think>[1]</think>She is Marta [2].",
-    ]
-    async with running("react", replies) as (agent, server):
+    async with running(kind, replies) as (agent, server):
         await agent.run(ASKED, memory=memory)
         assert "next to the (9) coats" in server.requests[0].prompt
+        assert "12 degrees in [1]" in server.requests[1].prompt
     assert [entry.cited for entry in learner.citation_log(ANN)] == [(2,)]
 
 
