@@ -27,10 +27,19 @@ from .reflection.citations import Citations
 from .reflection.evidence import Evidence
 from .reflection.policy import Explanation, FusionPolicy, Lesson, LessonKind, PolicySettings, shared_prior
 from .reflection.reranker import Draw, Reranker
-from .stores.citations import RANKING, CitationRow, clear, latest, learned_version, rows, take_in, usefulness
+from .stores.citations import RANKING, CitationRow, clear, latest, learned_version, rows, states, take_in, usefulness
 from .stores.sql import FROZEN, ScopeRow, SqlStore
 
-__all__ = ["CitationEntry", "CitationLearning", "Learned", "LearningOptions", "Prior", "Ranking", "RerankerOptions"]
+__all__ = [
+    "CitationEntry",
+    "CitationLearning",
+    "Learned",
+    "LearningOptions",
+    "Prior",
+    "Ranking",
+    "RerankerOptions",
+    "learned_weights",
+]
 
 _RERANKER: Final = "reranker"
 _USEFULNESS: Final = "usefulness"
@@ -332,11 +341,7 @@ class CitationLearning:
     def learned(self, row: ScopeRow) -> Learned:
         """What the scope has learned for its usual search."""
         policy = self._policy(row, self._main)
-        held = self._store.learned(row.id, _RERANKER)
-        updates = int(json.loads(held[1])["updates"]) if held else 0
-        return Learned(
-            policy.weights, policy.base, policy.answers, policy.trust, policy.rollbacks, updates, self.is_frozen(row.id)
-        )
+        return _learned(policy, _updates(self._store, row.id), self.is_frozen(row.id))
 
     def explain(self, row: ScopeRow, hit: Hit) -> list[Explanation]:
         """What each signal adds to a hit's score, the largest part first."""
@@ -536,3 +541,28 @@ def _entry(row: CitationRow) -> CitationEntry:
         row.lesson,
         row.at,
     )
+
+
+# -- looked at from outside -------------------------------------------------------------------------------------------
+
+
+def learned_weights(store: SqlStore, row: ScopeRow) -> list[Learned]:
+    """What the scope has learned, as it stands in the store: nothing is learned by looking.
+
+    A scope has several sets of weights where it was searched in several ways: by words alone, with vectors, by topic.
+    That of the most answers comes first. There is none where nothing was learned, and after something of the scope was
+    forgotten until a bank that learns is asked again: it learns them anew from the answers that are left.
+    """
+    frozen, updates = learned_version(store, row.id, FROZEN) is not None, _updates(store, row.id)
+    held = map(json.loads, states(store, row.id))
+    found = [_learned(FusionPolicy(each["base"], state=each["policy"]), updates, frozen) for each in held]
+    return sorted(found, key=lambda each: -each.answers)
+
+
+def _learned(policy: FusionPolicy, updates: int, frozen: bool) -> Learned:
+    return Learned(policy.weights, policy.base, policy.answers, policy.trust, policy.rollbacks, updates, frozen)
+
+
+def _updates(store: SqlStore, scope_id: int) -> int:
+    held = store.learned(scope_id, _RERANKER)
+    return int(json.loads(held[1])["updates"]) if held else 0

@@ -6,18 +6,17 @@ import shutil
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any, Final
 
 from ..conversation import Message, Scope, Turn
-from ..learning import CitationEntry
+from ..learning import CitationEntry, Learned, learned_weights
 from ..memory import Event, Link, Summary, Topic
 from ..pictures import segmentation_strip
 from ..stores.reflections import pending
 from .opening import LAYERS, Opened, as_options, opened, scope_of
 from .terminal import Refused, counted, data, inline, json_data, note
-from .weights import LearnedWeights, learned_weights
 
 __all__ = ["behind", "inspect_", "scopes_", "turn_json"]
 
@@ -218,10 +217,14 @@ def _summary_json(version: Summary) -> dict[str, Any]:
 
 def _weights(there: Opened, scope: Scope, asked: Namespace) -> Told:
     found = learned_weights(there.store, there.row(scope))
-    return [each.as_json() for each in found], ["\n\n".join(map(_weights_text, found))] if found else []
+    return [_weights_json(each) for each in found], ["\n\n".join(map(_weights_text, found))] if found else []
 
 
-def _weights_text(found: LearnedWeights) -> str:
+def _weights_json(found: Learned) -> dict[str, Any]:
+    return asdict(replace(found, weights=dict(found.weights), base=dict(found.base)))
+
+
+def _weights_text(found: Learned) -> str:
     head = f"{found.answers:,} answers, trust {found.trust:.2f}, thrown away {found.rollbacks} times"
     rows = [
         f"{name:<24}{weight:>9.3f}   {'at first':>8} {found.base[name]:>9.3f}"

@@ -6,12 +6,11 @@ from argparse import Namespace
 from datetime import datetime, timezone
 
 from ..conversation import Scope
-from ..learning import CitationEntry
+from ..learning import CitationEntry, Learned, learned_weights
 from ..pictures.report import ReportedAnswer, ReportedSession, ReportedWeights, ScopeContents, scope_report
 from .changes import written
 from .inspecting import behind
 from .opening import LAYERS, Opened, opened, scope_of
-from .weights import LearnedWeights, learned_weights
 
 __all__ = ["report_"]
 
@@ -51,7 +50,7 @@ def _session(there: Opened, scope: Scope, name: str) -> ReportedSession:
     return ReportedSession(name, turns, segments)
 
 
-def _weights(found: LearnedWeights) -> ReportedWeights:
+def _weights(found: Learned) -> ReportedWeights:
     return ReportedWeights(found.weights, found.base, found.answers, found.trust, found.rollbacks)
 
 

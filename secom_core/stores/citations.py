@@ -13,7 +13,18 @@ from sqlalchemy import Connection, and_, delete, func, insert, select
 from .schema import citation_turns, citations, is_one_of, learned, messages, scopes
 from .sql import SqlStore, again_if_contended
 
-__all__ = ["RANKING", "CitationRow", "clear", "latest", "learned_version", "restore", "rows", "take_in", "usefulness"]
+__all__ = [
+    "RANKING",
+    "CitationRow",
+    "clear",
+    "latest",
+    "learned_version",
+    "restore",
+    "rows",
+    "states",
+    "take_in",
+    "usefulness",
+]
 
 RANKING: Final = "ranking:"
 """How the names of the parts begin that learn weights of signals."""
@@ -159,6 +170,13 @@ def learned_version(store: SqlStore, scope_id: int, part: str) -> int | None:
             select(learned.c.turns).where(learned.c.scope_id == scope_id, learned.c.part == part)
         )
         return found
+
+
+def states(store: SqlStore, scope_id: int) -> list[str]:
+    """What rankings have learned, as JSON: one a set of signals."""
+    mine = (learned.c.scope_id == scope_id, learned.c.part.startswith(RANKING))
+    with store.transaction(write=False) as connection:
+        return list(connection.scalars(select(learned.c.state).where(*mine)))
 
 
 def rows(store: SqlStore, scope_id: int, *, turn: str | None = None, last: int | None = None) -> list[CitationRow]:
