@@ -14,13 +14,18 @@ from .conversation import Message, Scope, Turn, check_scope, json_flaw
 from .errors import InvalidInput, shorten
 from .memory import Decision
 from .reflection.policy import LessonKind
+from .stores import summaries
 from .stores.citations import CitationRow
-from .stores.sql import MemoryRow, SessionRow
+from .stores.sql import MemoryRow, SessionRow, SqlStore
+from .stores.timelines import TimelineStore
+from .stores.topics import TopicStore
 
-__all__ = ["Imported", "ImportedSession", "citation_line", "header", "read", "session_lines"]
+__all__ = ["Imported", "ImportedSession", "citation_line", "header", "layer_lines", "read", "session_lines"]
 
 _FORMAT: Final = "secom-memory"
 _VERSION: Final = 1
+_MADE: Final = ("summary", "event", "link", "topic")
+"""What a bank that keeps it makes again."""
 _LESSONS: Final = frozenset(get_args(LessonKind)) - {"known"}
 
 
@@ -80,6 +85,25 @@ def citation_line(row: CitationRow) -> str:
     return json.dumps({"kind": "citation", **told, "at": row.at.isoformat()})
 
 
+def layer_lines(store: SqlStore, scope_id: int) -> Iterator[str]:
+    """What was made of the scope's sessions, for people to read: summaries, events and topics, with their turns."""
+    for version, turn_ids in summaries.with_turns(store, summaries.versions(store, scope_id)):
+        told = {"session": version.session, "text": version.text, "turn_ids": list(turn_ids)}
+        yield json.dumps({"kind": "summary", **told})
+    for row in TimelineStore(store).events(scope_id):
+        event = row.event
+        told = {"session": event.session, "text": event.text, "turn_ids": list(event.turn_ids)}
+        yield json.dumps({"kind": "event", "id": event.id, "at": event.at.isoformat(), **told})
+    for link in TimelineStore(store).links(scope_id):
+        yield json.dumps({"kind": "link", "from": link.earlier, "to": link.later, "relation": link.relation.value})
+    held = TopicStore(store).changes(scope_id, -1)
+    notes = {note.id: note for note in held.notes} if held is not None else {}
+    for each in held.versions if held is not None else ():
+        note = notes[each.note_id]
+        told = {"speaker": note.speaker, "session": note.session, "text": each.text, "note": note.text}
+        yield json.dumps({"kind": "topic", "topic": each.topic, **told, "turn_ids": [turn.id for turn in note.turns]})
+
+
 def _message_out(message: Message) -> dict[str, Any]:
     return {
         "id": message.id,
@@ -105,6 +129,8 @@ def read(lines: Iterable[str]) -> Imported:
             record = json.loads(line)
             if found is None:
                 found = Imported(_read_header(record))
+            elif record["kind"] in _MADE:
+                continue
             elif record["kind"] == "citation":
                 found.citations.append(_citation_in(record))
             else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..errors import InvalidInput
 from .postgres import is_postgres, open_postgres
 from .sql import SqlStore
 from .sqlite import open_sqlite
@@ -11,15 +12,21 @@ from .sqlite import open_sqlite
 __all__ = ["open_store"]
 
 
-def open_store(where: str | Path = ":memory:") -> SqlStore:
+def open_store(where: str | Path = ":memory:", *, key: str | None = None) -> SqlStore:
     """Open or make a store.
 
     Args:
         where: a file for SQLite, ``":memory:"``, or a URL that begins with ``postgresql://``.
+        key: the passphrase of an encrypted SQLite file.
 
     Raises:
         StoreError: it cannot be opened, or is no store.
         SchemaTooNew: a later version of this package wrote it.
-        MissingExtra: the URL's driver is not installed.
+        MissingExtra: the URL's driver, or what a key needs, is not installed.
+        InvalidInput: a key for PostgreSQL, which encrypts its disk.
     """
-    return open_postgres(str(where)) if is_postgres(where) else open_sqlite(where)
+    if not is_postgres(where):
+        return open_sqlite(where, key=key)
+    if key is not None:
+        raise InvalidInput("a key is for a file; encrypt the disk that PostgreSQL writes to")
+    return open_postgres(str(where))

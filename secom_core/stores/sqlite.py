@@ -1,13 +1,19 @@
-"""The default store: one SQLite file, WAL, every commit on disk before it is acknowledged."""
+"""The default store: one SQLite file, WAL, every commit on disk before it is acknowledged.
+
+With a key the file is encrypted by SQLCipher, as are its journal files. Without one, encrypt the disk.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 from sqlalchemy import URL, Connection, create_engine, event
 from sqlalchemy.pool import StaticPool
 
+from ..errors import InvalidInput, MissingExtra
 from .sql import SqlStore
 
 __all__ = ["open_sqlite"]
@@ -15,20 +21,28 @@ __all__ = ["open_sqlite"]
 _BUSY_MS: Final = 60_000
 
 
-def open_sqlite(path: str | Path = ":memory:") -> SqlStore:
+def open_sqlite(path: str | Path = ":memory:", *, key: str | None = None) -> SqlStore:
     """Open or make the store in one file.
 
     Args:
         path: the file, made if it is not there, its folder too; ``":memory:"`` keeps nothing.
+        key: the passphrase of an encrypted file; needs the extra ``encrypted``. It is not kept anywhere.
 
     Raises:
-        StoreError: the file cannot be opened, or is no SQLite file.
+        StoreError: the file cannot be opened, or is no SQLite file, or the key is another one.
         SchemaTooNew: a later version of this package wrote it.
+        MissingExtra: a key was given, and SQLCipher is not installed.
     """
     in_memory = str(path) == ":memory:"
+    driver = _sqlcipher(key) if key is not None else None
+    # Errors name the statement; what somebody said in confidence is none of a log's business.
+    more: dict[str, Any] = {"hide_parameters": True, **({"module": driver} if driver is not None else {})}
     if in_memory:
         engine = create_engine(
-            "sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False, "isolation_level": None}
+            "sqlite://",
+            poolclass=StaticPool,
+            connect_args={"check_same_thread": False, "isolation_level": None},
+            **more,
         )
     else:
         file = Path(path).expanduser().resolve()
@@ -36,14 +50,30 @@ def open_sqlite(path: str | Path = ":memory:") -> SqlStore:
         engine = create_engine(
             URL.create("sqlite", database=str(file)),
             connect_args={"timeout": _BUSY_MS / 1000, "check_same_thread": False, "isolation_level": None},
+            **more,
         )
-    event.listen(engine, "connect", _configure)
+    event.listen(engine, "connect", partial(_configure, key=key))
     event.listen(engine, "begin", _begin)
-    return SqlStore(engine, exclusive=in_memory)
+    return SqlStore(engine, exclusive=in_memory, one_writer=not in_memory)
 
 
-def _configure(connection: Any, _record: Any) -> None:
+def _sqlcipher(key: str) -> ModuleType:
+    if not isinstance(key, str) or not key or "\0" in key:
+        raise InvalidInput("a key is a string that is not empty and holds no NUL")
+    try:
+        from sqlcipher3 import dbapi2
+    except ImportError as error:
+        raise MissingExtra("an encrypted store", "encrypted") from error
+    driver: ModuleType = dbapi2
+    return driver
+
+
+def _configure(connection: Any, _record: Any, *, key: str | None = None) -> None:
     cursor = connection.cursor()
+    if key is not None:
+        # The first statement of a connection, and one that takes no parameters.
+        quoted = key.replace("'", "''")
+        cursor.execute(f"PRAGMA key = '{quoted}'")
     # secure_delete: forgotten words are overwritten in the file, not only unlinked.
     for pragma in (
         f"busy_timeout={_BUSY_MS}",
