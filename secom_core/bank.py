@@ -30,6 +30,7 @@ from .protocols import ChatModel, Denoiser, DenseStore, Embedder, Segmenter, Sta
 from .ranking import Candidate, ScopeIndex
 from .ranking.weights import LEARNED
 from .readers import read_messages
+from .redaction import Redact, redacted_import, redacted_message, redacted_text
 from .reflection.citations import Citations
 from .reflection.policy import Explanation, Lesson
 from .reflection_layers import Layer, ReflectionLayers
@@ -104,6 +105,10 @@ class MemoryBank:
         learning: learn from what answers cite, by `reward` (RMM); `LearningOptions` says how.
         topics: make topics of the closed sessions, for `topics` and ``recall(topics=True)`` (RMM's prospective
             reflection); `TopicOptions` says how.
+        redact: takes out of every text what must not be kept, such as card numbers, before it is stored and before
+            any model sees it: messages, the texts in their metadata, and the questions of the citation log. The same
+            text must give the same, and a redacted one stay as it is. What it raises goes to the caller, and nothing
+            is stored.
         max_scopes: how many scopes are held ready in memory; the least recently used is dropped first.
         progress: show progress bars on long work.
     """
@@ -125,10 +130,12 @@ class MemoryBank:
         timelines: bool | TimelineOptions = False,
         topics: bool | TopicOptions = False,
         learning: bool | LearningOptions = False,
+        redact: Redact | None = None,
         max_scopes: int = 1000,
         progress: bool = False,
     ) -> None:
         self._store = store
+        self._redact = redact
         self._packer = packer or PackTurns()
         self._counter = token_counter or count_tokens
         self._progress = progress
@@ -183,18 +190,21 @@ class MemoryBank:
         return loaded.index.statistics if loaded is not None else None
 
     @classmethod
-    def open(cls, path: str | Path = ":memory:", *, preset: Preset | None = None, **parts: Any) -> MemoryBank:
+    def open(
+        cls, path: str | Path = ":memory:", *, preset: Preset | None = None, key: str | None = None, **parts: Any
+    ) -> MemoryBank:
         """Open the bank in one file, made if it is not there, or in a PostgreSQL database.
 
         Args:
             path: the file; ``":memory:"`` keeps nothing; ``"postgresql://user:password@host/database"`` is a database.
             preset: a paper's configuration (see `secom_core.presets`).
+            key: the passphrase of an encrypted file (SQLCipher, extra ``encrypted``).
             **parts: as for `MemoryBank`; they go before the preset's.
 
         Raises:
             StoreError: the file cannot be opened, or is no bank.
         """
-        return cls(open_store(path), **{**(preset.parts() if preset else {}), **parts})
+        return cls(open_store(path, key=key), **{**(preset.parts() if preset else {}), **parts})
 
     def __enter__(self) -> MemoryBank:
         return self
@@ -263,6 +273,7 @@ class MemoryBank:
         scope = check_scope(scope)
         name = _session_name(messages, session)
         said = messages.messages if isinstance(messages, Session) else read_messages(messages)
+        said = [redacted_message(message, self._redact) for message in said]
         moment = at or datetime.now(timezone.utc)
         if self._wants_statistics and not later:
             self._scopes.caught_up(scope, self._derivation)
@@ -575,6 +586,7 @@ class MemoryBank:
         """
         learning = self._citation_learning
         _check_request(query)
+        query = redacted_text(query, self._redact)
         row = self._store.scope(check_scope(scope))
         return learning.reward(row, query, shown, citations) if row is not None else Lesson("nothing")
 
@@ -757,14 +769,18 @@ class MemoryBank:
         self, scope: Scope, session: str | None, turn_ids: Sequence[str] | None, before: datetime | None
     ) -> int:
         if session is None and turn_ids is None and before is None:
-            return self._store.forget_scope(scope)
+            gone = self._store.forget_scope(scope)
+            self._store.empty_log()
+            return gone
         row = self._store.scope(scope)
         if row is None:
             return 0
         doomed = self._store.matching_turns(
             row.id, session=session, turn_ids=list(turn_ids) if turn_ids is not None else None, before=before
         )
-        return sum(self._forget_turns(scope, session_id, turns) for session_id, turns in doomed.items())
+        gone = sum(self._forget_turns(scope, session_id, turns) for session_id, turns in doomed.items())
+        self._store.empty_log()
+        return gone
 
     def _forget_turns(self, scope: Scope, session_id: int, doomed: set[int]) -> int:
         while (row := self._store.session(session_id)) is not None:
@@ -775,17 +791,34 @@ class MemoryBank:
                 return len(turns) - len(kept)
         return 0
 
+    def compact(self) -> None:
+        """Leave no trace of what was forgotten in the bank's files, and give its room back to the disk.
+
+        `forget` overwrites what it deletes; a reader may have kept it from emptying the write-ahead log, and pages that
+        were moved before may hold copies. Nobody can write meanwhile. On PostgreSQL, vacuuming is the server's work.
+
+        Raises:
+            StoreError: another process holds the file, or the disk is full.
+        """
+        self._store.compact()
+
     # -- move and mend ----------------------------------------------------------------------------------------------
 
     def export(self, scope: Sequence[str]) -> Iterator[str]:
-        """The scope as JSON lines: every turn verbatim, the memories made from them, and what answers cited."""
+        """The scope as JSON lines: every turn verbatim, the memories made from them, and what answers cited.
+
+        Summaries, events and topics come last, for people to read; `import_` passes over them, as a bank that keeps
+        them makes them again.
+        """
         scope = check_scope(scope)
         yield transfer.header(scope)
         for row in self._sessions(scope):
             current = self._derivation.derive(row.id, scope) or row
             yield from transfer.session_lines(current, self._store.turns(current), self._store.memories(current.id))
         held = self._store.scope(scope)
-        yield from map(transfer.citation_line, rows(self._store, held.id) if held is not None else ())
+        if held is not None:
+            yield from map(transfer.citation_line, rows(self._store, held.id))
+            yield from transfer.layer_lines(self._store, held.id)
 
     def import_(self, lines: Iterable[str], *, scope: Sequence[str] | None = None) -> int:
         """Take in what `export` gave; turns that are there already are passed over.
@@ -801,7 +834,7 @@ class MemoryBank:
             InvalidInput: a line that is not what `export` writes, by its number; nothing is taken in.
             DuplicateId: an id belongs to another message; sessions before it are in.
         """
-        read = transfer.read(lines)
+        read = redacted_import(transfer.read(lines), self._redact)
         target = check_scope(scope) if scope is not None else read.scope
         came = 0
         for each in self._bar(read.sessions, "importing", "session"):

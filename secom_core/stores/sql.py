@@ -8,7 +8,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import wraps
@@ -186,6 +186,37 @@ class SqlStore:
             contended = isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in _CONTENDED
             kind = _Contended if contended else StoreError
             raise kind(f"the store at {self._engine.url} failed: {error}") from error
+
+    def empty_log(self) -> None:
+        """Empty SQLite's write-ahead log, which holds pages as they were before; where readers leave it, for later."""
+        with suppress(StoreError):  # what was to be done is done
+            self._outside_transactions("PRAGMA busy_timeout=1000", "PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def compact(self) -> None:
+        """Write SQLite's file anew, without a trace of what was deleted.
+
+        Raises:
+            StoreError: another connection is at work for longer than the time-out, or the disk is full.
+        """
+        busy = self._outside_transactions("PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
+        if busy:
+            raise StoreError(f"the store at {self._engine.url} is in use; what was deleted is still in its log")
+
+    def _outside_transactions(self, *statements: str) -> bool:
+        """Run statements that SQLite takes in no transaction; whether the last one found the log in use."""
+        if self._engine.dialect.name != "sqlite":
+            return False
+        try:
+            with self._lock, closing(self._engine.raw_connection()) as pooled:
+                connection: Any = pooled.driver_connection
+                kept = connection.execute("PRAGMA busy_timeout").fetchone()[0]
+                try:
+                    rows = [connection.execute(statement).fetchone() for statement in statements]
+                finally:
+                    connection.execute(f"PRAGMA busy_timeout={kept}")
+        except self._engine.dialect.loaded_dbapi.Error as error:
+            raise StoreError(f"the store at {self._engine.url} failed: {error}") from error
+        return bool(rows[-1] and rows[-1][0])
 
     # -- raw turns ----------------------------------------------------------------------------------------------
 
