@@ -273,7 +273,7 @@ class MemoryBank:
         scope = check_scope(scope)
         name = _session_name(messages, session)
         said = messages.messages if isinstance(messages, Session) else read_messages(messages)
-        said = [redacted_message(message, self._redact) for message in said]
+        said = tuple(redacted_message(message, self._redact) for message in said)
         moment = at or datetime.now(timezone.utc)
         if self._wants_statistics and not later:
             self._scopes.caught_up(scope, self._derivation)
