@@ -368,7 +368,8 @@ class MemoryBank:
         _check_request(query, token_budget=token_budget, k=k)
         budget = _DEFAULT_BUDGET if token_budget is None and k is None else token_budget
         vector = self._query_vector(query, also=timelines or topics)
-        loaded = self._scopes.caught_up(scope, self._derivation, retry_vectors=vector is not None)
+        retry = vector is not None
+        loaded = self._scopes.caught_up(scope, self._derivation, retry_vectors=retry, besides=exclude)
         nearest = self._nearest(scope, query) if loaded is not None else None
         self.check_keeps(topics=topics)
         latest = self.summary(scope) if summary else None

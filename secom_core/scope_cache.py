@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from .conversation import Scope
@@ -18,12 +18,16 @@ __all__ = ["LoadedScope", "ScopeCache"]
 
 @dataclass
 class LoadedScope:
-    """A scope's index, and how far it has followed the store: by session, the last turn and the settled one."""
+    """A scope's index, and how far it has followed the store: by session, the last turn and the settled one.
+
+    What was said in sessions that are ``left`` is not in it yet: nobody has looked for it.
+    """
 
     index: ScopeIndex
     row: ScopeRow
     lock: threading.RLock = field(default_factory=threading.RLock)
     known: dict[int, tuple[int, int]] = field(default_factory=dict)
+    left: set[int] = field(default_factory=set)
     lacks_vectors: bool = False
 
 
@@ -52,13 +56,17 @@ class ScopeCache:
         """Forget the index; it is loaded again when asked for."""
         self._held.drop(scope)
 
-    def caught_up(self, scope: Scope, derivation: Derivation, *, retry_vectors: bool = False) -> LoadedScope | None:
+    def caught_up(
+        self, scope: Scope, derivation: Derivation, *, retry_vectors: bool = False, besides: Collection[str] = ()
+    ) -> LoadedScope | None:
         """The scope's index with everything that any process has written; nothing where nothing is remembered.
 
         Args:
             scope: whose index.
             derivation: derives what a writer that was killed had not.
             retry_vectors: load afresh where vectors are missing because an embedder had failed.
+            besides: ids of turns that nobody looks for, such as those in the prompt. A session with nothing else to
+                derive is left to its writer, or to who looks for it.
         """
         row = self._store.scope(scope)
         if row is None:
@@ -66,16 +74,29 @@ class ScopeCache:
             return None
         loaded = self._held.of(scope, row, retry_vectors=retry_vectors)
         with loaded.lock:
-            if loaded.row.revision < row.revision:
-                self._follow(scope, loaded, derivation)
+            if loaded.row.revision < row.revision or loaded.left:
+                self._follow(scope, loaded, derivation, set(besides))
                 loaded.row = row
         return loaded
 
-    def _follow(self, scope: Scope, loaded: LoadedScope, derivation: Derivation) -> None:
-        for row in self._store.sessions(loaded.row.id, since=loaded.row.revision):
-            current = derivation.derive(row.id, scope)
+    def _follow(self, scope: Scope, loaded: LoadedScope, derivation: Derivation, besides: set[str]) -> None:
+        changed = [row.id for row in self._store.sessions(loaded.row.id, since=loaded.row.revision)]
+        for session_id in dict.fromkeys([*loaded.left, *changed]):
+            if besides and self._has_only(besides, session_id, loaded):
+                loaded.left.add(session_id)
+                continue
+            current = derivation.derive(session_id, scope)
             if current is not None:
                 self._follow_session(loaded, current, derivation)
+            loaded.left.discard(session_id)
+
+    def _has_only(self, turns: set[str], session_id: int, loaded: LoadedScope) -> bool:
+        """Whether the session waits to be derived, and all that is new in it is among these turns."""
+        row = self._store.session(session_id)
+        if row is None or row.is_derived:
+            return False
+        last_turn, _ = loaded.known.get(session_id, (0, 0))
+        return all(turn.id in turns for turn in self._store.turns(row, last_turn))
 
     def _follow_session(self, loaded: LoadedScope, row: SessionRow, derivation: Derivation) -> None:
         last_turn, settled = loaded.known.get(row.id, (0, 0))

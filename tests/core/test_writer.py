@@ -54,6 +54,33 @@ def test_what_was_said_a_second_ago_is_recalled_before_the_writer_came_to_it(ban
         assert "Ghent" in bank.recall(ANN, "Where did I move?").text
 
 
+def test_a_recall_leaves_what_is_in_the_prompt_to_the_writer(bank: MemoryBank) -> None:
+    with BackgroundWriter(bank, debounce=60) as writer:
+        shown: list[str] = []
+        for text in ("I moved to Ghent.", "Marta lives in Ghent, too.", "The tram stops in Ghent."):
+            shown += writer.remember(ANN, said(text), session="s").turn_ids
+            assert bank.recall(ANN, "Who is in Ghent?", exclude=shown).text == ""
+        assert memories(bank) == 0
+        # As soon as one of them is looked for, all are there.
+        found = bank.recall(ANN, "Who is in Ghent?", exclude=shown[1:])
+        assert [turn.id for turn in found.turns] == shown[:1]
+        assert memories(bank) > 0
+        shown += writer.remember(ANN, said("And Ines moved to Ghent."), session="s").turn_ids
+        assert bank.recall(ANN, "Who is in Ghent?", exclude=shown).text == ""
+        assert bank.stats(ANN).turns == 4
+        assert writer.flush(10)
+        assert bank.recall(ANN, "Who is in Ghent?", exclude=shown[:3]).turns[0].text == "user: And Ines moved to Ghent."
+
+
+def test_what_is_left_to_the_writer_is_found_once_it_is_looked_for(bank: MemoryBank) -> None:
+    ids = bank.remember(ANN, said("I moved to Ghent."), session="s", later=True).turn_ids
+    bank.remember(ANN, said("The piano is green."), session="other", close=True)
+    assert "Ghent" not in bank.recall(ANN, "Where did I move, to Ghent?", exclude=ids).text
+    assert "Ghent" in bank.recall(ANN, "Where did I move, to Ghent?").text
+    bank.forget(ANN, session="s")
+    assert "Ghent" not in bank.recall(ANN, "Where did I move, to Ghent?").text
+
+
 def test_a_burst_is_derived_once(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     derive = bank.derive

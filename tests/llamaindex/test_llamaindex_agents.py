@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -402,6 +403,33 @@ async def test_what_was_said_is_on_disk_and_recalled_before_the_writer_has_come_
     await first.areset()
     assert first.session == "one~2"
     assert await first.aflush()
+
+
+async def test_in_the_background_an_agents_reads_cut_no_topics(path: Path) -> None:
+    """What is in the window need not be recalled, so that a reading need not wait until it is derived."""
+    cut: list[str] = []
+
+    class Counted(LexicalSegmenter):
+        def segment(self, turns: Any) -> Any:
+            cut.append(threading.current_thread().name)
+            return super().segment(turns)
+
+    with fill(MemoryBank.open(path, segmenter=Counted())) as bank:
+        memory = memory_of(bank, write="background")
+        memory._writer._debounce = 60  # type: ignore[union-attr]
+        cut.clear()
+        async with running("function", replies_of("function") * 2) as (agent, server):
+            for text in (ASKED, "And since when does she teach me the violin?"):
+                await agent.run(text, memory=memory)
+            assert FACT in server.requests[-1].prompt
+        assert cut == []
+        # What was said is recalled elsewhere at once, all the same.
+        other = memory_of(bank, "elsewhere")
+        await other.aput(user("Who asked since when she teaches the violin?"))
+        assert "And since when does she teach me" in str((await other.aget())[-1].content)
+        assert cut
+        cut.clear()
+        assert await memory.aflush(10)
 
 
 def test_a_process_killed_right_after_a_put_loses_nothing(path: Path) -> None:
