@@ -1,0 +1,339 @@
+"""What is forgotten is gone from the files, what is exported is all there is, and what is redacted was never there."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import warnings
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from embedders import HashingEmbedder
+
+from secom_core import MemoryBank, Message
+from secom_core.denoisers import Informativeness
+from secom_core.errors import DegradedWarning, DuplicateId, InvalidInput, MissingExtra, ModelUnavailable, StoreError
+from secom_core.flow import Prompt
+from secom_core.stores.sqlite import open_sqlite
+from secom_core.writer import BackgroundWriter
+
+ANN = ("acme", "ann")
+BOB = ("acme", "bob")
+NOON = datetime(2024, 5, 3, 12, tzinfo=timezone.utc)
+SECRET = ("Zyzzogeton", "Quixotry", "Ombrophobe")
+HARMLESS = ("harbour", "violin", "garden", "bicycle", "bakery", "mountain", "library", "winter")
+
+
+def talk(secret: str, sessions: int = 4) -> list[list[Message]]:
+    """Sessions that come back to the same things, so that summaries, events and topics grow out of each other."""
+    found = []
+    for place in range(sessions):
+        at = NOON + timedelta(days=place)
+        found.append(
+            [
+                Message(f"I told my doctor about the {secret} again, and I fear it.", speaker="Ann", at=at),
+                Message(f"What did the doctor say about the {secret}?", "assistant", at=at),
+                Message(f"That I should walk to the {HARMLESS[place]} every day.", speaker="Ann", at=at),
+                Message("That sounds like a good plan.", "assistant", at=at),
+            ]
+        )
+    return found
+
+
+def opened(path: Path, **parts: object) -> MemoryBank:
+    return MemoryBank.open(
+        path,
+        embedder=HashingEmbedder(64),
+        denoiser=Informativeness(),
+        summary=True,
+        timelines=True,
+        topics=True,
+        learning=True,
+        **parts,
+    )
+
+
+def filled(path: Path, *, secret: str = SECRET[0], scope: tuple[str, ...] = ANN, **parts: object) -> MemoryBank:
+    bank = opened(path, **parts)
+    for place, messages in enumerate(talk(secret)):
+        bank.remember(scope, messages, session=f"s{place}", close=True)
+    query = f"What about the {secret}?"
+    recall = bank.recall(scope, query)
+    assert recall.shown is not None
+    bank.reward(scope, query, recall.shown, recall.numbers[:1])
+    return bank
+
+
+def raw(path: Path) -> bytes:
+    """Every file that SQLite keeps for the store."""
+    files = [path.with_name(path.name + tail) for tail in ("", "-wal", "-shm", "-journal")]
+    return b"".join(file.read_bytes() for file in files if file.exists())
+
+
+def holds(path: Path, word: str) -> bool:
+    found = raw(path)
+    spellings = {word, word.casefold(), word.casefold()[:-2], word.upper()}
+    return any(each.encode(code) in found for each in spellings for code in ("utf-8", "utf-16-le"))
+
+
+def layers_of(bank: MemoryBank, scope: tuple[str, ...]) -> set[str]:
+    return {json.loads(line)["kind"] for line in bank.export(scope) if SECRET[0] in line}
+
+
+# -- forget -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_words_are_in_every_layer_before(tmp_path):
+    with filled(tmp_path / "bank.db") as bank:
+        assert {"turn", "memory", "citation", "summary", "event", "topic"} <= layers_of(bank, ANN)
+    assert holds(tmp_path / "bank.db", SECRET[0])
+
+
+@pytest.mark.parametrize("how", ["scope", "sessions", "turns", "before"])
+def test_forgotten_words_are_in_no_file(tmp_path, how):
+    path = tmp_path / "bank.db"
+    with filled(path) as bank:
+        bank.remember(BOB, [Message("I like the lighthouse.", at=NOON)], session="b")
+        if how == "scope":
+            bank.forget(ANN)
+        elif how == "sessions":
+            for name in bank.sessions(ANN):
+                bank.forget(ANN, session=name)
+        elif how == "turns":
+            named = [turn for name in bank.sessions(ANN) for turn in bank.turns(ANN, name) if SECRET[0] in turn.text]
+            bank.forget(ANN, turn_ids=[turn.id for turn in named])
+        else:
+            bank.forget(ANN, before=NOON + timedelta(days=9))
+        bank.compact()
+        assert not holds(path, SECRET[0])
+        assert b"lighthouse" in raw(path)
+        assert bank.recall(BOB, "lighthouse").hits
+    assert not holds(path, SECRET[0])
+
+
+def test_words_that_stay_are_left_when_one_turn_goes(tmp_path):
+    path = tmp_path / "bank.db"
+    with filled(path) as bank:
+        named = [turn for name in bank.sessions(ANN) for turn in bank.turns(ANN, name) if SECRET[0] in turn.text]
+        bank.forget(ANN, turn_ids=[turn.id for turn in named])
+        bank.compact()
+        kept = "".join(bank.export(ANN))
+    assert SECRET[0] not in kept
+    assert all(word in kept for word in HARMLESS[:4])
+
+
+def test_forgetting_empties_the_log_at_once(tmp_path):
+    path = tmp_path / "bank.db"
+    with filled(path) as bank:
+        assert SECRET[0].encode() in path.with_name("bank.db-wal").read_bytes()
+        bank.forget(ANN)
+        assert path.with_name("bank.db-wal").read_bytes() == b""
+
+
+def test_a_reader_in_the_way_is_said(tmp_path, monkeypatch):
+    path = tmp_path / "bank.db"
+    monkeypatch.setattr("secom_core.stores.sqlite._BUSY_MS", 200)
+    with filled(path) as bank, opened(path) as other:
+        with other._store.transaction(write=False) as connection:
+            connection.exec_driver_sql("SELECT count(*) FROM messages").fetchall()
+            bank.forget(ANN)
+            with pytest.raises(StoreError, match=r"in use|locked"):
+                bank.compact()
+        bank.compact()
+        assert not holds(path, SECRET[0])
+
+
+def test_long_messages_leave_nothing_on_their_overflow_pages(tmp_path):
+    path = tmp_path / "bank.db"
+    with MemoryBank.open(path) as bank:
+        bank.remember(ANN, [Message(f"{SECRET[1]} " * 4_000)], session="s")
+        for place in range(40):
+            bank.remember(ANN, [Message(f"{SECRET[2]} {place} " * 30, id=f"m{place}")], session="s")
+        bank.forget(ANN, turn_ids=[f"m{place}" for place in range(0, 40, 2)])
+        bank.forget(ANN, session="s")
+        bank.compact()
+    assert not holds(path, SECRET[1])
+    assert not holds(path, SECRET[2])
+
+
+# -- export -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_export_has_every_word_that_the_file_has_of_the_person(tmp_path):
+    path = tmp_path / "bank.db"
+    with filled(path) as bank:
+        bank.remember(BOB, [Message("I like the lighthouse.", at=NOON)], session="b")
+        told = "\n".join(bank.export(ANN))
+        assert "lighthouse" not in told
+        in_tables = []
+        with bank._store.transaction(write=False) as connection:
+            names = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'").scalars().all()
+            for name in names:
+                for row in connection.exec_driver_sql(f'SELECT * FROM "{name}"'):
+                    in_tables += [value for value in row if isinstance(value, str)]
+    words = {word for text in in_tables for word in re.findall(r"[A-Za-z]{4,}", text) if word in " ".join(vocabulary())}
+    assert {"Zyzzogeton", "doctor", "harbour"} <= words
+    assert not {word for word in words if word not in told}
+
+
+def vocabulary() -> list[str]:
+    return [message.text for messages in talk(SECRET[0]) for message in messages]
+
+
+def test_layers_in_an_export_are_read_and_made_again(tmp_path):
+    with filled(tmp_path / "one.db") as bank:
+        lines = list(bank.export(ANN))
+    with opened(tmp_path / "other.db") as other:
+        assert other.import_(lines) == 8
+        again = [json.loads(line)["kind"] for line in other.export(ANN)]
+    assert {"summary", "event", "topic"} <= set(again)
+
+
+# -- redaction --------------------------------------------------------------------------------------------------------
+
+
+def without_cards(text: str) -> str:
+    return re.sub(r"\d{4}-\d{4}", "[card]", text)
+
+
+class Overheard:
+    """A model that fails, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def complete(self, prompt: Prompt) -> str:
+        self.heard.append(prompt.text)
+        raise ModelUnavailable("nobody there")
+
+
+class OverheardEmbedder(HashingEmbedder):
+    def __init__(self, heard: list[str]) -> None:
+        super().__init__(64)
+        self.heard = heard
+
+    def embed(self, texts):
+        self.heard.extend(texts)
+        return super().embed(texts)
+
+
+def test_redacted_words_reach_neither_the_file_nor_a_model(tmp_path):
+    path = tmp_path / "bank.db"
+    model = Overheard()
+    embedder = OverheardEmbedder(model.heard)
+    said = Message("My card is 1234-5678.", id="a", at=NOON, metadata={"call": [{"args": "pay 1234-5678"}]})
+    parts = {"embedder": embedder, "model": model, "summary": True, "timelines": True, "topics": True}
+    with MemoryBank.open(path, redact=without_cards, learning=True, **parts) as bank, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegradedWarning)
+        bank.remember(ANN, [said, {"role": "assistant", "content": "I paid with 1234-5678."}], session="s", close=True)
+        recall = bank.recall(ANN, "Which card?")
+        bank.reward(ANN, "Is it 1234-5678?", recall.shown, recall.numbers)
+        [turn] = bank.turns(ANN, "s")
+    assert turn.messages[0].text == "My card is [card]."
+    assert turn.messages[0].metadata == {"call": [{"args": "pay [card]"}]}
+    assert model.heard
+    assert not any("1234" in text for text in model.heard)
+    assert b"1234-5678" not in raw(path)
+
+
+def test_the_same_message_again_is_known_after_redaction():
+    with MemoryBank.open(redact=without_cards) as bank:
+        said = [Message("My card is 1234-5678.", id="a", at=NOON)]
+        assert [bank.remember(ANN, said, session="s").new for _ in range(2)] == [1, 0]
+        with pytest.raises(DuplicateId):
+            bank.remember(ANN, [Message("Something else.", id="a", at=NOON)], session="s")
+
+
+def test_redaction_applies_to_what_is_imported(tmp_path):
+    with MemoryBank.open() as bank:
+        bank.remember(ANN, [Message("My card is 1234-5678.", at=NOON)], session="s", close=True)
+        lines = list(bank.export(ANN))
+    with MemoryBank.open(tmp_path / "bank.db", redact=without_cards) as other:
+        assert other.import_(lines) == 1
+        assert "[card]" in other.recall(ANN, "card").text
+    assert b"1234-5678" not in raw(tmp_path / "bank.db")
+
+
+def test_where_redaction_fails_nothing_is_stored(tmp_path):
+    def broken(text: str) -> str:
+        if "second" in text:
+            raise RuntimeError("no")
+        return text
+
+    with MemoryBank.open(tmp_path / "bank.db", redact=broken) as bank:
+        with pytest.raises(RuntimeError, match="no"):
+            bank.remember(ANN, [Message("the first"), Message("the second")], session="s")
+        assert bank.sessions(ANN) == []
+    with MemoryBank.open(redact=lambda text: None) as bank, pytest.raises(InvalidInput, match="redact gives back"):  # type: ignore[arg-type, return-value]
+        bank.remember(ANN, [Message("x")], session="s")
+
+
+def test_a_background_writer_redacts_before_the_disk(tmp_path):
+    with MemoryBank.open(tmp_path / "bank.db", redact=without_cards) as bank:
+        writer = BackgroundWriter(bank)
+        writer.remember(ANN, [Message("My card is 1234-5678.")], session="s")
+        writer.close()
+        assert b"1234-5678" not in raw(tmp_path / "bank.db")
+        assert bank.turns(ANN, "s")[0].content == "My card is [card]."
+
+
+# -- encryption -------------------------------------------------------------------------------------------------------
+
+
+def test_an_encrypted_file_holds_no_word_and_opens_with_its_key_only(tmp_path):
+    pytest.importorskip("sqlcipher3", reason="encryption needs the extra 'encrypted'")
+    path = tmp_path / "bank.db"
+    with filled(path, key="it's a key") as bank:
+        assert not holds(path, SECRET[0])
+        assert bank.recall(ANN, SECRET[0]).hits
+        lines = list(bank.export(ANN))
+    assert not raw(path).startswith(b"SQLite format 3")
+    for key in ("another", "it's", None):
+        with pytest.raises(StoreError) as caught:
+            MemoryBank.open(path, key=key)
+        assert "it's a key" not in str(caught.value)
+    with opened(path, key="it's a key") as again:
+        assert list(again.export(ANN)) == lines
+        again.forget(ANN)
+        again.compact()
+
+
+def test_a_key_that_cannot_be_used_is_refused(tmp_path, monkeypatch):
+    for key in ("", "a\0b", b"bytes"):
+        with pytest.raises(InvalidInput, match="a key is a string"):
+            open_sqlite(tmp_path / "x.db", key=key)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="a key is for a file"):
+        MemoryBank.open("postgresql://localhost/x", key="k")
+    monkeypatch.setitem(__import__("sys").modules, "sqlcipher3", None)
+    with pytest.raises(MissingExtra, match=r"secom-memory\[encrypted\]"):
+        MemoryBank.open(tmp_path / "x.db", key="k")
+    assert not (tmp_path / "x.db").exists()
+
+
+# -- logs and errors --------------------------------------------------------------------------------------------------
+
+
+def test_logs_hold_no_word_that_was_said(tmp_path, caplog):
+    caplog.set_level(logging.DEBUG)
+    # The database's own log of statements is the engine's business, and off unless somebody turns it on.
+    logging.getLogger("sqlalchemy").setLevel(logging.INFO)
+    with filled(tmp_path / "bank.db") as bank:
+        bank.forget(ANN, session="s0")
+        bank.rebuild(ANN)
+        lines = list(bank.export(ANN))
+        bank.forget(ANN)
+        bank.import_(lines)
+    assert not [record for record in caplog.records if any(word in record.getMessage() for word in SECRET)]
+    assert SECRET[0] not in caplog.text
+
+
+def test_errors_of_the_database_do_not_tell_what_was_said(tmp_path):
+    with MemoryBank.open(tmp_path / "bank.db") as bank:
+        with bank._store.transaction() as connection:
+            connection.exec_driver_sql("DROP TABLE messages")
+        with pytest.raises(StoreError) as caught:
+            bank.remember(ANN, [Message(f"I have {SECRET[0]}.", id="a")], session="s")
+    assert SECRET[0] not in str(caught.value)
+    assert SECRET[0] not in str(caught.value.__cause__)
