@@ -135,14 +135,17 @@ class SqlStore:
         engine: an engine whose connections begin transactions that may write, and where they do, wait for whoever
             writes to the same scope (see `secom_core.stores.sqlite`, `secom_core.stores.postgres`).
         exclusive: serialise all calls, for a database that lives in a single connection.
+        one_writer: serialise this process's writers, for a database that has waiters try again and again: they would
+            overtake each other, and some wait long.
 
     Raises:
         StoreError: from every method, when the database fails; the cause is chained.
     """
 
-    def __init__(self, engine: Engine, *, exclusive: bool = False) -> None:
+    def __init__(self, engine: Engine, *, exclusive: bool = False, one_writer: bool = False) -> None:
         self._engine = engine
         self._lock: Any = threading.RLock() if exclusive else nullcontext()
+        self._writers: Any = threading.RLock() if one_writer else nullcontext()
         with self.transaction() as connection:
             migrate(connection)
 
@@ -178,7 +181,7 @@ class SqlStore:
         """
         held = _key(scope) if isinstance(scope, tuple) else scope
         try:
-            with self._lock, self._engine.connect() as raw:
+            with self._lock, self._writers if write else nullcontext(), self._engine.connect() as raw:
                 connection = raw.execution_options(secom_write=write, secom_durable=durable, secom_scope=held)
                 with connection.begin():
                     yield connection
@@ -198,7 +201,9 @@ class SqlStore:
         Raises:
             StoreError: another connection is at work for longer than the time-out, or the disk is full.
         """
-        busy = self._outside_transactions("PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
+        busy = self._outside_transactions(
+            "PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"
+        )
         if busy:
             raise StoreError(f"the store at {self._engine.url} is in use; what was deleted is still in its log")
 

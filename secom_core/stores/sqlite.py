@@ -50,6 +50,9 @@ def open_sqlite(path: str | Path = ":memory:", *, key: str | None = None) -> Sql
         engine = create_engine(
             URL.create("sqlite", database=str(file)),
             connect_args={"timeout": _BUSY_MS / 1000, "check_same_thread": False, "isolation_level": None},
+            # However many threads read at once, none waits for a connection.
+            pool_size=16,
+            max_overflow=-1,
             **more,
         )
     event.listen(engine, "connect", partial(_configure, key=key))
