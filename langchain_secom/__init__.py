@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .text_splitter import TopicTextSplitter
     from .timelines import TimelineRetriever
     from .tools import create_manage_memory_tool, create_search_memory_tool
+    from .vector_store import VectorStoreIndex
 
 _HOME_OF = {
     "CitationReranker": "reranker",
@@ -42,6 +43,7 @@ _HOME_OF = {
     "SessionHistories": "history",
     "TimelineRetriever": "timelines",
     "TopicTextSplitter": "text_splitter",
+    "VectorStoreIndex": "vector_store",
     "create_manage_memory_tool": "tools",
     "create_search_memory_tool": "tools",
     "open_bank": "models",
@@ -64,6 +66,7 @@ __all__ = [
     "SessionHistories",
     "TimelineRetriever",
     "TopicTextSplitter",
+    "VectorStoreIndex",
     "create_manage_memory_tool",
     "create_search_memory_tool",
     "open_bank",

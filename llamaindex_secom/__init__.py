@@ -30,6 +30,7 @@ from .templates import (
 from .text_splitter import TopicNodeParser, TopicTextSplitter
 from .timelines import TimelinePostprocessor, TimelineRetriever, to_property_graph
 from .tools import memory_tools
+from .vector_store import VectorStoreIndex
 
 __all__ = [
     "CITE_CONTEXT_REFINE_TEMPLATE",
@@ -52,6 +53,7 @@ __all__ = [
     "TimelineRetriever",
     "TopicNodeParser",
     "TopicTextSplitter",
+    "VectorStoreIndex",
     "memory_tools",
     "to_property_graph",
 ]

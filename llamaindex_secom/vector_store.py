@@ -43,7 +43,7 @@ class VectorStoreIndex:
     Args:
         vector_store: the vector store; it can filter by metadata and delete.
         embed_model: makes the vectors; ``Settings.embed_model`` at the first use unless given.
-        filters: conditions of your own, which the store applies together with the scope's.
+        filters: conditions of your own, all of which must hold; the store applies them together with the scope's.
         name: tells the collection from others, for a bank that moves; the name of the class unless given.
         concurrent: whether the store may be called from several threads at once, as one on a server may.
 
@@ -56,13 +56,13 @@ class VectorStoreIndex:
         vector_store: BasePydanticVectorStore,
         *,
         embed_model: BaseEmbedding | Embedder | None = None,
-        filters: MetadataFilters | None = None,
+        filters: Sequence[MetadataFilter] = (),
         name: str | None = None,
         concurrent: bool = False,
     ) -> None:
         if not isinstance(vector_store, BasePydanticVectorStore):
             raise InvalidInput(f"expected a LlamaIndex BasePydanticVectorStore, got {vector_store!r}")
-        self._store, self._filters = vector_store, filters
+        self._store, self._filters = vector_store, tuple(filters)
         self._embedder = as_embedder(embed_model) if embed_model is not None else LlamaIndexEmbedder()
         self._lock = None if concurrent else threading.RLock()
         self.name = name or vector_store.class_name()
@@ -134,8 +134,7 @@ class VectorStoreIndex:
         return vector
 
     def _filters_for(self, scope: str) -> MetadataFilters:
-        own = [self._filters] if self._filters is not None else []
-        return MetadataFilters(filters=[MetadataFilter(key=_KEY, value=scope), *own])
+        return MetadataFilters(filters=[MetadataFilter(key=_KEY, value=scope), *self._filters])
 
     @property
     def _tells(self) -> bool:

@@ -221,8 +221,11 @@ class DenseLayer:
 
 
 def scope_label(scope: Scope) -> str:
-    """What stands for the scope in a vector store: a hash, so that no name can be mistaken for a filter."""
-    return digest(json.dumps(list(scope)))
+    """What stands for the scope in a vector store: a hash, so that no name can be mistaken for a filter.
+
+    It begins with a letter, because there are stores that compare what looks like a number as one.
+    """
+    return f"s{digest(json.dumps(list(scope)))}"
 
 
 def forgotten_elsewhere(store: SqlStore, scope: Scope, *, here: str | None = None) -> None:

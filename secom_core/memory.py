@@ -144,7 +144,7 @@ class DenseDocument:
     Args:
         id: a UUID made of the scope, the place and the words: what has the same id is the same.
         text: what is embedded.
-        scope: a label that stands for its scope, 32 hexadecimal digits; every search filters by it.
+        scope: a label that stands for its scope, letters and digits; every search filters by it.
         place: which turn or memory it stands for.
         turn_id: the id of the turn, or of the memory's first.
     """
