@@ -25,6 +25,7 @@ from .flow import Cost, Metered
 from .learning import CitationEntry, CitationLearning, Learned, LearningOptions, Prior, Ranking
 from .memory import Decision, DocumentPlace, Event, Hit, Link, Memory, Recall, Segment, Summary, Timeline, Topic
 from .models.cached import CachedEmbedder
+from .moving import Moved, back_up, move
 from .presets import Preset
 from .protocols import ChatModel, Denoiser, DenseStore, Embedder, Segmenter, Statistics, TokenCounter, Vectors
 from .ranking import Candidate, ScopeIndex
@@ -866,6 +867,29 @@ class MemoryBank:
             if self._dense is not None:
                 self._dense.follow_session(scope, row.id)
         self._layers.begin_again(scope)
+
+    def move_to(self, other: MemoryBank) -> Moved:
+        """Copy every scope with all its layers into another bank, on SQLite or PostgreSQL, and compare both sides.
+
+        One that was cut short is called again: it passes over what is there already. This bank stays as it is. A
+        vector store outside (``dense=``) is filled by the other bank's own searches.
+
+        Raises:
+            StoreError: a scope is there with something else in it, or did not arrive whole; the error names it.
+        """
+        return move(self._store, other._store, progress=self._progress)
+
+    def backup(self, path: str | Path) -> Path:
+        """Copy the bank's SQLite file as it is at one moment, while others go on writing.
+
+        Args:
+            path: the file; one that is there is replaced, once the copy is whole.
+
+        Raises:
+            InvalidInput: the bank is on PostgreSQL, where ``pg_dump`` does this, or ``path`` is its own file.
+            StoreError: the bank's file is damaged, or the copy could not be made.
+        """
+        return back_up(self._store, path)
 
     def _sessions(self, scope: Scope) -> list[SessionRow]:
         row = self._store.scope(scope)

@@ -49,3 +49,9 @@ def each_store(request: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
         monkeypatch.setattr("secom_core.bank.open_store", opened)
         yield
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: Any, tmp_path: Path) -> Path | str:
+    """Where a bank is made, in this process and in others: a file, then a PostgreSQL database."""
+    return tmp_path / "bank.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")

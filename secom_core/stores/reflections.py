@@ -37,7 +37,7 @@ def pending(store: SqlStore, scope_id: int, layer: str, *, session: int | None =
     )
     with store.transaction(write=False) as connection:
         rows = connection.execute(statement).all()
-    return [(SessionRow(*row[:7], closed=bool(row.closed), version=row.version), row.taken) for row in rows]
+    return [(SessionRow(*[*row[:7], bool(row.closed), row.version]), row.taken) for row in rows]
 
 
 def claim(connection: Connection, session: SessionRow, layer: str, taken: int) -> bool:

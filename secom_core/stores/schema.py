@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from sqlalchemy import (
+    DDL,
     BigInteger,
     Column,
     ColumnElement,
@@ -27,13 +28,13 @@ from sqlalchemy import (
     UniqueConstraint,
     and_,
     bindparam,
+    event,
     func,
     insert,
     inspect,
     literal_column,
     select,
 )
-from sqlalchemy.dialects.postgresql import ExcludeConstraint
 from sqlalchemy.types import TypeDecorator
 
 from ..errors import SchemaTooNew
@@ -64,6 +65,7 @@ __all__ = [
     "vectors",
 ]
 
+_BY_KEY: Final = "ALTER TABLE scopes ADD CONSTRAINT scopes_by_key EXCLUDE USING hash (key WITH =)"
 _ESCAPE: Final = "\ue000json:"
 
 
@@ -121,8 +123,14 @@ scopes = Table(
     Column("revision", BigInteger, nullable=False, default=0),
     Column("epoch", BigInteger, nullable=False, default=0),
     UniqueConstraint("key").ddl_if("sqlite"),
-    ExcludeConstraint(("key", "="), using="hash", name="scopes_by_key").ddl_if("postgresql"),
     sqlite_autoincrement=True,
+)
+
+# A key may be of any length, as a name may; here the index itself compares what has the same hash.
+event.listen(
+    scopes,
+    "after_create",
+    DDL(_BY_KEY).execute_if(dialect="postgresql"),  # type: ignore[no-untyped-call, unused-ignore]
 )
 
 sessions = Table(

@@ -77,7 +77,7 @@ def versions(store: SqlStore, scope_id: int, *, texts: bool = True) -> list[Vers
         .order_by(summaries.c.id)
     )
     with store.transaction(write=False) as connection:
-        return [VersionRow(*row[:5], taken=row[5] or 0) for row in connection.execute(statement)]
+        return [VersionRow(*[*row[:5], row[5] or 0]) for row in connection.execute(statement)]
 
 
 def with_turns(store: SqlStore, rows: Sequence[VersionRow]) -> list[tuple[VersionRow, tuple[str, ...]]]:

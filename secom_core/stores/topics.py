@@ -284,7 +284,7 @@ def _notes(connection: Connection, scope_id: int, where: Any) -> list[NoteRow]:
         turns.setdefault(note_id, []).append(NoteTurn(*turn))
     columns = (topic_notes.c.id, topic_notes.c.session_id, sessions.c.name, topic_notes.c.speaker, topic_notes.c.text)
     rows = connection.execute(select(*columns).select_from(joined).where(*conditions).order_by(topic_notes.c.id))
-    return [NoteRow(*row, turns=tuple(sorted(turns.get(row.id, ()), key=lambda turn: turn.index))) for row in rows]
+    return [NoteRow(*[*row, tuple(sorted(turns.get(row.id, ()), key=lambda turn: turn.index))]) for row in rows]
 
 
 def _versions(connection: Connection, scope_id: int, where: Any) -> list[VersionRow]:
