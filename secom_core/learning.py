@@ -11,7 +11,8 @@ import json
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -19,7 +20,7 @@ from typing import Final
 
 import numpy as np
 
-from .errors import InvalidInput
+from .errors import InvalidInput, StoreError
 from .memory import Decision, Hit, Memory
 from .protocols import Vectors
 from .ranking import Candidate
@@ -400,7 +401,8 @@ class CitationLearning:
                 held = self._store.learned(row.id, _RERANKER)
                 reranker.reset()
                 if held is not None:
-                    reranker.load(held[1])
+                    with _undamaged():
+                        reranker.load(held[1])
                 scope.reranker = (held[0] if held is not None else None, reranker)
             return scope.reranker[1]
 
@@ -478,7 +480,8 @@ def _teach_reranker(
         return "nothing", None
     reranker = options.reranker(shown.draw.memories.shape[1])
     if state is not None:
-        reranker.load(state)
+        with _undamaged():
+            reranker.load(state)
     reranker.learn(shown.draw, [place for place, number in enumerate(shown.numbers) if number in cited])
     return "taught", reranker.state()
 
@@ -488,10 +491,13 @@ def _new_policy(base: Mapping[str, float], options: LearningOptions) -> FusionPo
 
 
 def _read_policy(text: str, base: Mapping[str, float], options: LearningOptions) -> FusionPolicy | None:
-    """The policy as it was left; nothing where it began with other weights."""
-    read = json.loads(text)
-    same = read["base"] == dict(base)
-    return FusionPolicy(base, settings=options.policy, state=read["policy"]) if same else None
+    """The policy as it was left; nothing where it began with other weights, or is damaged on the disk."""
+    try:
+        read = json.loads(text)
+        same = read["base"] == dict(base)
+        return FusionPolicy(base, settings=options.policy, state=read["policy"]) if same else None
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def _written(policy: FusionPolicy) -> str:
@@ -565,4 +571,15 @@ def _learned(policy: FusionPolicy, updates: int, frozen: bool) -> Learned:
 
 def _updates(store: SqlStore, scope_id: int) -> int:
     held = store.learned(scope_id, _RERANKER)
-    return int(json.loads(held[1])["updates"]) if held else 0
+    with _undamaged():
+        return int(json.loads(held[1])["updates"]) if held else 0
+
+
+@contextmanager
+def _undamaged() -> Iterator[None]:
+    try:
+        yield
+    except InvalidInput:
+        raise
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"what the scope has learned is damaged: {error!r}; reset_learning begins again") from error

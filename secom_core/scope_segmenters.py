@@ -83,7 +83,7 @@ class ScopeSegmenters:
         with self._lock:
             learner = self._learners.pop(scope_id, None)
             if learner is None or learner.state != state:
-                learner = _Learner(template.for_scope(state), state, learned, self._store.count_turns(scope_id))
+                learner = _Learner(_restored(template, state), state, learned, self._store.count_turns(scope_id))
             self._learners[scope_id] = learner
             while len(self._learners) > self._size:
                 self._learners.popitem(last=False)
@@ -109,3 +109,11 @@ class ScopeSegmenters:
             kept.append(self._store.turns(row, last=room))
             room -= len(kept[-1])
         return kept[::-1]
+
+
+def _restored(template: LearningSegmenter, state: str | None) -> LearningSegmenter:
+    try:
+        return template.for_scope(state)
+    except (ValueError, KeyError, TypeError):
+        # Damaged on the disk, or of another format: it begins again, and learns with the scope's next turns.
+        return template.for_scope()

@@ -14,6 +14,7 @@ from typing import IO
 from .. import transfer
 from ..bank import MemoryBank, Remembered
 from ..conversation import Scope, Session
+from ..salvage import salvage
 from .files import read_file, read_text
 from .opening import as_options, opened, scope_of, store_path
 from .terminal import Refused, confirmed, counted, data, json_data, note
@@ -84,10 +85,26 @@ def _doomed(bank: MemoryBank, scope: Scope, asked: Namespace) -> int:
 def export_(asked: Namespace) -> int:
     """Write a scope as JSON lines."""
     scope = scope_of(asked)
+    if asked.damaged:
+        written(asked, (f"{line}\n" for line in _salvaged(asked, scope)))
+        return 0
     with opened(asked) as there:
         there.row(scope)
         written(asked, (f"{line}\n" for line in there.bank.export(scope)))
     return 0
+
+
+def _salvaged(asked: Namespace, scope: Scope) -> list[str]:
+    path = store_path(asked)
+    if not path.is_file():
+        raise Refused(f"there is no store at {path}")
+    found = salvage(path)
+    if scope not in found.exports:
+        others = "; ".join(map(as_options, found.exports)) or "nothing at all"
+        raise Refused(f"nothing of {as_options(scope)} can be read; what can: {others}")
+    lost = f", of {counted(found.damaged, 'message')} only a part" if found.damaged else ""
+    note(f"{path} has {counted(found.broken_pages, 'broken page')}; {counted(found.messages, 'message')} read{lost}")
+    return found.exports[scope]
 
 
 def import_(asked: Namespace) -> int:

@@ -206,8 +206,12 @@ def _export(commands: Any) -> None:
         "write a scope as JSON lines",
         "Write a scope as JSON lines: every turn word for word, and the segments made from them.",
         """\
-  secom export -o alice.jsonl --scope acme --scope alice""",
+  secom export -o alice.jsonl --scope acme --scope alice
+  secom export -o alice.jsonl --scope acme --scope alice --damaged""",
         "changes",
+    )
+    command.add_argument(
+        "--damaged", action="store_true", help="read the turns that are left in a file that SQLite cannot read any more"
     )
     command.add_argument(
         "-o", "--output", default="-", metavar="FILE", help="where it goes; standard output unless given"

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Connection, and_, delete, func, insert, select
+from sqlalchemy import Connection, Row, and_, delete, func, insert, select
 
+from ..errors import StoreError
 from .schema import citation_turns, citations, is_one_of, learned, messages, scopes
 from .sql import SqlStore, again_if_contended
 
@@ -197,18 +198,15 @@ def rows(store: SqlStore, scope_id: int, *, turn: str | None = None, last: int |
                 citations.c.id.in_(of_turn.where(is_one_of(connection, messages.c.name, [turn])))
             )
         found = connection.execute(statement.order_by(citations.c.id.desc()).limit(last)).all()
-    return [
-        CitationRow(
-            row.id,
-            row.decision,
-            row.query,
-            json.loads(row.shown),
-            tuple(json.loads(row.cited)),
-            row.lesson,
-            datetime.fromisoformat(row.at),
-        )
-        for row in reversed(found)
-    ]
+    return [_read(row) for row in reversed(found)]
+
+
+def _read(row: Row[Any]) -> CitationRow:
+    try:
+        shown, cited, at = json.loads(row.shown), tuple(json.loads(row.cited)), datetime.fromisoformat(row.at)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise StoreError(f"answer {row.id} of the citation log is damaged: {error}") from error
+    return CitationRow(row.id, row.decision, row.query, shown, cited, row.lesson, at)
 
 
 def usefulness(store: SqlStore, scope_id: int, since: int, until: int) -> list[tuple[str, int, int]]:
