@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine, Row, and_, delete, func, insert, sele
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ..conversation import Message, Scope, Turn, json_flaw, opens_turn
-from ..errors import DuplicateId, InvalidInput, StoreError, shorten
+from ..errors import DuplicateId, InvalidInput, SecomError, StoreError, shorten
 from ..protocols import Vectors
 from .schema import (
     citation_turns,
@@ -189,6 +189,11 @@ class SqlStore:
             contended = isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in _CONTENDED
             kind = _Contended if contended else StoreError
             raise kind(f"the store at {self._engine.url} failed: {error}") from error
+        except (ValueError, TypeError) as error:
+            # While a transaction only reads, nothing but what it reads can be wrong.
+            if write or isinstance(error, SecomError):
+                raise
+            raise StoreError(f"the store at {self._engine.url} is damaged: {error}") from error
 
     def empty_log(self) -> None:
         """Empty SQLite's write-ahead log, which holds pages as they were before; where readers leave it, for later."""
