@@ -73,7 +73,8 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         store_path: the bank's file, opened where no bank is given.
         memory_token_limit: how long the block may be, in the bank's token counter.
         remember_tools: remember tool calls and results too.
-        write: ``"inline"`` makes topics, keys and vectors at once, ``"background"`` in a thread.
+        write: ``"inline"`` makes topics, keys and vectors at once, ``"background"`` in a thread; ``"off"`` remembers
+            nothing, such as beside a `RecursiveSummaryMemoryBlock` on the same bank, which remembers the same words.
         trace_contents: whether the `tracing.SecomRecallEvent` of a recall holds question and text.
         **data: ``name``, ``description``, ``priority`` and ``accept_short_term_memory`` of ``BaseMemoryBlock``. With a
             ``priority`` of 1 or more, ``Memory`` may have the block shortened.
@@ -90,7 +91,9 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     store_path: str | None = None
     memory_token_limit: int = Field(default=1500, ge=1, description="How long the block may be, in tokens.")
     remember_tools: bool = Field(default=False, description="Whether tool calls and results are remembered too.")
-    write: Literal["inline", "background"] = Field(default="inline", description="When topics and keys are made.")
+    write: Literal["inline", "background", "off"] = Field(
+        default="inline", description="When topics and keys are made; or nothing is remembered."
+    )
     trace_contents: bool = Field(default=True, description="Whether traces of recalls hold words.")
     unstored: list[Unstored] = Field(default_factory=list, description="What the store has refused.")
     _bank: MemoryBank = PrivateAttr()
@@ -196,6 +199,8 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
             for batch in new:
                 # What was recalled before did not have these words, which the window shows no more.
                 self._recalls.pop(batch.session, None)
+            if self.write == "off":
+                return
             waiting, self.unstored = len(self.unstored), [*self.unstored, *new]
             try:
                 self._store(waiting)

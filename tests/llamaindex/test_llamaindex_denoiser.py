@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -84,6 +85,24 @@ async def test_async_gives_the_same() -> None:
     assert await denoiser.apostprocess_nodes(scored()) == denoiser.postprocess_nodes(scored())
     nodes = [each.node for each in scored()]
     assert await denoiser.acall(nodes) == denoiser(nodes)
+
+
+class Waiting(EveryOther):
+    """Waits, as a denoiser that asks a model does."""
+
+    def denoise(self, texts: Sequence[str], statistics: Statistics | None = None) -> list[str]:
+        time.sleep(0.001)
+        return super().denoise(texts, statistics)
+
+
+async def test_async_calls_do_not_block_the_event_loop() -> None:
+    blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
+    denoiser = LLMLinguaDenoiser(Waiting())
+    with blockbuster.blockbuster_ctx():
+        with pytest.raises(blockbuster.BlockingError):
+            denoiser.postprocess_nodes(scored())
+        assert await denoiser.apostprocess_nodes(scored())
+        assert await denoiser.acall([each.node for each in scored()])
 
 
 def test_pitfall_14_the_original_text_is_kept_apart_and_comes_back() -> None:

@@ -571,6 +571,7 @@ async def test_async_calls_do_what_the_others_do_and_never_block(memory: SecomMe
         held = await memory.aget_all()
         await asyncio.gather(*(memory.aget(input="Where did I move?") for _ in range(4)))
         await memory.areset()
+        assert await memory.aflush(10)
         with pytest.raises(blockbuster.BlockingError):
             time.sleep(0.001)  # the probe works
     assert "Marta" in texts(shown)[-1]

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from llama_index.core.llms import ChatMessage
 from llama_index.core.memory import BaseMemoryBlock, Memory, StaticMemoryBlock
 from llama_index.core.memory.memory import InsertMethod
 
-from llamaindex_secom import SecomMemoryBlock, SecomRetriever
+from llamaindex_secom import RecursiveSummaryMemoryBlock, SecomMemoryBlock, SecomRetriever
 from secom_core import DegradedWarning, InvalidInput, InvalidScope, MemoryBank
 from secom_core.analysis import count_tokens
 from secom_core.models.scripted import Answer, ScriptedRequest, ScriptedServer, ToolCall
@@ -345,6 +346,42 @@ async def test_a_session_that_cannot_be_closed_is_told(bank: MemoryBank, path: P
         assert not await block.aflush(1)
     assert await block.aflush(10)
     assert said(bank) == [TALK[1], "I see."]
+
+
+@pytest.mark.parametrize("write", ["inline", "background", "off"])
+async def test_no_async_method_blocks_the_event_loop(bank: MemoryBank, write: Any) -> None:
+    blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
+    block = SecomMemoryBlock(scope=ANN, bank=bank, write=write)
+    memory = memory_with(block, token_limit=2000)
+    await memory.aput_messages(exchange(TALK[1]))  # the chat store makes its tables
+    with blockbuster.blockbuster_ctx():
+        await block.aput(exchange(TALK[0]), session_id="day-0")
+        shown = await block.aget([user(TALK[0])], session_id="x")
+        await block.atruncate(shown, 1)
+        await block.aend_session(memory)
+        assert await block.aflush(10)
+        with pytest.raises(blockbuster.BlockingError):
+            time.sleep(0.001)  # the probe works
+    assert said(bank) == ([] if write == "off" else [TALK[1], "I see."])
+
+
+async def test_beside_a_running_summary_on_one_bank_words_are_stored_once(path: Path) -> None:
+    """Both blocks are handed the same words: the summary keeps them, and the other one recalls."""
+    with MemoryBank.open(path, summary=True) as bank:
+        block = SecomMemoryBlock(scope=ANN, bank=bank, write="off")
+        summary = RecursiveSummaryMemoryBlock(scope=ANN, bank=bank)
+        memory = memory_with(block, summary, token_limit=400)
+        for text in TALK:
+            await memory.aput_messages(exchange(text))
+        await block.aend_session(memory)
+        await summary.asettle()
+        held = [text for name in bank.sessions(ANN) for text in said(bank, name) if text != "I see."]
+        assert sorted(held) == sorted(TALK)
+        await memory.aput(user(ASKED))
+        shown = "\n".join(str(message.content) for message in await memory.aget())
+        assert "user: My violin teacher is called Marta" in shown
+        assert "<RecursiveSummary>" in shown
+        assert await block.aflush(1)
 
 
 # -- in agents and engines --------------------------------------------------------------------------------------------

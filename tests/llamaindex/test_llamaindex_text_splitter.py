@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -190,6 +191,25 @@ async def test_async_gives_the_same() -> None:
     assert await parser.aget_nodes_from_documents(documents) == parser.get_nodes_from_documents(documents)
     text = Document(text=TALK, id_="d")
     assert await TopicTextSplitter().acall([text]) == TopicTextSplitter()([text])
+
+
+class Waiting(EachTurn):
+    """Waits, as a segmenter that asks a model does."""
+
+    def segment(self, turns: Sequence[Turn]) -> list[Segment]:
+        time.sleep(0.001)
+        return super().segment(turns)
+
+
+@pytest.mark.parametrize("kind", [TopicTextSplitter, TopicNodeParser])
+async def test_async_calls_do_not_block_the_event_loop(kind: type[TopicTextSplitter]) -> None:
+    blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
+    splitter, document = kind(Waiting()), Document(text=TALK)
+    with blockbuster.blockbuster_ctx():
+        with pytest.raises(blockbuster.BlockingError):
+            splitter([document])
+        assert await splitter.acall([document])
+        assert await splitter.aget_nodes_from_documents([document])
 
 
 def test_pitfall_15_the_ingestion_cache_tells_segmenters_apart() -> None:
