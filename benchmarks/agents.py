@@ -43,7 +43,7 @@ import numpy as np
 
 from benchmarks.adding import sessions, utterances
 from benchmarks.latency import HashedWords
-from benchmarks.peers import _llamaindex_embedding, langchain_embeddings
+from benchmarks.peers import langchain_embeddings, llamaindex_embedding
 from benchmarks.retrieval import versions
 from secom_core.bank import MemoryBank
 from secom_core.models.scripted import ScriptedServer
@@ -359,7 +359,7 @@ def vector_block(setting: Setting) -> Any:
             found.nodes = [self._texts[id_] for id_ in found.ids]
             return found
 
-    model = _llamaindex_embedding(setting.embedder)
+    model = llamaindex_embedding(setting.embedder)
     block = VectorMemoryBlock(vector_store=KeepingText(), embed_model=model, similarity_top_k=SHOWN // FLUSHED)
 
     def add(texts: list[str]) -> None:

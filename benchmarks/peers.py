@@ -86,7 +86,7 @@ def llamaindex_fusion(turns: Sequence[Turn], embedder: Embedder) -> Search:
 
     nodes = [TextNode(text=turn.text, id_=turn.id) for turn in turns]
     deep = min(DEEP, len(nodes))
-    vectors = VectorStoreIndex(nodes, embed_model=_llamaindex_embedding(embedder))
+    vectors = VectorStoreIndex(nodes, embed_model=llamaindex_embedding(embedder))
     words = BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=deep)
     both = QueryFusionRetriever(
         [vectors.as_retriever(similarity_top_k=deep), words],
@@ -99,7 +99,7 @@ def llamaindex_fusion(turns: Sequence[Turn], embedder: Embedder) -> Search:
     return lambda query: [found.node.node_id for found in both.retrieve(query)]
 
 
-def _llamaindex_embedding(embedder: Embedder) -> Any:
+def llamaindex_embedding(embedder: Embedder) -> Any:
     from llama_index.core.embeddings import BaseEmbedding
 
     class Adapted(BaseEmbedding):
