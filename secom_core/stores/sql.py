@@ -191,7 +191,8 @@ class SqlStore:
             raise kind(f"the store at {self._engine.url} failed: {error}") from error
         except (ValueError, TypeError) as error:
             # While a transaction only reads, nothing but what it reads can be wrong.
-            if write or isinstance(error, SecomError):
+            # sqlite3 raises the last where a broken file makes a broken message.
+            if isinstance(error, SecomError) or (write and not isinstance(error, UnicodeDecodeError)):
                 raise
             raise StoreError(f"the store at {self._engine.url} is damaged: {error}") from error
 
