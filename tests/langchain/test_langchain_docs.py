@@ -5,10 +5,16 @@ from __future__ import annotations
 import re
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("langchain_classic", reason="needs the extra 'langchain'")
+pytest.importorskip("openai", reason="needs the extra 'openai'")
+
+from readme_diff import changed
+
+from secom_core.models.scripted import ScriptedServer
 
 PAGE = Path(__file__).parents[2] / "docs" / "langchain.md"
 
@@ -22,3 +28,34 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         for place, block in enumerate(blocks):
             exec(compile(block, f"{PAGE.name}, block {place}", "exec"), names)
+
+
+PLAIN = """\
+from langchain.agents import create_agent
+
+agent = create_agent(
+    model,
+    tools,
+    checkpointer=checkpointer,
+)
+
+for thread, text in (("monday", "I moved to Ghent in May."), ("friday", "Which city did I move to?")):
+    config = {"configurable": {"user_id": "alice", "thread_id": thread}}
+    state = agent.invoke({"messages": [("user", text)]}, config)
+    answers.append(state["messages"][-1].text)
+"""
+
+
+@pytest.mark.parametrize("told", [False, True], ids=["plain", "as README says"])
+def test_a_new_user_adds_memory_to_a_plain_agent(told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from http_agent import HttpAgentModel
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    monkeypatch.chdir(tmp_path)
+    with ScriptedServer(
+        lambda request: "In Ghent." if "moved to Ghent" in str(request.body) else "Who knows?"
+    ) as server:
+        model = HttpAgentModel(base_url=server.base_url)
+        names: dict[str, Any] = {"model": model, "tools": [], "checkpointer": InMemorySaver(), "answers": []}
+        exec(changed(PLAIN, "LangChain") if told else PLAIN, names)
+    assert names["answers"] == ["In Ghent.", "In Ghent." if told else "Who knows?"]
