@@ -40,12 +40,17 @@ def each_store(request: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with ExitStack() as lent:
         files: dict[str, str] = {}
 
-        def opened(path: str | Path = ":memory:") -> SqlStore:
+        def opened(path: str | Path = ":memory:", **more: Any) -> SqlStore:
             if str(path) == ":memory:":
-                return open_store(lent.enter_context(server.bank()))
+                own = lent.enter_context(ExitStack())
+                store = open_store(own.enter_context(server.bank()), **more)
+                own.callback(store.close)
+                # Whoever closes it is done with it, and another example of the same test can have the database.
+                monkeypatch.setattr(store, "close", own.close)
+                return store
             if str(path) not in files:
                 files[str(path)] = lent.enter_context(server.bank())
-            return open_store(files[str(path)])
+            return open_store(files[str(path)], **more)
 
         monkeypatch.setattr("secom_core.bank.open_store", opened)
         yield

@@ -21,6 +21,7 @@ from secom_core.segmenters.fixed import FixedSize
 
 ANN = ("acme", "ann")
 BOB = ("acme", "bob")
+pytestmark = pytest.mark.usefixtures("each_store")
 MAY = datetime(2024, 5, 3, 12, tzinfo=timezone.utc)
 
 SAID = {
@@ -187,6 +188,7 @@ def test_a_forgotten_turn_is_nowhere(full, tmp_path):
     check_partition(full.segments(ANN, "s1"), 4)
 
 
+@pytest.mark.sqlite_only("it reads the file")
 def test_forgotten_words_are_not_in_the_file(full, tmp_path):
     assert b"technician" in raw_bytes(tmp_path)
     full.forget(ANN, turn_ids=["s1-4"])
@@ -412,6 +414,7 @@ scripts = st.lists(st.tuples(st.sampled_from(["one", "two"]), roles, words), min
 quick = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
+@pytest.mark.sqlite_only("hundreds of banks: too slow on a server")
 @quick
 @given(script=scripts, cut=st.integers(1, 7))
 def test_segments_partition_any_session_and_no_turn_is_lost(script, cut):
@@ -446,6 +449,7 @@ def test_scopes_never_meet(script, query):
         assert [(hit.turn_ids, hit.score) for hit in recall.hits] == [(hit.turn_ids, hit.score) for hit in again.hits]
 
 
+@pytest.mark.sqlite_only("hundreds of banks: too slow on a server")
 @quick
 @given(script=scripts, query=words)
 def test_export_then_import_is_the_same_bank(script, query):

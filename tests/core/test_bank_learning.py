@@ -27,6 +27,7 @@ from secom_core.reflection import PolicySettings, read_citations
 
 ANN = ("acme", "ann")
 BOB = ("acme", "bob")
+pytestmark = pytest.mark.usefixtures("each_store")
 TOWNS = ("Porto", "Lyon", "Graz", "Turin", "Basel", "Ghent")
 EAGER = LearningOptions(PolicySettings(prior=0.5, full_trust=0.55))
 """Learns fast enough to be seen in a few answers."""
@@ -292,6 +293,7 @@ def test_a_question_asked_before_a_deletion_does_not_bring_its_words_back(bank: 
     assert [entry.query for entry in bank.citation_log(ANN)] == [None]
 
 
+@pytest.mark.sqlite_only("it reads the file")
 def test_nothing_of_a_forgotten_scope_is_left_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with MemoryBank.open(path, learning=True) as bank:

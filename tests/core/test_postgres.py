@@ -1,0 +1,269 @@
+"""What only a server can do to a bank: it is shared, goes away and comes back; and that it gives what SQLite does."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timezone
+
+import pytest
+from layered_bank import ANN, BOB, MAY, QUERIES, TALK, filled, layered, told
+from sqlalchemy import create_engine, func, insert, select, text
+from sqlalchemy.engine import make_url
+
+from secom_core.bank import MemoryBank
+from secom_core.conversation import Message
+from secom_core.errors import InvalidInput, SchemaTooNew, StoreError
+from secom_core.stores.opening import open_store
+from secom_core.stores.postgres import open_postgres
+from secom_core.stores.schema import VERSION, messages, schema_versions, scopes, sessions
+
+NOON = datetime(2024, 5, 3, 12, tzinfo=timezone.utc)
+
+
+def said(words: str, name: str | None = None) -> list[Message]:
+    return [Message(words, id=name, at=NOON)]
+
+
+def others(postgres, url: str, what: str) -> list[object]:
+    """Run a statement about every other connection to the test's database."""
+    name = make_url(url).database
+    return postgres.execute(f"SELECT {what} FROM pg_stat_activity WHERE datname = '{name}' AND pid <> pg_backend_pid()")
+
+
+# -- the same as SQLite ---------------------------------------------------------------------------------------------
+
+
+def test_every_layer_is_made_and_found_as_on_sqlite(tmp_path, postgres_url):
+    with filled(tmp_path / "bank.db") as file, filled(postgres_url) as server:
+        for scope in (ANN, BOB):
+            on_file, on_server = told(file, scope), told(server, scope)
+            for each in (on_file, on_server):
+                # When an answer was taken in, and the number by which it is told from others.
+                each["log"] = [(one.query, one.turn_ids, one.cited, one.lesson) for one in each["log"]]
+            assert on_server == on_file
+
+
+def test_one_connection_is_enough_for_all_layers(postgres_url):
+    store = open_postgres(postgres_url, pool_size=1)
+    with MemoryBank(store, timelines=True, summary=True, topics=True, learning=True) as bank:
+        for name, lines in TALK.items():
+            bank.remember(ANN, [{"role": "user", "content": words} for _, words in lines], session=name, close=True)
+        recall = bank.recall(ANN, QUERIES[0], now=MAY)
+        assert bank.reward(ANN, QUERIES[0], recall.shown, [1]).kind == "taught"
+        assert bank.forget(ANN, session="s2") > 0
+
+
+def test_names_of_any_length_are_found_by_index(postgres_url):
+    store = open_store(postgres_url)
+    for number in range(300):
+        store.append(ANN, f"s{number}", said(f"words {number}", f"m{number}"))
+    with store.transaction() as connection:
+        connection.exec_driver_sql("SET LOCAL enable_seqscan TO off")
+        plan = connection.exec_driver_sql(
+            "EXPLAIN SELECT id FROM messages WHERE scope_id = %s AND hashtextextended(name, 0) IN"
+            " (hashtextextended(%s, 0), hashtextextended(%s, 0)) AND name IN (%s, %s)",
+            (store.scope(ANN).id, "m1", "m2", "m1", "m2"),
+        )
+        assert "messages_by_name" in str(plan.all())
+    store.close()
+
+
+# -- several writers ------------------------------------------------------------------------------------------------
+
+
+def test_an_empty_database_may_be_opened_by_many_at_once(postgres):
+    with postgres.database() as url, ThreadPoolExecutor(8) as pool:
+        stores = list(pool.map(open_store, [url] * 8))
+        with stores[0].transaction(write=False) as connection:
+            versions = connection.scalars(select(schema_versions.c.version).order_by(schema_versions.c.version)).all()
+        assert versions == list(range(1, VERSION + 1))
+        for store in stores:
+            store.close()
+
+
+def test_writers_of_one_scope_wait_for_each_other_and_write_each_message_once(postgres_url):
+    stores = [open_store(postgres_url) for _ in range(4)]
+    begin = threading.Barrier(16)
+
+    def write(writer: int) -> int:
+        begin.wait()
+        store, new = stores[writer % 4], 0
+        for number in range(12):
+            # Everybody wants to be the first to write each of these.
+            new += store.append(ANN, "shared", said(f"words {number}", f"m{number}")).new
+            new += store.append(ANN, f"own-{writer}", said(f"of {writer}")).new
+        return new
+
+    with ThreadPoolExecutor(16) as pool:
+        assert sum(pool.map(write, range(16))) == 12 + 16 * 12
+    with stores[0].transaction(write=False) as connection:
+        assert connection.scalar(select(func.count()).select_from(scopes)) == 1
+        assert connection.scalar(select(func.count()).select_from(sessions)) == 17
+        assert connection.scalar(select(func.count()).select_from(messages)) == 12 + 16 * 12
+    for row in stores[1].sessions(stores[1].scope(ANN).id):
+        assert [turn.index for turn in stores[1].turns(row)] == list(range(row.turns))
+    for store in stores:
+        store.close()
+
+
+def test_writers_of_other_scopes_do_not_wait(postgres_url):
+    store = open_store(postgres_url)
+    with store.transaction(scope=ANN):
+        began = time.monotonic()
+        store.append(("acme", "bob"), "s", said("words"))
+        assert time.monotonic() - began < 5
+    store.close()
+
+
+def test_a_writer_that_may_not_wait_tries_again(postgres_url):
+    hasty = open_store(f"{postgres_url}&options=-c%20lock_timeout%3D40ms")
+    patient = open_store(postgres_url)
+    held, release = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with patient.transaction(scope=ANN):
+            held.set()
+            release.wait(20)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait(20)
+    threading.Timer(0.3, release.set).start()
+    assert hasty.append(ANN, "s", said("words")).new == 1
+    holder.join()
+    for store in (hasty, patient):
+        store.close()
+
+
+# -- a server that goes away ----------------------------------------------------------------------------------------
+
+
+def test_a_connection_lost_in_mid_call_is_a_clear_error_and_the_next_call_works(postgres, postgres_url):
+    store = open_store(postgres_url)
+    store.append(ANN, "s", said("before"))
+    with pytest.raises(StoreError, match=r"the store at postgresql.* failed"), store.transaction(scope=ANN) as held:  # noqa: PT012
+        held.execute(insert(scopes).values(key='["lost"]', revision=0, epoch=0))
+        others(postgres, postgres_url, "pg_terminate_backend(pid)")
+        held.execute(select(scopes.c.id))
+    assert store.append(ANN, "s", said("after")).new == 1
+    assert store.scopes() == [ANN]
+    store.close()
+
+
+def test_connections_lost_between_calls_are_not_noticed(postgres, postgres_url):
+    with MemoryBank.open(postgres_url) as bank:
+        bank.remember(ANN, said("The parcel has arrived."), session="s")
+        assert others(postgres, postgres_url, "pg_terminate_backend(pid)")
+        assert bank.recall(ANN, "parcel").hits
+
+
+def test_nothing_acknowledged_is_lost_when_the_server_crashes_under_load(postgres, postgres_url):
+    promised: list[list[str]] = [[] for _ in range(4)]
+    errors: list[Exception] = []
+    ended = threading.Event()
+    with MemoryBank.open(postgres_url) as bank:
+
+        def write(writer: int) -> None:
+            number = 0
+            while not ended.is_set():
+                name = f"{writer}-{number}"
+                try:
+                    bank.remember(ANN, said(f"Parcel {name} is here.", name), session=f"s{writer}")
+                except StoreError as error:
+                    # What may or may not have been written is said again under its id.
+                    errors.append(error)
+                    time.sleep(0.02)
+                else:
+                    promised[writer].append(name)
+                    number += 1
+
+        writers = [threading.Thread(target=write, args=[writer]) for writer in range(4)]
+        for writer in writers:
+            writer.start()
+        for _ in range(2):
+            before = sum(map(len, promised))
+            while sum(map(len, promised)) < before + 20:
+                time.sleep(0.005)
+            postgres.stop_now()
+            time.sleep(0.05)
+            postgres.start_again()
+        before = sum(map(len, promised))
+        while sum(map(len, promised)) < before + 20:
+            time.sleep(0.005)
+        ended.set()
+        for writer in writers:
+            writer.join()
+        assert errors, "the server went away and nobody noticed"
+        stored = [turn.id for name in bank.sessions(ANN) for turn in bank.turns(ANN, name)]
+        assert len(stored) == len(set(stored))
+        assert {name for each in promised for name in each} <= set(stored)
+        last = promised[2][-1]
+        assert last in {turn.id for turn in bank.recall(ANN, f"Parcel {last}", k=200).turns}
+
+
+def test_what_is_acknowledged_is_on_disk_even_where_the_server_says_otherwise(postgres_url):
+    lax = open_store(f"{postgres_url}&options=-c%20synchronous_commit%3Doff")
+    with lax.transaction(scope=ANN) as connection:
+        assert connection.scalar(text("SHOW synchronous_commit")) == "on"
+    with lax.transaction(scope=ANN, durable=False) as connection:
+        assert connection.scalar(text("SHOW synchronous_commit")) == "off"
+    with lax.transaction(write=False) as connection:
+        assert connection.scalar(text("SHOW transaction_isolation")) == "repeatable read"
+        assert connection.scalar(text("SHOW transaction_read_only")) == "on"
+    lax.close()
+
+
+# -- words of its own -----------------------------------------------------------------------------------------------
+
+
+def test_a_later_schema_is_refused(postgres):
+    with postgres.database() as url:
+        store = open_store(url)
+        with store.transaction() as connection:
+            connection.execute(insert(schema_versions).values(version=VERSION + 1))
+        store.close()
+        with pytest.raises(SchemaTooNew, match="upgrade secom-memory"):
+            open_store(url)
+
+
+def test_a_schema_of_its_own_beside_other_tables(postgres_url):
+    engine = create_engine(postgres_url.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE SCHEMA IF NOT EXISTS apart")
+    with layered(f"{postgres_url}&options=-c%20search_path%3Dapart") as bank:
+        bank.remember(ANN, said("The parcel has arrived."), session="s")
+        assert bank.recall(ANN, "parcel").hits
+    with engine.begin() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM apart.messages").scalar() == 1
+        assert connection.exec_driver_sql("SELECT count(*) FROM public.messages").scalar() == 0
+        connection.exec_driver_sql("DROP SCHEMA apart CASCADE")
+    engine.dispose()
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://ann:pa55word@127.0.0.1:1/bank", "postgres://ann:pa55word@127.0.0.1:1/bank"]
+)
+def test_a_server_that_is_not_there_is_a_clear_error_without_the_password(url):
+    pytest.importorskip("psycopg", reason="the extra 'postgres' is not installed")
+    with pytest.raises(StoreError, match=r"127\.0\.0\.1.*failed") as failed:
+        MemoryBank.open(url)
+    assert "pa55word" not in f"{failed.value}{failed.value.__cause__}"
+
+
+def test_a_url_that_is_none_is_refused_without_the_password():
+    with pytest.raises(InvalidInput, match="expected postgresql://") as refused:
+        open_store("postgresql://ann:pa55word@host:not-a-port/bank")
+    assert "pa55word" not in str(refused.value)
+
+
+def test_errors_hold_no_words_and_the_path_no_password(postgres_url):
+    url = make_url(postgres_url)
+    known = url.set(username="postgres", password="pa55word").render_as_string(hide_password=False)
+    with MemoryBank.open(known) as bank:
+        assert "pa55word" not in bank.path
+        assert make_url(bank.path).database == url.database
+        with pytest.raises(StoreError) as failed, bank._store.transaction(scope=ANN) as connection:
+            connection.execute(insert(scopes).values(key="what Ann said in confidence", revision="no number", epoch=0))
+        assert "confidence" not in str(failed.value)
