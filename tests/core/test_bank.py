@@ -441,11 +441,11 @@ def test_scopes_never_meet(script, query):
         mine = {turn.id for turn in bank.turns(BOB, "s")}
         recall = bank.recall(BOB, query + " quetzalcoatl", token_budget=400)
         assert {turn.id for turn in recall.turns} <= mine
-        alone = MemoryBank.open()
-        alone.remember(
-            BOB, [Message(text, role, id=f"b{place}") for place, (_, role, text) in enumerate(script)], session="s"
-        )
-        again = alone.recall(BOB, query + " quetzalcoatl", token_budget=400)
+        with MemoryBank.open() as alone:
+            alone.remember(
+                BOB, [Message(text, role, id=f"b{place}") for place, (_, role, text) in enumerate(script)], session="s"
+            )
+            again = alone.recall(BOB, query + " quetzalcoatl", token_budget=400)
         assert [(hit.turn_ids, hit.score) for hit in recall.hits] == [(hit.turn_ids, hit.score) for hit in again.hits]
 
 
