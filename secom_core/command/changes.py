@@ -102,8 +102,8 @@ def _salvaged(asked: Namespace, scope: Scope) -> list[str]:
     if scope not in found.exports:
         others = "; ".join(map(as_options, found.exports)) or "nothing at all"
         raise Refused(f"nothing of {as_options(scope)} can be read; what can: {others}")
-    lost = f", of {counted(found.damaged, 'message')} only a part" if found.damaged else ""
-    note(f"{path} has {counted(found.broken_pages, 'broken page')}; {counted(found.messages, 'message')} read{lost}")
+    lost = f"; of {counted(found.damaged, 'message')} only a part" if found.damaged else ""
+    note(f"{counted(found.messages, 'message')} found in {path}, of {counted(len(found.exports), 'scope')}{lost}")
     return found.exports[scope]
 
 
