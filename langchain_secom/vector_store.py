@@ -117,7 +117,7 @@ class VectorStoreIndex:
         """
         with self._asked("delete"):
             # Some stores refuse to delete what is not there.
-            there = [each for each in ids if each in self.held(ids)] if self._tells else list(ids)
+            there = sorted(self.held(ids))
             if there and (self._store.delete(ids=there) is False or (self._tells and self.held(there))):
                 raise StoreError(f"{self.name} did not delete {len(there)} documents, such as {there[0]!r}")
 

@@ -89,7 +89,7 @@ class VectorStoreIndex:
             StoreError: the store raised, or they are there still.
         """
         with self._asked("delete"):
-            there = [each for each in ids if each in self.held(ids)]
+            there = sorted(self.held(ids))
             # Without ids some stores would delete everything.
             if there and type(self._store).delete_nodes is not BasePydanticVectorStore.delete_nodes:
                 self._store.delete_nodes(node_ids=there)

@@ -68,7 +68,7 @@ class PostgresServer:
             f" WHERE datname = '{name}' AND application_name <> '{_OWN}'"
         )
         with self._banks[name].connect() as connection:
-            connection.exec_driver_sql("TRUNCATE scopes CASCADE")
+            connection.exec_driver_sql("TRUNCATE scopes, dense_documents, dense_sessions CASCADE")
         yield self._url(name, "postgresql")
         self._free.append(name)
 
