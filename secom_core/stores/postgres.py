@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sqlalchemy import URL, Connection, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
 from ..errors import InvalidInput, MissingExtra, StoreError
 from .sql import SqlStore
 
-__all__ = ["is_postgres", "open_postgres"]
+__all__ = ["is_postgres", "open_postgres", "postgres_engine"]
 
 _SCHEMES: Final = ("postgresql://", "postgres://", "postgresql+psycopg://")
 _POOL: Final = 10
@@ -39,6 +39,22 @@ def open_postgres(url: str, *, pool_size: int = _POOL) -> SqlStore:
         StoreError: the database cannot be reached.
         SchemaTooNew: a later version of this package wrote it.
     """
+    engine = postgres_engine(url, pool_size=pool_size)
+    event.listen(engine, "begin", _begin)
+    try:
+        return SqlStore(engine)
+    except StoreError:
+        engine.dispose()
+        raise
+
+
+def postgres_engine(url: str, *, pool_size: int = _POOL) -> Engine:
+    """What speaks to a database, as `open_postgres` has it.
+
+    Raises:
+        InvalidInput: the URL cannot be read.
+        MissingExtra: psycopg is not installed.
+    """
     try:
         engine = create_engine(
             _with_driver(url),
@@ -53,12 +69,7 @@ def open_postgres(url: str, *, pool_size: int = _POOL) -> SqlStore:
     except ModuleNotFoundError as missing:
         raise MissingExtra("A store on PostgreSQL", "postgres") from missing
     event.listen(engine, "connect", _configure)
-    event.listen(engine, "begin", _begin)
-    try:
-        return SqlStore(engine)
-    except StoreError:
-        engine.dispose()
-        raise
+    return engine
 
 
 def _with_driver(url: str) -> URL:
