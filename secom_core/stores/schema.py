@@ -37,6 +37,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
+from ..conversation import joined
 from ..errors import SchemaTooNew
 
 __all__ = [
@@ -82,6 +83,7 @@ class Verbatim(TypeDecorator[str]):
         """Escape what UTF-8 text columns refuse."""
         if value is None or (value.isascii() and "\0" not in value):
             return value
+        value = joined(value)
         if "\0" in value or value.startswith(_ESCAPE) or any("\ud800" <= c <= "\udfff" for c in value):
             return _ESCAPE + json.dumps(value)
         return value
