@@ -8,6 +8,7 @@ a run of turns that belong together in time.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -15,11 +16,12 @@ from typing import Any, Final
 
 from .errors import InvalidInput, InvalidScope, shorten
 
-__all__ = ["Message", "Scope", "Session", "Turn", "as_turns", "check_scope", "group_messages", "json_flaw"]
+__all__ = ["Message", "Scope", "Session", "Turn", "as_turns", "check_scope", "group_messages", "joined", "json_flaw"]
 
 Scope = tuple[str, ...]
 """Whose memory it is, such as ``("acme", "alice")``. Nothing crosses from one scope to another."""
 
+_PAIR: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _DEEPEST: Final = 100
 """How deeply metadata may be nested: what can be written must be readable wherever it is read."""
 
@@ -37,7 +39,14 @@ def check_scope(scope: Sequence[str]) -> Scope:
         raise InvalidScope(f"a scope is a tuple of strings such as ('acme', 'alice'), not {scope!r}")
     if not scope or not all(isinstance(part, str) and part for part in scope):
         raise InvalidScope(f"a scope needs one or more non-empty strings, got {tuple(scope)!r}")
-    return tuple(scope)
+    return tuple(map(joined, scope))
+
+
+def joined(text: str) -> str:
+    """The text with each pair of surrogates as the character that it stands for, as JSON has it; single ones stay."""
+    if text.isascii() or not _PAIR.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +54,7 @@ class Message:
     """One utterance, word for word.
 
     Args:
-        text: the words. May be empty, may hold any character.
+        text: the words. May be empty, may hold any character; two surrogates that are one character become it.
         role: ``"user"``, ``"assistant"``, ``"tool"``, ``"system"``, or ``""`` between people without roles.
         speaker: the speaker's name, where there is one.
         id: the caller's id, unique in its scope; the bank gives one where it is ``None`` or empty.
@@ -73,6 +82,9 @@ class Message:
                 raise InvalidInput(f"a message's {name} is a string or None, not {shorten(value)}")
         if self.at is not None and not isinstance(self.at, datetime):
             raise InvalidInput(f"a message's time is a datetime or None, not {shorten(self.at)}")
+        for name, value in (("text", self.text), ("role", self.role), ("speaker", self.speaker), ("id", self.id)):
+            if value and not value.isascii():
+                object.__setattr__(self, name, joined(value))
         if self.id == "":
             object.__setattr__(self, "id", None)
         if self.at is not None and self.at.tzinfo is None:
