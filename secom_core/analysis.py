@@ -69,12 +69,20 @@ SENTENCE_END: Final = re.compile(
 _ABBREVIATED: Final = re.compile(
     r"(?:^|[\s(\"'])(?:[A-HJ-Z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Mt|vs|ca|approx|e\.g|i\.e|z\.B)\.$"
 )
+_SHORT: Final = 32
+"""What is longer than this is no word that comes again."""
 _local = threading.local()
 
 
 def _fold(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_APOSTROPHES)
     return _OPTIONAL.sub("", folded)
+
+
+@lru_cache(maxsize=4)
+def _pieces(text: str) -> tuple[str, ...]:
+    # Of each text the language is asked for first, and then the terms.
+    return tuple(_PIECE.findall(_fold(text)))
 
 
 _STOPWORDS: Final = {language: frozenset(map(_fold, listed)) for language, listed in STOPWORDS.items()}
@@ -116,8 +124,9 @@ def _script_language(first: str) -> str | None:
 
 def _most_spoken(pieces: Iterable[str], *, latin: bool) -> str:
     votes: Counter[str] = Counter()
-    for piece in pieces:
-        votes.update(_SPOKEN_IN.get(piece, ()))
+    for piece, times in Counter(piece for piece in pieces if piece in _SPOKEN_IN).items():
+        for language in _SPOKEN_IN[piece]:
+            votes[language] += times
     if latin:
         votes = Counter({language: count for language, count in votes.items() if language not in _OWN_SCRIPT})
     best = max(votes.values(), default=0)
@@ -127,12 +136,12 @@ def _most_spoken(pieces: Iterable[str], *, latin: bool) -> str:
 
 def language_of(text: str) -> str:
     """The Snowball language whose function words occur most in ``text``; English where none do."""
-    return _most_spoken(_PIECE.findall(_fold(text)), latin=False)
+    return _most_spoken(_pieces(text), latin=False)
 
 
 def latin_language_of(text: str) -> str:
     """The language in which `terms` stems the Latin words of ``text``; words of other scripts name their own."""
-    return _most_spoken(_PIECE.findall(_fold(text)), latin=True)
+    return _most_spoken(_pieces(text), latin=True)
 
 
 def is_stopword(word: str, language: str = "english") -> bool:
@@ -156,6 +165,16 @@ def _term(piece: str, language: str, keep_stopwords: bool) -> str | None:
         return None
     bare = _bare(piece, language) if "'" in piece else piece
     return None if bare in listed else _stem(bare, language)
+
+
+def _terms_of(piece: str, language: str, keep_stopwords: bool) -> tuple[str, ...]:
+    if _NGRAM_RUN.match(piece):
+        return tuple(_ngrams(piece))
+    term = _term(piece, _spoken(piece, language), keep_stopwords)
+    return () if term is None else (term,)
+
+
+_known_terms = lru_cache(maxsize=1 << 16)(_terms_of)
 
 
 def _bare(piece: str, language: str) -> str:
@@ -210,7 +229,7 @@ def term_variants(text: str, languages: Sequence[str], *, keep_stopwords: bool =
         One tuple of different terms a word (a character or bigram where `terms` gives these), in order. A word that
         is a function word in all ``languages`` is left out.
     """
-    return list(_variants(_PIECE.findall(_fold(text)), languages, keep_stopwords))
+    return list(_variants(_pieces(text), languages, keep_stopwords))
 
 
 def terms(text: str, *, language: str | None = None, keep_stopwords: bool = False) -> list[str]:
@@ -221,9 +240,12 @@ def terms(text: str, *, language: str | None = None, keep_stopwords: bool = Fals
         language: the Snowball language of its Latin words; found from its function words where ``None``.
         keep_stopwords: keep function words too.
     """
-    pieces = _PIECE.findall(_fold(text))
+    pieces = _pieces(text)
     spoken = language or _most_spoken(pieces, latin=True)
-    return [term for (term,) in _variants(pieces, (spoken,), keep_stopwords)]
+    found: list[str] = []
+    for piece in pieces:
+        found += (_known_terms if len(piece) <= _SHORT else _terms_of)(piece, spoken, keep_stopwords)
+    return found
 
 
 def count_tokens(text: str) -> int:
