@@ -197,7 +197,7 @@ def _export() -> str:
         {"kind": "session", "name": "s", "closed": True, "settled": 1},
         {"kind": "turn", "index": 0, "messages": [{**said, "metadata": {"deep": [1, None]}}]},
         {"kind": "memory", "start": 0, "stop": 1, "key": "sail", "digest": "ab12"},
-        {"kind": "citation", "query": "sail?", "shown": shown, "cited": [1], "lesson": "learned", "at": said["at"]},
+        {"kind": "citation", "query": "sail?", "shown": shown, "cited": [1], "lesson": "taught", "at": said["at"]},
     ]
     return "\n".join(map(json.dumps, lines))
 
