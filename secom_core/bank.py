@@ -52,6 +52,7 @@ __all__ = ["MemoryBank", "Remembered", "Stats"]
 Granularity = Literal["segment", "turn", "session"]
 
 _DEFAULT_BUDGET: Final = 2000
+_HELD: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,10 @@ class MemoryBank:
             any model sees it: messages, the texts in their metadata, and the questions of the citation log. The same
             text must give the same, and a redacted one stay as it is. What it raises goes to the caller, and nothing
             is stored.
-        max_scopes: how many scopes are held ready in memory; the least recently used is dropped first.
+        max_memory: how many bytes the scopes' indexes may take in memory together, about; the least recently used is
+            dropped first, and loaded again when asked for.
+        max_scopes: how many scopes are held ready in memory at most, whatever they take. Unless given, it is 1000 for
+            what is small: topics, events, weights.
         progress: show progress bars on long work.
     """
 
@@ -132,7 +136,8 @@ class MemoryBank:
         topics: bool | TopicOptions = False,
         learning: bool | LearningOptions = False,
         redact: Redact | None = None,
-        max_scopes: int = 1000,
+        max_memory: int = 2**30,
+        max_scopes: int | None = None,
         progress: bool = False,
     ) -> None:
         self._store = store
@@ -147,9 +152,10 @@ class MemoryBank:
             by_vector = embedder is not None or dense is not None
             return ScopeIndex(dense=by_vector, weights=weights, counter=self._counter, learned=learned)
 
-        self._dense = DenseLayer(store, dense, size=max_scopes) if dense is not None else None
-        self._scopes = ScopeCache(store, new_index, size=max_scopes, vectors=dense is None)
-        self._segmenters = ScopeSegmenters(store, _segmenter_for(granularity, segmenter, embedder), size=max_scopes)
+        held = max_scopes or _HELD
+        self._dense = DenseLayer(store, dense, size=held) if dense is not None else None
+        self._scopes = ScopeCache(store, new_index, size=max_scopes, nbytes=max_memory, vectors=dense is None)
+        self._segmenters = ScopeSegmenters(store, _segmenter_for(granularity, segmenter, embedder), size=held)
         self._derivation = Derivation(
             store,
             self._segmenters,
@@ -163,16 +169,16 @@ class MemoryBank:
         asked = _summarizer_for(summary, self._model)
         self._summary = SummaryLayer(store, asked, self._statistics) if summary else None
         self._timeline_options = timelines if isinstance(timelines, TimelineOptions) else TimelineOptions()
-        layer = EventLayer(store, self._derivation, self._model, options=self._timeline_options, size=max_scopes)
+        layer = EventLayer(store, self._derivation, self._model, options=self._timeline_options, size=held)
         self._events = layer if timelines else None
-        self._topics = self._topic_layer_for(topics, max_scopes) if topics else None
+        self._topics = self._topic_layer_for(topics, held) if topics else None
         options = learning if isinstance(learning, LearningOptions) else LearningOptions()
         if options.reranker is not None and dense is not None:
             raise InvalidInput(
                 "the paper's reranker learns from vectors in the bank; open it with embedder=, not dense="
             )
         bases = [*new_index().weights, *(TOPIC_WEIGHTS if topics else ())]
-        self._learning = CitationLearning(store, options, bases=bases, size=max_scopes) if learning else None
+        self._learning = CitationLearning(store, options, bases=bases, size=held) if learning else None
         self._layers = ReflectionLayers(store, self._made_of_sessions(), self._derivation.derive)
         if self._dense is not None:
             self._dense.drain()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from typing import Final
 
 from .conversation import Scope
 from .derivation import Derivation, memories_of
@@ -14,6 +15,8 @@ from .recent_scopes import RecentScopes
 from .stores.sql import ScopeRow, SessionRow, SqlStore
 
 __all__ = ["LoadedScope", "ScopeCache"]
+
+_GROWN: Final = 1.1
 
 
 @dataclass
@@ -29,23 +32,33 @@ class LoadedScope:
     known: dict[int, tuple[int, int]] = field(default_factory=dict)
     left: set[int] = field(default_factory=set)
     lacks_vectors: bool = False
+    weighed_at: int = 0
 
 
 class ScopeCache:
-    """Keeps up to ``size`` scopes ready to be searched.
+    """Keeps scopes ready to be searched, the least recently used dropped first.
 
     Args:
         store: what they follow.
         new_index: makes an empty index.
-        size: how many are kept; the least recently used is dropped first.
+        size: how many are kept.
+        nbytes: how much memory their indexes may take together, about.
         vectors: hold vectors in memory; not where a vector store outside does.
     """
 
     def __init__(
-        self, store: SqlStore, new_index: Callable[[], ScopeIndex], *, size: int, vectors: bool = True
+        self,
+        store: SqlStore,
+        new_index: Callable[[], ScopeIndex],
+        *,
+        size: int | None = None,
+        nbytes: int | None = None,
+        vectors: bool = True,
     ) -> None:
         self._store, self._vectors = store, vectors
-        self._held: RecentScopes[LoadedScope] = RecentScopes(lambda row: LoadedScope(new_index(), row), size=size)
+        self._held: RecentScopes[LoadedScope] = RecentScopes(
+            lambda row: LoadedScope(new_index(), row), size=size, nbytes=nbytes
+        )
 
     def statistics(self, scope: Scope) -> Statistics | None:
         """The scope's term statistics, if it is loaded."""
@@ -77,7 +90,19 @@ class ScopeCache:
             if loaded.row.revision < row.revision or loaded.left:
                 self._follow(scope, loaded, derivation, set(besides))
                 loaded.row = row
+                self._weigh(scope, loaded)
         return loaded
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes the indexes take together."""
+        return self._held.nbytes
+
+    def _weigh(self, scope: Scope, loaded: LoadedScope) -> None:
+        # Weighing looks at everything: it is done when a tenth has come, so that one more turn costs the same.
+        if len(loaded.index) >= loaded.weighed_at * _GROWN or loaded.weighed_at == 0:
+            loaded.weighed_at = len(loaded.index)
+            self._held.weighed(scope, loaded, loaded.index.nbytes)
 
     def _follow(self, scope: Scope, loaded: LoadedScope, derivation: Derivation, besides: set[str]) -> None:
         changed = [row.id for row in self._store.sessions(loaded.row.id, since=loaded.row.revision)]

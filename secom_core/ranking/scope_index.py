@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -22,6 +23,9 @@ from .turn_table import TurnTable
 from .weights import DENSE, HINTS, LEXICAL, SIGNALS
 
 __all__ = ["Candidate", "ScopeIndex"]
+
+_MEMORY_BYTES: Final = 620
+"""Of a memory with its places in dictionaries, beside its key, as tracemalloc has it."""
 
 _DIGITS: Final = 6
 """Scores are rounded, so that the order in which sums were formed does not show."""
@@ -92,6 +96,13 @@ class ScopeIndex:
 
     def __len__(self) -> int:
         return len(self._table.row_of)
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes it takes, within a quarter; costs as much as looking at every turn and term once."""
+        keys = sum(_MEMORY_BYTES + sys.getsizeof(memory.key) for memory in self._memories.values())
+        parts = (self._table, self._words, self._keys, self._turn_vectors, self._key_vectors)
+        return sum(part.nbytes for part in parts) + keys
 
     @property
     def statistics(self) -> Statistics:
