@@ -52,6 +52,8 @@ def read_locomo(path: str | Path, *, sample: str | None = None) -> tuple[Session
     """
     found = _sample(path, sample)
     conversation = found.get("conversation", found)
+    if not isinstance(conversation, Mapping):
+        raise InvalidTranscript(f"{path}: expected a conversation by sessions, got {shorten(conversation)}")
     names = sorted((key for key in conversation if re.fullmatch(r"session_\d+", key)), key=lambda key: int(key[8:]))
     if not names:
         raise InvalidTranscript(f"{path}: no 'session_1' in it, only {shorten(list(conversation)[:8])}")
@@ -100,7 +102,9 @@ def _locomo_session(conversation: Mapping[str, Any], name: str, path: str | Path
     return Session(name, group_messages(messages, name))
 
 
-def _locomo_message(row: Mapping[str, Any], at: datetime | None) -> Message:
+def _locomo_message(row: Any, at: datetime | None) -> Message:
+    if not isinstance(row, Mapping):
+        raise TypeError(f"expected a turn, got {shorten(row)}")
     caption = row.get("blip_caption")
     words = f"{row['text']} [shares a photo: {caption}]" if caption else row["text"]
     kept = {"blip_caption": caption} if caption else {}

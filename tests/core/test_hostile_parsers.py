@@ -17,6 +17,8 @@ FOUND = {
         '[{"sample_id":' + "[" * 3000,
         '{"session_1":[{"speaker":"A","dia_id":"D1:1","text":"\ud800"}]}',
         "[[[[",
+        '[{"sample_id":"a","conversation":{"session_2":[1]}}]',
+        '{"conversation":["session_1"],"qa":7}',
         "7",
     ],
     "import": [
