@@ -9,6 +9,8 @@ reaches the prompt, with its dates, numbers and quoting. Found is what `Recall.t
 ``--weights FILE`` takes other weights than the ones that ship: a mapping, or one a conversation, as
 `benchmarks.fit_weights` writes them, so that no conversation is measured with weights that it helped to fit.
 
+``--store postgres`` keeps the banks in databases of a server that is started for it; the table is the same.
+
 ``--topics`` recalls by topics (RMM), made without a language model, in place of the ranking of turns.
 """
 
@@ -18,6 +20,7 @@ import argparse
 import json
 import os
 import platform
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +30,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from benchmarks.places import stores
 from benchmarks.segmentation import choose_embedder
 from secom_core.analysis import count_tokens
 from secom_core.bank import MemoryBank
@@ -242,6 +246,7 @@ def main() -> None:
     parser.add_argument("--budgets", type=int, nargs="+", default=list(BUDGETS))
     parser.add_argument("--granularity", choices=("segment", "turn", "session"), default="segment")
     parser.add_argument("--weights", type=Path)
+    parser.add_argument("--store", choices=("memory", "sqlite", "postgres"), default="memory")
     parser.add_argument("--topics", action="store_true")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -250,7 +255,7 @@ def main() -> None:
 
     def open_bank(conversation: Conversation) -> MemoryBank:
         return MemoryBank.open(
-            ":memory:",
+            place(conversation.name),
             embedder=embedder,
             granularity=options.granularity,
             weights=weights_for(options.weights, conversation.name),
@@ -259,9 +264,13 @@ def main() -> None:
         )
 
     conversations = [read_conversation(file) for file in locomo_files(options.data)]
-    asked, units = measure(conversations, open_bank, options.budgets, topics=options.topics)
+    # A server's socket lies in the folder, and a socket's path is short.
+    with tempfile.TemporaryDirectory(prefix="secom-") as folder, stores([options.store], Path(folder)) as places:
+        place = places.get(options.store, lambda _: ":memory:")
+        asked, units = measure(conversations, open_bank, options.budgets, topics=options.topics)
     settings = {
         "embedder": embedder.name if embedder else None,
+        "store": options.store,
         "granularity": "topic" if options.topics else options.granularity,
         "weights": _weights_name(options.weights),
         "token_counter": counter_name,

