@@ -8,7 +8,7 @@ import ast
 import json
 import os
 import re
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -204,6 +204,19 @@ PROBES = [
 
 @pytest.fixture
 def two():
+    with _of_two() as bank:
+        yield bank
+
+
+@pytest.fixture(scope="module")
+def lasting():
+    """The same, for tests that leave it as it was."""
+    with _of_two() as bank:
+        yield bank
+
+
+@contextmanager
+def _of_two():
     """Ann asks; Bob's secret is there too, with an id and a session of his own and some that Ann has as well."""
     with MemoryBank.open(summary=True, timelines=True, topics=True, learning=True) as bank:
         bank.remember(BOB, [Message(f"My {SECRET} is in the harbour.", id="b1", at=NOON)], session="shared", close=True)
@@ -235,11 +248,11 @@ def test_nothing_of_another_scope_comes_out_by_any_way(two):
 
 
 @pytest.mark.parametrize("scope", [probe for probe in PROBES if probe != BOB and all(probe)], ids=repr)
-def test_a_scope_that_only_resembles_anothers_is_empty(two, scope):
-    assert SECRET not in everything(two, scope, "harbour")
-    assert two.stats(scope).turns == 0
-    assert two.forget(scope) == 0
-    assert two.stats(BOB).turns == 2
+def test_a_scope_that_only_resembles_anothers_is_empty(lasting, scope):
+    assert SECRET not in everything(lasting, scope, "harbour")
+    assert lasting.stats(scope).turns == 0
+    assert lasting.forget(scope) == 0
+    assert lasting.stats(BOB).turns == 2
 
 
 def test_ids_and_sessions_of_another_scope_reach_nothing(two):
@@ -295,19 +308,19 @@ INJECTIONS = [
 
 
 @pytest.mark.parametrize("value", INJECTIONS, ids=range(len(INJECTIONS)))
-def test_no_value_and_no_key_is_read_as_sql(two, value):
+def test_no_value_and_no_key_is_read_as_sql(lasting, value):
     said = Message(value, role=value, speaker=value, id=value, at=NOON, metadata={value: {value: [value]}})
-    two.remember((value,), [said], session=value, close=True)
-    [turn] = two.turns((value,), value)
+    lasting.remember((value,), [said], session=value, close=True)
+    [turn] = lasting.turns((value,), value)
     assert (turn.content, turn.id, turn.messages[0].metadata) == (value, value, {value: {value: [value]}})
-    assert SECRET not in everything(two, (value,), value)
-    recall = two.recall((value,), value, k=1)
+    assert SECRET not in everything(lasting, (value,), value)
+    recall = lasting.recall((value,), value, k=1)
     if recall.shown is not None:
-        two.reward((value,), value, recall.shown, recall.numbers)
-    assert two.forget((value,), session="'" + value) == 0
-    assert two.forget((value,), turn_ids=[value, "'" + value]) == 1
-    assert two.stats(BOB).turns == 2
-    assert two.stats(ANN).turns == 2
+        lasting.reward((value,), value, recall.shown, recall.numbers)
+    assert lasting.forget((value,), session="'" + value) == 0
+    assert lasting.forget((value,), turn_ids=[value, "'" + value]) == 1
+    assert lasting.stats(BOB).turns == 2
+    assert lasting.stats(ANN).turns == 2
 
 
 def test_no_statement_is_put_together_from_values():
