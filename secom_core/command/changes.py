@@ -135,7 +135,7 @@ def written(asked: Namespace, pieces: Iterable[str]) -> None:
             sys.stdout.write(piece)
         return
     target = Path(asked.output).expanduser()
-    if target.exists() and target.samefile(store_path(asked)):
+    if target.exists() and store_path(asked).exists() and target.samefile(store_path(asked)):
         raise Refused(f"{target} is the store itself; give --output another name")
     if not target.parent.is_dir():
         raise Refused(f"there is no folder {target.parent}")

@@ -18,11 +18,12 @@ from urllib.parse import quote
 from ..bank import MemoryBank
 from ..conversation import Scope, check_scope
 from ..stores.citations import latest
+from ..stores.opening import open_store
+from ..stores.postgres import is_postgres
 from ..stores.sql import ScopeRow, SqlStore
-from ..stores.sqlite import open_sqlite
 from .terminal import Refused
 
-__all__ = ["LAYERS", "Opened", "as_options", "opened", "scope_of", "store_path"]
+__all__ = ["LAYERS", "Opened", "as_options", "open_named", "opened", "scope_of", "store_path"]
 
 LAYERS: Final = {"summary": "summary", "timelines": "events", "topics": "topics"}
 """What a bank can be opened with, and the name under which the store knows it."""
@@ -51,10 +52,21 @@ class Opened:
 
 def store_path(asked: Namespace) -> Path:
     """Where the store is: ``--store``, else ``SECOM_STORE``, else ``memory.db`` here."""
-    named = asked.store or os.environ.get("SECOM_STORE") or _DEFAULT
+    return Path(_named(asked)).expanduser()
+
+
+def _named(asked: Namespace) -> str:
+    named: str = asked.store or os.environ.get("SECOM_STORE") or _DEFAULT
     if named == ":memory:":
         raise Refused("a store in memory would be gone when the command ends; give --store a file")
-    return Path(named).expanduser()
+    return named
+
+
+def open_named(named: str, *, make: bool) -> SqlStore:
+    """The store that a file's name or a URL means; ``make`` says whether it may be made where there is none."""
+    if not is_postgres(named):
+        _check(Path(named).expanduser(), make=make)
+    return open_store(named)
 
 
 def scope_of(asked: Namespace) -> Scope:
@@ -86,9 +98,7 @@ def opened(asked: Namespace, *, make: bool = False, learns: bool = False, **part
     Raises:
         Refused: there is no store, or the file is something else.
     """
-    path = store_path(asked)
-    _check(path, make=make)
-    store = open_sqlite(path)
+    store = open_named(_named(asked), make=make)
     scope = scope_of(asked) if learns else ()
     row = store.scope(scope) if learns else None
     if row is not None and latest(store, row.id):

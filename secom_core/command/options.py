@@ -56,7 +56,7 @@ def parser() -> ArgumentParser:
     root.add_argument("--version", action="version", version=f"secom {__version__}")
     root.set_defaults(act=None)
     commands = root.add_subparsers(title="commands", metavar="COMMAND")
-    for add in (_remember, _recall, _inspect, _report, _forget, _export, _import, _scopes):
+    for add in (_remember, _recall, _inspect, _report, _forget, _export, _import, _move, _backup, _scopes):
         add(commands)
     return root
 
@@ -232,6 +232,41 @@ def _import(commands: Any) -> None:
     )
     command.add_argument("file", metavar="FILE", help="an export, or - for standard input")
     _common(command, json_too=True, scope="the scope that was exported unless given")
+
+
+def _move(commands: Any) -> None:
+    command = _command(
+        commands,
+        "move",
+        "copy every scope into another store",
+        """\
+Copy every scope with all that was made from it into another store: a file, or a PostgreSQL database. What arrives is
+compared with what was sent. A move that was cut short is begun again: what is there already is passed over. The store
+that it comes from stays as it is.""",
+        """\
+  secom move other.db
+  secom move other.db --store memory.db""",
+        "keeping",
+    )
+    command.add_argument("target", metavar="TO", help="a file, or postgresql://user@host/database")
+    _store(command, json_too=True)
+
+
+def _backup(commands: Any) -> None:
+    command = _command(
+        commands,
+        "backup",
+        "copy the store's file while it is in use",
+        """\
+Copy the store's file as it is at one moment, while others go on writing. A file of that name is replaced once the copy
+is whole.""",
+        """\
+  secom backup copy.db
+  secom backup copy.db --store memory.db""",
+        "keeping",
+    )
+    command.add_argument("target", metavar="FILE", help="where the copy goes")
+    _store(command, json_too=False)
 
 
 def _scopes(commands: Any) -> None:

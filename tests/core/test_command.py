@@ -604,8 +604,37 @@ def test_help_shows_three_commands_to_begin_with(secom: Secom) -> None:
 NAMES = re.findall(r"^    ([a-z]+) ", parser().format_help(), re.M)
 
 
+def test_a_store_moves_to_a_server_and_is_asked_there(kept: Secom, postgres_url: str) -> None:
+    assert json.loads(kept.ok("move", postgres_url, "--json"))["scopes"] == 1
+    assert "1 there already" in kept.ok("move", postgres_url)
+    here, there = kept.ok("export", *ALICE), kept.ok("export", "--store", postgres_url, *ALICE)
+    assert here == there
+    assert kept.ok("scopes", "--store", postgres_url) == kept.ok("scopes")
+    refused = kept("backup", "copy.db", "--store", postgres_url)
+    assert (refused.code, "pg_dump" in refused.err) == (1, True)
+
+
+def test_a_store_is_not_moved_into_a_file_that_is_none(kept: Secom) -> None:
+    Path("notes.txt").write_text("not a store")
+    refused = kept("move", "notes.txt")
+    assert (refused.code, "not a store" in refused.err) == (1, True)
+    assert kept.ok("backup", "copy.db") == "copied to copy.db\n"
+    assert kept.ok("scopes", "--store", "copy.db") == kept.ok("scopes")
+
+
 def test_there_is_help_for_each_command() -> None:
-    assert NAMES == ["remember", "recall", "inspect", "report", "forget", "export", "import", "scopes"]
+    assert NAMES == [
+        "remember",
+        "recall",
+        "inspect",
+        "report",
+        "forget",
+        "export",
+        "import",
+        "move",
+        "backup",
+        "scopes",
+    ]
 
 
 @pytest.fixture
