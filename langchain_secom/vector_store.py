@@ -54,7 +54,7 @@ class VectorStoreIndex:
     words with a warning.
 
     The bank writes and deletes what it needs; a collection serves one bank. FAISS filters after the search, so that
-    its cost there grows with all users; for many users take a store that filters in its own search.
+    a search, and a deletion, costs there what all users have; for many users take one that filters in its own search.
 
     Setup: ``pip install "secom-memory[langchain]"``, and the store's own package.
 

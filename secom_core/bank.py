@@ -377,7 +377,7 @@ class MemoryBank:
         vector = self._query_vector(query, also=timelines or topics)
         retry = vector is not None
         loaded = self._scopes.caught_up(scope, self._derivation, retry_vectors=retry, besides=exclude)
-        nearest = self._nearest(scope, query) if loaded is not None else None
+        nearest = self._nearest(scope, query, loaded)
         self.check_keeps(topics=topics)
         latest = self.summary(scope) if summary else None
         drawn = self._drawn(scope, query, vector) if timelines else []
@@ -412,12 +412,12 @@ class MemoryBank:
         """The query's vector where the bank itself compares vectors, or something ``also`` does."""
         return self._derivation.query_vector(query) if self._dense is None or also else None
 
-    def _nearest(self, scope: Scope, query: str) -> list[DocumentPlace] | None:
+    def _nearest(self, scope: Scope, query: str, loaded: LoadedScope | None) -> list[DocumentPlace] | None:
         """What the vector store finds, once it holds what any process has written."""
         if self._dense is None:
             return None
         self._dense.follow(scope)
-        return self._dense.nearest(scope, query)
+        return self._dense.nearest(scope, query) if loaded is not None else None
 
     def _search(
         self,
@@ -567,7 +567,7 @@ class MemoryBank:
         loaded = self._scopes.caught_up(scope, self._derivation)
         if loaded is None:
             raise InvalidInput(f"nothing is remembered in the scope {scope!r}")
-        nearest = self._nearest(scope, query)
+        nearest = self._nearest(scope, query, loaded)
         with loaded.lock:
             found = self._search(loaded, query, vector, nearest, now)
             ranking = learning.ranking(loaded.row, found, vector, loaded.index.key_vectors, scored=True, explore=False)

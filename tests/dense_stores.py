@@ -48,6 +48,8 @@ class DictionaryStore:
     def search(self, scope: str, query: str, k: int) -> list[str]:
         self._fail("search")
         self.asked.append((scope, query, k))
+        if "\0" in query or any("\ud800" <= letter <= "\udfff" for letter in query):
+            raise StoreError("a server refuses this")
         found = [id_ for id_, each in self.documents.items() if each.scope == scope or not self.filters]
         if not found:
             return []

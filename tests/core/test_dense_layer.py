@@ -241,6 +241,15 @@ def test_forgotten_turns_leave_neither_their_documents_nor_keys_that_held_them(
     assert there(dense) == expected(bank)
 
 
+def test_turns_forgotten_of_a_closed_session_are_gone_too(bank: MemoryBank, dense: DictionaryStore) -> None:
+    """Nothing of it changes any more, and still all of it is looked at."""
+    talk(bank)
+    bank.close_session(ALICE, "s")
+    bank.forget(ALICE, turn_ids=[turn.id for turn in bank.turns(ALICE, "s") if "number3 " in turn.text])
+    assert "number3 " not in dense.texts()
+    assert there(dense) == expected(bank)
+
+
 def test_a_forgotten_session_goes_and_the_others_stay(bank: MemoryBank, dense: DictionaryStore) -> None:
     talk(bank, session="one", turns=6)
     talk(bank, session="two", turns=12)
@@ -259,6 +268,18 @@ def test_a_deletion_that_fails_raises_and_can_be_done_again(bank: MemoryBank, de
     assert bank.forget(ALICE) == 0
     assert not dense.documents
     assert noted(bank) == 0
+
+
+def test_a_deletion_that_failed_is_ended_by_a_recall_of_the_forgotten_scope(
+    bank: MemoryBank, dense: DictionaryStore
+) -> None:
+    talk(bank)
+    dense.failing = {"delete"}
+    with pytest.raises(StoreError):
+        bank.forget(ALICE)
+    dense.failing = set()
+    assert not bank.recall(ALICE, "bicycle").hits
+    assert not dense.documents
 
 
 def test_a_partial_deletion_that_fails_is_ended_by_the_next_recall(bank: MemoryBank, dense: DictionaryStore) -> None:
@@ -309,7 +330,6 @@ def test_a_late_write_does_not_bring_a_forgotten_scope_back(bank: MemoryBank, de
     bank._store.forget_scope(ALICE)  # as another process does
     go.set()
     late.join(10)
-    bank.forget(ALICE)
     assert not dense.documents
 
 
