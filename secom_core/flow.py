@@ -48,6 +48,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+_COUNTED = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +161,14 @@ class Metered:
             return reply
         finally:
             asked = self._counter(prompt.text) + self._counter(prompt.system or "")
-            spent = Cost(1, asked, self._counter(reply))
+            spent = Cost(1, asked, self._estimated(reply))
             with self._lock:
                 self._cost += spent
+
+    def _estimated(self, reply: str) -> int:
+        """The tokens of a reply; those of an endless one by its beginning, which is all that anybody reads of it."""
+        begun = reply[:_COUNTED]
+        return self._counter(begun) * len(reply) // max(len(begun), 1)
 
 
 def run(procedure: Procedure[T], model: ChatModel, *, limit: int = 1) -> T:

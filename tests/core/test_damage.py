@@ -344,7 +344,7 @@ def test_a_lying_model_is_named_and_the_local_way_taken(lie):
             bank.remember(ANN, said, session="s", close=True)
             recall = bank.recall(ANN, "Where does the boat sail?", summary=True, timelines=True)
             stats = bank.stats(ANN)
-    assert time.perf_counter() - began < 30
+    assert time.perf_counter() - began < 60
     assert model.asked
     assert any(issubclass(each.category, DegradedWarning) for each in caught)
     # A warning names the cause, and shows no more of a reply than fits a line or two.
