@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["PgVectorIndex"]
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
-_EXACT_BELOW: Final = 10_000
+_EXACT_BELOW: Final = 50_000
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('secom-memory vectors', 1936024429))"
 
 
@@ -106,7 +106,7 @@ class PgVectorIndex:
         some = of_scope.limit(self._exact_below + 1).subquery()
         held = connection.scalar(select(func.count()).select_from(some)) or 0
         if held > self._exact_below:
-            connection.execute(_SETTINGS, {"ef": str(min(1000, max(k, 100)))})
+            connection.execute(_SETTINGS, {"ef": str(min(1000, max(2 * k, 100)))})
             near = of_scope.order_by(table.c.embedding.cosine_distance(vector)).limit(k)
             found = list(connection.scalars(near))
             if len(found) >= min(k, held):

@@ -75,6 +75,7 @@ def bank(tmp_path: Path, model: ScriptedModel) -> Iterator[MemoryBank]:
 # -- versions ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("each_store")
 def test_each_session_makes_a_version_from_the_one_before_it(bank, model) -> None:
     assert bank.summary(ANN) is None
     fill(bank)
@@ -100,6 +101,7 @@ def test_an_open_session_is_not_in_it_and_nothing_is_asked(bank, model) -> None:
     assert len(model.requests) == 1
 
 
+@pytest.mark.usefixtures("each_store")
 def test_a_session_that_goes_on_is_taken_in_again_and_those_after_it(bank, model) -> None:
     fill(bank)
     bank.remember(ANN, [Message("Herodotus ate a dandelion.", "", "Ann", "s1-2")], session="s1")
@@ -112,6 +114,7 @@ def test_a_session_that_goes_on_is_taken_in_again_and_those_after_it(bank, model
     assert len(model.requests) == 6
 
 
+@pytest.mark.usefixtures("each_store")
 def test_scopes_do_not_meet(bank) -> None:
     fill(bank, "s1")
     bank.remember(("acme", "bob"), as_turns_session("s1", "I collect stamps."), close=True)
@@ -132,6 +135,7 @@ def test_a_bank_without_a_summary_says_so() -> None:
                 ask(ANN)
 
 
+@pytest.mark.usefixtures("each_store")
 def test_what_was_said_without_the_layer_is_taken_in_later(tmp_path, model) -> None:
     with MemoryBank.open(tmp_path / "m.db") as bank:
         fill(bank, "s1", "s2")
@@ -140,6 +144,7 @@ def test_what_was_said_without_the_layer_is_taken_in_later(tmp_path, model) -> N
         assert [each.session for each in bank.summaries(ANN)] == ["s1", "s2"]
 
 
+@pytest.mark.usefixtures("each_store")
 def test_an_import_is_taken_in_and_a_rebuild_makes_it_again(bank, model) -> None:
     fill(bank)
     with MemoryBank.open(model=model, summary=True) as other:
@@ -196,6 +201,7 @@ def test_a_whole_session_or_scope_can_go(bank) -> None:
         assert words_in(path, word) == []
 
 
+@pytest.mark.usefixtures("each_store")
 def test_a_version_that_is_made_while_its_session_is_forgotten_is_not_kept(tmp_path) -> None:
     path = tmp_path / "m.db"
 
@@ -210,6 +216,7 @@ def test_a_version_that_is_made_while_its_session_is_forgotten_is_not_kept(tmp_p
         assert words_in(path, "Herodotus") == []
 
 
+@pytest.mark.usefixtures("each_store")
 def test_a_version_whose_previous_one_is_forgotten_meanwhile_is_made_anew(tmp_path) -> None:
     path = tmp_path / "m.db"
 
@@ -226,6 +233,7 @@ def test_a_version_whose_previous_one_is_forgotten_meanwhile_is_made_anew(tmp_pa
         assert words_in(path, "Herodotus") == []
 
 
+@pytest.mark.usefixtures("each_store")
 def test_two_processes_make_one_chain(tmp_path) -> None:
     path = tmp_path / "m.db"
     calls: list[int] = []

@@ -272,6 +272,7 @@ def test_the_preset_is_the_papers(talk):
 # -- what comes late, again, or from elsewhere ------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("each_store")
 def test_sessions_closed_without_the_layer_are_caught_up(tmp_path, talk):
     path = tmp_path / "bank.db"
     with MemoryBank.open(path) as plain:
@@ -288,6 +289,7 @@ def test_sessions_closed_without_the_layer_are_caught_up(tmp_path, talk):
         assert shape(again) == caught_up, "the same after a restart"
 
 
+@pytest.mark.usefixtures("each_store")
 def test_a_session_that_goes_on_keeps_its_events_and_links(talk):
     with MemoryBank.open(timelines=True) as bank:
         bank.remember_sessions(MARA, talk[:4])
@@ -320,6 +322,7 @@ def test_with_a_model_only_the_new_turns_of_a_session_are_read_again(talk):
         assert bank.events(MARA)[-1].turn_ids == ("late",)
 
 
+@pytest.mark.usefixtures("each_store")
 def test_a_rebuild_makes_them_again(talk):
     with MemoryBank.open(timelines=True) as bank:
         bank.remember_sessions(MARA, talk[:4])
@@ -335,6 +338,7 @@ def test_an_export_brings_its_sessions_and_they_are_reflected_on(talk):
         assert shape(other) == shape(bank)
 
 
+@pytest.mark.usefixtures("each_store")
 def test_two_banks_on_one_file_see_each_others_events(tmp_path, talk):
     path = tmp_path / "bank.db"
     with MemoryBank.open(path, timelines=True) as one, MemoryBank.open(path, timelines=True) as two:
@@ -350,6 +354,7 @@ def test_two_banks_on_one_file_see_each_others_events(tmp_path, talk):
         assert shape(one) == shape(two)
 
 
+@pytest.mark.usefixtures("each_store")
 def test_a_scope_is_a_wall(talk):
     with MemoryBank.open(timelines=True) as bank:
         bank.remember_sessions(MARA, talk[:3])
@@ -362,6 +367,7 @@ def test_a_scope_is_a_wall(talk):
         assert all(event.session == "s1" for line in bank.timelines(other, "worktop") for event in line.events)
 
 
+@pytest.mark.usefixtures("each_store")
 def test_sessions_that_come_out_of_order_are_linked_by_their_times(talk):
     with MemoryBank.open(timelines=True) as bank:
         bank.remember_sessions(MARA, talk[::-1])

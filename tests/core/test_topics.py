@@ -62,6 +62,7 @@ def club(path: Path | str = ":memory:", model: object = None, **parts: object) -
 # -- no language model ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("each_store")
 def test_without_a_model_segments_are_grouped_across_sessions(talk, tmp_path):
     path = tmp_path / "bank.db"
     with MemoryBank.open(path, topics=True) as bank:
@@ -126,6 +127,7 @@ def test_vectors_decide_where_there_are_vectors_and_their_failure_is_survived(ta
 # -- with one ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("each_store")
 def test_topics_of_each_speaker_grow_by_merges_that_keep_both_origins():
     model = ScriptedModel(answer)
     with club(model=model) as bank:
@@ -154,6 +156,7 @@ def test_no_trait_makes_no_topic_and_no_turn_is_lost():
         assert "oars" in bank.recall(CLUB, "oars", topics=True).text
 
 
+@pytest.mark.usefixtures("each_store")
 def test_one_note_may_go_into_several_topics():
     notes = [
         '[{"summary": "Ida rows", "reference": [0]}, {"summary": "Tom swims", "reference": [1]}]',
@@ -171,6 +174,7 @@ def test_one_note_may_go_into_several_topics():
         assert second.turn_ids == ("0-1-Ida", "1-0-Ida")
 
 
+@pytest.mark.usefixtures("each_store")
 def test_notes_of_one_session_go_into_each_other():
     two = '[{"summary": "Ida rows fast", "reference": [0]}, {"summary": "Ida rows often", "reference": [1]}]'
     model = ScriptedModel({"Collect what": two, "Merge(number, text)": "Merge(0, Ida rows fast and often)"})
@@ -249,6 +253,7 @@ def test_a_model_that_is_away_is_not_asked_where_its_notes_belong(talk):
 # -- recall -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("each_store")
 def test_the_summary_is_the_key_and_the_turns_are_the_value():
     with club() as bank:
         for day, lines in enumerate(ROOF):
@@ -338,6 +343,7 @@ def test_a_bank_without_topics_says_so(talk):
 # -- undo -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("each_store")
 def test_a_merge_can_be_undone(tmp_path):
     path = tmp_path / "bank.db"
     with club(path) as bank:
@@ -457,6 +463,7 @@ def test_a_topic_of_very_many_sessions_is_forgotten_too(tmp_path):
 # -- what comes late, again, or from elsewhere ------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("each_store")
 @pytest.mark.parametrize("model", [None, ScriptedModel(answer)])
 def test_sessions_closed_without_the_layer_are_caught_up(tmp_path, talk, model):
     path = tmp_path / "bank.db"
@@ -478,6 +485,7 @@ def test_sessions_closed_without_the_layer_are_caught_up(tmp_path, talk, model):
         assert shape(again, MARA) == caught_up
 
 
+@pytest.mark.usefixtures("each_store")
 def test_a_session_that_goes_on_is_read_on_from_where_it_was():
     model = ScriptedModel(answer)
     with club(model=model) as bank:
@@ -520,6 +528,7 @@ class Meeting:
         return reply
 
 
+@pytest.mark.usefixtures("each_store")
 def test_two_sessions_that_close_at_once_make_no_duplicates(tmp_path):
     path = tmp_path / "bank.db"
     model = Meeting(2)
@@ -554,6 +563,7 @@ def test_two_sessions_that_close_at_once_make_no_duplicates(tmp_path):
         assert asked["topic-update"] >= 3, "who was late has decided again"
 
 
+@pytest.mark.usefixtures("each_store")
 def test_a_new_topic_of_two_sessions_at_once_is_one_topic(tmp_path):
     """Both find nothing to merge with; whoever is late has to see the other's."""
     path = tmp_path / "bank.db"

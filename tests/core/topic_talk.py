@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 from secom_core.bank import MemoryBank
@@ -71,8 +69,9 @@ def check(bank: MemoryBank, scope: Scope, path: Path | None = None) -> None:
             assert version.turn_ids
             assert {turns[each].session for each in version.turn_ids} == {version.session}
     if path is not None:
-        with closing(sqlite3.connect(path)) as connection:
-            assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        with bank._store.transaction(write=False) as connection:
+            if connection.dialect.name == "sqlite":
+                assert connection.exec_driver_sql("PRAGMA foreign_key_check").all() == []
             for question in (
                 "select n.id from topic_notes n where not exists "
                 "(select 1 from topic_note_turns t where t.note_id = n.id)",
@@ -82,7 +81,7 @@ def check(bank: MemoryBank, scope: Scope, path: Path | None = None) -> None:
                 "(select 1 from topic_versions r where r.id = v.topic)",
                 "select v.id from topic_versions v where (v.previous is null) != (v.topic = v.id)",
             ):
-                assert connection.execute(question).fetchall() == [], question
+                assert connection.exec_driver_sql(question).all() == [], question
 
 
 def shape(bank: MemoryBank, scope: Scope) -> list[tuple[object, ...]]:
