@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 import subprocess
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -18,6 +19,17 @@ from sqlalchemy import Engine, create_engine, make_url
 from secom_core.stores.opening import open_store
 
 _OWN = "tests"
+# Stops the server when the tests are no more, also where they were killed and could not.
+_WATCHER = """
+import os, shutil, signal, sys
+sys.stdin.read()
+try:
+    with open(os.path.join(sys.argv[1], "postmaster.pid")) as file:
+        os.kill(int(file.readline()), signal.SIGQUIT)
+except (OSError, ValueError):
+    pass
+shutil.rmtree(sys.argv[1], ignore_errors=True)
+"""
 
 
 class PostgresServer:
@@ -126,6 +138,9 @@ def postgres_server() -> Iterator[PostgresServer]:
     except (OSError, RuntimeError, subprocess.SubprocessError) as error:
         shutil.rmtree(folder, ignore_errors=True)
         pytest.skip(f"the PostgreSQL server does not start here: {error}")
+    watcher = subprocess.Popen(
+        [sys.executable, "-c", _WATCHER, str(folder)], stdin=subprocess.PIPE, start_new_session=True
+    )
     running = PostgresServer(server)
     # The tests kill processes, never the power: what is handed to the kernel survives.
     running.execute("ALTER SYSTEM SET fsync TO off")
@@ -136,4 +151,4 @@ def postgres_server() -> Iterator[PostgresServer]:
     finally:
         running.release()
         server.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
+        watcher.communicate()
