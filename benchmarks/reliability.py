@@ -8,9 +8,11 @@ again, and every promise is looked for:
 
 - *lost*: promised and not there; *doubled*: there twice; *undead*: promised to be gone and there.
 - *amiss*: searches whose answer is not that of the same bank rebuilt from its raw turns.
-- *errors*: what reached a caller.
+- *errors*: what reached a caller and is no clear error of ours.
 
-All five are to be 0. The moments are drawn by ``--seed``; what a process was doing at its moment is chance.
+All five are to be 0. The moments are drawn by ``--seed``; what a process was doing at its moment is chance. Further
+suites damage files, have the language model lie, remember odd texts, and run the tests of attacks (``--cases``):
+`benchmarks.reliability_faults` says what each counts.
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ import numpy as np
 
 from benchmarks.peers import PACKAGES
 from benchmarks.places import Places, stores
+from benchmarks.promises import Outcome, look, stored
+from benchmarks.reliability_faults import attacked, damaged, lied_to, odd_texts
 from benchmarks.reliability_peers import PEERS
 from benchmarks.reliability_worker import CLIENTS, SCOPE, said
 from benchmarks.retrieval import versions
@@ -43,27 +47,6 @@ from secom_core import MemoryBank
 
 FIXTURES: Final = Path(__file__).parents[1] / "tests" / "fixtures"
 PROCESSES: Final = 8
-
-
-@dataclass
-class Outcome:
-    """What one suite did to one store, and what was lost."""
-
-    suite: str
-    store: str
-    runs: int = 0
-    promises: int = 0
-    lost: int = 0
-    doubled: int = 0
-    undead: int = 0
-    amiss: int = 0
-    errors: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-    milliseconds: dict[str, dict[str, float]] = field(default_factory=dict)
-
-    @property
-    def is_clean(self) -> bool:
-        return not (self.lost or self.doubled or self.undead or self.amiss or self.errors)
 
 
 # -- processes --------------------------------------------------------------------------------------------------------
@@ -91,38 +74,6 @@ def killed(moment: float, outcome: Outcome, duty: str, *arguments: str) -> list[
     process.send_signal(signal.SIGKILL)
     outcome.runs += 1
     return promises_of(process, outcome)
-
-
-# -- looking ----------------------------------------------------------------------------------------------------------
-
-
-def stored(bank: MemoryBank, scope: Sequence[str]) -> list[str]:
-    return [turn.id for session in bank.sessions(scope) for turn in bank.turns(scope, session)]
-
-
-def look(outcome: Outcome, bank: MemoryBank, scope: Sequence[str], promised: Sequence[str], gone: set[str]) -> None:
-    """Every promise, and the searches, against the bank."""
-    there = stored(bank, scope)
-    outcome.promises += len(promised) + len(gone)
-    outcome.lost += len(set(promised) - gone - set(there))
-    outcome.doubled += len(there) - len(set(there))
-    outcome.undead += len(gone & set(there))
-    outcome.amiss += amiss(bank, scope, there)
-
-
-def amiss(bank: MemoryBank, scope: Sequence[str], there: Sequence[str]) -> int:
-    """How many of twenty searches find otherwise than in the same bank, made anew from its raw turns."""
-    queries = [said(*parts(each))["content"] for each in there[:: max(1, len(there) // 20)]]
-    before = [bank.recall(scope, query, token_budget=300).text for query in queries]
-    bank.rebuild(scope)
-    return sum(
-        bank.recall(scope, query, token_budget=300).text != text for query, text in zip(queries, before, strict=True)
-    )
-
-
-def parts(identity: str) -> tuple[str, int]:
-    name, _, number = identity.rpartition("-")
-    return name, int(number)
 
 
 # -- suites -----------------------------------------------------------------------------------------------------------
@@ -301,6 +252,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
             f"{each.undead:>8}{each.amiss:>7}{len(each.errors):>8}{each.seconds:>7.0f}"
         )
         lines += [f"    {error.splitlines()[-1][:150]}" for error in sorted(set(each.errors))[:5]]
+        lines += [f"    {what}: {count}" for what, count in each.told.items()]
         lines += [
             f"    {kind}: " + ", ".join(f"{rank} {ms} ms" for rank, ms in row.items())
             for kind, row in each.milliseconds.items()
@@ -329,6 +281,12 @@ def suites(options: argparse.Namespace, places: Mapping[str, Places]) -> Iterato
         yield partial(kill_moves, (name, other), place, places[other], each, rng)
     if options.kills:
         yield partial(kill_migrations, places["sqlite"], each, rng)
+    if options.cases:
+        yield partial(damaged, places["sqlite"], options.cases, rng)
+        yield partial(lied_to, places["sqlite"], options.cases, rng)
+        yield attacked
+    for name in names if options.cases else ():
+        yield partial(odd_texts, name, places[name], options.cases, rng)
     for name in names if options.seconds else ():
         yield partial(crowd, name, places[name], options.seconds)
 
@@ -338,6 +296,7 @@ def main() -> None:
     parser.add_argument("--store", nargs="+", choices=("sqlite", "postgres"), default=["sqlite"])
     parser.add_argument("--kills", type=int, default=200, help="how often a process is killed, in all")
     parser.add_argument("--seconds", type=float, default=120, help="how long the crowd works on each store; 0: not")
+    parser.add_argument("--cases", type=int, default=200, help="damaged files, failing calls, odd texts; 0: none")
     parser.add_argument("--peers", action="store_true", help="besides: what others lose, and ours by the same measure")
     parser.add_argument("--peer-kills", type=int, default=10)
     parser.add_argument("--peer-turns", type=int, default=1000, help="how many turns they hold before the kills")

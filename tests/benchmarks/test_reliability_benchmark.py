@@ -7,7 +7,7 @@ import json
 import random
 import sys
 
-from benchmarks import growth, reliability
+from benchmarks import growth, reliability, reliability_faults
 from benchmarks.reliability_worker import SCOPE, said
 from secom_core import MemoryBank
 
@@ -26,7 +26,9 @@ def stores_here() -> list[str]:
 
 def test_nothing_is_lost_to_kills_and_crowds(monkeypatch, tmp_path) -> None:
     names = stores_here()
-    result = run(reliability, monkeypatch, tmp_path, "--store", *names, "--kills", "11", "--seconds", "1")
+    result = run(
+        reliability, monkeypatch, tmp_path, "--store", *names, "--kills", "11", "--seconds", "1", "--cases", "0"
+    )
     suites = [(each["suite"], each["store"]) for each in result["ours"]]
     kinds = ("remember", "background", "forget", "rebuild")
     assert set(suites) == {
@@ -37,6 +39,18 @@ def test_nothing_is_lost_to_kills_and_crowds(monkeypatch, tmp_path) -> None:
     }
     assert sum(each["promises"] for each in result["ours"]) > 300 * len(names)
     assert not any(each[what] for each in result["ours"] for what in ("lost", "doubled", "undead", "amiss", "errors"))
+
+
+def test_damage_lies_and_odd_texts_lose_nothing(tmp_path) -> None:
+    def place(name: str) -> str:
+        return str(tmp_path / f"{name}.db")
+
+    rng = random.Random(1)
+    outcomes = [reliability_faults.damaged(place, 12, rng), reliability_faults.lied_to(place, 12, rng)]
+    outcomes.append(reliability_faults.odd_texts("sqlite", place, 20, rng))
+    assert all(each.is_clean and each.promises and each.runs for each in outcomes)
+    assert outcomes[0].told["turns salvaged"] > 0
+    assert outcomes[1].told["warnings that name the cause"] > 0
 
 
 def test_what_is_lost_doubled_or_undead_is_seen(tmp_path) -> None:
