@@ -11,6 +11,8 @@ import pytest
 from sqlalchemy import inspect
 
 from secom_core.bank import MemoryBank
+from secom_core.errors import StoreError
+from secom_core.stores import schema
 from secom_core.stores.opening import open_store
 from secom_core.stores.schema import VERSION, schema_versions
 
@@ -122,3 +124,23 @@ def test_an_upgraded_bank_moves(tmp_path, version, postgres_url):
         with MemoryBank.open(postgres_url, **made.parts()) as server:
             assert old.move_to(server).scopes == 2
             assert server.recall(ANN, "helmet", k=2, now=MAY).text == old.recall(ANN, "helmet", k=2, now=MAY).text
+
+
+def test_an_upgrade_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
+    path = stored(tmp_path, 2)
+    with closing(sqlite3.connect(path)) as connection:
+        before = list(connection.iterdump())
+
+    def fails(connection):
+        connection.exec_driver_sql("CREATE TABLE half_made (id INTEGER)")
+        connection.exec_driver_sql("SELECT nothing FROM nowhere")
+
+    monkeypatch.setattr(schema, "_MIGRATIONS", (*schema._MIGRATIONS, fails))
+    monkeypatch.setattr(schema, "VERSION", VERSION + 1)
+    with pytest.raises(StoreError, match="nowhere"):
+        open_store(path)
+    with closing(sqlite3.connect(path)) as connection:
+        assert list(connection.iterdump()) == before
+    monkeypatch.undo()
+    with MemoryBank.open(path, **made.parts()) as bank:
+        assert bank.scopes() == [ANN, BOB]
