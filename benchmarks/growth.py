@@ -3,8 +3,9 @@
     python -m benchmarks.growth [--store sqlite postgres] [--turns 1000 10000 100000] [--clients 1 8 64]
                                 [--scopes 10000] [--memory-mib 1024] [--peers] [--peer-turns 1000 5000] [--json OUT]
 
-- *turns*: a scope is filled in sessions of a hundred turns; then single turns are remembered and recalled, one call at
-  a time. How time grows is fitted as a power of the number of turns: an exponent of 0 is constant, 1 linear.
+- *turns*: a scope is filled in sessions of a hundred turns (``--one-session``: in one that goes on); then single turns
+  are remembered and recalled, one call at a time. How time grows is fitted as a power of the number of turns: an
+  exponent of 0 is constant, 1 linear.
 - *clients*: so many threads of one process write a turn and recall it, each in a scope of its own of a thousand turns.
 - *scopes*: most hold a hundred turns, one in a hundred a thousand, one in a thousand five thousand. Then scopes drawn
   at random are recalled from: those drawn first are loaded, those in memory are not. What the process holds is its
@@ -42,6 +43,9 @@ from secom_core import MemoryBank
 from secom_core.conversation import Session
 
 BUDGET = 1000
+CALL = 10_000
+"""How many turns of one long session are remembered by a call."""
+
 Row = dict[str, Any]
 
 
@@ -64,15 +68,17 @@ def exponent(sizes: Sequence[int], times: Sequence[float]) -> float:
 # -- turns in a scope -------------------------------------------------------------------------------------------------
 
 
-def growing(store: str, places: Places, sizes: Sequence[int], singles: int, seed: int) -> Iterator[Row]:
+def growing(
+    store: str, places: Places, sizes: Sequence[int], singles: int, seed: int, *, one_session: bool = False
+) -> Iterator[Row]:
     """One scope that grows from size to size."""
     scope, held = ("growth", "one"), 0
     target = places("turns")
-    history = sessions(utterances(max(sizes), seed))
-    extra = utterances(singles, seed + 1)
+    texts, extra = utterances(max(sizes), seed), utterances(singles, seed + 1)
     for size in sorted(sizes):
         with MemoryBank.open(target) as bank:
-            filling = seconds(bank.remember_sessions, scope, history[held // 100 : size // 100])
+            fill = filled_at_once if one_session else filled
+            filling = seconds(fill, bank, scope, texts[held:size], held)
             added, held = size - held, size
         before = resident_mib()
         with MemoryBank.open(target) as bank:
@@ -86,6 +92,16 @@ def growing(store: str, places: Places, sizes: Sequence[int], singles: int, seed
                 "resident_mib": round(resident_mib() - before),
                 "stored_bytes_a_turn": round(stored_bytes(target) / size),
             }  # fmt: skip
+
+
+def filled(bank: MemoryBank, scope: Sequence[str], texts: Sequence[str], held: int) -> None:
+    for number, session in enumerate(sessions(list(texts)), start=held // 100):
+        bank.remember(scope, session.messages, session=f"s{number}", close=True)
+
+
+def filled_at_once(bank: MemoryBank, scope: Sequence[str], texts: Sequence[str], held: int) -> None:
+    for start in range(0, len(texts), CALL):
+        bank.remember(scope, [said(text)[0] for text in texts[start : start + CALL]], session="one")
 
 
 def said(text: str) -> list[Mapping[str, str]]:
@@ -270,6 +286,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--store", nargs="+", choices=("sqlite", "postgres"), default=["sqlite"])
     parser.add_argument("--turns", type=int, nargs="*", default=[1000, 10_000, 100_000])
+    parser.add_argument("--one-session", action="store_true", help="the turns of a scope are one session")
     parser.add_argument("--clients", type=int, nargs="*", default=[1, 8, 64])
     parser.add_argument("--scopes", type=int, default=10_000)
     parser.add_argument("--memory-mib", type=int, default=1024)
@@ -291,7 +308,9 @@ def measured(options: argparse.Namespace, places: dict[str, Places], folder: Pat
     result: dict[str, Any] = {"turns": [], "clients": [], "scopes": [], "peers": []}
     names = options.store
     for name in names if options.turns else ():
-        rows = growing(name, places[name], options.turns, options.singles, options.seed)
+        rows = growing(
+            name, places[name], options.turns, options.singles, options.seed, one_session=options.one_session
+        )
         result["turns"] += said_of(f"turns in a scope, {name} (p50 / p95)", rows)
     for name in names if options.clients else ():
         rows = (crowded(name, places[name], each, options.singles, options.seed) for each in options.clients)
