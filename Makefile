@@ -25,7 +25,7 @@ demo: $(DEMO)
 	$(BIN)/python examples/quickstart.py
 
 test: $(DEV)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
 check: $(DEV)
 	$(BIN)/ruff check .
