@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +13,10 @@ from postgres_server import PostgresServer, postgres_server
 
 from secom_core.stores.opening import open_store
 from secom_core.stores.sql import SqlStore
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # There is a worker for each processor: more threads would only wait for each other.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="session")
