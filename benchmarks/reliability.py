@@ -291,6 +291,13 @@ def suites(options: argparse.Namespace, places: Mapping[str, Places]) -> Iterato
         yield partial(crowd, name, places[name], options.seconds)
 
 
+def keep(options: argparse.Namespace, outcomes: Sequence[Outcome], rows: Sequence[Beside]) -> None:
+    if options.json:
+        result: dict[str, Any] = {"ours": list(map(asdict, outcomes)), "beside": list(map(asdict, rows))}
+        result |= {"seed": options.seed, "versions": versions("psycopg", *PACKAGES)}
+        options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--store", nargs="+", choices=("sqlite", "postgres"), default=["sqlite"])
@@ -299,7 +306,7 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=200, help="damaged files, failing calls, odd texts; 0: none")
     parser.add_argument("--peers", action="store_true", help="besides: what others lose, and ours by the same measure")
     parser.add_argument("--peer-kills", type=int, default=10)
-    parser.add_argument("--peer-turns", type=int, default=1000, help="how many turns they hold before the kills")
+    parser.add_argument("--peer-turns", type=int, default=200, help="how many turns they hold before the kills")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -313,19 +320,13 @@ def main() -> None:
             outcome.seconds = round(time.perf_counter() - begun, 1)
             outcomes.append(outcome)
             print(f"{outcome.suite}, {outcome.store}: {outcome.seconds} s", flush=True)
+        print(table(outcomes), flush=True)
+        keep(options, outcomes, rows)
         if options.peers:
             rng, theirs = random.Random(options.seed), Path(folder) / "peers"
             rows = [beside(name, theirs / name, options.peer_kills, options.peer_turns, rng) for name in PEERS]
-    print(table(outcomes))
-    if rows:
-        print(table_of_peers(rows))
-    if options.json:
-        result: dict[str, Any] = {
-            "ours": [asdict(each) for each in outcomes],
-            "beside": [asdict(each) for each in rows],
-        }
-        result |= {"seed": options.seed, "versions": versions("psycopg", *PACKAGES)}
-        options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+            print(table_of_peers(rows))
+            keep(options, outcomes, rows)
     if not all(each.is_clean for each in outcomes):
         sys.exit("something was lost: see above")
 
