@@ -91,6 +91,11 @@ class PostgresServer:
         self._banks[name] = self._admin(name)
         return name
 
+    def dump(self, url: str) -> str:
+        """All of a database as SQL, by the server's own ``pg_dump``."""
+        command = [str(Path(self._server.bin_path) / "pg_dump"), "--inserts", url]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
     def restart(self) -> None:
         """Stop the server as a crash would, and start it again."""
         self.stop_now()

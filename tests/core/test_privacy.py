@@ -42,7 +42,7 @@ def talk(secret: str, sessions: int = 4) -> list[list[Message]]:
     return found
 
 
-def opened(path: Path, **parts: object) -> MemoryBank:
+def opened(path: Path | str, **parts: object) -> MemoryBank:
     return MemoryBank.open(
         path,
         embedder=HashingEmbedder(64),
@@ -55,7 +55,7 @@ def opened(path: Path, **parts: object) -> MemoryBank:
     )
 
 
-def filled(path: Path, *, secret: str = SECRET[0], scope: tuple[str, ...] = ANN, **parts: object) -> MemoryBank:
+def filled(path: Path | str, *, secret: str = SECRET[0], scope: tuple[str, ...] = ANN, **parts: object) -> MemoryBank:
     bank = opened(path, **parts)
     for place, messages in enumerate(talk(secret)):
         bank.remember(scope, messages, session=f"s{place}", close=True)
@@ -91,26 +91,42 @@ def test_the_words_are_in_every_layer_before(tmp_path):
     assert holds(tmp_path / "bank.db", SECRET[0])
 
 
+def forget(bank: MemoryBank, how: str) -> None:
+    """All of Ann's that has the secret in it, in one of the four ways."""
+    if how == "scope":
+        bank.forget(ANN)
+    elif how == "sessions":
+        for name in bank.sessions(ANN):
+            bank.forget(ANN, session=name)
+    elif how == "turns":
+        named = [turn for name in bank.sessions(ANN) for turn in bank.turns(ANN, name) if SECRET[0] in turn.text]
+        bank.forget(ANN, turn_ids=[turn.id for turn in named])
+    else:
+        bank.forget(ANN, before=NOON + timedelta(days=9))
+
+
 @pytest.mark.parametrize("how", ["scope", "sessions", "turns", "before"])
 def test_forgotten_words_are_in_no_file(tmp_path, how):
     path = tmp_path / "bank.db"
     with filled(path) as bank:
         bank.remember(BOB, [Message("I like the lighthouse.", at=NOON)], session="b")
-        if how == "scope":
-            bank.forget(ANN)
-        elif how == "sessions":
-            for name in bank.sessions(ANN):
-                bank.forget(ANN, session=name)
-        elif how == "turns":
-            named = [turn for name in bank.sessions(ANN) for turn in bank.turns(ANN, name) if SECRET[0] in turn.text]
-            bank.forget(ANN, turn_ids=[turn.id for turn in named])
-        else:
-            bank.forget(ANN, before=NOON + timedelta(days=9))
+        forget(bank, how)
         bank.compact()
         assert not holds(path, SECRET[0])
         assert b"lighthouse" in raw(path)
         assert bank.recall(BOB, "lighthouse").hits
     assert not holds(path, SECRET[0])
+
+
+@pytest.mark.parametrize("how", ["scope", "sessions", "turns", "before"])
+def test_forgotten_words_are_in_no_dump(postgres, postgres_url, how):
+    with filled(postgres_url) as bank:
+        bank.remember(BOB, [Message("I like the lighthouse.", at=NOON)], session="b")
+        assert SECRET[0] in postgres.dump(postgres_url)
+        forget(bank, how)
+    left = postgres.dump(postgres_url).casefold()
+    assert SECRET[0].casefold()[:-2] not in left
+    assert "lighthouse" in left
 
 
 def test_words_that_stay_are_left_when_one_turn_goes(tmp_path):
