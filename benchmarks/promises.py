@@ -48,13 +48,14 @@ def look(outcome: Outcome, bank: MemoryBank, scope: Sequence[str], promised: Seq
 
 
 def amiss(bank: MemoryBank, scope: Sequence[str], there: Sequence[str]) -> int:
-    """How many of twenty searches find otherwise than in the same bank, made anew from its raw turns."""
+    """How many of twenty searches find otherwise than in a new bank that takes in this one's export."""
     queries = [said(*parts(each))["content"] for each in there[:: max(1, len(there) // 20)]]
-    before = [bank.recall(scope, query, token_budget=300).text for query in queries]
-    bank.rebuild(scope)
-    return sum(
-        bank.recall(scope, query, token_budget=300).text != text for query, text in zip(queries, before, strict=True)
-    )
+    with MemoryBank.open() as made_anew:
+        made_anew.import_(bank.export(scope))
+        return sum(
+            bank.recall(scope, query, token_budget=300).text != made_anew.recall(scope, query, token_budget=300).text
+            for query in queries
+        )
 
 
 def parts(identity: str) -> tuple[str, int]:

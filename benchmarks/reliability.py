@@ -7,7 +7,8 @@ A worker process prints a line for each call that has returned: a promise. It is
 again, and every promise is looked for:
 
 - *lost*: promised and not there; *doubled*: there twice; *undead*: promised to be gone and there.
-- *amiss*: searches whose answer is not that of the same bank rebuilt from its raw turns.
+- *amiss*: searches whose answer is not that of a new bank that has taken in the export of this one; in a crowd also
+  those that do not bring back what the same thread has just said.
 - *errors*: what reached a caller and is no clear error of ours.
 
 All five are to be 0. The moments are drawn by ``--seed``; what a process was doing at its moment is chance. Further

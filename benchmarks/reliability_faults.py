@@ -206,7 +206,7 @@ def odd_texts(store: str, places: Places, cases: int, rng: random.Random) -> Out
 def attacked(files: Sequence[str] = ("attack", "hostile", "privacy", "vector_store", "report_page")) -> Outcome:
     """The tests of attacks, each a case; they come with the source, not with the package."""
     paths = sorted(str(path) for path in TESTS.rglob("test_*.py") if any(part in path.name for part in files))
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:warnings", *paths]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *paths]
     said_of = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True).stdout
     last = said_of.strip().splitlines()[-1]
     counts = {what: int(count) for count, what in re.findall(r"(\d+) (passed|failed|error|skipped)", last)}
