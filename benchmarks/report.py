@@ -193,6 +193,85 @@ def timelines() -> str:
     return grid(["evidence recall", *BUDGETS], rows)
 
 
+def growth_in_turns() -> str:
+    found, long = result("growth"), result("growth_million")
+    measured = [*found["turns"], *({**row, "store": f"{row['store']}, one session"} for row in long["turns"])]
+    rows = [
+        [row["store"], f"{row['turns']:,}", _both(row["remember"]), _both(row["recall"]), *_filling(row)]
+        for row in [*measured, *found["peers"]]
+    ]
+    exponents = {**found["turns_exponents"], **found["peers_exponents"]}
+    rows += [[store, "exponent", each["remember"], each["recall"], "", "", ""] for store, each in exponents.items()]
+    return grid(
+        ["", "turns in a scope", *HEADS, "turns a second, filling", "first recall, s", "bytes a turn on disk"],
+        [[str(cell) for cell in row] for row in rows],
+    )
+
+
+def _filling(row: Mapping[str, Any]) -> list[object]:
+    return [row.get(name, "") for name in ("filled_per_second", "first_recall_s", "stored_bytes_a_turn")]
+
+
+def clients() -> str:
+    rows = [
+        [
+            row["store"],
+            str(row["clients"]),
+            f"{row['turns_per_second']:.0f}",
+            _both(row["remember"]),
+            _both(row["recall"]),
+        ]
+        for row in result("growth")["clients"]
+    ]
+    return grid(["", "clients", "turns a second", *HEADS], rows)
+
+
+def scopes() -> str:
+    names = ("scopes", "turns", "filled_per_second", "memory_limit_mib", "resident_mib", "stored_bytes_a_turn")
+    rows = [
+        [row["store"], *(f"{row[name]:,}" for name in names), _both(row["recall_drawn"]), _both(row["recall_again"])]
+        for row in result("growth_scopes")["scopes"]
+    ]
+    heads = [name.replace("_", " ").replace("mib", "MiB") for name in names]
+    times = ["recall from one drawn: p50, p95 ms", "from one in memory: p50, p95 ms"]
+    return grid(["", *heads, *times], rows)
+
+
+HEADS = ("remember: p50, p95 ms", "recall: p50, p95 ms")
+
+
+def _both(row: Mapping[str, float]) -> str:
+    return f"{row['p50']:,.1f}, {row['p95']:,.1f}"
+
+
+def kills() -> str:
+    counts = ("runs", "promises", "lost", "doubled", "undead", "amiss")
+    rows = [
+        [each["suite"], each["store"], *(str(each[name]) for name in counts), str(len(each["errors"])), _crowd(each)]
+        for each in result("reliability")["ours"]
+    ]
+    return grid(["", "", *counts, "errors", "write; recall: p50, p95, longest, ms"], rows)
+
+
+def _crowd(each: Mapping[str, Any]) -> str:
+    return "; ".join(", ".join(f"{ms:,.0f}" for ms in row.values()) for row in each["milliseconds"].values())
+
+
+def kills_beside() -> str:
+    rows = [
+        [
+            each["name"],
+            f"{each['reopened']} of {each['kills']}",
+            f"{each['lost']} of {each['promised']}",
+            each["two_writers"],
+            *each["odd_messages"].values(),
+        ]
+        for each in result("reliability_peers")["beside"]
+    ]
+    odd = result("reliability_peers")["beside"][0]["odd_messages"]
+    return grid(["", "opened again", "turns lost to kills", "two processes, 60 turns each", *odd], rows)
+
+
 SECTIONS = {
     "How much of the evidence is found inside a token budget?": (
         retrieval,
@@ -233,6 +312,33 @@ SECTIONS = {
         "The last column is to `ours, background`. `VectorMemoryBlock` searches a seventh as many texts, each of seven "
         "messages, as it makes them; `Memory, no block` remembers the window only. All with vectors of hashed words, "
         f"but where it says so. Two processors that others used too: load {_load()}.",
+    ),
+    "What is lost when processes are killed or crowd together?": (
+        kills,
+        "`benchmarks.reliability`. A promise is a turn of which `remember` had returned, or one that `forget` had. "
+        "*Amiss*: searches that find otherwise than in a new bank that takes in the export. *Errors*: what reached "
+        "a caller.",
+    ),
+    "And elsewhere?": (
+        kills_beside,
+        "`benchmarks.reliability --peers`, one run, the same vectors; each is saved after every turn, and killed "
+        "during adds to what it holds.",
+    ),
+    "How does time grow with the turns in a scope?": (
+        growth_in_turns,
+        "`benchmarks.growth`, recalls of 1,000 tokens. *First recall* loads the scope; the other recalls follow. The "
+        "exponent is that of the medians: 0 is constant, 1 linear. The peers and ours beside them are filled turn by "
+        "turn, with the same vectors of hashed words.",
+    ),
+    "What do many clients get?": (
+        clients,
+        "The same run: threads of one process, each in a scope of its own of a thousand turns, writing a turn and "
+        "recalling it. One process computes on one processor; more processes share the work.",
+    ),
+    "What do many scopes take?": (
+        scopes,
+        "`benchmarks.growth --turns --clients`. A hundred turns in most scopes, a thousand in one of a hundred, five "
+        "thousand in one of a thousand; every one was recalled from before the memory was measured.",
     ),
     "What does one more turn cost?": (adding, "`benchmarks.adding`, medians."),
     "How fast are LLMLingua-2 keys made?": (
