@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import shutil
 import signal
@@ -273,7 +274,7 @@ def table_of_peers(rows: Sequence[Beside]) -> str:
 def suites(options: argparse.Namespace, places: Mapping[str, Places]) -> Iterator[Callable[[], Outcome]]:
     """What is asked for, on each store; the kills are shared out evenly."""
     rng, names = random.Random(options.seed), options.store
-    each = max(1, round(options.kills / (5 * len(names) + 1)))
+    each = math.ceil(options.kills / (5 * len(names) + 1))
     for name in names if options.kills else ():
         place, other = places[name], names[-1 - names.index(name)]
         for duty in ("remember", "background", "forget"):
