@@ -328,8 +328,8 @@ SECTIONS = {
         growth_in_turns,
         "`benchmarks.growth`, recalls of 1,000 tokens. *First recall* loads the scope; the other recalls follow. The "
         "exponent is that of the medians: 0 is constant, 1 linear. The peers and ours beside them are filled turn by "
-        "turn, with the same vectors of hashed words. Two processors that other jobs used too, most while the peers and "
-        "ours beside them were timed: read no growth from those few rows.",
+        "turn, with the same vectors of hashed words. Two processors that other jobs used too, most while the peers "
+        "and ours beside them were timed: read no growth from those few rows.",
     ),
     "What do many clients get?": (
         clients,
