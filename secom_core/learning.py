@@ -389,8 +389,11 @@ class CitationLearning:
                 policy.learn(shown, answer.cited)
         if not answers:
             return None, policy
-        self._store.save_learned(row.id, row.epoch, part, answers[-1].id, _written(policy))
-        return answers[-1].id, policy
+        version = answers[-1].id
+        # An answer that came meanwhile has been learned from by who took it in: what is there then is newer than this.
+        seen = held[0] if held is not None else None
+        self._store.save_learned(row.id, row.epoch, part, version, _written(policy), seen=seen)
+        return version, policy
 
     def _reranker(self, row: ScopeRow, dimensions: int, options: RerankerOptions) -> Reranker:
         scope, version = self._scope(row), learned_version(self._store, row.id, _RERANKER)

@@ -46,6 +46,7 @@ FROZEN: Final = "frozen"
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _CHUNK: Final = 500
+_ANY: Final = -1
 _TRIES: Final = 8
 # PostgreSQL: a serialization failure, a deadlock, a lock that was not to be had in the time that the server gives.
 _CONTENDED: Final = frozenset({"40001", "40P01", "55P03"})
@@ -445,16 +446,30 @@ class SqlStore:
         return (row.turns, row.state) if row is not None else None
 
     @again_if_contended
-    def save_learned(self, scope_id: int, epoch: int, part: str, turns: int, state: str) -> bool:
+    def save_learned(
+        self, scope_id: int, epoch: int, part: str, turns: int, state: str, *, seen: int | None = _ANY
+    ) -> bool:
         """Keep what the part has learned in place of what it had.
 
+        Args:
+            scope_id: the scope.
+            epoch: its epoch when this was learned.
+            part: what has learned.
+            turns: how far: the version.
+            state: what was learned.
+            seen: the version that this was made in place of, where there may be a newer one by now; nothing for none.
+
         Returns:
-            Whether it was kept: not if something of the scope was forgotten since ``epoch``.
+            Whether it was kept: not if something of the scope was forgotten since ``epoch``, nor in place of another
+            version than ``seen``.
         """
+        mark = and_(learned.c.scope_id == scope_id, learned.c.part == part)
         with self.transaction(durable=False, scope=scope_id) as connection:
             if connection.scalar(select(scopes.c.epoch).where(scopes.c.id == scope_id)) != epoch:
                 return False
-            connection.execute(delete(learned).where(learned.c.scope_id == scope_id, learned.c.part == part))
+            if seen != _ANY and connection.scalar(select(learned.c.turns).where(mark)) != seen:
+                return False
+            connection.execute(delete(learned).where(mark))
             connection.execute(insert(learned).values(scope_id=scope_id, part=part, turns=turns, state=state))
         return True
 

@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from embedders import HashingEmbedder
 from hypothesis import given
 from hypothesis import strategies as st
 
+from secom_core import learning
 from secom_core.bank import MemoryBank
 from secom_core.context import render
 from secom_core.errors import InvalidInput, InvalidScope
@@ -150,6 +152,26 @@ def test_threads_and_banks_lose_no_answer(tmp_path: Path) -> None:
             thread.join()
         assert one.learned(ANN) == two.learned(ANN)
         assert one.learned(ANN).answers == 40 == len(one.citation_log(ANN))
+
+
+def test_weights_learned_again_take_the_place_of_no_newer_ones(tmp_path: Path, monkeypatch: Any) -> None:
+    path = tmp_path / "memory.db"
+    with MemoryBank.open(path, learning=True) as one, MemoryBank.open(path, learning=True) as two:
+        fill(one)
+        teach(two, 3)
+        two.import_(list(two.export(ANN)), scope=ANN)  # the log is whole, and the weights are to be learned again
+        assert two._store.learned(two._store.scope(ANN).id, next(iter(one._learning._bases))) is None
+        read, late = learning.rows, [two]
+
+        def rows_while_another_answers(*args: Any, **named: Any) -> Any:
+            found = read(*args, **named)
+            if late:
+                teach(late.pop(), 2)
+            return found
+
+        monkeypatch.setattr(learning, "rows", rows_while_another_answers)
+        one.learned(ANN)
+        assert one.learned(ANN).answers == two.learned(ANN).answers == 5 == len(one.citation_log(ANN))
 
 
 def test_another_bank_sees_what_was_learned_at_its_next_recall(tmp_path: Path) -> None:
