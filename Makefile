@@ -1,12 +1,13 @@
-# make demo | test | check | format, each in one virtual environment; VENV=... puts it elsewhere.
+# make demo | quick | test | check | format, each in one virtual environment; VENV=... puts it elsewhere.
 VENV ?= .venv
 PYTHON ?= python3
 ARGS ?=
 BIN := $(VENV)/bin
 DEV := $(VENV)/.installed-dev
+QUICK := $(VENV)/.installed-quick
 DEMO := $(VENV)/.installed-demo
 
-.PHONY: install demo test check format
+.PHONY: install demo quick test check format
 
 install: $(DEV)
 
@@ -17,12 +18,19 @@ $(DEV): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $@
 
+$(QUICK): pyproject.toml | $(BIN)/python
+	test -e $(DEV) || $(BIN)/python -m pip install --quiet --editable ".[test]"
+	touch $@
+
 $(DEMO): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable ".[langchain,llamaindex]"
 	touch $@
 
 demo: $(DEMO)
 	$(BIN)/python examples/quickstart.py
+
+quick: $(QUICK)
+	$(BIN)/python -m pytest --numprocesses auto -m "not slow and not postgres and not models and not docs" $(ARGS)
 
 test: $(DEV)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)

@@ -20,10 +20,10 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from benchmarks.retrieval import versions
-from secom_core.analysis import terms
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, Session, group_messages
 from secom_core.indexes.bm25 import BM25
+from secom_core.text.terms import terms
 
 SCOPE = ("benchmark", "adding")
 SESSION_TURNS = 100
@@ -56,7 +56,8 @@ def milliseconds(action: Callable[[], object]) -> float:
 
 def ours(texts: list[str], extra: list[str]) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder, MemoryBank.open(Path(folder) / "bank.db") as bank:
-        bank.remember_sessions(SCOPE, sessions(texts))
+        for session in sessions(texts):
+            bank.remember(SCOPE, session, close=True)
         bank.recall(SCOPE, extra[0], token_budget=500)
         writes, recalls = [], []
         for text in extra:

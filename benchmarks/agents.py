@@ -46,7 +46,7 @@ from benchmarks.latency import HashedWords
 from benchmarks.peers import langchain_embeddings, llamaindex_embedding
 from benchmarks.retrieval import versions
 from secom_core.bank import MemoryBank
-from secom_core.models.scripted import ScriptedServer
+from secom_core.testing import ScriptedServer
 
 SCOPE = ("benchmark", "agents")
 BUDGET = 1000
@@ -115,7 +115,8 @@ class Setting:
         if embedded not in self.banks:
             self.banks[embedded] = self.folder / f"filled-{embedded}.db"
             with MemoryBank.open(self.banks[embedded], embedder=used) as bank:
-                bank.remember_sessions(SCOPE, sessions(self.texts))
+                for session in sessions(self.texts):
+                    bank.remember(SCOPE, session, close=True)
         own = self.folder / f"{len(list(self.folder.iterdir()))}.db"
         shutil.copy(self.banks[embedded], own)
         return MemoryBank.open(own, embedder=used)
@@ -310,7 +311,7 @@ def llamaindex_ours(setting: Setting, stack: ExitStack, *, embedded: bool, write
     kept: list[Any] = []
 
     def memory_of(conversation: str) -> Any:
-        limits = {"token_limit": WINDOW, "memory_token_limit": BUDGET}
+        limits = {"token_limit": WINDOW, "token_budget": BUDGET}
         kept[:] = [made(bank=bank, scope=SCOPE, session=conversation, write=write, **limits)]
         return kept[0]
 

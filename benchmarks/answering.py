@@ -14,7 +14,7 @@ is one of
 One line a question is appended to ``--out`` as soon as it is answered, and the banks lie beside it: run the same
 command again, and it goes on where it stopped. A question that the model failed to answer has no line and is asked
 again. Scores: token F1 against the reference and, with ``--judge``, right or wrong by a model. Cost: calls and tokens
-without the judge's, counted by `secom_core.analysis.count_tokens`, and money with ``--price-in`` and ``--price-out``
+without the judge's, counted by `secom_core.text.terms.count_tokens`, and money with ``--price-in`` and ``--price-out``
 (a million tokens).
 """
 
@@ -33,20 +33,21 @@ from typing import Any
 
 from tqdm import tqdm
 
+from benchmarks.evaluation.generation import token_f1
+from benchmarks.evaluation.judge import correctness
+from benchmarks.locomo import LocomoQuestion
 from benchmarks.retrieval import CATEGORIES, Conversation, locomo_files, read_conversation
 from benchmarks.segmentation import choose_embedder
-from secom_core.analysis import count_tokens
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Session, group_messages
 from secom_core.errors import ModelError
-from secom_core.evaluation.generation import token_f1
-from secom_core.evaluation.judge import correctness
-from secom_core.flow import Cost, Metered, Prompt, run
+from secom_core.llm.flow import Cost, Metered, Prompt, run
+from secom_core.llm.quoting import without_thoughts
 from secom_core.models import OpenAIModel
-from secom_core.prompts.quoting import without_thoughts
 from secom_core.protocols import ChatModel, Embedder
-from secom_core.readers import LocomoQuestion, read_messages
-from secom_core.summary import Summarizer
+from secom_core.readers import read_messages
+from secom_core.summaries import Summarizer
+from secom_core.text.terms import count_tokens
 
 MEMORIES = ("secom", "turn", "session", "summary", "rsum", "theanine", "full", "none")
 SCOPE = ("benchmark", "answering")
@@ -99,19 +100,17 @@ class Memory:
             if known.get(session.name) != len(session.turns):
                 self.bank.remember(SCOPE, session, close=True)
         # A run that was cut off between a session and what is made of it left that to this one.
-        self.bank.reflect(SCOPE)
+        self.bank.derive(SCOPE)
 
     def context(self, query: str) -> str:
         """What stands before the question."""
         if self.bank is None:
             return whole(self.sessions, self.window) if self.kind == "full" else ""
         if self.kind == "summary":
-            latest = self.bank.summary(SCOPE)
+            latest = self.bank.summaries.latest(SCOPE)
             return f"<memories>\n{latest.text}\n</memories>" if latest else ""
-        asked: dict[str, Any] = {"summary": True} if self.kind == "rsum" else {}
-        if self.kind == "theanine":
-            asked = {"timelines": True}
-        return self.bank.recall(SCOPE, query, token_budget=self.budget, now=self.today, **asked).text
+        layers = {"rsum": ["summaries"], "theanine": ["timelines"]}.get(self.kind, [])
+        return self.bank.recall(SCOPE, query, token_budget=self.budget, layers=layers, now=self.today).text
 
 
 def whole(sessions: Sequence[Session], window: int) -> str:
@@ -143,7 +142,7 @@ def open_memory(
     if kind in ("turn", "session"):
         parts["granularity"] = kind
     elif kind in ("summary", "rsum"):
-        parts["summary"] = Summarizer(model)
+        parts["summaries"] = Summarizer(model)
     elif kind == "theanine":
         parts |= {"model": model, "timelines": True}
     bank = None if kind in ("full", "none") else MemoryBank.open(path, **parts)

@@ -36,12 +36,12 @@ from benchmarks.retrieval import (
     token_counter,
     versions,
 )
-from secom_core.analysis import is_stopword
 from secom_core.bank import MemoryBank
 from secom_core.context import Packer, PackMemories, PackTurns
 from secom_core.denoisers.informativeness import Informativeness
 from secom_core.denoisers.llmlingua import LLMLingua2
 from secom_core.protocols import Denoiser, Embedder
+from secom_core.text.terms import is_stopword
 
 RATE = 0.75
 _WORD = re.compile(r"\w+(?:'\w+)?|[^\w\s]")

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from secom_core.analysis import count_tokens
 from secom_core.denoisers.llmlingua import LLMLingua2
+from secom_core.text.terms import count_tokens
 
 FORCE_TOKENS = ("\n", ".", "!", "?")
 RATE = 0.75

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from benchmarks.segmentation import Dialogue, choose_embedder, read_dialogues
 from secom_core.protocols import Embedder
 from secom_core.segmenters import embedding, lexical
+from secom_core.segmenters.cohesion import bags_of
 from secom_core.segmenters.cues import WORDS
 from secom_core.segmenters.evidence import GATE, centred
 
@@ -37,11 +38,9 @@ def measured(dialogues: Sequence[Dialogue], embedder: Embedder | None) -> tuple[
     texts = [[turn.content for turn in dialogue.turns] for dialogue in kept]
     truth = np.concatenate([dialogue.boundaries[:-1] for dialogue in kept]).astype(float)
     if embedder is None:
-        return [lexical.columns(said, lexical.bags_of(said)) for said in texts], truth
+        return [lexical.columns(said, bags_of(said)) for said in texts], truth
     vectors = (np.asarray(embedder.embed(said), dtype=np.float64) for said in texts)
-    return [
-        embedding.columns(said, lexical.bags_of(said), rows) for said, rows in zip(texts, vectors, strict=True)
-    ], truth
+    return [embedding.columns(said, bags_of(said), rows) for said, rows in zip(texts, vectors, strict=True)], truth
 
 
 def fit(values: Sequence[Floats], truths: Sequence[Floats], width: int) -> dict[str, Any]:

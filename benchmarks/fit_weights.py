@@ -23,6 +23,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.evaluation.retrieval import evidence_recall
+from benchmarks.locomo import LocomoQuestion
 from benchmarks.retrieval import (
     BUDGETS,
     CATEGORIES,
@@ -36,10 +38,8 @@ from benchmarks.retrieval import (
 )
 from secom_core.bank import MemoryBank
 from secom_core.context import PackTurns
-from secom_core.evaluation.retrieval import evidence_recall
 from secom_core.protocols import Embedder
 from secom_core.ranking import DENSE, LEXICAL, Candidate, ScopeIndex
-from secom_core.readers import LocomoQuestion
 
 Array = npt.NDArray[np.float64]
 
@@ -58,7 +58,8 @@ def index_of(conversation: Conversation, embedder: Embedder | None, names: Seque
     """The scope as the bank would hold it, ranked by all ``names`` alike."""
     index = ScopeIndex(dense=embedder is not None, weights=dict.fromkeys(names, 1.0), counter=token_counter()[0])
     with MemoryBank.open(":memory:", embedder=embedder) as bank:
-        bank.remember_sessions(SCOPE, conversation.sessions)
+        for session in conversation.sessions:
+            bank.remember(SCOPE, session, close=True)
         for session in conversation.sessions:
             turns = bank.turns(SCOPE, session.name)
             memories = bank.memories(SCOPE, session.name)

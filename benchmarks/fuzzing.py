@@ -42,13 +42,22 @@ class Target:
 
 
 def targets() -> dict[str, Target]:
-    from secom_core import analysis, context, transfer
-    from secom_core.prompts import events, joining, judge, linking, quoting, rubric, segmentation, summary, teafarm
-    from secom_core.prompts import topics as topic_prompts
+    from benchmarks.evaluation import judge_prompt as judge
+    from benchmarks.evaluation import teafarm_prompt as teafarm
+    from secom_core.archive import export as transfer
+    from secom_core.citations import CitationStream, read_citations
+    from secom_core.context import block as context
+    from secom_core.llm import quoting
     from secom_core.readers import read_transcript
     from secom_core.readers.moments import read_moment
-    from secom_core.reflection.citations import CitationStream, read_citations
-    from secom_core.segmenters.rubric_file import Rubric
+    from secom_core.segmenters import zero_shot_prompt as segmentation
+    from secom_core.segmenters.rubric import Rubric
+    from secom_core.segmenters.rubric import prompt as rubric
+    from secom_core.summaries import prompts as summary
+    from secom_core.text import terms as analysis
+    from secom_core.timelines import events
+    from secom_core.timelines import linking_prompt as linking
+    from secom_core.topics import prompts as topic_prompts
 
     def citations(text: str) -> None:
         whole = read_citations(text, range(1, 9), markers="strip")
@@ -75,18 +84,17 @@ def targets() -> dict[str, Target]:
         _allowed(lambda reply: teafarm.read_follow_up(reply, said, "Ann", "Where?"), text)
 
     def counted(text: str) -> None:
-        for count in (analysis.terms, analysis.count_tokens, analysis.sentences, analysis.words):
+        for count in (analysis.terms, analysis.count_tokens, analysis.sentences, analysis.word_spans):
             count(text)
 
     return {
         "transcript": Target(read_transcript, SEEDS["transcript"]),
         "moment": Target(read_moment, SEEDS["moment"], 200),
         "messages": Target(_messages, SEEDS["messages"]),
-        "locomo": Target(_locomo, SEEDS["locomo"]),
         "import": Target(lambda text: transfer.read(text.split("\n")), SEEDS["import"]),
         "bank import": Target(_bank_import, SEEDS["import"], 2048),
         "segmentation": Target(lambda text: segmentation.read_segmentation(text, TURNS), SEEDS["segmentation"]),
-        "joining": Target(joining.read_joining, ("yes", "No.", "<think>yes</think> no")),
+        "joining": Target(segmentation.read_joining, ("yes", "No.", "<think>yes</think> no")),
         "topics": Target(lambda text: topic_prompts.read_topics(text, TURNS), SEEDS["topics"]),
         "topic update": Target(lambda text: topic_prompts.read_update(text, 3), SEEDS["update"]),
         "events": Target(lambda text: events.read_events(text, TURNS), SEEDS["events"]),
@@ -128,43 +136,33 @@ def _messages(text: str) -> None:
         read_messages(given)
 
 
-def _locomo(text: str) -> None:
-    from secom_core.readers import read_locomo, read_locomo_questions
-
-    with tempfile.NamedTemporaryFile("wb", suffix=".json") as file:
-        file.write(text.encode("utf-8", "surrogatepass"))
-        file.flush()
-        _allowed(read_locomo, file.name)
-        _allowed(read_locomo_questions, file.name)
-
-
 def _bank_import(text: str) -> None:
     """What comes in goes out again, and once more in is nothing new."""
     from secom_core import MemoryBank
 
     with MemoryBank.open() as bank:
-        came = bank.import_(text.split("\n"), scope=("fuzz",))
-        kept = list(bank.export(("fuzz",)))
+        came = bank.storage.import_(text.split("\n"), scope=("fuzz",))
+        kept = list(bank.storage.export(("fuzz",)))
         with MemoryBank.open() as other:
-            if (other.import_(kept), other.import_(kept)) != (came, 0):
+            if (other.storage.import_(kept), other.storage.import_(kept)) != (came, 0):
                 raise AssertionError(f"{came} turns came in, and others came out")
         bank.recall(("fuzz",), "Where does she sail?")
 
 
 def _refinement(text: str) -> None:
-    from secom_core.memory import Event, Timeline
-    from secom_core.prompts.refinement import read_refinement
+    from secom_core.timelines import Event, Timeline
+    from secom_core.timelines.refinement import read_refinement
 
     at = datetime(2024, 5, 3, tzinfo=timezone.utc)
     read_refinement(text, Timeline((Event(1, "Ann sails on Sunday.", at, "s", ("a",)),), ()))
 
 
-_FRAME = re.compile(r"\[\d+\] |\d{4}-\d\d-\d\d \w{3}$|How things came|Summary of the earlier")
+_FRAME = re.compile(r"\[\d+\] |\d{4}-\d\d-\d\d \w{3}$|#|→")
 
 
 def _block(text: str) -> None:
     """Whatever was said, the block has one beginning, one end, one number a hit, and dates only from the bank."""
-    from secom_core.context import render
+    from secom_core.context.block import render
     from secom_core.conversation import Message, Turn
     from secom_core.memory import Hit, Memory
 
@@ -179,7 +177,7 @@ def _block(text: str) -> None:
 
 
 def _export() -> str:
-    scope = {"kind": "header", "format": "secom-memory", "version": 1, "scope": ["acme", "ann"]}
+    scope = {"kind": "header", "format": "secom-memory", "version": 2, "scope": ["acme", "ann"]}
     said = {"id": "a1", "role": "user", "speaker": None, "text": "I sail.", "at": "2024-05-03T12:00:00+00:00"}
     shown = {
         "id": "d1",
@@ -197,7 +195,8 @@ def _export() -> str:
         {"kind": "session", "name": "s", "closed": True, "settled": 1},
         {"kind": "turn", "index": 0, "messages": [{**said, "metadata": {"deep": [1, None]}}]},
         {"kind": "memory", "start": 0, "stop": 1, "key": "sail", "digest": "ab12"},
-        {"kind": "citation", "query": "sail?", "shown": shown, "cited": [1], "lesson": "taught", "at": said["at"]},
+        {"layer": "citations", "kind": "citation", "query": "sail?", "shown": shown, "cited": [1], "lesson": "taught"}
+        | {"at": said["at"]},
     ]
     return "\n".join(map(json.dumps, lines))
 
@@ -214,11 +213,6 @@ SEEDS: dict[str, tuple[str, ...]] = {
         '[{"role":"assistant","content":[{"type":"text","text":"x"},{"type":"image_url"}],"tool_calls":[{"function":'
         '{"name":"f","arguments":"{}"}}]},{"role":"tool","content":null,"tool_call_id":"1","timestamp":"May 3, 2024"}]',
         '[{"name":"Ann","text":"hi","function_call":{"name":"f","arguments":{"a":1}},"refusal":"no"}]',
-    ),
-    "locomo": (
-        '{"session_1_date_time":"1:56 pm on 8 May, 2023","session_1":[{"speaker":"Ann","dia_id":"D1:1","text":"hi",'
-        '"blip_caption":"a cat"}],"qa":[{"question":"q","answer":1,"evidence":["D1:1"],"category":2}]}',
-        '[{"sample_id":"a","conversation":{"session_2":[]}}]',
     ),
     "import": (_export(),),
     "segmentation": (

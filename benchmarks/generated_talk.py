@@ -1,4 +1,4 @@
-"""Dialogues made from the phrases of ``prior_text.txt``, with their topics known.
+"""Dialogues made from the phrases of ``prior_text.txt``, with their segments known.
 
 Four kinds: small talk, errands done with an agent, a person with an assistant, and meetings. The text was written for
 this project, so that what is learned from it may be shipped.
@@ -159,7 +159,7 @@ def _dialogue(kind: str, themes: list[Theme], rng: random.Random) -> Dialogue:
 
 
 def dialogues(count: int, seed: int) -> list[Dialogue]:
-    """``count`` dialogues of mixed kinds, one to six topics each; the same for the same seed."""
+    """``count`` dialogues of mixed kinds, one to six segments each; the same for the same seed."""
     rng = random.Random(seed)
     themes = read_themes()
     made = []

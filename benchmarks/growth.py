@@ -122,7 +122,8 @@ def crowded(store: str, places: Places, clients: int, each: int, seed: int) -> R
     recalls: list[float] = []
     with MemoryBank.open(places(f"clients{clients}")) as bank:
         for client in range(clients):
-            bank.remember_sessions(("growth", str(client)), history)
+            for session in history:
+                bank.remember(("growth", str(client)), session, close=True)
             bank.recall(("growth", str(client)), "ready", token_budget=BUDGET)
 
         def work(client: int) -> None:
@@ -162,7 +163,8 @@ def many(store: str, places: Places, count: int, memory_mib: int, asks: int, see
     with MemoryBank.open(target, max_memory=memory_mib * 2**20) as bank:
         begun = time.perf_counter()
         for number, size in enumerate(sizes):
-            bank.remember_sessions(scope_of(number), part(history, size, number))
+            for session in part(history, size, number):
+                bank.remember(scope_of(number), session, close=True)
         filling = time.perf_counter() - begun
         drawn = [scope_of(rng.randrange(count)) for _ in queries]
         cold, warm = (

@@ -21,9 +21,9 @@ import numpy as np
 from benchmarks.adding import sessions, utterances
 from benchmarks.peers import PACKAGES, PEERS
 from benchmarks.retrieval import versions
-from secom_core.analysis import words
 from secom_core.bank import MemoryBank
 from secom_core.protocols import Vectors
+from secom_core.text.terms import terms
 
 SCOPE = ("benchmark", "latency")
 
@@ -38,7 +38,10 @@ class HashedWords:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         rows = np.stack(
-            [sum((self._word(word) for word in words(text.lower())), np.zeros(384)) + 1e-3 for text in texts]
+            [
+                sum((self._word(word) for word in terms(text, keep_stopwords=True)), np.zeros(384)) + 1e-3
+                for text in texts
+            ]
         )
         unit: Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
         return unit
@@ -68,7 +71,8 @@ def measure(size: int, budget: int, count: int, mem0_up_to: int, seed: int) -> d
     results = {}
     for name, used in (("ours", embedder), ("ours, no embedder", None)):
         with MemoryBank.open(embedder=used) as bank:
-            bank.remember_sessions(SCOPE, history)
+            for session in history:
+                bank.remember(SCOPE, session, close=True)
             results[name] = timed(lambda query, bank=bank: bank.recall(SCOPE, query, token_budget=budget), queries)
     turns = [turn for session in history for turn in session.turns]
     for name, build in PEERS.items():

@@ -49,19 +49,18 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.evaluation.retrieval import evidence_recall
 from benchmarks.fit_weights import Case, cases_of, fit
 from benchmarks.retrieval import embedder_named, locomo_files, read_conversation, token_counter, versions
 from secom_core.bank import MemoryBank
+from secom_core.citations import FusionPolicy, Impression, Reranker, RerankerOptions
+from secom_core.citations.evidence import best_turns
+from secom_core.citations.plackett_luce import drawn, slope
 from secom_core.context import PackTurns
 from secom_core.conversation import as_turns
-from secom_core.evaluation.retrieval import evidence_recall
 from secom_core.memory import Hit, Memory
 from secom_core.protocols import Embedder
 from secom_core.ranking import DENSE, LEXICAL, Candidate
-from secom_core.reflection.evidence import Shown
-from secom_core.reflection.plackett_luce import drawn, slope
-from secom_core.reflection.policy import Decision, FusionPolicy
-from secom_core.reflection.reranker import Reranker
 
 Array = npt.NDArray[np.float64]
 MEASURES = ("recall@5", "recall, 500 tokens", "recall, 1000 tokens")
@@ -115,7 +114,7 @@ class Asked:
 def asked(case: Case) -> Asked:
     memories = {each.memory.id: each.memory for each in case.candidates}
     oldest = datetime.min.replace(tzinfo=timezone.utc)
-    in_time = sorted(memories.values(), key=lambda each: (each.begin or oldest, each.session, each.turns[0].index))
+    in_time = sorted(memories.values(), key=lambda m: (m.turns[0].at or oldest, m.session, m.turns[0].index))
     number = {memory.id: place for place, memory in enumerate(in_time)}
     return Asked(
         case,
@@ -161,7 +160,7 @@ def measured(cases: Sequence[Asked], weights: Array) -> Array:
 # -- what an answer is shown ------------------------------------------------------------------------------------------
 
 THRIFT, MOST_MISSES, BLOCK, HEADING, LINE = 0.5, 24, 24, 9, 1
-"""`secom_core.context.PackTurns`, with the lengths of the block's frame, of a memory's heading and of a line's."""
+"""`secom_core.context.packing.PackTurns`, with the tokens of a block's frame, of a memory's heading and of a line."""
 
 
 def packed(each: Asked, weights: Array, budget: int) -> npt.NDArray[np.int64]:
@@ -194,7 +193,7 @@ class Block:
 
     def best(self, weights: Array) -> Array:
         """Each memory's best score."""
-        return Shown(self.signals, self.memory).best(weights)
+        return best_turns(self.signals @ weights, self.memory)
 
 
 def block_of(each: Asked, weights: Array, budget: int) -> Block:
@@ -244,11 +243,11 @@ def vector(weights: Mapping[str, float]) -> Array:
     return np.array(list(weights.values()))
 
 
-def decision_of(block: Block, names: Sequence[str]) -> Decision:
+def decision_of(block: Block, names: Sequence[str]) -> Impression:
     rows = [dict(zip(names, row, strict=True)) for row in block.signals.tolist()]
     count = len(block.true)
     signals = tuple(tuple(rows[turn] for turn in np.flatnonzero(block.memory == n).tolist()) for n in range(count))
-    return Decision(
+    return Impression(
         id=uuid.uuid4().hex,
         numbers=tuple(range(1, count + 1)),
         memory_ids=("",) * count,
@@ -356,7 +355,7 @@ def reranker_fold(
     teach: Sequence[Near], check: Sequence[Near], passes: int, seed: int, label: str = "honest", **settings: Any
 ) -> Fold:
     random = np.random.default_rng(seed)
-    reranker = Reranker(len(teach[0].query), seed=seed, **settings)
+    reranker = Reranker(len(teach[0].query), RerankerOptions(seed=seed, **settings))
     found = {0: reranker_measured(check, reranker)}
     for count in range(1, passes * len(teach) + 1):
         if count % len(teach) == 1:
@@ -453,11 +452,11 @@ def cost() -> dict[str, float]:
 
 def reranker_cost(size: int, random: np.random.Generator) -> dict[str, float]:
     query, memories = random.normal(size=size).astype(np.float32), random.normal(size=(20, size)).astype(np.float32)
-    reranker = Reranker(size, learning_rate=1e-6)
+    reranker = Reranker(size, RerankerOptions(learning_rate=1e-6))
     draw = reranker.choose(query, memories, explore=True)
     untaught = microseconds(lambda: reranker.choose(query, memories))
     # An answer is one in four that makes an update, so that its mean is what one costs.
-    learned = microseconds(lambda: [reranker.learn(draw, [draw.order[0]]) for _ in range(reranker.batch)])
+    learned = microseconds(lambda: [reranker.learn(draw, [draw.order[0]]) for _ in range(RerankerOptions().batch)])
     taught = microseconds(lambda: reranker.choose(query, memories))
     return {
         f"reranker, d={size}: rerank 20, untaught": untaught,
@@ -472,11 +471,12 @@ def policy_cost(random: np.random.Generator) -> dict[str, float]:
     signals = [dict(zip(names, row.tolist(), strict=True)) for row in random.normal(size=(20, len(names)))]
     turns = as_turns([f"turn {place}" for place in range(20)], "s")
     memories = [Memory(f"s#{place}", turn.text, (turn,)) for place, turn in enumerate(turns)]
+    candidates = [Candidate(turns[n], memories[n], 0.0, signals[n]) for n in range(20)]
     hits = [Hit(memories[n], (turns[n],), 0.0, n + 1, signals[n]) for n in range(20)]
-    decision = policy.decision(hits)
+    impression = policy.impression(hits)
     return {
-        "policy, 11 signals: rerank 20": microseconds(lambda: policy.rescored(hits)),
-        "policy, 11 signals: one answer learned": microseconds(lambda: policy.learn(decision, [3])),
+        "policy, 11 signals: rerank 20": microseconds(lambda: policy.rescored(candidates)),
+        "policy, 11 signals: one answer learned": microseconds(lambda: policy.learn(impression, [3])),
     }
 
 
@@ -496,14 +496,14 @@ def bank_cost(turns: int = 5000, answers: int = 60) -> dict[str, float]:
                 bank.remember(scope, [{"role": "user", "content": text(20)} for _ in range(50)], session=f"s{session}")
         for learning in (False, True):
             recalls, rewards = [], []
-            with MemoryBank.open(path, learning=learning) as bank:
+            with MemoryBank.open(path, citations=learning) as bank:
                 for query in [text(8) for _ in range(answers + 5)]:
                     begun = time.perf_counter()
                     recall = bank.recall(scope, query, token_budget=1000)
                     recalls.append(time.perf_counter() - begun)
-                    if recall.shown is not None:
+                    if recall.impression is not None:
                         begun = time.perf_counter()
-                        bank.reward(scope, query, recall.shown, recall.numbers[:2])
+                        bank.citations.reward(scope, query, recall.impression, recall.numbers[:2])
                         rewards.append(time.perf_counter() - begun)
             name = "learned" if learning else "shipped"
             found[f"bank of {turns:,} turns: recall by {name} weights"] = round(1e6 * median(recalls[5:]), 1)

@@ -25,12 +25,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.locomo import LocomoQuestion, read_locomo, read_locomo_questions
 from benchmarks.retrieval import embedder_named, locomo_files, token_counter, versions
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Turn
 from secom_core.protocols import Embedder
-from secom_core.readers import LocomoQuestion, read_locomo, read_locomo_questions
-from secom_core.stopwords import STOPWORDS
+from secom_core.text.stopwords import STOPWORDS
 
 PACKAGES = (
     "mem0ai",
@@ -194,7 +194,8 @@ def run_ours(files: list[Path], embedder: Embedder | None, budgets: list[int]) -
     rows = []
     for file in files:
         with MemoryBank.open(embedder=embedder, token_counter=token_counter()[0]) as bank:
-            bank.remember_sessions(("peers",), read_locomo(file))
+            for session in read_locomo(file):
+                bank.remember(("peers",), session, close=True)
             for question in scored(read_locomo_questions(file)):
                 begin = time.perf_counter()
                 found = {

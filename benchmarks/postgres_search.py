@@ -6,8 +6,8 @@ One scope of so many turns, and as many turns of other scopes beside it in the s
 
 - *words in the database*: a row a term and turn, with the scope's statistics kept in tables; one query sums BM25.
 - *words in the process*: `secom_core.indexes.BM25`, as the bank has it.
-- *vectors in the database*: `secom_core.stores.pgvector.PgVectorIndex`, exact and by HNSW.
-- *vectors in the process*: `secom_core.indexes.NumpyIndex`, as the bank has it.
+- *vectors in the database*: `secom_core.vector_stores.pgvector.PgVectorStore`, exact and by HNSW.
+- *vectors in the process*: `secom_core.indexes.VectorIndex`, as the bank has it.
 
 *first* is a query on a new connection, or with the index still to be loaded from the store; *again* is the median of
 the queries after it; *add* is one more turn, committed and found. The best 200 are wanted each time. *agrees* is the
@@ -36,15 +36,15 @@ from benchmarks.adding import utterances
 from benchmarks.latency import HashedWords
 from benchmarks.places import stores
 from benchmarks.retrieval import versions
-from secom_core.analysis import terms
 from secom_core.conversation import Message
-from secom_core.indexes import BM25, NumpyIndex
+from secom_core.indexes import BM25, VectorIndex
 from secom_core.indexes.top import best
-from secom_core.memory import DenseDocument, DocumentPlace
+from secom_core.memory import DocumentPlace, VectorDocument
 from secom_core.stores import open_postgres
-from secom_core.stores.pgvector import PgVectorIndex
 from secom_core.stores.postgres import postgres_engine
 from secom_core.stores.sql import SqlStore
+from secom_core.text.terms import terms
+from secom_core.vector_stores import PgVectorStore
 
 BEST = 200
 AT = datetime(2024, 5, 3, tzinfo=timezone.utc)
@@ -189,8 +189,8 @@ def by_vectors(url: str, store: SqlStore, said: Sequence[str], queries: Sequence
     for batch in batches(list(enumerate(vectors)), SESSION):
         store.save_vectors(session.id, MODEL, {str(unit): vector for unit, vector in batch})
 
-    def loaded() -> NumpyIndex:
-        index = NumpyIndex()
+    def loaded() -> VectorIndex:
+        index = VectorIndex()
         held = store.vectors(session.id, MODEL, [str(unit) for unit in range(len(said))])
         index.add([int(unit) for unit in held], np.stack(list(held.values())))
         return index
@@ -199,10 +199,10 @@ def by_vectors(url: str, store: SqlStore, said: Sequence[str], queries: Sequence
     asked = list(embedder.embed(queries))
     warm, exact = median(lambda vector: [unit for unit, _ in index.search(vector, BEST)], asked)
     rows = {}
-    dense = PgVectorIndex(url, embedder)
+    dense = PgVectorStore(url, embedder)
     _fill(dense, said, url)
     for name, below in (("exact", 10**9), ("HNSW", 0)):
-        dense = PgVectorIndex(url, embedder, exact_below=below)
+        dense = PgVectorStore(url, embedder, exact_below=below)
         first, _ = timed(lambda dense=dense: dense.search("mine", queries[0], BEST))
         again, found = median(lambda query, dense=dense: dense.search("mine", query, BEST), queries)
         new = [document("mine", len(said) + place + below % 7 * 1000, each) for place, each in enumerate(queries)]
@@ -223,12 +223,12 @@ def by_vectors(url: str, store: SqlStore, said: Sequence[str], queries: Sequence
     return rows | {"vectors in the process": own}
 
 
-def document(scope: str, unit: int, said: str) -> DenseDocument:
-    return DenseDocument(f"{scope}-{unit}", said, scope, DocumentPlace("turn", "s", unit), str(unit))
+def document(scope: str, unit: int, said: str) -> VectorDocument:
+    return VectorDocument(f"{scope}-{unit}", said, scope, DocumentPlace("turn", "s", unit), str(unit))
 
 
-def _fill(dense: PgVectorIndex, said: Sequence[str], url: str) -> None:
-    """As `PgVectorIndex.upsert` does; the index over the vectors is made at the end, which is quicker."""
+def _fill(dense: PgVectorStore, said: Sequence[str], url: str) -> None:
+    """As `PgVectorStore.upsert` does; the index over the vectors is made at the end, which is quicker."""
     dense.upsert([document("mine", 0, said[0])])
     engine = postgres_engine(url)
     with engine.begin() as connection:

@@ -51,7 +51,7 @@ def amiss(bank: MemoryBank, scope: Sequence[str], there: Sequence[str]) -> int:
     """How many of twenty searches find otherwise than in a new bank that takes in this one's export."""
     queries = [said(*parts(each))["content"] for each in there[:: max(1, len(there) // 20)]]
     with MemoryBank.open() as made_anew:
-        made_anew.import_(bank.export(scope))
+        made_anew.storage.import_(bank.storage.export(scope))
         return sum(
             bank.recall(scope, query, token_budget=300).text != made_anew.recall(scope, query, token_budget=300).text
             for query in queries

@@ -119,7 +119,7 @@ def kill_moves(way: tuple[str, str], places: Places, others: Places, runs: int, 
         MemoryBank.open(target).close()
         killed(rng.uniform(0, 0.5), outcome, "move", source, "m", target)
         with MemoryBank.open(source) as bank, MemoryBank.open(target) as moved:
-            bank.move_to(moved)
+            bank.storage.move_to(moved.storage)
             look(outcome, moved, SCOPE, promised, set())
     return outcome
 

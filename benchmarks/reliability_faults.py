@@ -27,9 +27,9 @@ from benchmarks.places import Places
 from benchmarks.promises import Outcome, stored
 from benchmarks.reliability_worker import SCOPE, said
 from secom_core import MemoryBank
+from secom_core.archive.salvage import salvage
 from secom_core.errors import DegradedWarning, ModelUnavailable, SecomError
-from secom_core.flow import Prompt
-from secom_core.salvage import salvage
+from secom_core.llm.flow import Prompt
 
 __all__ = ["attacked", "damaged", "lied_to", "odd_texts"]
 
@@ -82,7 +82,7 @@ def read_all(path: Path, promised: set[str], outcome: Outcome) -> None:
     try:
         with MemoryBank.open(path) as bank:
             bank.recall(SCOPE, "Which parcel is on shelf 3?", token_budget=300)
-            lines = [json.loads(line) for line in bank.export(SCOPE)]
+            lines = [json.loads(line) for line in bank.storage.export(SCOPE)]
     except SecomError:
         outcome.told["a clear error"] += 1
         return
@@ -140,7 +140,7 @@ def lied_to(places: Places, calls: int, rng: random.Random) -> Outcome:
     """As many sessions as it takes for so many lies."""
     outcome, model, promised = Outcome("a language model that lies", "sqlite"), Liar(rng), []
     with (
-        MemoryBank.open(places("lied"), model=model, summary=True, timelines=True, topics=True) as bank,
+        MemoryBank.open(places("lied"), model=model, summaries=True, timelines=True, topics=True) as bank,
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
@@ -152,7 +152,9 @@ def lied_to(places: Places, calls: int, rng: random.Random) -> Outcome:
         there = stored(bank, SCOPE)
         # Each layer has taken in every session, by the local way where the model's was none.
         outcome.amiss = (
-            int(not bank.summary(SCOPE)) + int(not bank.topics(SCOPE)) + int(not bank.timelines(SCOPE, "parcel"))
+            int(not bank.summaries.latest(SCOPE))
+            + int(not bank.topics.all(SCOPE))
+            + int(not bank.timelines.find(SCOPE, "parcel"))
         )
     outcome.promises, outcome.lost = len(promised), len(set(promised) - set(there))
     outcome.doubled = len(there) - len(set(there))

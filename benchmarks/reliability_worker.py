@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from secom_core import MemoryBank
+from secom_core.bank import BackgroundWriter
 from secom_core.errors import SecomError
-from secom_core.writer import BackgroundWriter
 
 SCOPE = ("reliability", "ann")
 CLIENTS = 8
@@ -68,7 +68,7 @@ def forget(bank: MemoryBank, name: str, _: str) -> None:
 
 def move(bank: MemoryBank, name: str, other: str) -> None:
     with MemoryBank.open(other) as target:
-        bank.move_to(target)
+        bank.storage.move_to(target.storage)
     promise(moved=1)
 
 

@@ -290,15 +290,15 @@ SECTIONS = {
         "LLMLingua-2-shaped is our `LLMLingua2` with a classifier made on the spot: its published weights were not to "
         "be had.",
     ),
-    "How well are topics cut?": (
+    "How well are segments cut?": (
         segmentation,
         "`benchmarks.segmentation`. `adaptive` has seen the dialogues' unlabelled turns, `adaptive-cold` nothing. The "
         "priors of `lexical` and `embedding` were fitted with labels on DialSeg711's even rows and TIAGE train. The "
-        "Chinese calls are development figures: their even rows were looked at. Half of their topics are exactly eight "
-        "turns long, which is why chunks of eight do best there.",
+        "Chinese calls are development figures: their even rows were looked at. Half of their segments are exactly "
+        "eight turns long, which is why chunks of eight do best there.",
     ),
     "What are a few labels worth?": (labels, "`benchmarks.label_curve`, five draws."),
-    "How fast are topics cut?": (
+    "How fast are segments cut?": (
         segmentation_speed,
         "`benchmarks.segmentation_speed`, unseen text, one embedder, one thread; new turns with vectors cached.",
     ),

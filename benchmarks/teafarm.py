@@ -30,12 +30,12 @@ from benchmarks.answering import (
     shared_arguments,
     spent,
 )
+from benchmarks.evaluation.teafarm import Agent, Episode, FollowUp, Verdict, farmed, questioned, success_rate
 from benchmarks.retrieval import Conversation
 from benchmarks.segmentation import choose_embedder
 from secom_core.errors import InvalidInput, ModelError
-from secom_core.evaluation.teafarm import Agent, Episode, FollowUp, Verdict, farmed, questioned, success_rate
-from secom_core.flow import Metered, run
-from secom_core.summary import Summarizer
+from secom_core.llm.flow import Metered, run
+from secom_core.summaries import Summarizer
 
 
 def farm(conversations: Sequence[Conversation], model: Metered, options: argparse.Namespace) -> list[Episode]:

@@ -29,15 +29,15 @@ from random import Random
 from statistics import fmean, median
 from typing import Any
 
+from benchmarks.evaluation.retrieval import evidence_recall
 from benchmarks.retrieval import BUDGETS, CATEGORIES, SCOPE, Conversation, locomo_files, read_conversation
-from secom_core.analysis import count_tokens
 from secom_core.bank import MemoryBank
-from secom_core.evaluation.retrieval import evidence_recall
-from secom_core.memory import Event, Link, Recall, Relation
-from secom_core.timeline.graph import MemoryGraph
-from secom_core.timeline.linking import Associate, SameTopicRule, link_by_rule
-from secom_core.timeline.retrieval import paths_through, timelines
-from secom_core.timelines import TimelineOptions
+from secom_core.memory import Recall
+from secom_core.text.terms import count_tokens
+from secom_core.timelines import Event, Link, Relation, TimelineOptions
+from secom_core.timelines.graph import MemoryGraph
+from secom_core.timelines.linking import Associate, SameTopicRule, link_by_rule
+from secom_core.timelines.retrieval import paths_through, timelines
 
 BEGIN = datetime(2020, 1, 1, tzinfo=timezone.utc)
 WIDTH = 4
@@ -79,9 +79,10 @@ def listed(graph: MemoryGraph, hit: int, limit_s: float) -> tuple[int | None, fl
 
     whole = nx.DiGraph([(link.earlier, link.later) for link in graph.links()])
     ends = [node for node in whole if whole.out_degree(node) == 0]
+    oldest = next(events[0].id for events in graph.components() if hit in {each.id for each in events})
     begin = time.perf_counter()
     found = 0
-    for path in nx.all_simple_paths(whole, graph.oldest(hit), ends):
+    for path in nx.all_simple_paths(whole, oldest, ends):
         found += hit in path
         if time.perf_counter() - begin > limit_s:
             return None, (time.perf_counter() - begin) * 1000
@@ -99,7 +100,7 @@ def measure_paths(sizes: Sequence[int], seed: int, limit_s: float) -> Iterator[d
         _, after = timed(lambda graph=graph, hit=hit: timelines(graph, [hit]))
         row: dict[str, Any] = {
             "events": size,
-            "links": graph.link_count,
+            "links": len(graph.links()),
             "paths": count if math.isfinite(count) else "more than 1e308",
             "events_in_timeline": round(fmean(len(found[0].events) for found, _ in drawn)),
             "first_count_ms": round(loading, 3),
@@ -125,7 +126,7 @@ def measure_linking(sizes: Sequence[int], seed: int) -> Iterator[dict[str, Any]]
         spent = sorted(timed(lambda graph=graph, rng=rng: link_one(graph, len(graph), rng))[1] for _ in range(ROUNDS))
         yield {
             "events": size,
-            "links": graph.link_count,
+            "links": len(graph.links()),
             "median_us": round(median(spent) * 1000, 1),
             "p95_us": round(spent[int(0.95 * ROUNDS)] * 1000, 1),
         }
@@ -145,7 +146,7 @@ def link_one(graph: MemoryGraph, number: int, rng: Random) -> None:
 def shown_verbatim(recall: Recall, texts: dict[str, str]) -> list[str]:
     """The turns whose words are in the block."""
     found = [turn.id for turn in recall.turns]
-    for line in recall.timelines:
+    for line in recall.items("timelines"):
         found += [each for event in line.events for each in event.turn_ids if texts[each] in event.text]
     return list(dict.fromkeys(found))
 
@@ -156,9 +157,10 @@ def measure_recall(
     rows: list[tuple[str, int, int, float]] = []
     linked: list[tuple[int, int]] = []
     for conversation in conversations:
-        with MemoryBank.open(timelines=TimelineOptions(share=share)) as bank:
-            bank.remember_sessions(SCOPE, conversation.sessions)
-            linked.append((len(bank.events(SCOPE)), len(bank.links(SCOPE))))
+        with MemoryBank.open(timelines=TimelineOptions(share=share, recall_without_model=True)) as bank:
+            for session in conversation.sessions:
+                bank.remember(SCOPE, session, close=True)
+            linked.append((len(bank.timelines.events(SCOPE)), len(bank.timelines.links(SCOPE))))
             texts = {turn.id: " ".join(turn.content.split()) for each in conversation.sessions for turn in each.turns}
             for question in conversation.questions:
                 for budget in budgets:
@@ -174,10 +176,10 @@ def measure_recall(
 
 def asked(bank: MemoryBank, question: str, budget: int, texts: dict[str, str]) -> Iterator[tuple[str, list[str]]]:
     off = bank.recall(SCOPE, question, token_budget=budget)
-    on = bank.recall(SCOPE, question, token_budget=budget, timelines=True)
+    on = bank.recall(SCOPE, question, token_budget=budget, layers=["timelines"])
     yield "off", [turn.id for turn in off.turns]
     yield "on", shown_verbatim(on, texts)
-    resting = [turn_id for line in on.timelines for turn_id in line.turn_ids]
+    resting = [turn_id for line in on.items("timelines") for turn_id in line.turn_ids]
     yield "reached", [*(turn.id for turn in on.turns), *resting]
 
 

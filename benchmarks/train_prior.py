@@ -1,4 +1,4 @@
-"""Makes the prior of the adaptive segmenter: ``secom_core/segmenters/adaptive/prior.json``.
+"""Makes the prior of the adaptive segmenter: ``secom_core/segmenters/adaptive_prior.json``.
 
     python -m benchmarks.train_prior --embedder minilm [--out FILE] [--count 1200] [--seed 0]
 
@@ -20,13 +20,16 @@ import numpy.typing as npt
 from benchmarks.generated_talk import KINDS, Dialogue, dialogues
 from benchmarks.segmentation import choose_embedder
 from secom_core.protocols import Embedder
-from secom_core.segmenters.adaptive.gaps import CUES, SIMILARITIES, WORDING, SessionView, view_of
+from secom_core.segmenters.adaptive.gaps import CUES, SIMILARITIES, WORDING, Moments, SessionView, seen_of, view_of
 from secom_core.segmenters.adaptive.head import Gaps, Penalty, fit_head
-from secom_core.segmenters.adaptive.prior import UNREAD_AT, Moments, Prior, seen_of
+from secom_core.segmenters.cohesion import COHESION
+from secom_core.segmenters.evidence import Prior
 
 Floats = npt.NDArray[np.float64]
-OUT = Path(__file__).parents[1] / "secom_core" / "segmenters" / "adaptive" / "prior.json"
+OUT = Path(__file__).parents[1] / "secom_core" / "segmenters" / "adaptive_prior.json"
 PENALTY = Penalty(100.0)
+UNREAD = range(len(COHESION), len(WORDING) + len(CUES))
+"""Columns that cannot be judged in a language that nothing was fitted on: all but how the words hang together."""
 
 
 def views_of(made: Sequence[Dialogue], embedder: Embedder) -> list[SessionView]:
@@ -40,30 +43,29 @@ def fitted(seen: list[npt.NDArray[np.float32]], truth: Floats, weights: Floats) 
     blank = [np.zeros((len(rows) + 1, 0), np.float32) for rows in seen]
     head = fit_head(Gaps.of(seen, blank), truth, weights, PENALTY, steps=500)
     rate = float(np.average(truth, weights=weights))
-    return {"weights": head.seen.round(4).tolist(), "bias": round(head.bias - float(np.log(rate / (1 - rate))), 4)}
+    return {"bias": round(head.bias - float(np.log(rate / (1 - rate))), 4), "values": head.seen.round(4).tolist()}
 
 
 def make(made: Sequence[Dialogue], views: Sequence[SessionView]) -> dict[str, Any]:
     """All that is shipped, as plain numbers."""
     wording = np.vstack([view.wording for view in views]).astype(np.float64)
     alike = np.vstack([view.alike for view in views]).astype(np.float64)
-    usual = Moments(alike.mean(axis=0).round(4), alike.std(axis=0).round(4))
-    scales = np.maximum(wording.std(axis=0), 1e-3).round(4)
-    prior = Prior(wording.mean(axis=0).round(4), scales, usual, {})
-    seen = [seen_of(view, prior, usual) for view in views]
+    blank = np.zeros(len(CUES))
+    means = np.concatenate([wording.mean(axis=0), blank, alike.mean(axis=0)]).round(4)
+    scales = np.concatenate([np.maximum(wording.std(axis=0), 1e-3), blank + 1, alike.std(axis=0)]).round(4)
+    prior = Prior((*WORDING, *CUES, *SIMILARITIES), means, scales, {})
+    seen = [seen_of(view, prior, Moments.usual(prior)) for view in views]
     truth = np.concatenate([dialogue.boundaries[:-1] for dialogue in made]).astype(float)
     kinds = np.repeat([dialogue.kind for dialogue in made], [len(view) for view in views])
     weights = np.array([1 / (kinds == kind).sum() for kind in kinds]) * len(kinds) / len(KINDS)
     words = len(WORDING) + len(CUES)
     mute = [rows.copy() for rows in seen]
     for rows in mute:
-        rows[:, UNREAD_AT] = 0.0
+        rows[:, UNREAD] = 0.0
     return {
-        "features": [*WORDING, *CUES, *SIMILARITIES],
-        "means": prior.means.tolist(),
-        "scales": prior.scales.tolist(),
-        "alike_mean": usual.mean.tolist(),
-        "alike_spread": usual.spread.tolist(),
+        "columns": prior.columns,
+        "means": means.tolist(),
+        "scales": scales.tolist(),
         "models": {
             "words": fitted([rows[:, :words] for rows in seen], truth, weights),
             "words, any language": fitted([rows[:, :words] for rows in mute], truth, weights),

@@ -12,8 +12,7 @@ from itertools import groupby
 from pathlib import Path
 
 from secom_core import Companion, MemoryBank
-from secom_core.models import ScriptedModel
-from secom_core.models.scripted import ScriptedRequest
+from secom_core.testing import ScriptedModel, ScriptedRequest
 
 SCOPE = ("mara",)
 DATA = Path(__file__).parent / "data" / "mara.jsonl"
@@ -29,7 +28,7 @@ def stand_in(request: ScriptedRequest) -> str:
     return f"You said: “{line.partition(': ')[2]}” [{number}]"
 
 
-with DATA.open(encoding="utf-8") as lines, MemoryBank.open(learning=True) as bank:
+with DATA.open(encoding="utf-8") as lines, MemoryBank.open(citations=True) as bank:
     for session, rows in groupby(map(json.loads, lines), key=lambda row: row["session"]):
         bank.remember(SCOPE, rows, session=session, close=True)
 
@@ -40,8 +39,8 @@ with DATA.open(encoding="utf-8") as lines, MemoryBank.open(learning=True) as ban
         print(f"  cited {list(answer.citations.numbers)} of {len(answer.recall.hits)} shown: {answer.lesson.kind}")
     print(f"\nWhat the model was shown for the last one:\n{answer.recall.text}")
 
-    taken = bank.learned(SCOPE).answers
+    taken = bank.citations.weights_of(SCOPE).answers
     print(f"\n{taken} answers taken in; after a few dozen, citations begin to be believed. What a score is made of:")
-    for hit, parts in bank.explain(SCOPE, "What about the flight to the Azores?", k=2):
+    for hit, parts in bank.citations.explain(SCOPE, "What about the flight to the Azores?", k=2):
         told = ", ".join(f"{part.signal} {part.part:+.2f}" for part in parts[:3])
         print(f"  {hit.score:.2f} = {told}, … : {hit.turns[0].text[:50]!r}")

@@ -33,11 +33,11 @@ agent = create_agent(
 )
 
 
-def chat(user: str, thread: str, said: str) -> None:
+def chat(user: str, thread: str, text: str) -> None:
     """One exchange in one of a user's threads."""
-    print(f"--- {user}, {thread}\nUser: {said}")
+    print(f"--- {user}, {thread}\nUser: {text}")
     config: Any = {"configurable": {"user_id": user, "thread_id": thread}}
-    print(f"AI: {agent.invoke({'messages': [('user', said)]}, config)['messages'][-1].text}\n")
+    print(f"AI: {agent.invoke({'messages': [('user', text)]}, config)['messages'][-1].text}\n")
 
 
 chat("alice", "alice-1", "I will take the green bicycle, the blue one is too tall.")

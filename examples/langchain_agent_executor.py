@@ -39,12 +39,12 @@ prompt = ChatPromptTemplate(
 )
 agent = create_tool_calling_agent(model, [opening_hours], prompt)
 bank = MemoryBank.open()  # +
-for session, said in (
+for session, text in (
     ("monday", "I take the green bicycle."),
     ("friday", "Which bicycle on Saturday, and until when?"),
 ):
     print(f"--- {session}")
     memory = SecomMemory(bank=bank, scope=("acme", "alice"), session=session, return_messages=True)  # +
     executor = AgentExecutor(agent=agent, tools=[opening_hours], memory=memory)  # +
-    print(f"[to the user] {executor.invoke({'input': said})['output']}\n")
+    print(f"[to the user] {executor.invoke({'input': text})['output']}\n")
 bank.close()

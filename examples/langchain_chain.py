@@ -14,13 +14,13 @@ prompt = ChatPromptTemplate.from_template("{history}\n{input}")
 bank = MemoryBank.open()
 
 
-def chat(session: str, said: str) -> str:
+def chat(session: str, text: str) -> str:
     """One exchange of Alice's in one of her sessions."""
     memory = SecomMemory(bank=bank, scope=("acme", "alice"), session=session)
     recall = RunnableLambda(lambda inputs: {**inputs, **memory.load_memory_variables(inputs)})
     show = RunnableLambda(lambda value: print(f"--- {session}\n{value.to_string()}") or value)
-    answer = (recall | prompt | show | model | StrOutputParser()).invoke({"input": said})
-    memory.save_context({"input": said}, {"output": answer})
+    answer = (recall | prompt | show | model | StrOutputParser()).invoke({"input": text})
+    memory.save_context({"input": text}, {"output": answer})
     print(f"AI: {answer}\n")
     return answer
 

@@ -12,14 +12,14 @@ from secom_core import MemoryBank
 
 ALICE = ("acme", "alice")
 ANIMALS = ("cat", "dog", "hen", "fox")
-bank = MemoryBank.open(learning=True)
+bank = MemoryBank.open(citations=True)
 for day, animal in enumerate(ANIMALS, start=1):
-    for year, kind, said in (
+    for year, kind, text in (
         (2024, "show", f"The {animal} went to the {animal} show."),
         (2025, "book", f"I read a book on where a {animal} may go, in May, June or July."),
     ):
         at = datetime(year, 5, day, tzinfo=timezone.utc)
-        bank.remember(ALICE, [("user", said)], session=f"{animal} {kind}", at=at, close=True)
+        bank.remember(ALICE, [("user", text)], session=f"{animal} {kind}", at=at, close=True)
 
 
 def model(prompt):
@@ -44,6 +44,6 @@ for month in ("May", "June", "July") * 3:
     for animal in ANIMALS:
         chain.invoke(f"Where did the {animal} go in {month}?")
 after = [hit.memory.session for hit in bank.recall(ALICE, question, k=8).ranked]
-learned = bank.learned(ALICE)
+learned = bank.citations.weights_of(ALICE)
 print(f"--- after {learned.answers} answers, believed by {learned.trust:.0%}")
 print(f"the hen's show is number {after.index('hen show') + 1}; it was number {before.index('hen show') + 1}")

@@ -39,6 +39,6 @@ for session, question in (
     print(f"AI: {chat.invoke({'question': question}, config)}\n")
 
 friday = SecomChatMessageHistory(bank, scope=("alice",), session="friday")
-print("--- what the session holds: what was said, and nothing that was recalled")
+print("--- the session's messages: nothing that was recalled is among them")
 print(*(f"{message.type}: {message.text}" for message in friday.messages), sep="\n")
 bank.close()

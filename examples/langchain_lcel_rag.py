@@ -12,13 +12,13 @@ from secom_core import InvalidScope, MemoryBank
 from secom_core.context import render
 
 bank = MemoryBank.open()
-for user, session, said in (
+for user, session, text in (
     ("alice", "monday", "I will take the green bicycle, the blue one is too tall."),
     ("alice", "tuesday", "Please book the table at Lotte's for four people."),
     ("alice", "friday", "Can I fetch the bicycle on Saturday instead of Friday?"),
     ("bob", "monday", "I will take the red bicycle, with the child seat."),
 ):
-    bank.remember(("acme", user), [{"role": "user", "content": said}], session=session, close=True)
+    bank.remember(("acme", user), [{"role": "user", "content": text}], session=session, close=True)
 
 # Best first and at most k of them, which suits rerankers; order="time" suits a reader.
 retriever = SecomRetriever(bank=bank, scope_keys=("tenant_id", "user_id"), k=2, order="time")

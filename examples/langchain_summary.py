@@ -12,17 +12,17 @@ from langchain_secom import RecursiveSummaryMemory, SecomSummarizer
 from secom_core import MemoryBank
 
 llm = FakeListChatModel(responses=["How nice."])  # stands for your chat model
-# With model=LangChainChatModel(llm) the model writes the summary; here it is made of sentences that were said.
-memory = RecursiveSummaryMemory(bank=MemoryBank.open(summary=True), scope=("acme", "alice"), session="monday")
+# With model=LangChainChatModel(llm) the model writes the summary; here it is made of sentences of the sessions.
+memory = RecursiveSummaryMemory(bank=MemoryBank.open(summaries=True), scope=("acme", "alice"), session="monday")
 prompt = PromptTemplate.from_template("{history}\nHuman: {input}\nAI:")
 recall = RunnableLambda(lambda inputs: {**inputs, **memory.load_memory_variables(inputs)})
 show = RunnableLambda(lambda value: print(f"--- {memory.session}\n{value.text}\n") or value)
 
 
-def chat(said: str) -> None:
-    """One exchange in the session at hand."""
-    answer = (recall | prompt | show | llm | StrOutputParser()).invoke({"input": said})
-    memory.save_context({"input": said}, {"output": answer})
+def chat(text: str) -> None:
+    """One exchange in the current session."""
+    answer = (recall | prompt | show | llm | StrOutputParser()).invoke({"input": text})
+    memory.save_context({"input": text}, {"output": answer})
 
 
 chat("I keep a tortoise called Herodotus.")
@@ -43,6 +43,6 @@ middleware = SummarizationMiddleware(
 )
 agent = create_agent(llm, middleware=[middleware])
 messages = []
-for said in ("I keep a tortoise.", "He sleeps under the stove.", "I play the bassoon.", "It rains."):
-    messages = agent.invoke({"messages": [*messages, HumanMessage(said)]})["messages"]
+for text in ("I keep a tortoise.", "He sleeps under the stove.", "I play the bassoon.", "It rains."):
+    messages = agent.invoke({"messages": [*messages, HumanMessage(text)]})["messages"]
 print("--- what the agent has left", *(message.pretty_repr() for message in messages), sep="\n")

@@ -9,19 +9,20 @@ from langchain_core.runnables import RunnablePassthrough
 
 from langchain_secom import TimelineRetriever
 from secom_core import MemoryBank
+from secom_core.timelines import TimelineOptions
 
 ALICE = ("acme", "alice")
-SAID = {
+MESSAGES = {
     "2025-03-03": "My dog Bello has a sore paw since our walk in the woods.",
     "2025-03-05": "The vet took a thorn out of Bello's sore paw and bandaged it.",
     "2025-03-08": "Marta teaches me the violin on Fridays.",
     "2025-03-19": "The bandage is off, and Bello's paw has healed.",
 }
 
-# With model=LangChainChatModel(your chat model), events, relations and wording are the model's; here they are sentences
-# that were said, linked where they are similar and near in time.
-bank = MemoryBank.open(timelines=True)
-for day, text in SAID.items():
+# With model=LangChainChatModel(your chat model), events, relations and wording are the model's; here events are
+# segments of the sessions, linked where they are similar and near in time, and a recall shows them only on request.
+bank = MemoryBank.open(timelines=TimelineOptions(recall_without_model=True))
+for day, text in MESSAGES.items():
     at = datetime.fromisoformat(day).replace(tzinfo=timezone.utc)
     bank.remember(ALICE, [("user", text)], session=day, at=at, close=True)
 
@@ -43,5 +44,5 @@ chain = (
 )
 print(f"--- in a chain\n{chain.invoke(question)}\n")
 
-print(f"--- or beside the turns, in one block\n{bank.recall(ALICE, question, timelines=True).text}")
+print(f"--- or beside the turns, in one block\n{bank.recall(ALICE, question, layers=['timelines']).text}")
 bank.close()

@@ -8,7 +8,7 @@ from langchain_qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
 from qdrant_client.models import Distance, VectorParams
 
-from langchain_secom import VectorStoreIndex
+from langchain_secom import LangChainVectorStore
 from secom_core import MemoryBank
 
 with TemporaryDirectory() as folder:
@@ -17,7 +17,7 @@ with TemporaryDirectory() as folder:
     # Any vector store and any embeddings of LangChain's; these embeddings are random numbers.
     store = QdrantVectorStore(client, "memory", DeterministicFakeEmbedding(size=64))
 
-    with MemoryBank.open(Path(folder) / "memory.db", dense=VectorStoreIndex(store)) as bank:
+    with MemoryBank.open(Path(folder) / "memory.db", vector_store=LangChainVectorStore(store)) as bank:
         for user, colour in (("alice", "green"), ("bob", "blue")):
             bank.remember(("acme", user), [("user", f"I take the {colour} bicycle on Saturday.")], session="monday")
         print(f"{client.count('memory').count} documents for {len(bank.scopes())} users")

@@ -3,10 +3,10 @@
 from secom_core import MemoryBank, presets
 from secom_core.conversation import as_turns
 from secom_core.denoisers.informativeness import Informativeness
-from secom_core.memory import segments_from
-from secom_core.models import ScriptedModel
-from secom_core.prompts.segmentation import as_jsonl
+from secom_core.memory import segments_from, segments_of
 from secom_core.segmenters import RubricLearner
+from secom_core.segmenters.zero_shot_prompt import as_jsonl
+from secom_core.testing import ScriptedModel
 
 
 def model(request):
@@ -36,5 +36,5 @@ print("\n".join(rubric.items), rubric.note, rubric.cost, sep="\n")
 preset = presets.secom(llm, rubric=rubric, denoiser=Informativeness())
 with MemoryBank.open(preset=preset) as bank:
     bank.remember(("farm",), [{"speaker": "Ann", "content": text} for text in TALK], session="s", close=True)
-    print([(segment.start, segment.stop) for segment in bank.segments(("farm",), "s")])
+    print([(segment.start, segment.stop) for segment in segments_of(bank.memories(("farm",), "s"))])
     print(bank.recall(("farm",), "When do we sing?", k=1).text)

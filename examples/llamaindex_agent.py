@@ -19,8 +19,8 @@ def replies(messages: list[ChatMessage], **_: Any) -> ChatMessage:
     if last.role == "user" and text.endswith("it is Lea."):
         return call("search_memory", query="violin teacher")
     if last.role == "tool" and "memory_id:" in text:
-        found = text.rpartition("memory_id: ")[2].split()[1].rstrip(";")
-        return call("correct_memory", memory_id=found, text="Her violin teacher is Lea; it used to be Marta.")
+        turn_id = text.rpartition("memory_id: ")[2].split()[1].rstrip(";")
+        return call("correct_memory", memory_id=turn_id, text="Her violin teacher is Lea; it used to be Marta.")
     return ChatMessage(role="assistant", content="I see.")
 
 
@@ -35,14 +35,14 @@ async def main() -> None:
     """Three sessions of Alice's with one agent, which could serve any number of users."""
     bank = MemoryBank.open()
     agent = FunctionAgent(tools=memory_tools(), llm=MockFunctionCallingLLM(response_generator=replies))
-    for session, said in {
+    for session, message in {
         "monday": "My violin teacher is called Marta.",
         "tuesday": "My violin teacher is not Marta any more, it is Lea.",
         "friday": "Who teaches me the violin?",
     }.items():
         print(f"--- {session}")
         memory = SecomMemory(bank=bank, scope=("acme", "alice"), session=session, write="background")
-        print(f"AI: {await agent.run(said, memory=memory)} ({memory.injected_tokens} tokens of memory)\n")
+        print(f"AI: {await agent.run(message, memory=memory)} ({memory.injected_tokens} tokens of memory)\n")
         await memory.aflush()
     bank.close()
 

@@ -9,12 +9,12 @@ from secom_core import MemoryBank
 bank = MemoryBank.open()
 
 
-def chat(session: str, said: str) -> None:
-    """One exchange of Alice's in one of her sessions, and what was recalled for it."""
+def chat(session: str, message: str) -> None:
+    """One message of Alice's in one of her sessions, and what is recalled for it."""
     memory = SecomMemory(bank=bank, scope=("acme", "alice"), session=session)
     engine = SimpleChatEngine.from_defaults(llm=MockLLM(max_tokens=3), memory=memory)  # stands for your LLM
-    engine.chat(said)
-    print(f"--- {session}\n{said}\n{memory.last_recall.text or '(nothing to recall yet)'}\n")
+    engine.chat(message)
+    print(f"--- {session}\n{message}\n{memory.last_recall.text or '(nothing to recall yet)'}\n")
 
 
 chat("monday", "I will take the green bicycle, the blue one is too tall.")

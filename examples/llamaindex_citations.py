@@ -9,8 +9,8 @@ from llamaindex_secom import CITE_QA_TEMPLATE, CitationNumberer, CitationReranke
 from secom_core import MemoryBank
 
 alice = ("acme", "alice")
-ASKED = "Who is my violin teacher?"
-SAID = (
+QUERY = "Who is my violin teacher?"
+MESSAGES = (
     "My violin teacher is Marta.",
     "The violin teacher who was ill is back, and we met by the canal in the rain.",
     "The strings of a violin are dear.",
@@ -21,7 +21,7 @@ SAID = (
 
 
 class CitingLLM(MockLLM):
-    """Stands for your LLM: it cites whatever tells of the canal."""
+    """Stands for your LLM: it cites the memory that mentions the canal."""
 
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
         prompts.append(prompt)
@@ -30,8 +30,8 @@ class CitingLLM(MockLLM):
 
 
 prompts: list[str] = []
-bank = MemoryBank.open(learning=True)
-for number, text in enumerate(SAID, start=1):
+bank = MemoryBank.open(citations=True)
+for number, text in enumerate(MESSAGES, start=1):
     bank.remember(alice, [{"role": "user", "content": text}], session=f"day-{number}", close=True)
 
 posts = [CitationReranker(bank), CitationNumberer(bank)]  # the numberer goes last
@@ -39,12 +39,12 @@ engine = RetrieverQueryEngine.from_args(
     SecomRetriever(bank, alice), llm=CitingLLM(), node_postprocessors=posts, text_qa_template=CITE_QA_TEMPLATE
 )
 with CitationReward(bank, markers="strip"):  # listens to every engine of the process
-    for asked in range(1, 61):
-        answer = engine.query(ASKED)
-        if asked in (1, 60):  # what the model was shown, and what the user sees
-            print(f"--- question {asked}\n{prompts[-1][prompts[-1].rindex('<memories>') :]}{answer}")
-            print(f"cited: {bank.citation_log(alice)[-1].cited}\n")
-learned = bank.learned(alice)
+    for count in range(1, 61):
+        answer = engine.query(QUERY)
+        if count in (1, 60):  # the model's prompt, and what the user sees
+            print(f"--- query {count}\n{prompts[-1][prompts[-1].rindex('<memories>') :]}{answer}")
+            print(f"cited: {bank.citations.log(alice)[-1].cited}\n")
+learned = bank.citations.weights_of(alice)
 print(f"learned from {learned.answers} answers:")
 for name in sorted(learned.weights, key=lambda name: -abs(learned.weights[name] - learned.base[name]))[:3]:
     print(f"{name}: {learned.base[name]:.2f} → {learned.weights[name]:.2f}")

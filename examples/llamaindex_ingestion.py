@@ -1,4 +1,4 @@
-"""An ingestion pipeline that cuts conversations into topics, a node each. Needs the extra "llamaindex"."""
+"""An ingestion pipeline that cuts conversations into segments, a node each. Needs the extra "llamaindex"."""
 
 import json
 from pathlib import Path
@@ -9,11 +9,11 @@ from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.llms import MockLLM
 from llama_index.core.postprocessor import MetadataReplacementPostProcessor
 
-from llamaindex_secom import CITE_QA_TEMPLATE, CitationNumberer, LLMLinguaDenoiser, TopicNodeParser
+from llamaindex_secom import CITE_QA_TEMPLATE, CitationNumberer, LLMLinguaDenoiser, SegmentNodeParser
 from llamaindex_secom.denoiser import ORIGINAL_TEXT
 from secom_core import MemoryBank
 from secom_core.denoisers.informativeness import Informativeness
-from secom_core.models import ScriptedEmbedder
+from secom_core.testing import ScriptedEmbedder
 
 
 class Words(BaseEmbedding):
@@ -30,13 +30,14 @@ class Words(BaseEmbedding):
 
 rows = [*map(json.loads, (Path(__file__).parent / "data" / "mara.jsonl").read_text("utf-8").splitlines())]
 # A document a message: neighbours of one session are cut where the topic changes, so hand over whole sessions.
-said = [
+documents = [
     Document(id_=row["id"], text=row["content"], metadata={key: row[key] for key in ("role", "session", "at")})
     for row in rows
 ]
-denoise = LLMLinguaDenoiser(Informativeness())  # what is searched; the words as they were said stay in the metadata
-nodes = IngestionPipeline(transformations=[TopicNodeParser(chunk_size=300), denoise, Words()]).run(documents=said)
-print(f"{len(said)} messages are {len(nodes)} topics; one of them, as it is searched:\n{nodes[1].text}\n")
+denoise = LLMLinguaDenoiser(Informativeness())  # what is searched; the original text stays in the metadata
+steps = [SegmentNodeParser(chunk_size=300), denoise, Words()]
+nodes = IngestionPipeline(transformations=steps).run(documents=documents)
+print(f"{len(documents)} messages are {len(nodes)} segments; one of them, as it is searched:\n{nodes[1].text}\n")
 
 engine = VectorStoreIndex(nodes, embed_model=Words()).as_query_engine(
     llm=MockLLM(),  # stands for your LLM: it answers with what it is shown
@@ -44,5 +45,5 @@ engine = VectorStoreIndex(nodes, embed_model=Words()).as_query_engine(
     node_postprocessors=[MetadataReplacementPostProcessor(ORIGINAL_TEXT), CitationNumberer(MemoryBank.open())],
     text_qa_template=CITE_QA_TEMPLATE,
 )
-shown = str(engine.query("How often does an oak worktop need oiling?"))
-print(shown[shown.rindex("<memories>") :].partition("\n\nQuestion")[0])
+answer = str(engine.query("How often does an oak worktop need oiling?"))
+print(answer[answer.rindex("<memories>") :].partition("\n\nQuestion")[0])

@@ -10,7 +10,7 @@ from llamaindex_secom import CITE_QA_TEMPLATE, CitationNumberer, CitationReward,
 from secom_core import MemoryBank
 
 alice = ("acme", "alice")
-SAID = {
+MESSAGES = {
     3: "My dog Bello has a sore paw since our walk in the woods.",
     5: "The vet took a thorn out of Bello's sore paw and bandaged it.",
     8: "Marta teaches me the violin on Fridays.",
@@ -19,15 +19,15 @@ SAID = {
 
 
 class CitingLLM(MockLLM):
-    """Stands for your LLM: it prints what it is shown, and cites two of it."""
+    """Stands for your LLM: it prints the memories in its prompt, and cites two of them."""
 
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
         print(prompt[prompt.rindex("<memories>") :].partition("\n\nQuestion")[0])
         return CompletionResponse(text="The vet took a thorn out [3], and the paw has healed [1].")
 
 
-bank = MemoryBank.open(timelines=True, learning=True)
-for day, text in SAID.items():
+bank = MemoryBank.open(timelines=True, citations=True)
+for day, text in MESSAGES.items():
     at = datetime(2025, 3, day, tzinfo=timezone.utc)
     bank.remember(alice, [{"role": "user", "content": text}], session=f"march-{day}", at=at, close=True)
 
@@ -41,6 +41,6 @@ engine = RetrieverQueryEngine.from_args(
 with CitationReward(bank, markers="strip"):  # listens to every engine of the process
     answer = engine.query("What happened to Bello's paw?")
 print(f"\n--- what the user sees\n{answer}\n")
-[entry] = bank.citation_log(alice)
+[entry] = bank.citations.log(alice)
 print(f"--- what the bank learns from: cited: {tuple(sorted(entry.cited))} of {entry.numbers}, for {entry.query!r}")
 bank.close()

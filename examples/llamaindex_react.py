@@ -34,13 +34,13 @@ def opening_hours(day: str) -> str:
 async def main() -> None:
     agent = ReActAgent(tools=[opening_hours], llm=ReActLLM(), streaming=False)
     bank = MemoryBank.open()
-    for session, said in (
+    for session, message in (
         ("monday", "I take the green bicycle."),
         ("friday", "Which bicycle on Saturday, until when?"),
     ):
         print(f"--- {session}")
         memory = SecomMemory(bank=bank, scope=("acme", "alice"), session=session)
-        print(f"AI: {await agent.run(said, memory=memory)}\n")
+        print(f"AI: {await agent.run(message, memory=memory)}\n")
     print("--- what is remembered: no thoughts, no actions")
     print(*(turn.text for turn in bank.turns(("acme", "alice"), "friday")), sep="\n")
 

@@ -8,16 +8,16 @@ from llamaindex_secom import RecursiveSummaryMemoryBlock
 from secom_core import MemoryBank
 
 alice = ("acme", "alice")
-# With model=LlamaIndexChatModel(llm) your LLM writes the summary; without one, it is made of sentences that were said.
-bank = MemoryBank.open(summary=True)
+# With model=LlamaIndexChatModel(llm) your LLM writes the summary; without one, it is made of sentences of the messages.
+bank = MemoryBank.open(summaries=True)
 block = RecursiveSummaryMemoryBlock(scope=alice, bank=bank)
 
 
-def session(name: str, *said: str) -> Memory:
+def session(name: str, *messages: str) -> Memory:
     """A chat of Alice's; its window is small, so that it overflows."""
     memory = Memory.from_defaults(session_id=name, token_limit=100, token_flush_size=20, memory_blocks=[block])
     engine = SimpleChatEngine.from_defaults(llm=MockLLM(max_tokens=3), memory=memory)  # stands for your LLM
-    for text in said:
+    for text in messages:
         engine.chat(text)
     return memory
 
@@ -30,13 +30,13 @@ monday = session(
     "The tomatoes on the balcony did not ripen, it rained all week.",
 )
 summary = block.end_session(monday)  # what the window still holds is taken in too
-print(f"{len(bank.summaries(alice))} versions, made of {len(summary.turn_ids)} turns\n")
+print(f"{len(bank.summaries.versions(alice))} versions, made of {len(summary.turn_ids)} turns\n")
 
 friday = session("friday", "Which bicycle do I fetch?")
 for message in friday.get():
     print(f"[{message.role.value}] {message.content.strip()}")
 
 bank.forget(alice, turn_ids=summary.turn_ids[:1])
-bank.reflect(alice)
-print(f"\nThe bicycle is forgotten; it is in the summary: {'bicycle' in bank.summary(alice).text}")
+bank.derive(alice)
+print(f"\nThe bicycle is forgotten; it is in the summary: {'bicycle' in bank.summaries.latest(alice).text}")
 bank.close()

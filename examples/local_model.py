@@ -5,8 +5,8 @@ it, over real HTTP. A framework's chat model for such an endpoint goes into the 
 """
 
 from secom_core import Companion, MemoryBank
-from secom_core.models import OpenAIModel, ScriptedServer
-from secom_core.models.scripted import ScriptedRequest
+from secom_core.models import OpenAIModel
+from secom_core.testing import ScriptedRequest, ScriptedServer
 
 ALICE = ("alice",)
 
@@ -20,13 +20,15 @@ def replies(request: ScriptedRequest) -> str:
 
 with ScriptedServer(replies) as server:
     model = OpenAIModel("qwen3:8b", base_url=server.base_url)  # needs no key, and OPENAI_API_KEY is not sent to it
-    bank = MemoryBank.open(model=model, summary=True)
+    bank = MemoryBank.open(model=model, summaries=True)
     monday = Companion(bank, ALICE, model, session="monday")
     for said in ("I will take the green bicycle, the blue one is too tall.", "I come on Saturday instead of Friday."):
         print(f"User: {said}\nAI: {monday.reply(said).text}\n")
     monday.close()  # the model writes the summary
 
-    friday = Companion(bank, ALICE, model, session="friday", summary=True, instructions="You rent out bicycles.")
+    friday = Companion(
+        bank, ALICE, model, session="friday", layers=["summaries"], instructions="You rent out bicycles."
+    )
     print("User: Which bicycle do I fetch, and when?\nAI: ", end="")
     for piece in friday.stream("Which bicycle do I fetch, and when?"):
         print(piece, end="", flush=True)

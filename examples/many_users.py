@@ -4,7 +4,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 from secom_core import InvalidScope, MemoryBank
-from secom_core.writer import BackgroundWriter
+from secom_core.bank import BackgroundWriter
 
 USERS = [("acme", f"user-{number}") for number in range(10, 30)]
 bank = MemoryBank.open()  # MemoryBank.open("memory.db"): several processes may share the file, too

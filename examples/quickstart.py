@@ -25,8 +25,9 @@ import langchain_secom
 import llamaindex_secom
 from llamaindex_secom.convert import turn_ids_of
 from secom_core import MemoryBank
-from secom_core.analysis import count_tokens
+from secom_core.memory import segments_of
 from secom_core.pictures import segmentation_strip
+from secom_core.text.terms import count_tokens
 
 DATA = Path(__file__).parent / "data"
 BUDGET = 800  # tokens; the whole conversation has about eight times as many
@@ -46,7 +47,7 @@ def main() -> None:
         heading("Remembered, in one file")
         for remember in (through_langchain, through_llamaindex):
             remember(bank, rows)
-        size = Path(str(bank.path)).stat().st_size / 1024
+        size = Path(str(bank.storage.path)).stat().st_size / 1024
         print(f"{'on disk':<11} memory.db, {size:,.0f} KiB; two scopes, and nothing crosses from one to the other")
         heading(
             "Cut into topics (a column an exchange; above, the topics as they were written; below, a letter a segment)"
@@ -134,7 +135,9 @@ def show_segments(bank: MemoryBank, rows: Sequence[Row]) -> None:
     strips = []
     for name, group in sessions_of(rows):
         topics = [row["topic"] for row in group if row["role"] == "user"]
-        strips.append(segmentation_strip(bank.turns(LANGCHAIN, name), bank.segments(LANGCHAIN, name), width=WIDTH))
+        strips.append(
+            segmentation_strip(bank.turns(LANGCHAIN, name), segments_of(bank.memories(LANGCHAIN, name)), width=WIDTH)
+        )
         print(f"{name}  {day(group[0]['at'])}  {written(topics)}\n{'':16}{strips[-1].splitlines()[0]}")
     print(f"\nThe first from near:\n{strips[0]}")
 

@@ -21,12 +21,18 @@ TRANSCRIPT = """\
 """
 
 club = ("club",)
-with MemoryBank.open(summary=True) as bank:
-    bank.remember_sessions(club, read_transcript(TRANSCRIPT))
-    print(bank.recall(club, "What does the roof cost?", token_budget=250, summary=True).text)
-    latest = bank.summary(club)
-    print(f"\nversion {latest.version}, made of {len(latest.turn_ids)} turns in {len(bank.summaries(club))} sessions")
+with MemoryBank.open(summaries=True) as bank:
+    for session in read_transcript(TRANSCRIPT):
+        bank.remember(club, session, close=True)
+    print(bank.recall(club, "What does the roof cost?", token_budget=250, layers=["summaries"]).text)
+    latest = bank.summaries.latest(club)
+    print(
+        f"\nversion {latest.version}, made of {len(latest.turn_ids)} turns in"
+        f" {len(bank.summaries.versions(club))} sessions"
+    )
 
     bank.forget(club, session=latest.session)
-    bank.reflect(club)
-    print(f"{latest.session} is forgotten; the ladder is in the summary: {'ladder' in bank.summary(club).text}")
+    bank.derive(club)
+    print(
+        f"{latest.session} is forgotten; the ladder is in the summary: {'ladder' in bank.summaries.latest(club).text}"
+    )

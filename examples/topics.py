@@ -6,6 +6,7 @@ each session says about each speaker, and into which topic that goes.
 
 from secom_core import MemoryBank
 from secom_core.readers import read_transcript
+from secom_core.topics import TopicOptions
 
 TRANSCRIPT = """\
 --- 4 April 2025 ---
@@ -18,13 +19,14 @@ TRANSCRIPT = """\
 """
 
 club = ("club",)
-with MemoryBank.open(topics=True) as bank:
-    bank.remember_sessions(club, read_transcript(TRANSCRIPT))
-    for topic in bank.topics(club):
+with MemoryBank.open(topics=TopicOptions(recall_without_model=True)) as bank:
+    for session in read_transcript(TRANSCRIPT):
+        bank.remember(club, session, close=True)
+    for topic in bank.topics.all(club):
         print(f"{topic.speaker}, {len(topic.turn_ids)} turns of {len(topic.sessions)} sessions: {topic.version.note}")
     print()
-    print(bank.recall(club, "What does the roofer want for the boathouse?", token_budget=250, topics=True).text)
+    print(bank.recall(club, "What does the roofer want for the boathouse?", token_budget=250, layers=["topics"]).text)
 
-    merged = next(topic for topic in bank.topics(club) if topic.version.previous)
-    before = bank.undo_merge(club, merged.id)
+    merged = next(topic for topic in bank.topics.all(club) if topic.version.previous)
+    before = bank.topics.undo_merge(club, merged.id)
     print(f"\ntaken back: {len(merged.turn_ids)} turns are {len(before.turn_ids)} again")

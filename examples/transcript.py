@@ -18,7 +18,8 @@ and she starts on Monday.
 """
 
 with MemoryBank.open() as bank:
-    bank.remember_sessions(("club",), read_transcript(TRANSCRIPT))
+    for session in read_transcript(TRANSCRIPT):
+        bank.remember(("club",), session, close=True)
     for question in ("Who rows in the relay?", "What does the roof cost?"):
         recall = bank.recall(("club",), question, token_budget=120)
         print(f"{question}\n{recall.text}\n")

@@ -23,16 +23,17 @@ if TYPE_CHECKING:
     from .reranker import CitationReranker
     from .retriever import SecomRetriever
     from .summary import RecursiveSummaryMemory, SecomSummarizer
-    from .text_splitter import TopicTextSplitter
+    from .text_splitter import SegmentTextSplitter
     from .timelines import TimelineRetriever
     from .tools import create_manage_memory_tool, create_search_memory_tool
-    from .vector_store import VectorStoreIndex
+    from .vector_store import LangChainVectorStore
 
 _HOME_OF = {
     "CitationReranker": "reranker",
     "LLMLinguaDenoiser": "denoiser",
     "LangChainChatModel": "models",
     "LangChainEmbedder": "models",
+    "LangChainVectorStore": "vector_store",
     "LangSmithFeedback": "langsmith_feedback",
     "RecursiveSummaryMemory": "summary",
     "SecomChatMessageHistory": "history",
@@ -40,10 +41,9 @@ _HOME_OF = {
     "SecomMiddleware": "middleware",
     "SecomRetriever": "retriever",
     "SecomSummarizer": "summary",
+    "SegmentTextSplitter": "text_splitter",
     "SessionHistories": "history",
     "TimelineRetriever": "timelines",
-    "TopicTextSplitter": "text_splitter",
-    "VectorStoreIndex": "vector_store",
     "create_manage_memory_tool": "tools",
     "create_search_memory_tool": "tools",
     "open_bank": "models",
@@ -56,6 +56,7 @@ __all__ = [
     "LLMLinguaDenoiser",
     "LangChainChatModel",
     "LangChainEmbedder",
+    "LangChainVectorStore",
     "LangSmithFeedback",
     "RecursiveSummaryMemory",
     "SecomChatMessageHistory",
@@ -63,10 +64,9 @@ __all__ = [
     "SecomMiddleware",
     "SecomRetriever",
     "SecomSummarizer",
+    "SegmentTextSplitter",
     "SessionHistories",
     "TimelineRetriever",
-    "TopicTextSplitter",
-    "VectorStoreIndex",
     "create_manage_memory_tool",
     "create_search_memory_tool",
     "open_bank",

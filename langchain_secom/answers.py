@@ -1,4 +1,4 @@
-"""What a chain answers, read for citations: text and messages, whole or in chunks, by markers and by providers' own."""
+"""Citations in answers: in text and in messages, whole or in chunks, as markers or as a provider's citation blocks."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from typing import Any, Final, Literal, TypeAlias
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, AIMessageChunk
 
+from secom_core.citations import Citations, CitationStream
 from secom_core.errors import InvalidInput
-from secom_core.reflection.citations import Citations, CitationStream
-
-__all__ = ["CITED", "Answer", "AnswerReader", "joined", "native_numbers"]
 
 Answer: TypeAlias = str | AIMessage
 
 CITED: Final = "secom_citations"
-"""Where a message says what it cites, in its ``response_metadata``."""
+"""The key of a message's ``response_metadata`` under which its citations are."""
 
 # Anthropic counts the documents and the search results of a request from 0.
 _PLACES: Final = ("document_index", "search_result_index")
@@ -28,48 +26,48 @@ _CUT_SHORT: Final = frozenset({"length", "max_tokens", "content_filter"})
 
 
 class AnswerReader:
-    """Reads an answer piece by piece; what it gives back is what the user is shown.
+    """Reads an answer piece by piece, and gives back the pieces that go on to the user.
 
-    Markers may be split over pieces. Where they are stripped, text is held back while it may be part of one; whatever
-    else a chunk carries passes as it came, and where markers are kept, so does the text. Providers' citation blocks
-    count as markers do.
+    Markers may be split over pieces. Where they are stripped, text waits while it may be part of one; whatever else a
+    chunk carries passes as it came, and where markers are kept, so does the text. Providers' citation blocks count as
+    markers do.
 
     A message that was cut short, or that calls tools instead of answering, teaches nothing.
 
     Args:
-        shown: the numbers that memories were shown under.
-        documents: what was shown, in order, with the number in each one's metadata.
+        numbers: the numbers of the memories in the prompt.
+        documents: the memories, in order, with the number in each one's metadata.
         markers: whether the user sees them.
     """
 
     def __init__(
-        self, shown: Sequence[int], documents: Sequence[Document] = (), *, markers: Literal["keep", "strip"] = "keep"
+        self, numbers: Sequence[int], documents: Sequence[Document] = (), *, markers: Literal["keep", "strip"] = "keep"
     ) -> None:
-        self._stream = CitationStream(shown, markers=markers)
+        self._stream = CitationStream(numbers, markers=markers)
         self._strip = markers == "strip"
         self._documents = documents
         self._native: list[int] = []
-        self._whole = True
+        self._complete = True
         self._tail = ""
         self._latest: AIMessage | None = None
-        self._held: AIMessage | None = None
+        self._last: AIMessage | None = None
         self._block: Any = ""
 
     def read(self, piece: Any) -> Iterator[Answer]:
-        """Take the next piece; what may go on by now.
+        """Take the next piece, and give the pieces that may go on to the user by now.
 
         Raises:
             InvalidInput: it is neither text nor an AI message.
         """
         if isinstance(piece, str):
-            return self._plain(piece)
+            return self._text(piece)
         if not isinstance(piece, AIMessage):
             raise InvalidInput(f"citations are read from text or an AIMessage; the chain gave {piece!r}")
         return self._message(piece)
 
     def finish(self) -> Citations:
-        """The answer has come to its end: what it cited."""
-        done = self._stream.finish() if self._whole else self._stream.abandon()
+        """End the answer, and give what it cited."""
+        done = self._stream.finish() if self._complete else self._stream.abandon()
         self._tail = done.text if self._strip else ""
         if not done.finished:
             return done
@@ -77,12 +75,12 @@ class AnswerReader:
         return replace(done, numbers=numbers, none_used=done.none_used and not self._native)
 
     def rest(self, cited: Sequence[Mapping[str, Any]]) -> Iterator[Answer]:
-        """What was held back, after `finish`; a message says with it what was cited.
+        """The pieces that waited, after `finish`; a message gets its citations in its metadata.
 
         Args:
-            cited: what goes into the message, as JSON can hold it.
+            cited: the citations, as JSON can hold them.
         """
-        tail, message = self._tail, self._held
+        tail, message = self._tail, self._last
         if self._latest is not None and message is None:
             message = AIMessageChunk(content=self._latest.content[:0], id=self._latest.id)
         if message is None:
@@ -91,10 +89,10 @@ class AnswerReader:
         if tail and not _has_text(message) and self._latest is not None:
             yield AIMessageChunk(content=_only(self._block, tail), id=self._latest.id)
             tail = ""
-        about = {**message.response_metadata, CITED: [dict(each) for each in cited]}
-        yield message.model_copy(update={"content": _appended(message.content, tail), "response_metadata": about})
+        metadata = {**message.response_metadata, CITED: [dict(each) for each in cited]}
+        yield message.model_copy(update={"content": _appended(message.content, tail), "response_metadata": metadata})
 
-    def _plain(self, piece: str) -> Iterator[str]:
+    def _text(self, piece: str) -> Iterator[str]:
         text = self._stream.feed(piece)
         if not self._strip:
             yield piece
@@ -102,25 +100,25 @@ class AnswerReader:
             yield text
 
     def _message(self, message: AIMessage) -> Iterator[Answer]:
-        if self._held is not None:
-            yield self._held
-        self._held = None
+        if self._last is not None:
+            yield self._last
+        self._last = None
         self._latest = message
         self._block = next((block for block in reversed(_blocks(message)) if _is_text(block)), self._block)
-        self._whole = self._whole and not _is_partial(message)
+        self._complete = self._complete and not _is_partial(message)
         self._native += native_numbers(message, self._documents)
         content = _changed(message.content, self._stream.feed)
         if self._strip and content != message.content:
             message = message.model_copy(update={"content": content})
         # What ends the message has to come last.
         if not isinstance(message, AIMessageChunk) or message.chunk_position == "last":
-            self._held = message
+            self._last = message
         else:
             yield message
 
 
 def joined(pieces: Sequence[Answer]) -> Answer:
-    """The pieces of one answer as one."""
+    """Join the pieces of one answer."""
     if all(isinstance(piece, str) for piece in pieces):
         return "".join(map(str, pieces))
     whole: Answer = reduce(add, pieces)
@@ -128,14 +126,14 @@ def joined(pieces: Sequence[Answer]) -> Answer:
 
 
 def native_numbers(message: AIMessage, documents: Sequence[Document]) -> list[int]:
-    """The numbers of the documents that citation blocks of the message's provider name.
+    """The numbers of the documents that citation blocks of the message's provider refer to.
 
-    By an id, address or title that is a document's id or its memory's; else by the document's place in the request, if
-    the words that the block quotes stand in that document.
+    A block refers to a document by an id, address or title that is the document's id or its memory's; else by the
+    document's place in the request, if the words that the block quotes stand in that document.
 
     Args:
         message: the answer, or a chunk of it.
-        documents: what was shown, in order, with the number in each one's metadata.
+        documents: the memories in the prompt, in order, with the number in each one's metadata.
     """
     if not documents or isinstance(message.content, str):
         return []
@@ -144,14 +142,14 @@ def native_numbers(message: AIMessage, documents: Sequence[Document]) -> list[in
 
 
 def _annotations(message: AIMessage) -> Iterator[dict[str, Any]]:
-    """The notes on its text as they came, in LangChain's form or the provider's own."""
+    """The annotations on its text as they came, in LangChain's form or the provider's own."""
     blocks = (block for block in _blocks(message) if isinstance(block, dict))
     notes = (note for block in blocks for key in ("annotations", "citations") for note in block.get(key) or ())
     return map(_flat, notes)
 
 
 def _flat(note: Mapping[str, Any]) -> dict[str, Any]:
-    """A note with what is inside its inner mappings: a provider's own fields, or Bedrock's ``location``."""
+    """An annotation with the fields of its inner mappings: a provider's own, or Bedrock's ``location``."""
     flat = dict(note)
     for inner in note.values():
         flat |= _flat(inner) if isinstance(inner, Mapping) else {}
@@ -183,14 +181,14 @@ def _words(text: str) -> str:
 
 
 def _is_partial(message: AIMessage) -> bool:
-    about = message.response_metadata
-    ends = {str(about.get(key)).casefold() for key in ("finish_reason", "stop_reason")}
+    metadata = message.response_metadata
+    ends = {str(metadata.get(key)).casefold() for key in ("finish_reason", "stop_reason")}
     calls = message.tool_calls or message.invalid_tool_calls or getattr(message, "tool_call_chunks", None)
     return bool(calls) or bool(ends & _CUT_SHORT)
 
 
 def _changed(content: str | list[Any], change: Callable[[str], str]) -> str | list[Any]:
-    """The content with its text changed, a text after the other."""
+    """The content with its texts changed, one after the other."""
     if isinstance(content, str):
         return change(content)
     return [_with_text(block, change(_text(block))) if _is_text(block) else block for block in content]
@@ -217,7 +215,7 @@ def _has_text(message: AIMessage) -> bool:
 
 
 def _only(block: Any, text: str) -> str | list[Any]:
-    """Text that joins a block which came before."""
+    """Content of text alone, as a chunk that goes on with an earlier block."""
     if isinstance(block, str):
         return text
     return [{"type": "text", "text": text, **({"index": block["index"]} if "index" in block else {})}]

@@ -1,4 +1,4 @@
-"""A chain that learns from what its answers cite: it recalls, asks, reads the citations, rewards (RMM, section 6)."""
+"""A chain whose answers cite memories, and whose bank learns from the citations (RMM, section 6)."""
 
 from __future__ import annotations
 
@@ -9,24 +9,30 @@ from typing import Any, Final, Literal
 
 from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
 from langchain_core.documents import Document
-from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, patch_config
 from langchain_core.runnables.base import RunnableLike, coerce_to_runnable
 
 from secom_core.bank import MemoryBank
+from secom_core.citations import Citations
+from secom_core.citations.prompt import CITE_INSTRUCTION
 from secom_core.conversation import check_scope
 from secom_core.errors import DegradedWarning, InvalidInput, SecomError
-from secom_core.prompts.citing import CITE_INSTRUCTION
-from secom_core.reflection.citations import Citations
 
 from .answers import Answer, AnswerReader, joined
-from .convert import text_of
-from .shown import FromBank, FromRetriever, Search, Shown, learning
-
-__all__ = ["CITATIONS_EVENT", "CitationFeedback", "with_citation_feedback"]
+from .impressions import (
+    BankSearch,
+    PromptMemories,
+    RetrieverSearch,
+    Search,
+    citation_counts,
+    cited_references,
+    learning_bank,
+)
+from .messages import question_text
+from .recall_options import recall_options
 
 CITATIONS_EVENT: Final = "secom_citations"
-"""The custom event that tells callback handlers what an answer cited."""
+"""The name of the custom event with the numbers that an answer cites."""
 
 
 def with_citation_feedback(
@@ -41,9 +47,11 @@ def with_citation_feedback(
     documents_key: str | None = None,
     markers: Literal["keep", "strip"] = "keep",
     instruction: str = CITE_INSTRUCTION,
-    **recall: Any,
+    token_budget: int | None = None,
+    k: int | None = None,
+    layers: Sequence[str] = (),
 ) -> CitationFeedback:
-    """The chain, with memories in its prompt, learning from which of them its answers cite.
+    """Give a chain memories to cite, and have the bank learn from the citations in its answers.
 
     Each call recalls what its question finds, puts it into ``context`` as one numbered block of quoted data with the
     instruction to cite, runs the chain, reads the citations from the answer, and rewards the bank once. Chunks of a
@@ -55,23 +63,23 @@ def with_citation_feedback(
     Instantiate::
 
         prompt = ChatPromptTemplate.from_messages([("system", "{context}"), ("human", "{question}")])
-        bank = MemoryBank.open("memory.db", learning=True)
+        bank = MemoryBank.open("memory.db", citations=True)
         chain = with_citation_feedback(prompt | llm, bank, markers="strip", k=5)
 
     Usage::
 
         chain.invoke("Where do I live?", {"configurable": {"user_id": "alice"}})
 
-    A message says what it cites in ``response_metadata["secom_citations"]``. Handlers get the custom event
-    ``"secom_citations"``, with numbers only; `LangSmithFeedback` is one.
+    The citations of a message are in its ``response_metadata["secom_citations"]``. Callback handlers get the custom
+    event ``"secom_citations"``, with numbers only; `LangSmithFeedback` is one.
 
     Args:
         chain: takes a mapping with the question and the context, gives text or an AI message. Parsers that make
             something else of the answer stand behind this runnable, not in it.
-        bank: where memories are, and what learns; opened with ``learning``.
+        bank: where memories are, and what learns; opened with ``citations``.
         retriever: finds the memories: `SecomRetriever`, or what reorders or cuts its documents, such as
             ``ContextualCompressionRetriever`` with a `CitationReranker`; the bank itself unless given.
-        scope: whose memories; from the configuration unless given, or with a retriever from its documents.
+        scope: whose memories they are; from the configuration unless given, or with a retriever from its documents.
         scope_keys: the scope's parts by their names in ``config["configurable"]``, as for `SecomRetriever`.
         question_key: where the question is in the input: text, a message, or messages, of which the last human one
             counts. An input that is text is the question.
@@ -80,18 +88,24 @@ def with_citation_feedback(
             documents by itself; its citation blocks count as markers do.
         markers: whether the user sees them.
         instruction: goes behind the block; with ``""`` the prompt itself says how to cite.
-        **recall: for `MemoryBank.recall`, where there is no retriever: ``k``, ``token_budget``, ``summary``,
-            ``timelines``, ``topics``.
+        token_budget: the length of the block at most, in the bank's token counter; 2000 where neither it nor ``k`` is
+            given. It, ``k`` and ``layers`` are for recalls without a retriever.
+        k: how many memories at most.
+        layers: layers of the bank that take part, such as ``"summaries"``; as for `MemoryBank.recall`.
 
     Raises:
-        InvalidInput: the bank does not learn, or ``recall`` is given with a retriever.
+        InvalidInput: the bank does not learn, or cannot recall so; or options of a recall are given with a retriever.
     """
     bound = None if scope is None else check_scope(scope)
-    learning(bank, "with_citation_feedback")
-    if retriever is not None and recall:
-        raise InvalidInput(f"the retriever says how much is recalled; got {recall!r} as well")
+    learning_bank(bank, "with_citation_feedback")
+    options = recall_options(bank, token_budget, k, layers)
+    given = {name: value for name, value in options.arguments.items() if value}
+    if retriever is not None and given:
+        raise InvalidInput(f"the retriever says how much is recalled; got {given!r} as well")
     search: Search = (
-        FromBank(bank, bound, tuple(scope_keys), recall) if retriever is None else FromRetriever(bank, retriever, bound)
+        BankSearch(bank, bound, tuple(scope_keys), options)
+        if retriever is None
+        else RetrieverSearch(bank, retriever, bound)
     )
     return CitationFeedback(
         coerce_to_runnable(chain),
@@ -106,12 +120,12 @@ def with_citation_feedback(
 
 
 class CitationFeedback(Runnable[Any, Any]):
-    """What `with_citation_feedback` makes; nothing of a call is kept on it.
+    """The runnable that `with_citation_feedback` makes; it keeps nothing of a call.
 
     Args:
         chain: what answers.
         bank: what learns.
-        search: finds what is shown.
+        search: finds the memories.
         question_key: where the question is in the input.
         context_key: where the block goes.
         documents_key: where the memories go as documents, if anywhere.
@@ -146,7 +160,7 @@ class CitationFeedback(Runnable[Any, Any]):
             **kwargs: for the chain.
 
         Raises:
-            InvalidScope: nothing says whose memories are meant, or documents of several scopes were found.
+            InvalidScope: there is no scope, or documents of several scopes were found.
             InvalidInput: the input holds no question, or something under the name of the context; or the chain gave
                 neither text nor an AI message.
         """
@@ -182,59 +196,60 @@ class CitationFeedback(Runnable[Any, Any]):
 
     # -- one answer ---------------------------------------------------------------------------------------------------
 
-    def _answer(self, given: Any, config: RunnableConfig, **kwargs: Any) -> Answer:
-        question, inputs = self._asked(given)
-        shown = self._recalled(question, config)
-        reader = self._reader(shown)
-        pieces = list(reader.read(self._chain.invoke(self._shown_in(inputs, shown), config, **kwargs)))
-        cited = self._settled(question, shown, reader.finish(), config)
+    def _answer(self, input: Any, config: RunnableConfig, **kwargs: Any) -> Answer:
+        question, inputs = self._parsed(input)
+        memories = self._find(question, config)
+        reader = self._reader(memories)
+        pieces = list(reader.read(self._chain.invoke(self._with_memories(inputs, memories), config, **kwargs)))
+        cited = self._reward(question, memories, reader.finish(), config)
         return joined([*pieces, *reader.rest(cited)])
 
-    async def _aanswer(self, given: Any, config: RunnableConfig, **kwargs: Any) -> Answer:
-        question, inputs = self._asked(given)
-        shown = await self._arecalled(question, config)
-        reader = self._reader(shown)
-        pieces = list(reader.read(await self._chain.ainvoke(self._shown_in(inputs, shown), config, **kwargs)))
-        cited = await self._asettled(question, shown, reader.finish(), config)
+    async def _aanswer(self, input: Any, config: RunnableConfig, **kwargs: Any) -> Answer:
+        question, inputs = self._parsed(input)
+        memories = await self._afind(question, config)
+        reader = self._reader(memories)
+        pieces = list(reader.read(await self._chain.ainvoke(self._with_memories(inputs, memories), config, **kwargs)))
+        cited = await self._areward(question, memories, reader.finish(), config)
         return joined([*pieces, *reader.rest(cited)])
 
-    def _streamed(self, given: Iterator[Any], config: RunnableConfig, **kwargs: Any) -> Iterator[Answer]:
-        question, inputs = self._asked(next(given))
-        shown = self._recalled(question, config)
-        reader = self._reader(shown)
-        for chunk in self._chain.stream(self._shown_in(inputs, shown), config, **kwargs):
+    def _streamed(self, input: Iterator[Any], config: RunnableConfig, **kwargs: Any) -> Iterator[Answer]:
+        question, inputs = self._parsed(next(input))
+        memories = self._find(question, config)
+        reader = self._reader(memories)
+        for chunk in self._chain.stream(self._with_memories(inputs, memories), config, **kwargs):
             yield from reader.read(chunk)
         # Before the last piece goes out: who has that may stop asking for more.
-        cited = self._settled(question, shown, reader.finish(), config)
+        cited = self._reward(question, memories, reader.finish(), config)
         yield from reader.rest(cited)
 
     async def _astreamed(
-        self, given: AsyncIterator[Any], config: RunnableConfig, **kwargs: Any
+        self, input: AsyncIterator[Any], config: RunnableConfig, **kwargs: Any
     ) -> AsyncIterator[Answer]:
-        question, inputs = self._asked(await anext(given))
-        shown = await self._arecalled(question, config)
-        reader = self._reader(shown)
-        async with aclosing(self._chain.astream(self._shown_in(inputs, shown), config, **kwargs)) as chunks:  # type: ignore[type-var]
+        question, inputs = self._parsed(await anext(input))
+        memories = await self._afind(question, config)
+        reader = self._reader(memories)
+        async with aclosing(self._chain.astream(self._with_memories(inputs, memories), config, **kwargs)) as chunks:  # type: ignore[type-var]
             async for chunk in chunks:
                 for piece in reader.read(chunk):
                     yield piece
-        cited = await self._asettled(question, shown, reader.finish(), config)
+        cited = await self._areward(question, memories, reader.finish(), config)
         for piece in reader.rest(cited):
             yield piece
 
     # -- before the chain ---------------------------------------------------------------------------------------------
 
-    def _asked(self, given: Any) -> tuple[str, dict[str, Any]]:
-        inputs = {self._question_key: given} if isinstance(given, str) else given
+    def _parsed(self, input: Any) -> tuple[str, dict[str, Any]]:
+        """The question of an input, and the input as a mapping."""
+        inputs = {self._question_key: input} if isinstance(input, str) else input
         if not isinstance(inputs, Mapping) or self._question_key not in inputs:
-            raise InvalidInput(f"the input is a question, or a mapping with {self._question_key!r}; got {given!r}")
+            raise InvalidInput(f"the input is a question, or a mapping with {self._question_key!r}; got {input!r}")
         taken = [key for key in (self._context_key, self._documents_key) if key in inputs]
         if taken:
-            raise InvalidInput(f"{taken[0]!r} is for the memories, and the input fills it: {given!r}")
-        return _question(inputs[self._question_key]), dict(inputs)
+            raise InvalidInput(f"{taken[0]!r} is for the memories, and the input fills it: {input!r}")
+        return question_text(inputs[self._question_key]), dict(inputs)
 
-    def _recalled(self, question: str, config: RunnableConfig) -> Shown:
-        found: list[Shown] = []
+    def _find(self, question: str, config: RunnableConfig) -> PromptMemories:
+        found: list[PromptMemories] = []
 
         def recall(question: str, config: RunnableConfig) -> list[Document]:
             found.append(self._search.find(question, config))
@@ -243,8 +258,8 @@ class CitationFeedback(Runnable[Any, Any]):
         RunnableLambda(recall).invoke(question, _step(config, "recall"))
         return found[0]
 
-    async def _arecalled(self, question: str, config: RunnableConfig) -> Shown:
-        found: list[Shown] = []
+    async def _afind(self, question: str, config: RunnableConfig) -> PromptMemories:
+        found: list[PromptMemories] = []
 
         async def recall(question: str, config: RunnableConfig) -> list[Document]:
             found.append(await self._search.afind(question, config))
@@ -253,78 +268,55 @@ class CitationFeedback(Runnable[Any, Any]):
         await RunnableLambda(recall).ainvoke(question, _step(config, "recall"))
         return found[0]
 
-    def _shown_in(self, inputs: Mapping[str, Any], shown: Shown) -> dict[str, Any]:
-        told = [shown.block, self._instruction] if shown.block else []
-        documents = {self._documents_key: list(shown.documents)} if self._documents_key is not None else {}
-        return {**inputs, self._context_key: "\n\n".join(filter(None, told)), **documents}
+    def _with_memories(self, inputs: Mapping[str, Any], memories: PromptMemories) -> dict[str, Any]:
+        parts = [memories.block, self._instruction] if memories.block else []
+        documents = {self._documents_key: list(memories.documents)} if self._documents_key is not None else {}
+        return {**inputs, self._context_key: "\n\n".join(filter(None, parts)), **documents}
 
-    def _reader(self, shown: Shown) -> AnswerReader:
-        return AnswerReader(tuple(shown.names), shown.documents, markers=self._markers)
+    def _reader(self, memories: PromptMemories) -> AnswerReader:
+        return AnswerReader(tuple(memories.references), memories.documents, markers=self._markers)
 
-    # -- behind it ----------------------------------------------------------------------------------------------------
-
-    def _settled(
-        self, question: str, shown: Shown, citations: Citations, config: RunnableConfig
-    ) -> list[dict[str, Any]]:
-        told, lesson = _told(shown, citations), "nothing"
-        if (reward := self._reward(question, shown, citations)) is not None:
-            try:
-                lesson = RunnableLambda(reward).invoke(told, _step(config, "reward", told))["lesson"]
-            except SecomError as error:
-                lesson = _failed(error)
-        dispatch_custom_event(CITATIONS_EVENT, {**told, "lesson": lesson}, config=config)
-        return _cited(shown, citations)
-
-    async def _asettled(
-        self, question: str, shown: Shown, citations: Citations, config: RunnableConfig
-    ) -> list[dict[str, Any]]:
-        told, lesson = _told(shown, citations), "nothing"
-        if (reward := self._reward(question, shown, citations)) is not None:
-            try:
-                # Runs in a worker thread, as there is no async way to do it.
-                lesson = (await RunnableLambda(reward).ainvoke(told, _step(config, "reward", told)))["lesson"]
-            except SecomError as error:
-                lesson = _failed(error)
-        await adispatch_custom_event(CITATIONS_EVENT, {**told, "lesson": lesson}, config=config)
-        return _cited(shown, citations)
+    # -- after the chain ----------------------------------------------------------------------------------------------
 
     def _reward(
-        self, question: str, shown: Shown, citations: Citations
+        self, question: str, memories: PromptMemories, citations: Citations, config: RunnableConfig
+    ) -> list[dict[str, Any]]:
+        counts, lesson = citation_counts(citations, memories.references), "nothing"
+        if (learn := self._lesson(question, memories, citations)) is not None:
+            try:
+                lesson = RunnableLambda(learn).invoke(counts, _step(config, "reward", counts))["lesson"]
+            except SecomError as error:
+                lesson = _failed(error)
+        dispatch_custom_event(CITATIONS_EVENT, {**counts, "lesson": lesson}, config=config)
+        return cited_references(citations, memories.references)
+
+    async def _areward(
+        self, question: str, memories: PromptMemories, citations: Citations, config: RunnableConfig
+    ) -> list[dict[str, Any]]:
+        counts, lesson = citation_counts(citations, memories.references), "nothing"
+        if (learn := self._lesson(question, memories, citations)) is not None:
+            try:
+                # Runs in a worker thread, as there is no async way to do it.
+                lesson = (await RunnableLambda(learn).ainvoke(counts, _step(config, "reward", counts)))["lesson"]
+            except SecomError as error:
+                lesson = _failed(error)
+        await adispatch_custom_event(CITATIONS_EVENT, {**counts, "lesson": lesson}, config=config)
+        return cited_references(citations, memories.references)
+
+    def _lesson(
+        self, question: str, memories: PromptMemories, citations: Citations
     ) -> Callable[[Mapping[str, Any]], dict[str, Any]] | None:
-        scope, decision = shown.scope, shown.decision
-        if scope is None or decision is None or not citations.tell:
+        """What rewards the bank; nothing where the answer teaches nothing."""
+        scope, impression = memories.scope, memories.impression
+        if scope is None or impression is None or not citations.is_feedback:
             return None
-        return lambda _: {"lesson": self._bank.reward(scope, question, decision, citations).kind}
+        reward = self._bank.citations.reward
+        return lambda _: {"lesson": reward(scope, question, impression, citations).kind}
 
 
-def _question(given: Any) -> str:
-    said = given if isinstance(given, list) else [given]
-    humans = [each for each in said if isinstance(each, HumanMessage)]
-    latest = given if isinstance(given, (str, BaseMessage)) else humans[-1] if humans else None
-    if latest is None:
-        raise InvalidInput(f"a question is text, a message, or messages with a human one among them; got {given!r}")
-    return latest if isinstance(latest, str) else text_of(latest)
-
-
-def _told(shown: Shown, citations: Citations) -> dict[str, Any]:
-    """What runs and handlers are told of an answer: numbers, no ids and no words."""
-    count = len(shown.names)
-    return {
-        "shown": list(shown.names),
-        "cited": list(citations.numbers),
-        "unknown": list(citations.unknown),
-        "none_used": citations.none_used,
-        "reward": len(citations.numbers) / count if citations.tell and count else None,
-    }
-
-
-def _cited(shown: Shown, citations: Citations) -> list[dict[str, Any]]:
-    return [{"number": number, **shown.names[number]} for number in citations.numbers]
-
-
-def _step(config: RunnableConfig, name: str, told: Mapping[str, Any] | None = None) -> RunnableConfig:
+def _step(config: RunnableConfig, name: str, counts: Mapping[str, Any] | None = None) -> RunnableConfig:
     """The configuration of a run below the answer's, by which it is found in traces."""
-    metadata = {f"secom_{key}": value for key, value in (told or {}).items()}
+    metadata = {f"secom_{key}": value for key, value in (counts or {}).items()}
     tags = [*config.get("tags", ()), "secom"]
     return {
         **patch_config(config, run_name=f"secom_{name}"),

@@ -1,10 +1,11 @@
-"""LangChain messages to the core's and back, and the core's hits to documents and back."""
+"""Conversion between LangChain's messages and documents and the core's messages and hits."""
 
 from __future__ import annotations
 
 import json
 import re
 import uuid
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any, Final, Literal
@@ -24,25 +25,13 @@ from langchain_core.messages import (
 )
 
 from secom_core.bank import MemoryBank
-from secom_core.context import without_recalled as strip
+from secom_core.context import without_recalled as without_blocks
 from secom_core.conversation import Message, Scope, Turn, check_scope, json_flaw
 from secom_core.errors import InvalidInput
-from secom_core.memory import Hit, Memory
-
-__all__ = [
-    "Tools",
-    "from_message",
-    "is_of_bank",
-    "text_of",
-    "to_document",
-    "to_hits",
-    "to_message",
-    "to_messages",
-    "without_recalled",
-]
+from secom_core.memory import Hit, Memory, Section
 
 Tools = Literal["brief", "omit"]
-"""What becomes of tool calls and their results: a line each, or nothing."""
+"""Whether tool calls and their results are kept, a line each, or left out."""
 
 _THINKING: Final = re.compile(r"\A\s*<(think|thinking)>.*?</\1>\s*", re.S)
 _NAMESPACE: Final = uuid.UUID("6f1e7b1c-3c52-5d0e-9d1f-6d7365636f6d")
@@ -65,26 +54,26 @@ _LAST_SECOND: Final = 1e11
 
 
 def text_of(message: BaseMessage) -> str:
-    """What a message says: its words as they are, other media as a short mark such as ``[image]``.
+    """The text of a message, word for word, with a short mark such as ``[image]`` for other media.
 
     Reasoning, inline data and tool calls are left out; so is a leading ``<think>`` block, which is how local models
     write their reasoning.
     """
-    words = str(message.text) if isinstance(message.content, str) else _words(message)
-    return _THINKING.sub("", words) if isinstance(message, AIMessage) else words
+    text = str(message.text) if isinstance(message.content, str) else _text_and_media(message)
+    return _THINKING.sub("", text) if isinstance(message, AIMessage) else text
 
 
-def _words(message: BaseMessage) -> str:
+def _text_and_media(message: BaseMessage) -> str:
     media = [f"[{_MEDIA[block['type']]}]" for block in message.content_blocks if block["type"] in _MEDIA]
     return "\n".join(filter(None, [str(message.text), *media]))
 
 
 def to_message(message: BaseMessage) -> Message:
-    """One message as the core has it.
+    """Convert one message to the core's.
 
-    The speaker is the message's ``name``; the time comes from ``additional_kwargs["timestamp"]``; what else in there
-    JSON can hold becomes metadata. A tool call becomes a line ``[calls weather({"city": "Rome"})]``, a tool's result
-    is cut after 500 characters.
+    The speaker is the message's ``name``; the time comes from ``additional_kwargs["timestamp"]``; the rest of the
+    ``additional_kwargs`` becomes metadata as far as JSON can hold it. A tool call becomes a line
+    ``[calls weather({"city": "Rome"})]``, a tool's result is cut after 500 characters.
 
     Raises:
         InvalidInput: for a timestamp that is no time.
@@ -106,7 +95,7 @@ def to_message(message: BaseMessage) -> Message:
 
 
 def to_messages(messages: Iterable[BaseMessage], *, tools: Tools = "brief") -> list[Message]:
-    """What is worth remembering of a conversation, in order.
+    """Convert the messages of a conversation that are worth remembering, in order.
 
     Left out are system messages, messages that a framework made up (``additional_kwargs["lc_source"]``), removals,
     recalled memory, and messages that say nothing. A tool's result stands directly after its call.
@@ -117,14 +106,15 @@ def to_messages(messages: Iterable[BaseMessage], *, tools: Tools = "brief") -> l
     """
     if tools not in ("brief", "omit"):
         raise InvalidInput(f"tools is 'brief' or 'omit', not {tools!r}")
-    said = [message for message in messages if _is_said(message)]
-    kept = _results_after_calls(said) if tools == "brief" else map(_without_calls, _without_results(said))
+    spoken = [message for message in messages if _is_spoken(message)]
+    kept = _results_after_calls(spoken) if tools == "brief" else map(_without_calls, _without_results(spoken))
     return [message for message in map(to_message, kept) if message.text.strip()]
 
 
-def _is_said(message: BaseMessage) -> bool:
-    made_up = bool(message.additional_kwargs.get(_SYNTHETIC))
-    return not (made_up or isinstance(message, RemoveMessage) or _role(message) == "system")
+def _is_spoken(message: BaseMessage) -> bool:
+    """Whether the user, the model or a tool wrote it, not the developer or a framework."""
+    synthetic = bool(message.additional_kwargs.get(_SYNTHETIC))
+    return not (synthetic or isinstance(message, RemoveMessage) or _role(message) == "system")
 
 
 def _results_after_calls(messages: Sequence[BaseMessage]) -> Iterator[BaseMessage]:
@@ -158,8 +148,8 @@ def _role(message: BaseMessage) -> str:
 
 
 def _call(call: Mapping[str, Any]) -> str:
-    given = json.dumps(call["args"], ensure_ascii=False, default=str)
-    return f"[calls {call['name']}({_shortened(given)})]"
+    args = json.dumps(call["args"], ensure_ascii=False, default=str)
+    return f"[calls {call['name']}({_shortened(args)})]"
 
 
 def _shortened(text: str) -> str:
@@ -191,43 +181,43 @@ def _is_json(value: Any) -> bool:
 
 
 def without_recalled(text: str) -> str:
-    """The text without blocks of recalled memories (see `secom_core.context.render`), which are nobody's words."""
-    return strip(text)
+    """Remove blocks of recalled memories (see `secom_core.context.render`) from a text: nobody said them."""
+    return without_blocks(text)
 
 
 # -- messages from the core -------------------------------------------------------------------------------------------
 
 
 def from_message(message: Message) -> BaseMessage:
-    """A core message as a LangChain message: the words, the name, the id, the time and the metadata.
+    """Convert a message of the core to LangChain's: text, name, id, time and metadata.
 
     A tool's result becomes an `AIMessage`: models refuse a `ToolMessage` that does not follow its call.
     """
     stamp = {"timestamp": message.at.isoformat()} if message.at is not None else {}
-    about: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "content": message.text,
         "id": message.id,
         "name": message.speaker,
         "additional_kwargs": {**message.metadata, **stamp},
     }
     if message.role in ("assistant", "tool"):
-        return AIMessage(**about)
-    return SystemMessage(**about) if message.role == "system" else HumanMessage(**about)
+        return AIMessage(**fields)
+    return SystemMessage(**fields) if message.role == "system" else HumanMessage(**fields)
 
 
 # -- hits and documents -----------------------------------------------------------------------------------------------
 
 
 def to_document(hit: Hit, scope: Sequence[str]) -> Document:
-    """A hit as a document: the shown turns word for word, their origin in flat metadata, an id that stays.
+    """Convert a hit to a document: its turns word for word, after the summary where the memory is a topic.
 
     The metadata holds ``secom_memory_id``, ``session``, ``turn_ids``, ``speakers``, ``scope``, ``score``, ``number``,
-    and ``begin`` and ``end`` in ISO 8601 where the times are known.
+    ``begin`` and ``end`` in ISO 8601 where the times are known, and of a topic its ``summary`` and the ``sessions`` of
+    its turns. The document's id is the same whenever the memory is found.
     """
     scope = check_scope(scope)
-    ends = {"begin": hit.turns[0].at, "end": hit.turns[-1].at}
     return Document(
-        page_content=hit.text,
+        page_content="\n".join(filter(None, [hit.memory.summary, hit.text])),
         # Names and ids of scopes may hold any character, so that only a hash keeps two of them apart in a store.
         id=str(uuid.uuid5(_NAMESPACE, json.dumps([*scope, hit.memory.id]))),
         metadata={
@@ -238,42 +228,82 @@ def to_document(hit: Hit, scope: Sequence[str]) -> Document:
             "scope": list(scope),
             "score": float(hit.score),
             "number": hit.number,
-            **{name: at.isoformat() for name, at in ends.items() if at is not None},
+            **_times(hit),
+            **_topic_metadata(hit),
         },
     )
 
 
-def to_hits(documents: Iterable[Document], bank: MemoryBank) -> list[Hit]:
-    """Documents of ours as hits again, with their turns read back from the bank, such as after a reranker.
+def _times(hit: Hit) -> dict[str, str]:
+    ends = {"begin": hit.turns[0].at, "end": hit.turns[-1].at}
+    return {name: at.isoformat() for name, at in ends.items() if at is not None}
 
-    Turns that were forgotten meanwhile are left out, and so is a document with none left. The memory holds the shown
-    turns only, and its key is the document's text.
+
+def _topic_metadata(hit: Hit) -> dict[str, Any]:
+    if not hit.memory.summary:
+        return {}
+    return {"summary": hit.memory.summary, "sessions": list(dict.fromkeys(turn.session for turn in hit.turns))}
+
+
+def section_documents(section: Section, scope: Sequence[str]) -> list[Document]:
+    """Convert what a layer adds to a recall: a document an entry that can be cited, else one for the whole section.
+
+    The metadata holds ``layer``, ``heading`` and ``scope``, and of an entry that can be cited its ``number`` and
+    ``turn_ids``. The text is quoted as in the block of a recall; that of a whole section begins with its heading.
+    """
+    scope = check_scope(scope)
+    entries = section.entries if section.turn_ids else (section.text,)
+    cited = [
+        {"number": number, "turn_ids": list(turn_ids)}
+        for number, turn_ids in zip(section.numbers, section.turn_ids, strict=True)
+    ]
+    shared = {"layer": section.layer, "heading": section.heading, "scope": list(scope)}
+    return [
+        Document(
+            page_content=entry.rstrip("\n"),
+            id=str(uuid.uuid5(_NAMESPACE, json.dumps([*scope, section.layer, entry]))),
+            metadata={**shared, **more},
+        )
+        for entry, more in zip(entries, cited or [{}], strict=True)
+    ]
+
+
+def to_hits(documents: Iterable[Document], bank: MemoryBank) -> list[Hit]:
+    """Convert documents of `to_document` back to hits, their turns read from the bank, such as after a reranker.
+
+    Turns that were forgotten since are left out, and so are a document with none left and the summary of a topic that
+    lost one. The memory of a hit holds the shown turns only, and its key is the document's text.
 
     Raises:
         InvalidInput: a document that `to_document` did not make.
     """
-    given = [(document, _origin(document)) for document in documents]
-    turns = {origin: {turn.id: turn for turn in bank.turns(*origin)} for origin in {each for _, each in given}}
-    hits = (_hit(document, turns[origin]) for document, origin in given)
+    located = [(document, _places(document)) for document in documents]
+    places = {place for _, each in located for place in each}
+    turns = {place: {turn.id: turn for turn in bank.turns(*place)} for place in places}
+    hits = (_hit(document, ChainMap(*(turns[place] for place in own))) for document, own in located)
     return [hit for hit in hits if hit is not None]
 
 
 def is_of_bank(document: Document) -> bool:
-    """Whether `to_document` made it, as its metadata says; a timeline's document is none."""
+    """Whether `to_document` made it, as its metadata says; documents of timelines and of sections are not."""
     return {"secom_memory_id", "scope", "session", "turn_ids"} <= document.metadata.keys()
 
 
-def _origin(document: Document) -> tuple[Scope, str]:
-    about = document.metadata
+def _places(document: Document) -> list[tuple[Scope, str]]:
+    """The scope and session of each of its turns, as often as there are sessions."""
+    metadata = document.metadata
     if not is_of_bank(document):
-        raise InvalidInput(f"only a document of SecomRetriever can become a hit, got one with metadata {about!r}")
-    return check_scope(about["scope"]), about["session"]
+        raise InvalidInput(f"only a document of SecomRetriever can become a hit, got one with metadata {metadata!r}")
+    scope = check_scope(metadata["scope"])
+    return [(scope, session) for session in metadata.get("sessions") or [metadata["session"]]]
 
 
-def _hit(document: Document, turns: Mapping[str, Turn]) -> Hit | None:
-    about = document.metadata
-    shown = tuple(turns[id_] for id_ in about["turn_ids"] if id_ in turns)
-    if not shown:
+def _hit(document: Document, stored: Mapping[str, Turn]) -> Hit | None:
+    metadata = document.metadata
+    turns = tuple(stored[id_] for id_ in metadata["turn_ids"] if id_ in stored)
+    if not turns:
         return None
-    memory = Memory(about["secom_memory_id"], document.page_content, shown)
-    return Hit(memory, shown, float(about.get("score", 0.0)), int(about.get("number", 0)))
+    whole = len(turns) == len(metadata["turn_ids"])
+    summary = metadata.get("summary", "") if whole else ""
+    memory = Memory(metadata["secom_memory_id"], document.page_content, turns, summary)
+    return Hit(memory, turns, float(metadata.get("score", 0.0)), int(metadata.get("number", 0)))

@@ -11,8 +11,6 @@ from langchain_core.documents import BaseDocumentTransformer, Document
 from secom_core.errors import InvalidInput
 from secom_core.protocols import Denoiser
 
-__all__ = ["ORIGINAL_TEXT", "LLMLinguaDenoiser"]
-
 ORIGINAL_TEXT: Final = "secom_original_text"
 """The metadata key under which a denoised document keeps its words, unless another is asked for."""
 

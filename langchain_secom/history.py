@@ -1,4 +1,4 @@
-"""A conversation's messages for `RunnableWithMessageHistory`, kept in the bank, and what the past has on a question."""
+"""Chat history for `RunnableWithMessageHistory`, kept in the bank, and recalls from other conversations."""
 
 from __future__ import annotations
 
@@ -12,39 +12,37 @@ from langchain_core.messages import (
     AIMessage,
     BaseMessage,
     BaseMessageChunk,
-    HumanMessage,
     ToolMessage,
     message_chunk_to_message,
 )
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config, run_in_executor
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 
-from secom_core.bank import MemoryBank
-from secom_core.conversation import Message, check_scope
+from secom_core.bank import BackgroundWriter, MemoryBank
+from secom_core.conversation import Message, Turn, check_scope
 from secom_core.errors import InvalidInput
-from secom_core.memory import Recall
-from secom_core.writer import BackgroundWriter
+from secom_core.memory import Recall, RecallOptions
 
 from .convert import from_message, text_of, to_messages
 from .identity import Identity
-from .said import query_of, stable_id
+from .messages import question_text, stable_id
 from .tracing import RecallRun
 
-__all__ = ["SecomChatMessageHistory", "SessionHistories", "recalled_memories"]
+_ORIGINAL: Final = "secom_message"
+"""The key of a stored message's metadata for the fields of the original that its text does not hold."""
 
-_AS_IT_WAS: Final = "secom_message"
-"""Where a stored message keeps what its words alone do not tell."""
+_BUDGET: Final = 1000
 
 
 class SecomChatMessageHistory(BaseChatMessageHistory):
     """The messages of one session, word for word, in a bank.
 
-    What it gives never depends on what is asked, so that nothing is stored twice. What the scope's past has on a
-    question comes into a prompt by `recalled_memories`.
+    `messages` does not depend on the question, so that nothing is stored twice. Memories of other conversations come
+    into a prompt by `recalled_memories`.
 
     Messages come back as they were added, with ids, names, tool calls and results, and the time in
-    ``additional_kwargs["timestamp"]``. Left out are system messages, what a
-    framework made up, reasoning, inline data, and messages that say nothing.
+    ``additional_kwargs["timestamp"]``. Left out are system messages, messages that a framework made up or that say
+    nothing, reasoning and inline data.
 
     Setup: ``pip install "secom-memory[langchain]"``.
 
@@ -60,7 +58,7 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
 
     Args:
         bank: where the messages are.
-        scope: whose they are.
+        scope: whose messages they are.
         session: the name of the conversation.
         window: how many of the latest messages are given, whole turns; all unless given.
         writer: does what follows remembering in the background; done at once unless given.
@@ -102,7 +100,7 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
             InvalidInput: a message's timestamp is no time.
             StoreError: the store failed; nothing is added.
         """
-        added = [each for message in messages for each in _kept(message, self.session)]
+        added = [each for message in messages for each in _stored_form(message, self.session)]
         if added:
             (self._writer or self._bank).remember(self.scope, added, session=self.session)
 
@@ -119,39 +117,57 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
         await run_in_executor(None, self.clear)
 
     def recall(
-        self, query: str, *, token_budget: int | None = 1000, config: RunnableConfig | None = None, **options: Any
+        self,
+        query: str,
+        *,
+        token_budget: int | None = _BUDGET,
+        k: int | None = None,
+        layers: Sequence[str] = (),
+        config: RunnableConfig | None = None,
+        trace_contents: bool = True,
     ) -> str:
-        """What the scope's past has on a query, as one block of quoted data; what `messages` shows is left out.
+        """Recall memories of the scope for a query, as one block of quoted data, without the turns in `messages`.
 
         Args:
-            query: a question, or what was just said.
-            token_budget: how long the block may be.
+            query: a question, or the user's message.
+            token_budget: the length of the block at most, in the bank's token counter.
+            k: how many memories at most.
+            layers: layers of the bank that take part, such as ``"summaries"``; as for `MemoryBank.recall`.
             config: the run that it is part of; the current one unless given.
-            **options: for `MemoryBank.recall`: ``k``, ``summary``, ``timelines``, ``topics``; and ``trace_contents``,
-                whether traces of it hold the query and what was found.
+            trace_contents: whether traces of it hold the query and what was found.
+
+        Raises:
+            InvalidInput: the bank cannot recall so.
         """
-        run = self._run(query, token_budget=token_budget, **options)
-        return run.recall(config).text if query.strip() else ""
+        options = RecallOptions(token_budget, k, layers)
+        return self._run(query, options, trace_contents).recall(config).text if query.strip() else ""
 
     async def arecall(
-        self, query: str, *, token_budget: int | None = 1000, config: RunnableConfig | None = None, **options: Any
+        self,
+        query: str,
+        *,
+        token_budget: int | None = _BUDGET,
+        k: int | None = None,
+        layers: Sequence[str] = (),
+        config: RunnableConfig | None = None,
+        trace_contents: bool = True,
     ) -> str:
         """As `recall`, off the event loop."""
-        run = self._run(query, token_budget=token_budget, **options)
-        return (await run.arecall(config)).text if query.strip() else ""
+        options = RecallOptions(token_budget, k, layers)
+        return (await self._run(query, options, trace_contents).arecall(config)).text if query.strip() else ""
 
-    def _run(self, query: str, *, trace_contents: bool = True, **options: Any) -> RecallRun:
+    def _run(self, query: str, options: RecallOptions, contents: bool) -> RecallRun:
         def search() -> Recall:
-            shown = [turn.id for turn in self._turns()]
-            return self._bank.recall(self.scope, query, exclude=shown, **options)
+            in_history = [turn.id for turn in self._turns()]
+            return self._bank.recall(self.scope, query, exclude=in_history, **options.arguments)
 
-        return RecallRun(search=search, query=query, scope=self.scope, contents=trace_contents)
+        return RecallRun(search=search, query=query, scope=self.scope, contents=contents)
 
-    def _turns(self) -> list[Any]:
+    def _turns(self) -> list[Turn]:
         turns = self._bank.turns(self.scope, self.session, last=self._window)
         if self._window is None:
             return turns
-        kept: list[Any] = []
+        kept: list[Turn] = []
         for turn in reversed(turns):
             if kept and sum(len(each.messages) for each in (*kept, turn)) > self._window:
                 break
@@ -170,7 +186,7 @@ class SessionHistories:
 
     Args:
         bank: where the messages are.
-        scope: whose they are; from the configuration unless given.
+        scope: whose messages they are; from the configuration unless given.
         scope_keys: the parts of the scope by their names in ``config["configurable"]``.
         session_key: what names the conversation there.
         window: as for `SecomChatMessageHistory`.
@@ -213,16 +229,23 @@ class SessionHistories:
         Raises:
             InvalidScope: a part of the scope is empty.
         """
-        given = self.__signature__.bind(*args, **kwargs).arguments
-        scope = self._scope or tuple(given[key] for key in self._keys)
-        session = given[self._session_key]
+        values = self.__signature__.bind(*args, **kwargs).arguments
+        scope = self._scope or tuple(values[key] for key in self._keys)
+        session = values[self._session_key]
         return SecomChatMessageHistory(
             self._bank, scope=scope, session=session, window=self._window, writer=self._writer
         )
 
 
-def recalled_memories(input_key: str | None = None, **options: Any) -> Runnable[Any, str]:
-    """A step that gives what the past has on the question, inside a `RunnableWithMessageHistory`.
+def recalled_memories(
+    input_key: str | None = None,
+    *,
+    token_budget: int | None = _BUDGET,
+    k: int | None = None,
+    layers: Sequence[str] = (),
+    trace_contents: bool = True,
+) -> Runnable[Any, str]:
+    """A step that recalls memories for the question, inside a `RunnableWithMessageHistory`.
 
     Usage::
 
@@ -231,81 +254,85 @@ def recalled_memories(input_key: str | None = None, **options: Any) -> Runnable[
     Args:
         input_key: where the question is in the step's input: text, a message, or messages, of which the last human one
             counts. The input itself unless given.
-        **options: for `SecomChatMessageHistory.recall`. With ``trace_contents=False``, traces of the recall hold no
-            words; those of the steps around it are the chain's.
+        token_budget: the length of the block at most, in the bank's token counter.
+        k: how many memories at most.
+        layers: layers of the bank that take part, such as ``"summaries"``; as for `MemoryBank.recall`.
+        trace_contents: whether traces of the recall hold the query and what was found; those of the steps around it
+            are the chain's.
+
+    Raises:
+        InvalidInput: a number is below 1, or ``layers`` are no names; when invoked, where the bank lacks a layer.
     """
-    return _RecalledMemories(input_key, options)
+    return _RecalledMemories(input_key, RecallOptions(token_budget, k, layers), trace_contents)
 
 
 class _RecalledMemories(Runnable[Any, str]):
     """Not a `RunnableLambda`, whose own run would show what the recall's does not."""
 
-    def __init__(self, input_key: str | None, options: Mapping[str, Any]) -> None:
-        self.name, self._key, self._options = "recalled_memories", input_key, options
+    def __init__(self, input_key: str | None, options: RecallOptions, contents: bool) -> None:
+        self.name, self._key = "recalled_memories", input_key
+        self._arguments = {**options.arguments, "trace_contents": contents}
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> str:
         config = ensure_config(config)
-        history, query = _asked(input, config, self._key)
-        return history.recall(query, config=config, **self._options)
+        return _history(config).recall(self._question(input), config=config, **self._arguments)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> str:
         config = ensure_config(config)
-        history, query = _asked(input, config, self._key)
-        return await history.arecall(query, config=config, **self._options)
+        return await _history(config).arecall(self._question(input), config=config, **self._arguments)
+
+    def _question(self, input: Any) -> str:
+        return question_text(input[self._key] if self._key is not None and isinstance(input, Mapping) else input)
 
 
-def _asked(given: Any, config: RunnableConfig, key: str | None) -> tuple[SecomChatMessageHistory, str]:
+def _history(config: RunnableConfig) -> SecomChatMessageHistory:
     history = config.get("configurable", {}).get("message_history")
     if not isinstance(history, SecomChatMessageHistory):
         raise InvalidInput(
             "recalled_memories works inside a RunnableWithMessageHistory over a SecomChatMessageHistory; the "
             f"configuration has {history!r}"
         )
-    asked = given[key] if key is not None and isinstance(given, Mapping) else given
-    said = asked if isinstance(asked, list) else [asked]
-    humans = [each for each in said if isinstance(each, (str, HumanMessage))]
-    if not humans:
-        raise InvalidInput(f"a question is text, a message, or messages with a human one among them; got {asked!r}")
-    return history, humans[-1] if isinstance(humans[-1], str) else query_of(humans[-1])
+    return history
 
 
-def _kept(message: BaseMessage, session: str) -> list[Message]:
-    """The message as it is stored; nothing where it says nothing."""
+def _stored_form(message: BaseMessage, session: str) -> list[Message]:
+    """The message as it is stored; none where it says nothing."""
     if isinstance(message, BaseMessageChunk):
         message = message_chunk_to_message(message)
-    own = {_AS_IT_WAS: _as_it_was(message)}
+    original = {_ORIGINAL: _original_fields(message)}
     return [
         replace(
             each,
             # An id of a framework may come back in another session, with other words.
             id=stable_id(session, each) if each.id else None,
-            metadata={**each.metadata, **own},
+            metadata={**each.metadata, **original},
         )
         for each in to_messages([message])
     ]
 
 
-def _as_it_was(message: BaseMessage) -> dict[str, Any]:
-    about: dict[str, Any] = {"id": message.id} if message.id else {}
+def _original_fields(message: BaseMessage) -> dict[str, Any]:
+    fields: dict[str, Any] = {"id": message.id} if message.id else {}
     if isinstance(message, ToolMessage):
-        about |= {"content": text_of(message), "tool_call_id": message.tool_call_id, "status": message.status}
+        fields |= {"content": text_of(message), "tool_call_id": message.tool_call_id, "status": message.status}
     elif isinstance(message, AIMessage) and message.tool_calls:
         calls = [{"name": call["name"], "args": call["args"], "id": call["id"]} for call in message.tool_calls]
-        about |= {"content": text_of(message), "tool_calls": calls}
-    return about
+        fields |= {"content": text_of(message), "tool_calls": calls}
+    return fields
 
 
 def _restored(message: Message) -> BaseMessage:
-    """The message as it was added. Nothing of it is loaded by a name that it gives itself."""
+    """The message as it was added. Its metadata never names a class to load."""
     metadata = dict(message.metadata)
-    was = metadata.pop(_AS_IT_WAS, None)
-    if not isinstance(was, Mapping):
+    original = metadata.pop(_ORIGINAL, None)
+    if not isinstance(original, Mapping):
         return from_message(message)
     metadata.pop("tool_call_id", None)
-    plain = from_message(replace(message, id=was.get("id"), metadata=metadata))
-    about: dict[str, Any] = {"id": plain.id, "name": plain.name, "additional_kwargs": plain.additional_kwargs}
-    if "tool_call_id" in was:
-        return ToolMessage(was["content"], tool_call_id=was["tool_call_id"], status=was["status"], **about)
-    if "tool_calls" in was:
-        return AIMessage(was["content"], tool_calls=was["tool_calls"], **about)
+    plain = from_message(replace(message, id=original.get("id"), metadata=metadata))
+    fields: dict[str, Any] = {"id": plain.id, "name": plain.name, "additional_kwargs": plain.additional_kwargs}
+    if "tool_call_id" in original:
+        call_id, status = original["tool_call_id"], original["status"]
+        return ToolMessage(original["content"], tool_call_id=call_id, status=status, **fields)
+    if "tool_calls" in original:
+        return AIMessage(original["content"], tool_calls=original["tool_calls"], **fields)
     return plain

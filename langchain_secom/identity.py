@@ -1,4 +1,4 @@
-"""Whose memory an agent means, and in which of his conversations: from the run's context or its configuration."""
+"""The scope and the conversation of an agent's run, from its context or its configuration."""
 
 from __future__ import annotations
 
@@ -13,33 +13,31 @@ from secom_core.errors import InvalidInput, InvalidScope
 
 from .scopes import bound_scope
 
-__all__ = ["Identity"]
-
 
 @dataclass(frozen=True)
 class Identity:
     """Where the scope of a run comes from; always from the developer's side, never from the model.
 
     Args:
-        who: who asks, for messages.
-        bound: the scope that no other may take the place of.
-        keys: the scope's parts by their names, where nothing is bound; all of them are needed.
+        caller: the name of the part that was called, for error messages.
+        bound: the only scope that is allowed, where there is one.
+        keys: the scope's parts by their names, where none is bound; all of them are needed.
 
     Raises:
-        InvalidScope: the bound scope is none.
-        InvalidInput: nothing is bound, and there are no keys.
+        InvalidScope: the bound scope is not one.
+        InvalidInput: none is bound, and there are no keys.
     """
 
-    who: str
+    caller: str
     bound: Scope | None
     keys: tuple[str, ...]
 
     @classmethod
-    def of(cls, who: str, scope: Sequence[str] | None, keys: Sequence[str]) -> Identity:
-        """Checks what a user gave."""
+    def of(cls, caller: str, scope: Sequence[str] | None, keys: Sequence[str]) -> Identity:
+        """Check the arguments of a part, and keep them."""
         if isinstance(keys, str) or (scope is None and not keys):
-            raise InvalidInput(f"{who} needs a scope, or scope_keys as a sequence of names, got {keys!r}")
-        return cls(who, None if scope is None else check_scope(scope), tuple(keys))
+            raise InvalidInput(f"{caller} needs a scope, or scope_keys as a sequence of names, got {keys!r}")
+        return cls(caller, None if scope is None else check_scope(scope), tuple(keys))
 
     def scope(self, context: Any, config: RunnableConfig | None = None) -> Scope:
         """The scope of a run. A whole one, as ``"scope"``, goes before its parts.
@@ -49,23 +47,23 @@ class Identity:
             config: the run's configuration; the current one unless given.
 
         Raises:
-            InvalidScope: nothing says whose memories are meant, or two things say different.
+            InvalidScope: there is no scope, or the context and the configuration differ.
         """
         named = self.value("scope", context, config)
         if named is None and self.bound is None:
             named = [self.value(key, context, config) for key in self.keys]
             if None in named:
                 raise InvalidScope(
-                    f"whose memories? Give {self.who} a scope, or {', '.join(map(repr, self.keys))} in the context or "
-                    "in config['configurable']"
+                    f"whose memories? Give {self.caller} a scope, or {', '.join(map(repr, self.keys))} in the context "
+                    "or in config['configurable']"
                 )
-        return bound_scope(named, self.bound, who=self.who)
+        return bound_scope(named, self.bound, caller=self.caller)
 
     def value(self, key: str, context: Any, config: RunnableConfig | None = None) -> Any:
-        """What the context, or else the configuration, has under a name.
+        """The value of a name in the context, or else in the configuration.
 
         Raises:
-            InvalidScope: they have different values.
+            InvalidScope: the two differ.
         """
         own = context.get(key) if isinstance(context, Mapping) else getattr(context, key, None)
         configured = ensure_config(config).get("configurable", {}).get(key)

@@ -1,4 +1,4 @@
-"""What answers cite, sent to LangSmith as feedback on the runs that gave them."""
+"""Citations as feedback in LangSmith, on the runs whose answers cite."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from langsmith.run_trees import get_cached_client
 
 from .citations import CITATIONS_EVENT
 
-__all__ = ["LangSmithFeedback"]
-
 
 class LangSmithFeedback(BaseCallbackHandler):
-    """Sends each answer's reward to LangSmith: the share of the memories shown that it cited, from 0 to 1.
+    """Sends each answer's reward to LangSmith: the share of the memories in its prompt that it cites, from 0 to 1.
 
     The feedback is on the run of `with_citation_feedback`, under ``key``, with the numbers as its comment. An answer
     that says nothing about the memories gets none. Where the run is traced, LangSmith's client sends it in the
@@ -40,7 +38,7 @@ class LangSmithFeedback(BaseCallbackHandler):
         self._session_id = session_id
 
     def on_custom_event(self, name: str, data: Mapping[str, Any], *, run_id: UUID, **kwargs: Any) -> None:
-        """Send what an answer cited; other events are passed over."""
+        """Send the reward of an answer; other events are passed over."""
         if name != CITATIONS_EVENT or data["reward"] is None:
             return
         run = get_current_run_tree()
@@ -52,5 +50,5 @@ class LangSmithFeedback(BaseCallbackHandler):
             # With the trace's id, the client sends it in the background.
             trace_id=run.trace_id if run is not None and run.id == run_id else None,
             session_id=self._session_id,
-            comment=f"cited {cited} of {len(data['shown'])}; {data['lesson']}",
+            comment=f"cited {cited} of {len(data['numbers'])}; {data['lesson']}",
         )

@@ -1,4 +1,4 @@
-"""Memory for LangChain's classic chains: the session's latest messages, and what the past says."""
+"""Memory for LangChain's classic chains: the session's latest messages, and memories of earlier ones."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any, Final, cast
 from langchain_core.callbacks import Callbacks
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, StrictInt, field_validator, model_validator
+from typing_extensions import Self
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, Scope, Turn, check_scope
 from secom_core.errors import InvalidInput, MissingExtra
-from secom_core.memory import Recall
+from secom_core.memory import Recall, RecallOptions
 
 from .convert import from_message, to_messages
 from .tracing import RecallRun
@@ -24,18 +25,17 @@ try:
 except ImportError as error:
     raise MissingExtra("SecomMemory", "langchain") from error
 
-__all__ = ["SecomMemory"]
 
 _NO_INPUT: Final = frozenset({"stop"})
 _NO_OUTPUT: Final = frozenset({"intermediate_steps", "source_documents"})
 
 
 class SecomMemory(BaseMemory):
-    """Long-term memory of a scope, and the window of the session at hand.
+    """Long-term memory of a scope, and the latest messages of the current session.
 
-    ``load_memory_variables`` gives the session's latest messages, preceded by what the scope's past has on the input,
-    as quoted data. ``save_context`` remembers the input and the output, word for word; recalled text is never
-    remembered again. ``clear`` forgets the session at hand, and nothing else of the scope.
+    ``load_memory_variables`` gives the session's latest messages, preceded by the memories that the input finds, as
+    quoted data. ``save_context`` remembers the input and the output, word for word; recalled text is never remembered
+    again. ``clear`` forgets the current session, and nothing else of the scope.
 
     Setup: ``pip install "secom-memory[langchain]"``.
 
@@ -47,8 +47,8 @@ class SecomMemory(BaseMemory):
 
         ConversationChain(llm=llm, memory=memory).invoke({"input": "Where do I live?"})
 
-    ``SecomMemory(**memory.model_dump(mode="json"))`` is the same memory again, with a bank in a file; models are given
-    again with ``bank``.
+    ``SecomMemory(**memory.model_dump(mode="json"))`` is the same memory again, with a bank in a file; a bank that was
+    opened with models or layers is given again as ``bank``.
 
     Args:
         scope: whose memory it is; always given.
@@ -56,14 +56,15 @@ class SecomMemory(BaseMemory):
         bank: where everything is remembered.
         store_path: the bank's file, opened where no bank is given.
         memory_key: the name of the variable it fills. `ConversationChain` wants ``"history"``.
-        input_key: which of a chain's inputs is what the user said, where there are several.
+        input_key: which of a chain's inputs is the user's message, where there are several.
         output_key: which of a chain's outputs is the answer, where there are several.
         return_messages: fill the variable with messages instead of text.
-        token_budget: how long the recalled part may be, in the bank's token counter.
+        token_budget: the length of the recalled block at most, in the bank's token counter.
         k: how many memories are recalled at most.
-        window: how many of the session's latest messages are shown; whole turns, the last one always.
-        human_prefix: who the user is in text.
-        ai_prefix: who the model is in text.
+        layers: layers of the bank that take part in recalls, such as ``"summaries"``; as for `MemoryBank.recall`.
+        window: how many of the session's latest messages are given; whole turns, the last one always.
+        human_prefix: the user's name in text.
+        ai_prefix: the model's name in text.
         trace_contents: whether traces of a recall hold the query and what was found.
         callbacks: handlers of recalls; classic chains do not hand theirs on.
     """
@@ -78,8 +79,9 @@ class SecomMemory(BaseMemory):
     input_key: str | None = None
     output_key: str | None = None
     return_messages: bool = False
-    token_budget: int = Field(default=1000, ge=1)
-    k: int | None = Field(default=None, ge=1)
+    token_budget: StrictInt | None = 1000
+    k: StrictInt | None = None
+    layers: tuple[str, ...] = ()
     window: int = Field(default=6, ge=0)
     human_prefix: str = "Human"
     ai_prefix: str = "AI"
@@ -94,12 +96,21 @@ class SecomMemory(BaseMemory):
             bank = MemoryBank.open(path)
         if not isinstance(bank, MemoryBank):
             raise InvalidInput(f"{cls.__name__} needs a bank or a store_path, got {bank!r}")
-        return {**data, "bank": bank, "store_path": bank.path}
+        return {**data, "bank": bank, "store_path": bank.storage.path}
 
     @field_validator("scope", mode="before")
     @classmethod
     def _check_scope(cls, value: Any) -> Scope:
         return check_scope(value)
+
+    @model_validator(mode="after")
+    def _check_recall(self) -> Self:
+        self.bank.layers.check(self._recall_options.layers)
+        return self
+
+    @property
+    def _recall_options(self) -> RecallOptions:
+        return RecallOptions(self.token_budget, self.k, self.layers)
 
     @property
     def memory_variables(self) -> list[str]:
@@ -107,7 +118,7 @@ class SecomMemory(BaseMemory):
         return [self.memory_key]
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """The session's latest messages, preceded by what the past has on the input.
+        """The session's latest messages, preceded by the memories that the input finds.
 
         Args:
             inputs: the chain's inputs; without any, nothing is recalled.
@@ -115,13 +126,13 @@ class SecomMemory(BaseMemory):
         Raises:
             InvalidInput: there are several inputs and ``input_key`` does not say which is meant.
         """
-        shown = self._latest()
-        recall = self._recall(inputs, exclude=[turn.id for turn in shown])
+        turns = self._latest()
+        recall = self._recall(inputs, exclude=[turn.id for turn in turns])
         render = self._as_messages if self.return_messages else self._as_text
-        return {self.memory_key: render(recall, [message for turn in shown for message in turn.messages])}
+        return {self.memory_key: render(recall, [message for turn in turns for message in turn.messages])}
 
     def save_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
-        """Remember what the user said and what the chain answered.
+        """Remember the user's message and the chain's answer.
 
         Of a list of messages, the user's last one and what follows it are new; what stands before it was remembered
         when it was new.
@@ -134,12 +145,12 @@ class SecomMemory(BaseMemory):
             InvalidInput: there are several inputs or outputs and the keys do not say which are meant, or they are
                 neither text nor messages.
         """
-        said = [*_spoken(self._input(inputs), "user"), *_spoken(self._output(outputs), "assistant")]
-        if said:
-            self.bank.remember(self.scope, said, session=self.session)
+        messages = [*_messages(self._input(inputs), "user"), *_messages(self._output(outputs), "assistant")]
+        if messages:
+            self.bank.remember(self.scope, messages, session=self.session)
 
     def clear(self) -> None:
-        """Forget the session at hand, for good. Other sessions of the scope stay; see `MemoryBank.forget`."""
+        """Forget the current session, for good. Other sessions of the scope stay; see `MemoryBank.forget`."""
         self.bank.forget(self.scope, session=self.session)
 
     def _latest(self) -> list[Turn]:
@@ -154,29 +165,28 @@ class SecomMemory(BaseMemory):
 
     def _query(self, inputs: Mapping[str, Any]) -> str:
         # A chain may be looked at without inputs: `memory.load_memory_variables({})`.
-        asked = _spoken(self._input(inputs), "user") if self._inputs(inputs) else []
-        return "\n".join(message.text for message in asked if message.role == "user")
+        messages = _messages(self._input(inputs), "user") if self._inputs(inputs) else []
+        return "\n".join(message.text for message in messages if message.role == "user")
 
     def _recall(self, inputs: Mapping[str, Any], exclude: Collection[str]) -> Recall | None:
         query = self._query(inputs)
         if not query.strip():
             return None
-        return self._searched(query, exclude)
+        return self._search(query, exclude, self._recall_options)
 
-    def _searched(self, query: str, exclude: Collection[str], *, summary: bool = False) -> Recall:
+    def _search(self, query: str, exclude: Collection[str], options: RecallOptions) -> Recall:
         def search() -> Recall:
-            limits: dict[str, Any] = {"token_budget": self.token_budget, "k": self.k}
-            return self.bank.recall(self.scope, query, exclude=exclude, summary=summary, **limits)
+            return self.bank.recall(self.scope, query, exclude=exclude, **options.arguments)
 
         handlers: RunnableConfig = {"callbacks": self.callbacks} if self.callbacks else {}
         return RecallRun(search=search, query=query, scope=self.scope, contents=self.trace_contents).recall(handlers)
 
     def _as_messages(self, recall: Recall | None, latest: Sequence[Message]) -> list[BaseMessage]:
-        shown = [from_message(message) for message in latest]
+        messages = [from_message(message) for message in latest]
         if recall is None or not recall.text:
-            return shown
-        # Not a system message: what users once said must not speak with the developer's authority.
-        return [HumanMessage(recall.text, additional_kwargs={"lc_source": "secom"}), *shown]
+            return messages
+        # Not a system message: the words of users must not speak with the developer's authority.
+        return [HumanMessage(recall.text, additional_kwargs={"lc_source": "secom"}), *messages]
 
     def _as_text(self, recall: Recall | None, latest: Sequence[Message]) -> str:
         recalled = recall.text if recall is not None else ""
@@ -210,8 +220,8 @@ def _only(keys: Sequence[str], kind: str) -> str:
     return keys[0]
 
 
-def _spoken(value: Any, role: str) -> list[Message]:
-    """What was said, as messages: text, a message, content blocks, or the new part of a list of messages."""
+def _messages(value: Any, role: str) -> list[Message]:
+    """The messages of an input or output: text, a message, content blocks, or the new part of a list of messages."""
     if isinstance(value, list) and all(isinstance(each, BaseMessage) for each in value):
         return to_messages(_since_last_human(value))
     if isinstance(value, BaseMessage):

@@ -15,12 +15,11 @@ from langchain_core.runnables import RunnableConfig, ensure_config
 
 from secom_core.bank import MemoryBank
 from secom_core.errors import BadReply, InvalidInput, ModelError, ModelUnavailable
-from secom_core.flow import ChatModel, Prompt
-from secom_core.protocols import Embedder, Segmenter, Vectors
+from secom_core.llm.flow import ChatModel, Prompt
+from secom_core.protocols import Embedder, Segmenter
+from secom_core.vectors import Vectors, unit_rows
 
 from .convert import text_of
-
-__all__ = ["LangChainChatModel", "LangChainEmbedder", "as_chat_model", "as_embedder", "as_segmenter", "open_bank"]
 
 _MODEL_NAMES: Final = ("model", "model_name", "model_id", "repo_id", "deployment", "azure_deployment")
 
@@ -28,8 +27,8 @@ _MODEL_NAMES: Final = ("model", "model_name", "model_id", "repo_id", "deployment
 class LangChainChatModel:
     """A LangChain chat model as the core's `ChatModel` and `AsyncChatModel`.
 
-    What it is asked here stays out of the user's stream: the calls carry the tag ``nostream``, and the handlers that
-    feed ``astream_events`` and LangGraph's streams are not called. Tracers are; they find the purpose of a call in its
+    These calls stay out of the user's stream: they carry the tag ``nostream``, and the handlers that feed
+    ``astream_events`` and LangGraph's streams are not called. Tracers are; they find the purpose of a call in its
     metadata as ``secom_purpose``. The model's own temperature and token limit hold, as their names differ from one
     integration to the next.
 
@@ -49,7 +48,7 @@ class LangChainChatModel:
 
     @property
     def name(self) -> str:
-        """What tells this model from another."""
+        """Identifies the model: its class, and the name that the class gives it."""
         return ":".join(filter(None, (type(self.chat_model).__name__, _model_of(self.chat_model))))
 
     def complete(self, prompt: Prompt) -> str:
@@ -96,12 +95,12 @@ class LangChainEmbedder:
 
         Raises:
             ModelUnavailable: the embeddings raised; their error is chained.
-            ModelError: they gave something that is no vector a text.
+            BadReply: they gave something else than a vector of finite numbers for each text.
         """
         return self._rows(texts, self.embeddings.embed_documents)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """The same for queries, with ``embed_query``."""
+        """As `embed`, for queries, with ``embed_query``."""
         return self._rows(texts, lambda queries: [self.embeddings.embed_query(query) for query in queries])
 
     def _rows(self, texts: Sequence[str], embed: Callable[[list[str]], list[list[float]]]) -> Vectors:
@@ -111,7 +110,10 @@ class LangChainEmbedder:
             rows = embed(list(texts))
         except Exception as error:  # an integration may raise anything, and there is no common base
             raise _unavailable(self.embeddings, error) from error
-        return _unit_rows(rows, len(texts), self.name)
+        try:
+            return unit_rows(rows, len(texts))
+        except (TypeError, ValueError) as error:  # InvalidInput is one; for what is no list of numbers there is none
+            raise BadReply(f"{self.name} gave no vector for each of {len(texts)} texts: {error}", "") from error
 
 
 def as_chat_model(model: BaseChatModel | ChatModel) -> ChatModel:
@@ -146,7 +148,7 @@ def as_segmenter(
     model: BaseChatModel | ChatModel | None = None,
     embeddings: Embeddings | Embedder | None = None,
 ) -> Segmenter:
-    """The segmenter that is meant: the given one, one that asks a model, one that uses embeddings, or the lexical one.
+    """The given segmenter, or one that asks a model, or one that uses embeddings, or else the lexical one.
 
     Args:
         segmenter: any segmenter of the core.
@@ -154,7 +156,7 @@ def as_segmenter(
         embeddings: cut where the meaning changes (`EmbeddingSegmenter`).
 
     Raises:
-        InvalidInput: more than one is given, or one that is of no use.
+        InvalidInput: more than one is given, or one that is none.
     """
     if sum(part is not None for part in (segmenter, model, embeddings)) > 1:
         raise InvalidInput("give one of segmenter, model and embeddings, not several")
@@ -186,9 +188,9 @@ def open_bank(
 
     Args:
         path: the file, made if it is not there; ``":memory:"`` keeps nothing.
-        model: asked to cut sessions into topics, and for what else the bank asks a model (``summary``, ``timelines``);
-            the lexical segmenter, which needs no model, unless given.
-        embedder: adds dense search to lexical search.
+        model: cuts sessions into segments, and is the ``model`` of the bank's layers; the lexical segmenter, which
+            needs no model, unless given.
+        embedder: adds search by vector to search by words.
         **parts: as for `MemoryBank.open`.
     """
     if model is not None:
@@ -206,11 +208,11 @@ def _messages(prompt: Prompt) -> list[BaseMessage]:
 
 def _quiet(prompt: Prompt) -> RunnableConfig:
     """The surrounding run's configuration, without the handlers that stream tokens to the user."""
-    around = ensure_config()
+    current = ensure_config()
     return {
-        "callbacks": _without_streams(around.get("callbacks")),
-        "tags": [*around.get("tags", ()), "nostream"],
-        "metadata": {**around.get("metadata", {}), "secom_purpose": prompt.purpose},
+        "callbacks": _without_streams(current.get("callbacks")),
+        "tags": [*current.get("tags", ()), "nostream"],
+        "metadata": {**current.get("metadata", {}), "secom_purpose": prompt.purpose},
         "run_name": f"secom {prompt.purpose}".strip(),
     }
 
@@ -235,10 +237,10 @@ def _reply(answer: BaseMessage) -> str:
     return text
 
 
-def _unavailable(asked: object, error: Exception) -> ModelError:
+def _unavailable(integration: object, error: Exception) -> ModelError:
     if isinstance(error, ModelError):
         return error
-    return ModelUnavailable(f"{type(asked).__name__}: {type(error).__name__}: {error}")
+    return ModelUnavailable(f"{type(integration).__name__}: {type(error).__name__}: {error}")
 
 
 def _model_of(integration: object) -> str | None:
@@ -250,15 +252,3 @@ def _name_of(embeddings: Embeddings) -> str:
     if not model:
         raise InvalidInput(f"{type(embeddings).__name__} does not say which model it is: pass name=")
     return f"{type(embeddings).__name__}:{model}"
-
-
-def _unit_rows(rows: Sequence[Sequence[float]], expected: int, name: str) -> Vectors:
-    try:
-        vectors = np.asarray(rows, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"{name} gave something that is no vector a text") from error
-    if vectors.ndim != 2 or len(vectors) != expected or not np.isfinite(vectors).all():
-        raise ModelError(f"{name} gave an array of shape {vectors.shape} for {expected} texts, or one not finite")
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: Vectors = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
-    return unit

@@ -1,30 +1,30 @@
-"""What a scope remembers, as a LangChain retriever."""
+"""Memories of a scope as a LangChain retriever."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
-from langchain_core.runnables import RunnableConfig, run_in_executor
-from pydantic import ConfigDict, Field, field_validator
+from langchain_core.retrievers import LangSmithRetrieverParams
+from pydantic import StrictInt, model_validator
+from typing_extensions import Self
 
-from secom_core.bank import MemoryBank
-from secom_core.conversation import Scope, check_scope
+from secom_core.conversation import Scope
+from secom_core.memory import Recall
 
-from .convert import to_document
-from .scopes import bound_scope, scope_in
+from .convert import section_documents, to_document
+from .recall_options import recall_options
+from .scoped_retriever import ScopedRetriever
 
-__all__ = ["SecomRetriever"]
 
-
-class SecomRetriever(BaseRetriever):
-    """Finds what a scope remembers of a query, a document a memory.
+class SecomRetriever(ScopedRetriever):
+    """Finds the memories of a scope that answer a query, a document a memory.
 
     Each document holds the turns that answer, word for word; its metadata says from which session, by whom and when
-    (see `langchain_secom.convert.to_document`).
+    (see `langchain_secom.convert.to_document`). What ``layers`` add to a recall, such as the running summary, comes as
+    documents too: before the memories, or after them where it can be cited
+    (see `langchain_secom.convert.section_documents`).
 
     Setup: ``pip install "secom-memory[langchain]"``.
 
@@ -37,89 +37,59 @@ class SecomRetriever(BaseRetriever):
         retriever.invoke("Where do I live?")
         retriever.invoke("Where do I live?", k=2)
 
-    One retriever for many users takes the scope from each call's configuration, and fails where it says none::
+    One retriever for many users takes the scope from each call's configuration, and fails where there is none::
 
         retriever = SecomRetriever(bank=bank, scope_keys=("tenant_id", "user_id"))
         retriever.invoke(query, {"configurable": {"tenant_id": "acme", "user_id": "alice"}})
 
+    A call may override ``k``, ``token_budget`` and ``layers``.
+
     Args:
-        bank: where it looks.
+        bank: where it searches.
         scope: whose memories it finds; from the configuration unless given.
         scope_keys: the parts of the scope by their names in ``config["configurable"]``; all of them are needed. A whole
             scope in there as ``"scope"`` goes first.
+        token_budget: the length of all together at most, in the bank's token counter; 2000 where neither it nor ``k``
+            is given.
         k: how many memories at most.
-        token_budget: how long they may be together, in the bank's token counter; 2000 where neither is given.
+        layers: layers of the bank that take part, such as ``"topics"``; as for `MemoryBank.recall`.
         order: ``"score"`` gives the best first, ``"time"`` the oldest.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    token_budget: StrictInt | None = None
+    k: StrictInt | None = None
+    layers: tuple[str, ...] = ()
 
-    bank: MemoryBank = Field(exclude=True)
-    scope: tuple[str, ...] | None = None
-    scope_keys: tuple[str, ...] = Field(default=("user_id",), min_length=1)
-    k: int | None = Field(default=None, ge=1)
-    token_budget: int | None = Field(default=None, ge=1)
-    order: Literal["score", "time"] = "score"
+    @model_validator(mode="after")
+    def _check_recall(self) -> Self:
+        recall_options(self.bank, self.token_budget, self.k, self.layers)
+        return self
 
-    @field_validator("scope", mode="before")
-    @classmethod
-    def _check_scope(cls, value: Any) -> Scope | None:
-        return None if value is None else check_scope(value)
-
-    def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
-        """The memories that answer.
-
-        Args:
-            input: the query.
-            config: the run's configuration.
-            **kwargs: ``k``, ``token_budget`` or ``scope`` for this call.
-
-        Raises:
-            InvalidScope: neither the retriever nor the configuration says whose memories are meant, or they disagree.
-        """
-        # The base class does not pass the configuration on to the methods that search.
-        return super().invoke(input, config, **{**kwargs, "scope": self._scope_of(config, kwargs)})
-
-    async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
-        """The memories that answer, found off the event loop. As `invoke`."""
-        return await super().ainvoke(input, config, **{**kwargs, "scope": self._scope_of(config, kwargs)})
-
-    def _get_relevant_documents(
+    def _search(
         self,
         query: str,
+        scope: Scope,
         *,
-        run_manager: CallbackManagerForRetrieverRun,
-        scope: Sequence[str] | None = None,
-        k: int | None = None,
         token_budget: int | None = None,
-    ) -> list[Document]:
-        return self._found(query, self._bound(scope), k, token_budget)
-
-    async def _aget_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: AsyncCallbackManagerForRetrieverRun,
-        scope: Sequence[str] | None = None,
         k: int | None = None,
-        token_budget: int | None = None,
+        layers: Sequence[str] | None = None,
     ) -> list[Document]:
-        return await run_in_executor(None, self._found, query, self._bound(scope), k, token_budget)
-
-    def _found(self, query: str, scope: Scope, k: int | None, token_budget: int | None) -> list[Document]:
         recall = self.bank.recall(
             scope,
             query,
-            k=self.k if k is None else k,
             token_budget=self.token_budget if token_budget is None else token_budget,
+            k=self.k if k is None else k,
+            layers=self.layers if layers is None else layers,
         )
-        return [to_document(hit, scope) for hit in (recall.hits if self.order == "time" else recall.ranked)]
+        return self._documents(recall, scope)
 
-    def _scope_of(self, config: RunnableConfig | None, kwargs: Mapping[str, Any]) -> Scope:
-        return scope_in(config, self.scope, self.scope_keys, who=type(self).__name__, asked=kwargs.get("scope"))
-
-    def _bound(self, asked: Sequence[str] | None) -> Scope:
-        return bound_scope(asked, self.scope, who=type(self).__name__)
+    def _documents(self, recall: Recall, scope: Scope) -> list[Document]:
+        hits = [to_document(hit, scope) for hit in (recall.hits if self.order == "time" else recall.ranked)]
+        before = [
+            each for section in recall.sections if not section.turn_ids for each in section_documents(section, scope)
+        ]
+        after = [each for section in recall.sections if section.turn_ids for each in section_documents(section, scope)]
+        return [*before, *hits, *after]
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
         return LangSmithRetrieverParams(ls_retriever_name="secom")

@@ -1,4 +1,4 @@
-"""Answers that stream from an agent, without the citations that their model writes into them."""
+"""Streams of an agent's answers without the citations that the model writes into them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from typing import Any, ClassVar
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
+from secom_core.citations import CitationStream, read_citations
 from secom_core.errors import MissingExtra
-from secom_core.reflection.citations import CitationStream, read_citations
 
 try:
     from langgraph.stream import StreamTransformer
 except ImportError as error:
     raise MissingExtra("streams without markers", "langchain") from error
 
-__all__ = ["MarkerTransformer", "awithout_markers", "without_markers"]
-
 
 def without_markers(stream: Iterable[Any]) -> Iterator[Any]:
-    """A stream of tokens, less the citations; what may be part of one is held back until it is known.
+    """Take the citations out of a stream of tokens; text that may be part of one waits until that is known.
 
     Usage::
 
@@ -28,8 +26,8 @@ def without_markers(stream: Iterable[Any]) -> Iterator[Any]:
             print(token.text, end="")
 
     Args:
-        stream: what ``agent.stream(..., stream_mode="messages")`` gives, or the same among several modes. What is no
-            token of an answer passes as it came.
+        stream: of ``agent.stream(..., stream_mode="messages")``, or of several modes with this one among them. Items
+            that are no tokens of an answer pass as they came.
     """
     answers = _Answers()
     for item in stream:
@@ -81,7 +79,7 @@ class _Answer:
     stream: CitationStream = field(default_factory=lambda: CitationStream((), markers="strip"))
 
     def rest(self) -> Iterator[Any]:
-        """What was held back and is text after all."""
+        """The text that waited and turned out to be no citation."""
         text = self.stream.finish().text
         if text:
             block: dict[Any, Any] = {"type": "text", "text": text, "index": 0}

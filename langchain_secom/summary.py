@@ -1,50 +1,50 @@
-"""A running summary of all sessions (RSum) in LangChain: for classic chains, and for agents that outgrow the window."""
+"""The running summary of all sessions (RSum) in LangChain: for classic chains, and for agents with long threads."""
 
 from __future__ import annotations
 
 import re
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Final, cast
+from dataclasses import replace
+from typing import Any, Final
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable, RunnableConfig, run_in_executor
-from pydantic import Field, model_validator
+from pydantic import Field, StrictInt, model_validator
+from typing_extensions import Self
 
-from secom_core.analysis import count_tokens
 from secom_core.bank import MemoryBank
-from secom_core.context import render, summary_within
 from secom_core.conversation import Turn, group_messages
 from secom_core.errors import InvalidInput
-from secom_core.flow import AsyncChatModel, ChatModel
-from secom_core.memory import Recall, Summary
-from secom_core.prompts.summary import response_prompt
-from secom_core.protocols import TokenCounter
-from secom_core.summary import Summarizer
+from secom_core.llm.flow import AsyncChatModel, ChatModel
+from secom_core.memory import Recall, RecallOptions
+from secom_core.summaries import Summarizer, Summary
+from secom_core.summaries.prompts import response_prompt
+from secom_core.summaries.section import summary_block
+from secom_core.text.terms import count_tokens
 
 from .convert import text_of, to_messages
 from .memory import SecomMemory
 from .models import LangChainChatModel
 
-__all__ = ["RecursiveSummaryMemory", "SecomSummarizer"]
-
+_SUMMARIES: Final = "summaries"
 _HEADING: Final = re.compile(r"\A[^\n]*:\n\n")
 
 
 class RecursiveSummaryMemory(SecomMemory):
-    """The running summary of a scope's closed sessions, and the session at hand word for word.
+    """The running summary of a scope's closed sessions, and the current session word for word.
 
     ``load_memory_variables`` gives the session's turns, preceded by the latest summary as quoted data; with
-    ``retrieve``, also by what earlier sessions have on the input (RSum, Table 8). ``save_context`` remembers the input
-    and the output. `close_session` brings the summary up to date with the session and begins the next one. ``clear``
-    forgets the session at hand, and nothing else of the scope.
+    ``retrieve``, also by the memories that the input finds (RSum, Table 8). ``save_context`` remembers the input and
+    the output. `close_session` brings the summary up to date with the session and begins the next one. ``clear``
+    forgets the current session, and nothing else of the scope.
 
     Setup: ``pip install "secom-memory[langchain]"``.
 
     Instantiate::
 
-        bank = MemoryBank.open("memory.db", model=LangChainChatModel(llm), summary=True)
+        bank = MemoryBank.open("memory.db", model=LangChainChatModel(llm), summaries=True)
         memory = RecursiveSummaryMemory(bank=bank, scope=("acme", "alice"))
 
     Usage::
@@ -52,31 +52,33 @@ class RecursiveSummaryMemory(SecomMemory):
         ConversationChain(llm=llm, memory=memory).invoke({"input": "I moved to Ghent."})
         memory.close_session()
 
-    Without a language model, the summary is made of sentences that were said.
+    Without a language model, the summary is made of sentences of the messages.
 
     Args:
         scope: whose memory it is; always given.
         session: the name of the session; a new one unless given. An existing one is taken up where it ended.
-        bank: where everything is remembered; one that keeps a summary.
+        bank: where everything is remembered; opened with ``summaries``.
         store_path: the bank's file, opened without a language model where no bank is given.
         memory_key: the name of the variable it fills. `ConversationChain` wants ``"history"``.
-        input_key: which of a chain's inputs is what the user said, where there are several.
+        input_key: which of a chain's inputs is the user's message, where there are several.
         output_key: which of a chain's outputs is the answer, where there are several.
         return_messages: fill the variable with messages instead of text.
         retrieve: recall turns as well, beside the summary.
-        token_budget: how long the summary may be, by ``token_counter``; with ``retrieve``, how long the block of both
-            may be, of which the summary takes half at most, in the bank's own.
-        k: how many memories are recalled at most.
-        max_tokens: how many tokens of the session at hand are shown: whole turns, the latest, the last one always.
-        window: how many of its messages are shown at most.
-        token_counter: counts tokens; an estimate unless given.
-        human_prefix: who the user is in text.
-        ai_prefix: who the model is in text.
+        token_budget: the length of the quoted block at most, in the bank's token counter; with ``retrieve``, the
+            summary takes half of it at most.
+        k: how many memories ``retrieve`` recalls at most.
+        layers: layers of the bank that take part in what ``retrieve`` recalls, beside the summary; as for
+            `MemoryBank.recall`.
+        max_tokens: how many tokens of the current session are given: whole turns, the latest, the last one always.
+        window: how many of its messages are given at most.
+        token_counter: counts the tokens of the current session; an estimate unless given.
+        human_prefix: the user's name in text.
+        ai_prefix: the model's name in text.
         trace_contents: whether traces of a recall hold the query and what was found.
         callbacks: handlers of recalls; classic chains do not hand theirs on.
     """
 
-    token_budget: int = Field(default=2000, ge=1)
+    token_budget: StrictInt | None = 2000
     window: int = Field(default=200, ge=0)
     retrieve: bool = False
     max_tokens: int = Field(default=2000, ge=1)
@@ -84,19 +86,27 @@ class RecursiveSummaryMemory(SecomMemory):
 
     @model_validator(mode="before")
     @classmethod
-    def _with_summary(cls, data: dict[str, Any]) -> dict[str, Any]:
-        # Before that of `SecomMemory`, which opens a bank without one.
+    def _open_with_summaries(cls, data: dict[str, Any]) -> dict[str, Any]:
+        # Before that of `SecomMemory`, which opens a bank without summaries.
         bank, path = data.get("bank"), data.get("store_path")
         if bank is None and path is not None:
-            bank = MemoryBank.open(path, summary=True)
-        if isinstance(bank, MemoryBank):
-            bank.check_keeps(summary=True)
+            bank = MemoryBank.open(path, summaries=True)
         return {**data, "bank": bank}
 
+    @model_validator(mode="after")
+    def _check_layers(self) -> Self:
+        if not self.retrieve and set(self.layers) - {_SUMMARIES}:
+            raise InvalidInput(f"layers take part in a recall: give retrieve=True with layers={self.layers!r}")
+        return self
+
+    @property
+    def _recall_options(self) -> RecallOptions:
+        return RecallOptions(self.token_budget, self.k, (_SUMMARIES, *self.layers))
+
     def clear(self) -> None:
-        """Forget the session at hand, for good. Where the summary held it, that is made anew from the others."""
+        """Forget the current session, for good. A summary that was made from it is made again from the others."""
         super().clear()
-        self.bank.reflect(self.scope)
+        self.bank.derive(self.scope)
 
     def close_session(self, next_session: str | None = None) -> Summary | None:
         """End the session: the summary is brought up to date with it (RSum equation 2), and a new session begins.
@@ -105,7 +115,7 @@ class RecursiveSummaryMemory(SecomMemory):
             next_session: its name; a new one unless given.
 
         Returns:
-            The latest summary; nothing where nothing was said yet.
+            The latest summary; nothing where no session has ended with a message in it.
 
         Warns:
             DegradedWarning: where the language model failed and sentences were extracted instead; it is asked again
@@ -113,14 +123,14 @@ class RecursiveSummaryMemory(SecomMemory):
         """
         self.bank.close_session(self.scope, self.session)
         self.session = next_session or uuid.uuid4().hex
-        return self.bank.summary(self.scope)
+        return self.bank.summaries.latest(self.scope)
 
     async def aclose_session(self, next_session: str | None = None) -> Summary | None:
         """As `close_session`, without blocking the event loop."""
         return await run_in_executor(None, self.close_session, next_session)
 
     def response_messages(self, inputs: dict[str, Any]) -> list[BaseMessage]:
-        """The paper's prompt for a reply from the latest summary and the session at hand (RSum equation 3, Table 2).
+        """The paper's prompt for a reply from the latest summary and the current session (RSum equation 3, Table 2).
 
         In a chain it takes the place of a prompt of your own::
 
@@ -132,17 +142,20 @@ class RecursiveSummaryMemory(SecomMemory):
         Raises:
             InvalidInput: as `load_memory_variables`.
         """
-        shown = self._latest()
+        turns = self._latest()
         query = self._query(inputs)
-        latest = self.bank.summary(self.scope)
-        found = self._retrieved(query, [turn.id for turn in shown], summary=False)
-        lines = [self._line(message) for turn in shown for message in turn.messages]
-        asked = [f"{self.human_prefix}: {query}"] if query.strip() else []
+        latest = self.bank.summaries.latest(self.scope)
+        # The summary has a place of its own in this prompt.
+        layers = tuple(name for name in self.layers if name != _SUMMARIES)
+        options = replace(self._recall_options, layers=layers)
+        recall = self._retrieved(query, [turn.id for turn in turns], options)
+        lines = [self._line(message) for turn in turns for message in turn.messages]
+        question = [f"{self.human_prefix}: {query}"] if query.strip() else []
         prompt = response_prompt(
-            "\n".join([*lines, *asked]),
+            "\n".join([*lines, *question]),
             latest.text if latest is not None else "",
             speaker=self.ai_prefix,
-            retrieved=found.text if found is not None else "",
+            retrieved=recall.text if recall is not None else "",
         )
         return [SystemMessage(prompt.system or ""), HumanMessage(prompt.text)]
 
@@ -162,22 +175,20 @@ class RecursiveSummaryMemory(SecomMemory):
 
     def _recall(self, inputs: Mapping[str, Any], exclude: Collection[str]) -> Recall | None:
         query = self._query(inputs)
-        return self._retrieved(query, exclude, summary=True) or self._summary_alone(query)
+        return self._retrieved(query, exclude, self._recall_options) or self._summary_alone(query)
 
-    def _retrieved(self, query: str, exclude: Collection[str], *, summary: bool) -> Recall | None:
+    def _retrieved(self, query: str, exclude: Collection[str], options: RecallOptions) -> Recall | None:
         if not self.retrieve or not query.strip():
             return None
-        return self._searched(query, exclude, summary=summary)
+        return self._search(query, exclude, options)
 
     def _summary_alone(self, query: str) -> Recall | None:
-        latest = self.bank.summary(self.scope)
+        """The summary within the whole budget, as nothing else wants the other half."""
+        latest = self.bank.summaries.latest(self.scope)
         if latest is None:
             return None
-        # It takes half of the budget it is given, and here nothing wants the other half.
-        counter = cast("TokenCounter", self.token_counter)
-        sentences, _ = summary_within(latest.sentences, 2 * self.token_budget, counter)
-        text = render((), summary=sentences)
-        return Recall(query, (), text, counter(text), summary=latest)
+        text = summary_block(latest.sentences, self.token_budget, self.bank.token_counter)
+        return Recall(query, (), text, self.bank.token_counter(text))
 
 
 class SecomSummarizer(Runnable[Sequence[BaseMessage], str]):
@@ -186,8 +197,8 @@ class SecomSummarizer(Runnable[Sequence[BaseMessage], str]):
     The middleware takes a chat model and prompts it anew each time; as its ``summarizer`` (LangChain 1.4.5 and later)
     it takes any runnable from messages to text, which this is. The summary that it wrote before is brought up to date
     with the messages after it (RSum equation 2), within the summarizer's number of sentences and tokens, checked, and
-    in parts where they do not fit in one call. Where the model fails, sentences that were said take its place, with a
-    `DegradedWarning`, and the agent goes on. What is asked stays out of the user's stream.
+    in parts where they do not fit in one call. Where the model fails, sentences of the messages take its place, with a
+    `DegradedWarning`, and the agent goes on. The model's tokens stay out of the user's stream.
 
     Setup: ``pip install "secom-memory[langchain]"``.
 
@@ -203,7 +214,7 @@ class SecomSummarizer(Runnable[Sequence[BaseMessage], str]):
 
     Args:
         summarizer: a `Summarizer`, such as a bank's; or the language model that it asks, of LangChain or of the core.
-            Without either, the summary is made of sentences that were said.
+            Without either, the summary is made of sentences of the messages.
 
     Raises:
         InvalidInput: for anything else.
@@ -233,14 +244,13 @@ class SecomSummarizer(Runnable[Sequence[BaseMessage], str]):
         return await self.summarizer.aupdate(_turns(messages), _previous(messages))
 
 
-def _as_summarizer(given: Summarizer | BaseChatModel | ChatModel | AsyncChatModel | None) -> Summarizer:
-    if isinstance(given, Summarizer):
-        return given
-    if isinstance(given, BaseChatModel):
-        return Summarizer(LangChainChatModel(given))
-    if given is not None and not isinstance(given, (ChatModel, AsyncChatModel)):
-        raise InvalidInput(f"expected a Summarizer or a chat model of LangChain or of secom_core, got {given!r}")
-    return Summarizer(given)
+def _as_summarizer(summarizer: Summarizer | BaseChatModel | ChatModel | AsyncChatModel | None) -> Summarizer:
+    if isinstance(summarizer, Summarizer):
+        return summarizer
+    model = LangChainChatModel(summarizer) if isinstance(summarizer, BaseChatModel) else summarizer
+    if model is not None and not isinstance(model, (ChatModel, AsyncChatModel)):
+        raise InvalidInput(f"expected a Summarizer or a chat model of LangChain or of secom_core, got {model!r}")
+    return Summarizer(model)
 
 
 def _turns(messages: Sequence[BaseMessage]) -> tuple[Turn, ...]:

@@ -1,4 +1,4 @@
-"""Text and transcripts cut at their topics."""
+"""Text and transcripts split into segments: topic segmentation as a LangChain text splitter."""
 
 from __future__ import annotations
 
@@ -11,22 +11,20 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 
 from secom_core.errors import InvalidInput, MissingExtra
-from secom_core.flow import ChatModel
-from secom_core.passages import topical_spans
+from secom_core.llm.flow import ChatModel
 from secom_core.protocols import Embedder, Segmenter
+from secom_core.segmenters.passages import segment_spans
 
 from .models import as_segmenter
 
 try:
     from langchain_text_splitters import TextSplitter
 except ImportError as error:
-    raise MissingExtra("TopicTextSplitter", "langchain") from error
-
-__all__ = ["TopicTextSplitter"]
+    raise MissingExtra("SegmentTextSplitter", "langchain") from error
 
 
-class TopicTextSplitter(TextSplitter):
-    """Splits text at its topics.
+class SegmentTextSplitter(TextSplitter):
+    """Splits text into segments, a subject each (topic segmentation).
 
     A transcript (``Name: words`` lines) is cut between turns, prose between sentences. With
     ``strip_whitespace=False`` the pieces put together are the text, character by character; else only white space
@@ -36,14 +34,14 @@ class TopicTextSplitter(TextSplitter):
 
     Usage::
 
-        documents = TopicTextSplitter(chunk_size=2000, add_start_index=True).create_documents([transcript])
+        documents = SegmentTextSplitter(chunk_size=2000, add_start_index=True).create_documents([transcript])
 
     Args:
-        segmenter: cuts into topics; `LexicalSegmenter`, which needs no model, unless given.
+        segmenter: finds the segments; `LexicalSegmenter`, which needs no model, unless given.
         model: ask a language model of LangChain or of the core for the cuts instead.
         embeddings: cut where the meaning changes instead, by embeddings of LangChain or of the core.
-        chunk_size: the longest piece, as ``length_function`` counts; a longer topic is cut again.
-        chunk_overlap: 0; topics do not overlap.
+        chunk_size: the longest piece, as ``length_function`` counts; a longer segment is cut again.
+        chunk_overlap: 0; segments do not overlap.
         length_function: counts the length of a text; in characters unless given.
         add_start_index: put each piece's exact place in its text into the metadata as ``start_index``.
         strip_whitespace: strip white space around each piece.
@@ -65,7 +63,7 @@ class TopicTextSplitter(TextSplitter):
         strip_whitespace: bool = True,
     ) -> None:
         if chunk_overlap != 0:
-            raise InvalidInput(f"topics do not overlap: chunk_overlap is 0, not {chunk_overlap!r}")
+            raise InvalidInput(f"segments do not overlap: chunk_overlap is 0, not {chunk_overlap!r}")
         super().__init__(
             chunk_size=chunk_size,
             chunk_overlap=0,
@@ -76,22 +74,22 @@ class TopicTextSplitter(TextSplitter):
         self.segmenter = as_segmenter(segmenter, model=model, embeddings=embeddings)
 
     def split_text(self, text: str) -> list[str]:
-        """The topics of a text, in order; none where it is blank."""
+        """Split a text into its segments, in order; a blank one has none."""
         return [piece for _, piece in self._pieces(text)]
 
     def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
-        """The topics of each text as documents.
+        """Split texts, and make a document of each segment.
 
         Args:
             texts: the texts.
             metadatas: one mapping a text; each piece gets a copy.
         """
-        about = metadatas or [{} for _ in texts]
-        sources = (Document(text, metadata=each) for text, each in zip(texts, about, strict=True))
+        given = metadatas or [{} for _ in texts]
+        sources = (Document(text, metadata=each) for text, each in zip(texts, given, strict=True))
         return self.split_documents(sources)
 
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
-        """The topics of each document as documents.
+        """Split documents, and make a document of each segment.
 
         A document in one piece keeps its id; the pieces of any other get its id and their place,
         ``"<id>#<start>-<stop>"``, which are the same in every run.
@@ -114,7 +112,7 @@ class TopicTextSplitter(TextSplitter):
         def length(text: str) -> int:
             return self._length_function(text)
 
-        for start, stop in topical_spans(text, self.segmenter, limit=self._chunk_size, counter=length):
+        for start, stop in segment_spans(text, self.segmenter, limit=self._chunk_size, counter=length):
             piece = text[start:stop]
             if not self._strip_whitespace:
                 yield start, piece

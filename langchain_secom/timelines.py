@@ -1,4 +1,4 @@
-"""How what a query asks about came about, as a LangChain retriever (Theanine, section 2.2)."""
+"""Timelines as a LangChain retriever: the events that led to what a query asks about (Theanine, section 2.2)."""
 
 from __future__ import annotations
 
@@ -7,29 +7,22 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import LangSmithRetrieverParams
-from langchain_core.runnables import run_in_executor
-from pydantic import Field, field_validator
+from pydantic import Field, StrictInt, model_validator
+from typing_extensions import Self
 
-from secom_core.bank import MemoryBank
-from secom_core.context import fitted_timelines
 from secom_core.conversation import Scope, check_scope
-from secom_core.errors import InvalidInput
-from secom_core.memory import Event, Timeline
-from secom_core.prompts.refinement import timeline_lines
-from secom_core.protocols import TokenCounter
+from secom_core.timelines import Event, Timeline
+from secom_core.timelines.refinement import timeline_lines
 
-from .retriever import SecomRetriever
-
-__all__ = ["TimelineRetriever", "timeline_document"]
+from .scoped_retriever import ScopedRetriever
 
 _NAMESPACE: Final = uuid.UUID("0b9a4f0e-6a0b-5f4a-8a5e-74696d656c6e")
 
 
-class TimelineRetriever(SecomRetriever):
-    """Finds what led to what, a document a timeline: events of closed sessions, each linked to the next.
+class TimelineRetriever(ScopedRetriever):
+    """Finds timelines for a query, a document a timeline: events of closed sessions, each linked to the next.
 
     A document holds the timeline rewritten for the query where the bank has a language model, else its events, a line
     each; its metadata says which events, relations and turns it rests on (see `timeline_document`).
@@ -49,73 +42,50 @@ class TimelineRetriever(SecomRetriever):
     One retriever for many users takes the scope from each call's configuration, as `SecomRetriever` does.
 
     Args:
-        bank: where it looks; one that keeps timelines.
+        bank: where it searches; opened with ``timelines``.
         scope: whose events it finds; from the configuration unless given.
         scope_keys: the parts of the scope by their names in ``config["configurable"]``.
         k: how many events the query finds; as the bank's options say unless given.
         n: how many timelines are drawn for each, at most; the same.
         seed: what the draw depends on; the same seed gives the same timelines.
         refined: have the bank's language model, where there is one, rewrite them for the query (Theanine equation 11).
-        token_budget: how many tokens they may have together, by estimate; one that is too long is cut around the event
-            that was found. All are given whole unless it is given.
+        token_budget: the length of all together at most, in the bank's token counter; one that is too long is cut
+            around the event that was found. All are given whole unless it is given.
         order: ``"score"`` gives those of the best event first, ``"time"`` those that begin earliest.
     """
 
-    n: int | None = Field(default=None, ge=1)
+    k: StrictInt | None = Field(default=None, ge=1)
+    n: StrictInt | None = Field(default=None, ge=1)
     seed: int = 0
     refined: bool = True
+    token_budget: StrictInt | None = Field(default=None, ge=1)
 
-    @field_validator("bank")
-    @classmethod
-    def _keeps_timelines(cls, bank: MemoryBank) -> MemoryBank:
-        bank.check_keeps(timelines=True)
-        return bank
+    @model_validator(mode="after")
+    def _has_timelines(self) -> Self:
+        # Raises where the bank was opened without them.
+        self.bank.layers["timelines"]
+        return self
 
-    def _get_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: CallbackManagerForRetrieverRun,
-        scope: Sequence[str] | None = None,
-        k: int | None = None,
-        token_budget: int | None = None,
-        n: int | None = None,
-        refined: bool | None = None,
-    ) -> list[Document]:
-        return self._drawn(query, self._bound(scope), k, token_budget, n, refined)
-
-    async def _aget_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: AsyncCallbackManagerForRetrieverRun,
-        scope: Sequence[str] | None = None,
-        k: int | None = None,
-        token_budget: int | None = None,
-        n: int | None = None,
-        refined: bool | None = None,
-    ) -> list[Document]:
-        return await run_in_executor(None, self._drawn, query, self._bound(scope), k, token_budget, n, refined)
-
-    def _drawn(
+    def _search(
         self,
         query: str,
         scope: Scope,
-        k: int | None,
-        token_budget: int | None,
-        n: int | None,
-        refined: bool | None,
+        *,
+        k: int | None = None,
+        n: int | None = None,
+        token_budget: int | None = None,
+        refined: bool | None = None,
     ) -> list[Document]:
-        found = self.bank.timelines(
+        found = self.bank.timelines.find(
             scope,
             query,
             k=self.k if k is None else k,
             n=self.n if n is None else n,
             seed=self.seed,
             refined=self.refined if refined is None else refined,
+            token_budget=self.token_budget if token_budget is None else token_budget,
         )
-        fitted = _fitted(found, self.token_budget if token_budget is None else token_budget, self.bank.token_counter)
-        documents = [(each, timeline_document(each, scope, rank=rank)) for rank, each in enumerate(fitted, start=1)]
+        documents = [(each, timeline_document(each, scope, rank=rank)) for rank, each in enumerate(found, start=1)]
         if self.order == "time":
             documents.sort(key=lambda pair: pair[0].events[0].order)
         return [document for _, document in documents]
@@ -125,7 +95,7 @@ class TimelineRetriever(SecomRetriever):
 
 
 def timeline_document(timeline: Timeline, scope: Sequence[str], *, rank: int = 1) -> Document:
-    """A timeline as a document: its text, and in metadata that JSON can hold what it rests on.
+    """Convert a timeline to a document: its text, and in metadata that JSON can hold what it is made of.
 
     The metadata holds ``events``, oldest first, each with its ``id``, ``text``, ``at``, ``session``, ``turn_ids`` and
     whether the query ``found`` it; ``relations``, the name of each between one event and the next; ``refined``,
@@ -134,7 +104,7 @@ def timeline_document(timeline: Timeline, scope: Sequence[str], *, rank: int = 1
 
     Args:
         timeline: events and relations.
-        scope: whose they are.
+        scope: whose events they are.
         rank: its place among those found, from 1.
     """
     scope = check_scope(scope)
@@ -143,7 +113,7 @@ def timeline_document(timeline: Timeline, scope: Sequence[str], *, rank: int = 1
         page_content=timeline.text if timeline.text is not None else "\n".join(timeline_lines(timeline)),
         id=str(uuid.uuid5(_NAMESPACE, json.dumps([scope, [event.id for event in events]]))),
         metadata={
-            "events": [_told(event, found=event.id in timeline.hits) for event in events],
+            "events": [_event_fields(event, found=event.id in timeline.hits) for event in events],
             "relations": [relation.value for relation in timeline.relations],
             "refined": timeline.text is not None,
             "turn_ids": list(timeline.turn_ids),
@@ -156,7 +126,7 @@ def timeline_document(timeline: Timeline, scope: Sequence[str], *, rank: int = 1
     )
 
 
-def _told(event: Event, *, found: bool) -> dict[str, Any]:
+def _event_fields(event: Event, *, found: bool) -> dict[str, Any]:
     return {
         "id": event.id,
         "text": event.text,
@@ -165,9 +135,3 @@ def _told(event: Event, *, found: bool) -> dict[str, Any]:
         "turn_ids": list(event.turn_ids),
         "found": found,
     }
-
-
-def _fitted(found: Sequence[Timeline], token_budget: int | None, counter: TokenCounter) -> list[Timeline]:
-    if token_budget is not None and token_budget < 1:
-        raise InvalidInput(f"token_budget is a whole number from 1 on, got {token_budget!r}")
-    return fitted_timelines(found, token_budget, 1.0, counter)[0]

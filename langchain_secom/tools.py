@@ -1,4 +1,4 @@
-"""Memory as tools, for any agent or graph that calls tools. Whose memory it is, no model gets to say."""
+"""Memory as tools, for any agent or graph that calls tools. The scope never comes from the model."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from secom_core.errors import InvalidInput, MissingExtra
 from secom_core.memory import Recall
 
 from .identity import Identity
+from .recall_options import recall_options
 
 try:
     from langchain.tools import ToolRuntime
 except ImportError as error:
     raise MissingExtra("memory tools", "langchain") from error
 
-__all__ = ["NOTES", "create_manage_memory_tool", "create_search_memory_tool"]
 
 NOTES: Final = "notes"
-"""The session of what is remembered by a tool."""
+"""The session of the memories that a tool writes."""
 
 _SEARCH: Final = (
     "Search what was said in earlier conversations with this user. Give what you look for in a few words or as a "
@@ -43,7 +43,7 @@ _Config = cast("RunnableConfig", None)
 
 @dataclass(frozen=True)
 class _Caller:
-    """Who calls, and how the tool answers him."""
+    """Who called the tool, and the form of its reply."""
 
     identity: Identity
     runtime: ToolRuntime[Any, Any] | None
@@ -54,16 +54,19 @@ class _Caller:
         context = self.runtime.context if self.runtime is not None else None
         return self.identity.scope(context, self.config)
 
-    def told(self, text: str, *, failed: bool = False) -> Any:
-        """The answer; inside an agent marked, so that what is recalled is not remembered as something said."""
+    def reply(self, text: str, *, failed: bool = False) -> Any:
+        """The tool's result; inside an agent marked, so that recalled memories are not remembered again as messages."""
         if self.runtime is None or self.runtime.tool_call_id is None:
             if failed:
                 raise ToolException(text)
             return text
-        about = {"lc_source": "secom"}
         status: Literal["error", "success"] = "error" if failed else "success"
         return ToolMessage(
-            text, tool_call_id=self.runtime.tool_call_id, name=self.identity.who, status=status, additional_kwargs=about
+            text,
+            tool_call_id=self.runtime.tool_call_id,
+            name=self.identity.caller,
+            status=status,
+            additional_kwargs={"lc_source": "secom"},
         )
 
 
@@ -72,8 +75,9 @@ def create_search_memory_tool(
     *,
     scope: Sequence[str] | None = None,
     scope_keys: Sequence[str] = ("user_id",),
+    token_budget: int | None = 1000,
     k: int | None = None,
-    token_budget: int = 1000,
+    layers: Sequence[str] = (),
     show_ids: bool = True,
     name: str = "search_memory",
     description: str = _SEARCH,
@@ -93,19 +97,22 @@ def create_search_memory_tool(
         search.invoke({"query": "where she lives"}, {"configurable": {"user_id": "alice"}})
 
     Args:
-        bank: where it looks.
+        bank: where it searches.
         scope: whose memory it is; from the run unless given.
         scope_keys: the parts of the scope by their names in the run's context or ``config["configurable"]``.
+        token_budget: the length of the quoted block at most, in the bank's token counter.
         k: how many memories at most.
-        token_budget: how long the result's quotes may be, in the bank's token counter.
-        show_ids: whether the result names the ids that `create_manage_memory_tool` wants.
+        layers: layers of the bank that take part, such as ``"summaries"``; as for `MemoryBank.recall`.
+        show_ids: whether the result ends with the ids that `create_manage_memory_tool` takes.
         name: the tool's name.
-        description: what the model is told of it.
+        description: the tool's description for the model.
 
     Raises:
-        InvalidScope: for a bad scope; when called, where nothing says whose memories are meant.
+        InvalidInput: the bank cannot recall so.
+        InvalidScope: for a bad scope; when called, where there is none.
     """
     identity = Identity.of(name, scope, scope_keys)
+    options = recall_options(bank, token_budget, k, layers)
 
     def search(
         query: Annotated[str, Field(description="What to look for.")],
@@ -113,10 +120,10 @@ def create_search_memory_tool(
         config: RunnableConfig = _Config,
     ) -> Any:
         caller = _Caller(identity, runtime, config)
-        whose = caller.scope
+        scope = caller.scope
         if not query.strip():
-            return caller.told("The query is empty; say what to look for.", failed=True)
-        return caller.told(_found(bank.recall(whose, query, k=k, token_budget=token_budget), show_ids=show_ids))
+            return caller.reply("The query is empty; say what to look for.", failed=True)
+        return caller.reply(_result(bank.recall(scope, query, **options.arguments), show_ids=show_ids))
 
     async def asearch(
         query: Annotated[str, Field(description="What to look for.")],
@@ -150,11 +157,11 @@ def create_manage_memory_tool(
         session: the session that new memories belong to.
         actions: what the model may do.
         name: the tool's name.
-        description: what the model is told of it.
+        description: the tool's description for the model.
 
     Raises:
         InvalidInput: there are no actions, or unknown ones.
-        InvalidScope: for a bad scope; when called, where nothing says whose memories are meant.
+        InvalidScope: for a bad scope; when called, where there is none.
     """
     identity = Identity.of(name, scope, scope_keys)
     allowed = set(actions)
@@ -169,12 +176,12 @@ def create_manage_memory_tool(
         config: RunnableConfig = _Config,
     ) -> Any:
         caller = _Caller(identity, runtime, config)
-        whose = caller.scope
+        scope = caller.scope
         wrong = _missing(action, text, memory_id, allowed)
         if wrong:
-            return caller.told(wrong, failed=True)
-        done = _changed(bank, whose, session, action, text or "", memory_id or "")
-        return caller.told(done or f"There is no memory with the id {memory_id!r}.", failed=done is None)
+            return caller.reply(wrong, failed=True)
+        done = _changed(bank, scope, session, action, text or "", memory_id or "")
+        return caller.reply(done or f"There is no memory with the id {memory_id!r}.", failed=done is None)
 
     async def amanage(
         action: Annotated[Literal["remember", "correct", "forget"], Field(description="What to do.")],
@@ -194,11 +201,11 @@ def _tool(func: Callable[..., Any], coroutine: Callable[..., Any], name: str, de
     return tool
 
 
-def _found(recall: Recall, *, show_ids: bool) -> str:
-    if not recall.hits:
+def _result(recall: Recall, *, show_ids: bool) -> str:
+    if not recall.text:
         return "Nothing about this is remembered."
-    ids = "; ".join(f"[{hit.number}] {', '.join(hit.turn_ids)}" for hit in recall.hits)
-    return f"{recall.text}\n\nmemory_id: {ids}" if show_ids else recall.text
+    ids = "; ".join(f"[{number}] {', '.join(turn_ids)}" for number, turn_ids in recall.cited_turns.items())
+    return f"{recall.text}\n\nmemory_id: {ids}" if show_ids and ids else recall.text
 
 
 def _missing(action: str, text: str | None, memory_id: str | None, allowed: set[Any]) -> str | None:
@@ -210,7 +217,7 @@ def _missing(action: str, text: str | None, memory_id: str | None, allowed: set[
 
 
 def _changed(bank: MemoryBank, scope: Scope, session: str, action: str, text: str, memory_id: str) -> str | None:
-    """What was done; nothing where the memory is not there."""
+    """Do it, and report it to the model; nothing where the memory is not there."""
     if action == "forget":
         return f"Forgot {memory_id}." if bank.forget(scope, turn_ids=[memory_id]) else None
     note = Message(text, role="", speaker="note")

@@ -1,4 +1,4 @@
-"""A recall as a run of its own in traces, LangSmith and event streams: a retriever's, with the words or without."""
+"""A recall as a retriever's run of its own in traces, LangSmith and event streams, with its texts or without."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from secom_core.memory import Recall
 
 from .convert import to_document
 
-__all__ = ["RecallRun"]
-
 _RUN: Final = "secom_recall"
 
 
@@ -25,8 +23,8 @@ class RecallRun(BaseRetriever):
     """One recall. Handlers see a retriever's run ``secom_recall``, tagged ``secom``, below the run that it is part of.
 
     Args:
-        search: what is done; asynchronous callers have it done in a worker thread.
-        query: what is asked.
+        search: asks the bank; asynchronous callers have it done in a worker thread.
+        query: what is searched for.
         scope: whose memory it is.
         contents: whether handlers see the query and the memories; without, they see ids, sessions, numbers and scores.
     """
@@ -38,20 +36,20 @@ class RecallRun(BaseRetriever):
     scope: Scope
     contents: bool = True
     tags: list[str] | None = Field(default=["secom"])
-    _found: Recall = PrivateAttr()
+    _recall: Recall = PrivateAttr()
 
     def recall(self, config: RunnableConfig | None = None) -> Recall:
-        """Search, as part of a run; of the current one unless given."""
-        self.invoke(self._told, {**(config or {}), "run_name": _RUN})
-        return self._found
+        """Search, as part of a run; of the current one unless ``config`` is given."""
+        self.invoke(self._visible_query, {**(config or {}), "run_name": _RUN})
+        return self._recall
 
     async def arecall(self, config: RunnableConfig | None = None) -> Recall:
         """As `recall`, off the event loop."""
-        await self.ainvoke(self._told, {**(config or {}), "run_name": _RUN})
-        return self._found
+        await self.ainvoke(self._visible_query, {**(config or {}), "run_name": _RUN})
+        return self._recall
 
     @property
-    def _told(self) -> str:
+    def _visible_query(self) -> str:
         return self.query if self.contents else ""
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
@@ -63,14 +61,14 @@ class RecallRun(BaseRetriever):
         return await run_in_executor(None, self._documents)
 
     def _documents(self) -> list[Document]:
-        self._found = self.search()
-        shown = [to_document(hit, self.scope) for hit in self._found.hits]
-        return shown if self.contents else list(map(_wordless, shown))
+        self._recall = self.search()
+        documents = [to_document(hit, self.scope) for hit in self._recall.hits]
+        return documents if self.contents else list(map(_without_text, documents))
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
         return LangSmithRetrieverParams(ls_retriever_name="secom")
 
 
-def _wordless(document: Document) -> Document:
-    about = {name: document.metadata[name] for name in ("secom_memory_id", "session", "number", "score")}
-    return Document("", id=document.id, metadata=about)
+def _without_text(document: Document) -> Document:
+    metadata = {name: document.metadata[name] for name in ("secom_memory_id", "session", "number", "score")}
+    return Document("", id=document.id, metadata=metadata)

@@ -1,19 +1,18 @@
-"""Any LangChain vector store as the dense index of a bank."""
+"""Any LangChain vector store as the vector store of a bank."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
-from secom_core.errors import InvalidInput, ModelError, StoreError
-from secom_core.memory import DenseDocument
-
-__all__ = ["FilterBuilder", "VectorStoreIndex", "document_filter", "metadata_filter", "qdrant_filter"]
+from secom_core.errors import InvalidInput, StoreError
+from secom_core.memory import VectorDocument
+from secom_core.vector_stores.sync import store_errors
 
 FilterBuilder = Callable[[str], Any]
 """Makes the store's own filter from a scope's label: only documents whose ``secom_scope`` is the label pass."""
@@ -46,7 +45,7 @@ _FILTERS: Final[Mapping[str, FilterBuilder]] = {
 }
 
 
-class VectorStoreIndex:
+class LangChainVectorStore:
     """Finds turns by meaning in a LangChain vector store, which embeds them with its own embeddings.
 
     Only the order of what the store finds counts, so it may score by similarity or by distance. Each search carries a
@@ -60,7 +59,7 @@ class VectorStoreIndex:
 
     Instantiate::
 
-        bank = MemoryBank.open("memory.db", dense=VectorStoreIndex(store))
+        bank = MemoryBank.open("memory.db", vector_store=LangChainVectorStore(store))
 
     Args:
         store: the vector store; it can delete by ids.
@@ -92,18 +91,18 @@ class VectorStoreIndex:
         self._classes = [each.__name__ for each in type(store).__mro__]
         known = (_FILTERS[each] for each in self._classes if each in _FILTERS)
         self._filter = filter_builder or next(known, metadata_filter)
-        self._tells = type(store).get_by_ids is not VectorStore.get_by_ids
-        self._lock = None if concurrent else threading.RLock()
+        self._can_look_up = type(store).get_by_ids is not VectorStore.get_by_ids
+        self._lock: AbstractContextManager[Any] = nullcontext() if concurrent else threading.RLock()
         self.name = name or type(store).__name__
 
-    def upsert(self, documents: Sequence[DenseDocument]) -> None:
+    def upsert(self, documents: Sequence[VectorDocument]) -> None:
         """Add what is not there yet.
 
         Raises:
             StoreError: the store, or its embeddings, raised; the error is chained.
         """
-        with self._asked("add"):
-            there = self.held([each.id for each in documents]) if self._tells else set()
+        with self._lock, store_errors(self.name, "add"):
+            there = self.existing([each.id for each in documents]) if self._can_look_up else set()
             new = [each for each in documents if each.id not in there]
             made = [Document(each.text, id=each.id, metadata=_metadata(each)) for each in new]
             if made:
@@ -115,21 +114,21 @@ class VectorStoreIndex:
         Raises:
             StoreError: the store raised, or they are there still.
         """
-        with self._asked("delete"):
+        with self._lock, store_errors(self.name, "delete"):
             # Some stores refuse to delete what is not there.
-            there = sorted(self.held(ids))
-            if there and (self._store.delete(ids=there) is False or (self._tells and self.held(there))):
+            there = sorted(self.existing(ids))
+            if there and (self._store.delete(ids=there) is False or (self._can_look_up and self.existing(there))):
                 raise StoreError(f"{self.name} did not delete {len(there)} documents, such as {there[0]!r}")
 
-    def held(self, ids: Sequence[str]) -> set[str]:
+    def existing(self, ids: Sequence[str]) -> set[str]:
         """Those of ``ids`` that are there; all of them where the store cannot tell.
 
         Raises:
             StoreError: the store raised.
         """
-        if not self._tells:
+        if not self._can_look_up:
             return set(ids)
-        with self._asked("look up"):
+        with self._lock, store_errors(self.name, "look up"):
             return {str(each.metadata.get("secom_id")) for each in self._store.get_by_ids(list(ids))}
 
     def search(self, scope: str, query: str, k: int) -> list[str]:
@@ -138,7 +137,7 @@ class VectorStoreIndex:
         Raises:
             StoreError: the store raised, or found documents of another scope.
         """
-        with self._asked("search"):
+        with self._lock, store_errors(self.name, "search"):
             options = {"filter": self._filter(scope), **self._beyond(k), **self._options}
             found = self._store.similarity_search(query, k=k, **options)
         foreign = [each for each in found if each.metadata.get(_KEY) != scope]
@@ -155,20 +154,6 @@ class VectorStoreIndex:
             return {}
         return {"fetch_k": max(k, int(self._store.index.ntotal))}  # type: ignore[attr-defined]
 
-    @contextmanager
-    def _asked(self, what: str) -> Iterator[None]:
-        if self._lock is not None:
-            self._lock.acquire()
-        try:
-            yield
-        except (StoreError, ModelError):
-            raise
-        except Exception as error:  # an integration may raise anything, and there is no common base
-            raise StoreError(f"{self.name} failed to {what}: {type(error).__name__}: {error}") from error
-        finally:
-            if self._lock is not None:
-                self._lock.release()
 
-
-def _metadata(document: DenseDocument) -> dict[str, str]:
+def _metadata(document: VectorDocument) -> dict[str, str]:
     return {**document.metadata, "secom_id": document.id}

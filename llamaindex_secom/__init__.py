@@ -11,11 +11,13 @@ except ModuleNotFoundError as error:
         raise  # it is there and lacks something of its own
     raise MissingExtra("llamaindex_secom", "llamaindex") from error
 
-from .citations import CitationNumberer, CitationReward
+from .citations import CitationReward
 from .denoiser import LLMLinguaDenoiser
 from .memory import SecomMemory
 from .memory_block import SecomMemoryBlock
 from .models import LlamaIndexChatModel, LlamaIndexEmbedder
+from .numbered_nodes import CitationNumberer
+from .property_graph import to_property_graph
 from .reranker import CitationReranker
 from .retriever import SecomRetriever
 from .summary import RecursiveSummaryMemoryBlock
@@ -27,10 +29,10 @@ from .templates import (
     CITE_SOURCES_REFINE_TEMPLATE,
     CITE_SOURCES_TEMPLATE,
 )
-from .text_splitter import TopicNodeParser, TopicTextSplitter
-from .timelines import TimelinePostprocessor, TimelineRetriever, to_property_graph
+from .text_splitter import SegmentNodeParser, SegmentTextSplitter
+from .timelines import TimelinePostprocessor, TimelineRetriever
 from .tools import memory_tools
-from .vector_store import VectorStoreIndex
+from .vector_store import LlamaIndexVectorStore
 
 __all__ = [
     "CITE_CONTEXT_REFINE_TEMPLATE",
@@ -45,15 +47,15 @@ __all__ = [
     "LLMLinguaDenoiser",
     "LlamaIndexChatModel",
     "LlamaIndexEmbedder",
+    "LlamaIndexVectorStore",
     "RecursiveSummaryMemoryBlock",
     "SecomMemory",
     "SecomMemoryBlock",
     "SecomRetriever",
+    "SegmentNodeParser",
+    "SegmentTextSplitter",
     "TimelinePostprocessor",
     "TimelineRetriever",
-    "TopicNodeParser",
-    "TopicTextSplitter",
-    "VectorStoreIndex",
     "memory_tools",
     "to_property_graph",
 ]

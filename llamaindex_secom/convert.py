@@ -1,4 +1,4 @@
-"""LlamaIndex messages to the core's, and the core's hits to nodes."""
+"""Conversion of LlamaIndex messages to those of the core, and of what the core recalls to nodes."""
 
 from __future__ import annotations
 
@@ -20,23 +20,10 @@ from llama_index.core.base.llms.types import (
 )
 from llama_index.core.schema import NodeWithScore, TextNode
 
-from secom_core.context import without_recalled as strip
+from secom_core.context.block import without_recalled as strip
 from secom_core.conversation import Message, Scope, Turn, json_flaw
 from secom_core.errors import InvalidInput
-from secom_core.memory import Hit
-
-__all__ = [
-    "answer_of",
-    "escape_braces",
-    "from_message",
-    "text_of",
-    "to_message",
-    "to_messages",
-    "to_node",
-    "to_time",
-    "turn_ids_of",
-    "without_recalled",
-]
+from secom_core.memory import Hit, Section
 
 _NAMESPACE: Final = uuid.UUID("4b6f2c1e-0f5a-5d0a-9a55-6d7365636f6d")
 _ROLES: Final = {
@@ -45,7 +32,7 @@ _ROLES: Final = {
     MessageRole.FUNCTION: "tool",
     MessageRole.DEVELOPER: "system",
 }
-_THEIRS: Final = {role.value: role for role in MessageRole} | {"ai": MessageRole.ASSISTANT}
+_FRAMEWORK_ROLES: Final = {role.value: role for role in MessageRole} | {"ai": MessageRole.ASSISTANT}
 _TIMES: Final = ("timestamp", "at", "created_at")
 _IDS: Final = ("id", "message_id")
 _NAMES: Final = ("name", "speaker")
@@ -58,7 +45,7 @@ _TEMPLATE_NAME: Final = re.compile(r"\{([^\W\d][\w.]*)\}")
 
 
 def text_of(chat: ChatMessage, *, tools: bool = False) -> str:
-    """What a message says, from all its blocks: words as they are, other media as a short mark.
+    """The text of a message, from all its blocks; other media are a short mark such as ``[image]``.
 
     Args:
         chat: the message; its ``content`` is not read, which is ``None`` where there are only tool calls.
@@ -78,19 +65,21 @@ def _block_text(block: BaseContentBlock, tools: bool) -> str | None:
             f"[{block.tool_name}: {json.dumps(block.tool_kwargs, ensure_ascii=False, default=str)}]" if tools else None
         )
     if isinstance(block, BaseRecursiveContentBlock):
-        held = getattr(block, block.nested_blocks_field_name())
-        inner = held if isinstance(held, list) else [held]
+        nested = getattr(block, block.nested_blocks_field_name())
+        inner = nested if isinstance(nested, list) else [nested]
         return "\n".join(part for each in inner if (part := _block_text(each, tools)) is not None)
     kind = getattr(block, "block_type", "")
     return f"[{kind}]" if kind in {"image", "audio", "video", "document"} else None
 
 
 def answer_of(text: str) -> str:
-    r"""What an agent that thinks aloud told the user: the part after ``Answer:``; any other text as it is.
+    r"""The answer of a ReAct agent without its thoughts and actions: the part after ``Answer:``.
 
     Args:
-        text: such as ``"Thought: …\nAction: …\nObservation: …\nThought: …\nAnswer: …"``. Empty comes back where
-            there are thoughts and actions but no answer.
+        text: such as ``"Thought: …\nAction: …\nObservation: …\nThought: …\nAnswer: …"``.
+
+    Returns:
+        The answer; empty where there are thoughts and actions but no answer; any other text unchanged.
     """
     place, step = 0, _STEP.match(text)
     if step is None:
@@ -105,7 +94,7 @@ def answer_of(text: str) -> str:
 
 
 def without_recalled(chat: ChatMessage) -> ChatMessage:
-    """A copy of the message without recalled memory; no blocks are left where it was nothing else."""
+    """A copy of the message without recalled memory; it has no blocks where it held nothing else."""
     clean = chat.model_copy(deep=True)
     clean.blocks = [
         block.model_copy(update={"text": strip(block.text)}) if isinstance(block, TextBlock) else block
@@ -116,10 +105,10 @@ def without_recalled(chat: ChatMessage) -> ChatMessage:
 
 
 def to_message(chat: ChatMessage, *, tools: bool = False) -> Message:
-    """One chat message as the core has it.
+    """A chat message as a message of the core.
 
-    Id, time and speaker come from ``additional_kwargs`` (``id``, ``timestamp``, ``name``); what else in there JSON can
-    hold becomes metadata.
+    Id, time and speaker come from ``additional_kwargs`` (``id``, ``timestamp``, ``name``). Of the other keys, those
+    with values that JSON can hold become metadata.
 
     Args:
         chat: the message.
@@ -144,15 +133,19 @@ def to_message(chat: ChatMessage, *, tools: bool = False) -> Message:
 
 
 def to_messages(chats: Iterable[ChatMessage], *, tools: bool = False) -> list[Message]:
-    """What is worth remembering of a chat.
+    """The messages of a chat that are worth remembering, as messages of the core.
 
     System messages, recalled memory and empty messages are left out; tool calls, tool results and hand-offs too unless
     ``tools`` is set. An agent's thoughts and actions are stripped from its answer.
+
+    Args:
+        chats: the messages.
+        tools: keep tool calls and results.
     """
-    return [message for chat in chats if (message := _remembered(chat, tools)) is not None]
+    return [message for chat in chats if (message := _memorable(chat, tools)) is not None]
 
 
-def _remembered(chat: ChatMessage, tools: bool) -> Message | None:
+def _memorable(chat: ChatMessage, tools: bool) -> Message | None:
     role = _ROLES.get(chat.role, chat.role.value)
     if role == "system" or (role == "tool" and not tools):
         return None
@@ -161,19 +154,23 @@ def _remembered(chat: ChatMessage, tools: bool) -> Message | None:
 
 
 def from_message(message: Message) -> ChatMessage:
-    """A core message as a chat message; id, time and speaker go into ``additional_kwargs``."""
+    """A message of the core as a chat message; id, time and speaker go into ``additional_kwargs``."""
     known = {"id": message.id, "timestamp": message.at and message.at.isoformat(), "name": message.speaker}
     extra = {**message.metadata, **{key: value for key, value in known.items() if value}}
-    role = _THEIRS.get(message.role, MessageRole.USER)
+    role = _FRAMEWORK_ROLES.get(message.role, MessageRole.USER)
     return ChatMessage(role=role, content=message.text, additional_kwargs=extra)
 
 
 def to_node(hit: Hit, scope: Scope) -> NodeWithScore:
-    """A hit as a node: the shown turns word for word, its origin in flat metadata, an id that stays.
+    """A hit as a node: its turns verbatim, its origin in flat metadata, and a deterministic id.
 
-    ``secom_memory_id``, ``session``, ``turn_ids``, ``speakers``, ``scope`` (the lists as JSON) and ``end`` are kept
-    from the language model and from the embedder; ``begin`` is shown to the language model. Nothing in the metadata
-    depends on the query, so that fusion takes the same node for the same.
+    ``secom_memory_id``, ``session``, ``turn_ids``, ``speakers``, ``scope`` (lists as JSON) and ``end`` are hidden from
+    the language model and the embedder; ``begin`` is shown to the language model. Nothing in the metadata depends on
+    the query, so that fusion recognises a node that several queries found.
+
+    Args:
+        hit: the memory, and the turns of it that are shown.
+        scope: whose memory it is.
     """
     memory = hit.memory
     metadata = {
@@ -194,13 +191,52 @@ def to_node(hit: Hit, scope: Scope) -> NodeWithScore:
     return NodeWithScore(node=node, score=float(hit.score))
 
 
-def to_time(about: Mapping[str, Any]) -> datetime | None:
+def section_nodes(section: Section, scope: Scope, score: float) -> list[NodeWithScore]:
+    """The section of a layer as nodes: one for each entry that rests on turns, else one for the whole section.
+
+    A summary is one node, and each timeline is a node. The metadata ``layer``, ``heading``, ``scope`` and ``turn_ids``
+    (lists as JSON) are hidden from the language model and the embedder.
+
+    Args:
+        section: the section, as it stands in `Recall.sections`.
+        scope: whose memory it is.
+        score: the score of the nodes.
+    """
+    if not section.turn_ids:
+        return [_section_node(section, scope, score, section.text)]
+    entries = zip(section.entries, section.turn_ids, strict=True)
+    return [_section_node(section, scope, score, text, turn_ids) for text, turn_ids in entries]
+
+
+def _section_node(
+    section: Section, scope: Scope, score: float, text: str, turn_ids: Sequence[str] = ()
+) -> NodeWithScore:
+    metadata = {
+        "layer": section.layer,
+        "heading": section.heading,
+        "scope": _flat(scope),
+        **({"turn_ids": _flat(turn_ids)} if turn_ids else {}),
+    }
+    node = TextNode(
+        id_=str(uuid.uuid5(_NAMESPACE, _flat([*scope, section.layer, text]))),
+        text=text.rstrip("\n"),
+        metadata=metadata,
+        excluded_embed_metadata_keys=list(metadata),
+        excluded_llm_metadata_keys=list(metadata),
+    )
+    return NodeWithScore(node=node, score=score)
+
+
+def to_time(values: Mapping[str, Any]) -> datetime | None:
     """The time in a mapping's ``timestamp``, ``at`` or ``created_at``, where it has one.
+
+    Args:
+        values: the metadata of a document, or the ``additional_kwargs`` of a message.
 
     Raises:
         InvalidInput: the value is neither a datetime, nor ISO 8601, nor seconds since 1970.
     """
-    value = _first(about, _TIMES)
+    value = _first(values, _TIMES)
     if value is None or isinstance(value, datetime):
         return value
     try:
@@ -217,7 +253,7 @@ def turn_ids_of(node: NodeWithScore | TextNode) -> tuple[str, ...]:
 
 
 def escape_braces(text: str) -> str:
-    """Break ``{name}`` into ``{ name }``, which no prompt template fills in."""
+    """Write ``{name}`` as ``{ name }``, which no prompt template fills in."""
     return _TEMPLATE_NAME.sub(r"{ \1 }", text)
 
 

@@ -1,4 +1,4 @@
-"""Nodes without the words that carry little, as a node postprocessor and as an ingestion step."""
+"""Denoising of nodes, as a node postprocessor and as a step of an ingestion pipeline."""
 
 from __future__ import annotations
 
@@ -16,29 +16,27 @@ from secom_core.protocols import Denoiser
 
 from .models import check_version, version_of
 
-__all__ = ["ORIGINAL_TEXT", "LLMLinguaDenoiser"]
-
 ORIGINAL_TEXT: Final = "secom_original_text"
-"""The metadata key under which a denoised node keeps its words; neither the model nor the embedder is shown it."""
+"""The metadata key of a denoised node's original text, hidden from the language model and the embedder."""
 
 
 class LLMLinguaDenoiser(BaseNodePostprocessor, TransformComponent):
     """Denoises nodes (SeCom, section 2.3), after retrieval or during ingestion.
 
-    One node in, one node out, with id, score and order kept; the nodes given are not changed. The words before
-    denoising stay in the metadata under ``secom_original_text``: where keys are denoised and values are not, put
+    Every node comes back denoised, with its id, score and place; the nodes given are not changed. The original text
+    stays in the metadata under ``secom_original_text``: to search denoised keys and show the original text, put
     ``MetadataReplacementPostProcessor("secom_original_text")`` after the retriever. A node that was denoised before is
-    denoised from those words.
+    denoised again from the original text.
 
     Args:
         denoiser: any denoiser of the core; `LLMLingua2` unless given, which needs the extra ``llmlingua``.
-        model_version: what caches tell this denoiser from another by; its class and settings unless given.
+        model_version: identifies the denoiser for caches; its class and settings unless given.
     """
 
     model_config = ConfigDict(extra="forbid")
 
-    denoiser: Any = Field(default=None, exclude=True, description="Drops the words that carry little.")
-    model_version: str = Field(default="", description="What the ingestion cache tells one denoiser from another by.")
+    denoiser: Any = Field(default=None, exclude=True, description="Drops uninformative words.")
+    model_version: str = Field(default="", description="Identifies the denoiser for the ingestion cache.")
 
     def __init__(self, denoiser: Denoiser | None = None, **data: Any) -> None:
         data.pop("class_name", None)  # dumps have it
@@ -72,12 +70,12 @@ class LLMLinguaDenoiser(BaseNodePostprocessor, TransformComponent):
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
         """Denoise nodes during ingestion."""
         originals = [str(node.metadata.get(ORIGINAL_TEXT, node.get_content())) for node in nodes]
-        spoken = [place for place, text in enumerate(originals) if text.strip()]
-        done = list(nodes)
-        keys = self.denoiser.denoise([originals[place] for place in spoken]) if spoken else []
-        for place, key in zip(spoken, keys, strict=True):
-            done[place] = _denoised(nodes[place], originals[place], key)
-        return done
+        places = [place for place, text in enumerate(originals) if text.strip()]
+        denoised = list(nodes)
+        keys = self.denoiser.denoise([originals[place] for place in places]) if places else []
+        for place, key in zip(places, keys, strict=True):
+            denoised[place] = _denoised(nodes[place], originals[place], key)
+        return denoised
 
     async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
         """Denoise nodes during ingestion, off the event loop."""

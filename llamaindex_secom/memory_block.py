@@ -7,81 +7,78 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Literal
 
 from llama_index.core.async_utils import asyncio_run
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
 from llama_index.core.memory import BaseMemoryBlock, Memory
-from llama_index.core.storage.chat_store.base_db import MessageStatus
 
-from secom_core.bank import MemoryBank, Remembered
-from secom_core.conversation import Message, Scope, check_scope
-from secom_core.errors import InvalidInput
-from secom_core.memory import Recall
-from secom_core.writer import BackgroundWriter
+from secom_core.bank import BackgroundWriter, MemoryBank
+from secom_core.conversation import check_scope
+from secom_core.memory import Recall, RecallOptions
 
-from .convert import escape_braces, text_of, to_messages, without_recalled
-from .memory import _banks
+from .banks import open_bank
+from .convert import escape_braces, text_of, without_recalled
+from .handed_over import SESSION_KEY, UNNAMED_SESSION, hand_over, messages_by_session
 from .tracing import trace_recall
-from .unstored import FAILURES, Unstored, degraded, is_forgotten, marked, store_all, writer_of
+from .unstored import FAILURES, Unstored, is_forgotten, store_all, warn_degraded, with_id_and_time, writer_of
 
-__all__ = ["SecomMemoryBlock"]
-
-_SESSION: Final = "session_id"
-_UNNAMED: Final = "chat"
+_TOKEN_BUDGET: Final = 1500
 _MOST: Final = 1024
-"""So many sessions' recalls are held; of the session that was quiet longest, none is any more."""
+"""The recalls of so many sessions are cached; beyond that, that of the session that was inactive longest is dropped."""
 _SLACK: Final = 1.25
 """``Memory`` counts in its own tokens when it asks for a shorter block, and drops the block where it is too long."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """What was asked in a session, and where: the same question may come again, and is another one then."""
+class _Query:
+    """A query and its place in the session: the same words may come again, and are another query then."""
 
-    question: str
+    text: str
     place: int
     epoch: tuple[int, int] | None
 
 
 class _Block(str):
-    """What is shown, and what it answers, so that it can be made shorter."""
+    """A recalled block with its session and query, so that it can be recalled again within fewer tokens."""
 
     session: str
-    asked: _Asked
+    query: _Query
 
     @classmethod
-    def of(cls, recall: Recall, session: str, asked: _Asked) -> _Block:
+    def of(cls, recall: Recall, session: str, query: _Query) -> _Block:
         block = cls(escape_braces(recall.text))
-        block.session, block.asked = session, asked
+        block.session, block.query = session, query
         return block
 
 
 class SecomMemoryBlock(BaseMemoryBlock[str]):
-    """Remembers what no longer fits in the window of a ``Memory``, and recalls what the scope's past has on a question.
+    """Remembers what no longer fits in the window of a ``Memory``, and recalls what answers the user's last message.
 
-    ``Memory`` hands over its oldest messages when its window overflows: they are remembered word for word, under the
-    session id that comes with them, so that one block serves any number of sessions. Where the store fails they are
-    kept and stored with the next ones, with a `DegradedWarning`. A session that ends within its window overflows
-    nothing: `aend_session` hands over what is left. `SecomMemory` in place of ``Memory`` sees every message at once.
+    ``Memory`` hands over its oldest messages when its window overflows. They are remembered verbatim, under the session
+    id that comes with them, so that one block serves any number of sessions. Where the store fails they are kept and
+    stored with the next ones, with a `DegradedWarning`. A session that ends within its window overflows nothing:
+    `aend_session` hands over what is left. `SecomMemory` in place of ``Memory`` remembers every message at once.
 
     Args:
         scope: whose memory it is; always given.
         bank: where everything is remembered.
-        store_path: the bank's file, opened where no bank is given.
-        memory_token_limit: how long the block may be, in the bank's token counter.
+        store_path: the bank's file, opened with the ``layers`` where no bank is given.
+        token_budget: the length of the block, in the bank's token counter; 1500 unless given.
+        k: how many memories are recalled at most.
+        layers: the names of layers that take part in recalls, such as ``["summaries"]``.
         remember_tools: remember tool calls and results too.
-        write: ``"inline"`` makes topics, keys and vectors at once, ``"background"`` in a thread; ``"off"`` remembers
-            nothing, such as beside a `RecursiveSummaryMemoryBlock` on the same bank, which remembers the same words.
-        trace_contents: whether the `tracing.SecomRecallEvent` of a recall holds question and text.
+        write: ``"inline"`` makes segments, keys and vectors at once, ``"background"`` in a thread; ``"off"`` remembers
+            nothing, such as beside a `RecursiveSummaryMemoryBlock` on the same bank, which remembers the same messages.
+        trace_contents: whether the `tracing.SecomRecallEvent` of a recall holds the query and the recalled block.
         **data: ``name``, ``description``, ``priority`` and ``accept_short_term_memory`` of ``BaseMemoryBlock``. With a
             ``priority`` of 1 or more, ``Memory`` may have the block shortened.
 
     Raises:
         InvalidScope: the scope is missing, empty, or no tuple of strings.
-        InvalidInput: neither a bank nor a store path is given.
+        InvalidInput: neither a bank nor a store path is given, ``token_budget`` or ``k`` is below 1, or the bank cannot
+            recall with one of the layers.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -89,17 +86,19 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     name: str = Field(default="SecomMemory", description="The name of the memory block.")
     scope: tuple[str, ...]
     store_path: str | None = None
-    memory_token_limit: int = Field(default=1500, ge=1, description="How long the block may be, in tokens.")
+    token_budget: int = Field(default=_TOKEN_BUDGET, description="The length of the block, in tokens.")
+    k: int | None = Field(default=None, description="How many memories are recalled at most.")
+    layers: tuple[str, ...] = Field(default=(), description="The layers that take part in recalls.")
     remember_tools: bool = Field(default=False, description="Whether tool calls and results are remembered too.")
     write: Literal["inline", "background", "off"] = Field(
-        default="inline", description="When topics and keys are made; or nothing is remembered."
+        default="inline", description="When segments and keys are made; or nothing is remembered."
     )
-    trace_contents: bool = Field(default=True, description="Whether traces of recalls hold words.")
-    unstored: list[Unstored] = Field(default_factory=list, description="What the store has refused.")
+    trace_contents: bool = Field(default=True, description="Whether traces of recalls hold query and text.")
+    unstored: list[Unstored] = Field(default_factory=list, description="The messages that the store has refused.")
     _bank: MemoryBank = PrivateAttr()
     _writer: BackgroundWriter | None = PrivateAttr()
     _lock: Any = PrivateAttr()
-    _recalls: OrderedDict[str, tuple[_Asked, Recall]] = PrivateAttr()
+    _recalls: OrderedDict[str, tuple[_Query, Recall]] = PrivateAttr()
     _epoch: tuple[int, int] | None = PrivateAttr(default=None)
 
     def __init__(
@@ -108,11 +107,16 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         scope: Sequence[str] | None = None,
         bank: MemoryBank | None = None,
         store_path: str | None = None,
+        token_budget: int | None = None,
+        k: int | None = None,
+        layers: Sequence[str] = (),
         **data: Any,
     ) -> None:
         checked = check_scope(scope if scope is not None else ())
-        bank = bank or _opened(store_path)
-        super().__init__(**{**data, "scope": checked, "store_path": bank.path})
+        options = RecallOptions(_TOKEN_BUDGET if token_budget is None else token_budget, k, layers)
+        bank = bank or open_bank(store_path, needed_by="SecomMemoryBlock", layers=options.layers)
+        bank.layers.check(options.layers)
+        super().__init__(**{**data, **options.arguments, "scope": checked, "store_path": bank.storage.path})
         # Private attributes that are set before super().__init__() are lost.
         self._bank, self._lock, self._recalls = bank, threading.RLock(), OrderedDict()
         self._writer = writer_of(bank) if self.write == "background" else None
@@ -128,47 +132,48 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         return self._bank
 
     def recall_of(self, session: str) -> Recall | None:
-        """What was recalled last in a session: its hits, numbers and tokens; nothing where nothing was asked yet."""
+        """The last recall of a session, with its hits, numbers and tokens; nothing where there was none yet."""
         with self._lock:
-            held = self._recalls.get(session)
-        return held[1] if held is not None else None
+            entry = self._recalls.get(session)
+        return entry[1] if entry is not None else None
 
     # -- reading --------------------------------------------------------------------------------------------------
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
-        return await asyncio.to_thread(self._shown, list(messages or ()), str(block_kwargs.get(_SESSION) or _UNNAMED))
+        session = str(block_kwargs.get(SESSION_KEY) or UNNAMED_SESSION)
+        return await asyncio.to_thread(self._block, list(messages or ()), session)
 
-    def _shown(self, messages: Sequence[ChatMessage], session: str) -> str:
-        question, place = _question(messages)
-        if not question.strip():
+    def _block(self, messages: Sequence[ChatMessage], session: str) -> str:
+        text, place = _last_query(messages)
+        if not text.strip():
             return ""
         try:
-            asked = _Asked(question, place, self._bank.epoch(self.scope))
-            return _Block.of(self._known(session, asked) or self._recall(session, asked), session, asked)
+            query = _Query(text, place, self._bank.storage.epoch(self.scope))
+            return _Block.of(self._cached(session, query) or self._recall(session, query), session, query)
         except FAILURES as error:
-            degraded("nothing is recalled", error)
+            warn_degraded("nothing is recalled", error)
         return ""
 
-    def _known(self, session: str, asked: _Asked) -> Recall | None:
-        # Agents read several times a turn; memory and its numbers stay the same until the next question.
+    def _cached(self, session: str, query: _Query) -> Recall | None:
+        # Agents read several times a turn; the recalled block and its numbers stay the same until the next query.
         with self._lock:
-            held = self._recalls.get(session)
-        return held[1] if held is not None and held[0] == asked else None
+            entry = self._recalls.get(session)
+        return entry[1] if entry is not None and entry[0] == query else None
 
-    def _recall(self, session: str, asked: _Asked, token_budget: int | None = None) -> Recall:
-        budget = token_budget or self.memory_token_limit
-        recall = self._bank.recall(self.scope, asked.question, token_budget=budget)
+    def _recall(self, session: str, query: _Query, token_budget: int | None = None) -> Recall:
+        options = RecallOptions(token_budget or self.token_budget, self.k, self.layers)
+        recall = self._bank.recall(self.scope, query.text, **options.arguments)
         with self._lock:
-            self._epoch = asked.epoch
+            self._epoch = query.epoch
             self._recalls.pop(session, None)
-            self._recalls[session] = asked, recall
+            self._recalls[session] = query, recall
             while len(self._recalls) > _MOST:
                 self._recalls.popitem(last=False)
         trace_recall(recall, session, contents=self.trace_contents)
         return recall
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """The block with less of the past, the best of it; nothing where none of it fits.
+        """The block with fewer memories, the best of them; nothing where none fits.
 
         Args:
             content: what the block gave; ``Memory`` may also pass an empty list.
@@ -181,10 +186,10 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
 
     def _shortened(self, content: _Block, room: int) -> str | None:
         try:
-            # Recalled anew, so that what an answer may cite is what it was shown.
-            return _Block.of(self._recall(content.session, content.asked, room), content.session, content.asked) or None
+            # Recalled again, so that an answer may cite what it was shown and nothing else.
+            return _Block.of(self._recall(content.session, content.query, room), content.session, content.query) or None
         except FAILURES as error:
-            degraded("nothing is recalled", error)
+            warn_degraded("nothing is recalled", error)
         return None
 
     # -- writing --------------------------------------------------------------------------------------------------
@@ -194,29 +199,28 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         await asyncio.to_thread(self._take_in, [without_recalled(message) for message in messages])
 
     def _take_in(self, chats: Sequence[ChatMessage]) -> None:
-        new = _batches(chats, tools=self.remember_tools)
+        by_session = messages_by_session(chats, tools=self.remember_tools)
+        new = [
+            Unstored(session=session, messages=list(map(with_id_and_time, messages)))
+            for session, messages in by_session.items()
+        ]
         with self._lock:
-            for batch in new:
-                # What was recalled before did not have these words, which the window shows no more.
-                self._recalls.pop(batch.session, None)
+            for session in by_session:
+                # These messages have left the window, and the last recall did not have them.
+                self._recalls.pop(session, None)
             if self.write == "off":
                 return
             waiting, self.unstored = len(self.unstored), [*self.unstored, *new]
             try:
                 self._store(waiting)
             except FAILURES as error:
-                degraded("what left the window is kept and stored with what leaves it next", error)
+                warn_degraded("what left the window is kept and stored with what leaves it next", error)
 
     def _store(self, waiting: int) -> None:
-        if waiting and is_forgotten(self._epoch, self._bank.epoch(self.scope)):
+        if waiting and is_forgotten(self._epoch, self._bank.storage.epoch(self.scope)):
             del self.unstored[:waiting]
-        store_all(self._written, self.scope, self.unstored)
-        self._epoch = self._bank.epoch(self.scope)
-
-    def _written(self, scope: Scope, messages: Sequence[Message], session: str) -> Remembered:
-        if self._writer is not None:
-            return self._writer.remember(scope, messages, session=session)
-        return self._bank.remember(scope, messages, session=session)
+        store_all(self._writer or self._bank, self.scope, self.unstored)
+        self._epoch = self._bank.storage.epoch(self.scope)
 
     def flush(self, timeout: float | None = None) -> bool:
         """Store what the store had refused, and wait for the background writer.
@@ -225,7 +229,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
             timeout: how many seconds to wait at most; as long as it takes unless given.
 
         Returns:
-            Whether all is stored and made.
+            Whether everything is stored and made.
         """
         self._take_in([])
         return not self.unstored and (self._writer is None or self._writer.flush(timeout))
@@ -239,17 +243,12 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     async def aend_session(self, memory: Memory) -> None:
         """End a session: all blocks of ``memory`` get what its window still holds, and the session is closed.
 
-        The messages are archived in the chat store, as on overflow: ``Memory`` shows them no more.
+        The messages are archived in the chat store, as on overflow: ``Memory`` no longer shows them.
 
         Args:
             memory: whose session ends.
         """
-        left = await memory.aget_all(status=MessageStatus.ACTIVE)
-        if left:
-            blocks = memory.memory_blocks
-            putting = (block.aput(left, from_short_term_memory=True, session_id=memory.session_id) for block in blocks)
-            await asyncio.gather(*putting)
-            await memory.sql_store.archive_oldest_messages(memory.session_id, n=len(left))
+        await hand_over(memory)
         await asyncio.to_thread(self._close, memory.session_id)
 
     def end_session(self, memory: Memory) -> None:
@@ -263,7 +262,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
             else:
                 self._bank.close_session(self.scope, session)
         except FAILURES as error:
-            degraded("the session is left open", error)
+            warn_degraded("the session is left open", error)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> SecomMemoryBlock:
         """A block of the same settings on the same bank."""
@@ -271,36 +270,10 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         return type(self)(bank=self._bank, **data)
 
 
-def _opened(store_path: str | None) -> MemoryBank:
-    if store_path is None:
-        raise InvalidInput("SecomMemoryBlock needs a bank, or a store_path to open one")
-    bank = _banks.get(str(Path(store_path).expanduser().resolve())) or MemoryBank.open(store_path)
-    if bank.path is not None:
-        _banks[bank.path] = bank
-    return bank
-
-
-def _question(messages: Sequence[ChatMessage]) -> tuple[str, int]:
-    """The user's last words, and how much had been answered before them."""
+def _last_query(messages: Sequence[ChatMessage]) -> tuple[str, int]:
+    """The user's last message, and how many messages of others there are before it."""
     for place in range(len(messages) - 1, -1, -1):
         if messages[place].role == MessageRole.USER:
-            answered = sum(message.role != MessageRole.USER for message in messages[:place])
-            return text_of(without_recalled(messages[place])), answered
+            others = sum(message.role != MessageRole.USER for message in messages[:place])
+            return text_of(without_recalled(messages[place])), others
     return "", 0
-
-
-def _batches(chats: Sequence[ChatMessage], *, tools: bool) -> list[Unstored]:
-    """The messages worth remembering, by the session that ``Memory`` marked them with."""
-    of_session: dict[str, list[Message]] = {}
-    for chat in chats:
-        session = str(chat.additional_kwargs.pop(_SESSION, None) or _UNNAMED)
-        of_session.setdefault(session, []).extend(map(marked, _said(chat, tools=tools)))
-    return [Unstored(session=name, messages=said) for name, said in of_session.items() if said]
-
-
-def _said(chat: ChatMessage, *, tools: bool) -> list[Message]:
-    try:
-        return to_messages([chat], tools=tools)
-    except InvalidInput:
-        # A time that is none: what was said counts for more.
-        return to_messages([chat.model_copy(update={"additional_kwargs": {}})], tools=tools)

@@ -1,4 +1,4 @@
-"""Any LlamaIndex LLM or embedding model, wherever the core takes a model."""
+"""LlamaIndex LLMs and embedding models as the models of the core."""
 
 from __future__ import annotations
 
@@ -15,21 +15,20 @@ from llama_index.core.llms.custom import CustomLLM
 from llama_index.core.llms.llm import LLM
 
 from secom_core.errors import BadReply, InvalidInput, ModelError, ModelUnavailable
-from secom_core.flow import ChatModel, Prompt
+from secom_core.llm.flow import ChatModel, Prompt
+from secom_core.models.rows import model_rows
 from secom_core.protocols import Embedder, Vectors
 
 from .convert import text_of
-
-__all__ = ["LlamaIndexChatModel", "LlamaIndexEmbedder", "as_chat_model", "as_embedder", "check_version", "version_of"]
 
 
 class LlamaIndexChatModel:
     """A LlamaIndex LLM as the core's `ChatModel` and `AsyncChatModel`.
 
-    The LLM's own temperature and token limit hold, as their names differ from one integration to the next.
+    The LLM keeps its own temperature and token limit, because their names differ between integrations.
 
     Args:
-        llm: the LLM; ``Settings.llm`` at the time of the first question where ``None``.
+        llm: the LLM; where ``None``, ``Settings.llm``, looked up at the first prompt.
         **options: keyword arguments for every call, such as ``temperature=0``.
     """
 
@@ -39,7 +38,7 @@ class LlamaIndexChatModel:
 
     @property
     def llm(self) -> LLM:
-        """The LLM that is asked."""
+        """The LLM."""
         if self._llm is None:
             from llama_index.core.settings import Settings
 
@@ -48,7 +47,7 @@ class LlamaIndexChatModel:
 
     @property
     def name(self) -> str:
-        """What tells this LLM from another."""
+        """The class and the model name of the LLM."""
         return "Settings.llm" if self._llm is None else f"{self._llm.class_name()}:{self._llm.metadata.model_name}"
 
     def complete(self, prompt: Prompt) -> str:
@@ -83,7 +82,7 @@ class LlamaIndexEmbedder:
     """A LlamaIndex embedding model as the core's `Embedder`.
 
     Args:
-        embed_model: the model; ``Settings.embed_model`` when it is first needed where ``None``.
+        embed_model: the model; where ``None``, ``Settings.embed_model``, looked up when it is first needed.
         name: identifies the model in the store; the model's class and name unless given.
     """
 
@@ -102,7 +101,7 @@ class LlamaIndexEmbedder:
 
     @property
     def name(self) -> str:
-        """What tells this model's vectors from those of another."""
+        """Identifies the model; vectors of models with different names are never compared."""
         return self._name or f"{self.embed_model.class_name()}:{self.embed_model.model_name}"
 
     @name.setter
@@ -114,26 +113,26 @@ class LlamaIndexEmbedder:
 
         Raises:
             ModelUnavailable: the model raised; its error is chained.
-            ModelError: it gave something that is no vector a text.
+            BadReply: the model did not give one finite vector of the same length for each text.
         """
         return self._rows(texts, lambda: self.embed_model.get_text_embedding_batch(list(texts)))
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """The same for queries, with ``get_query_embedding``."""
+        """Vectors of queries, by ``get_query_embedding``. As `embed`."""
         return self._rows(texts, lambda: [self.embed_model.get_query_embedding(text) for text in texts])
 
     def _rows(self, texts: Sequence[str], embed: Callable[[], list[list[float]]]) -> Vectors:
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
         try:
-            found = embed()
+            rows = embed()
         except Exception as error:  # an integration may raise anything, and there is no common base
             raise _unavailable(self, error) from error
-        return _unit_rows(found, len(texts), self.name)
+        return model_rows(rows, len(texts), self.name)
 
 
 def as_chat_model(model: LLM | ChatModel) -> ChatModel:
-    """The model as the core takes it: a LlamaIndex LLM is wrapped, a core model comes back as it is."""
+    """A model of the core: a LlamaIndex LLM is wrapped, a model of the core is returned unchanged."""
     if isinstance(model, LLM):
         return LlamaIndexChatModel(model)
     if not isinstance(model, ChatModel):
@@ -142,7 +141,7 @@ def as_chat_model(model: LLM | ChatModel) -> ChatModel:
 
 
 def as_embedder(model: BaseEmbedding | Embedder) -> Embedder:
-    """The embedder as the core takes it: a LlamaIndex embedding model is wrapped, a core one comes back as it is."""
+    """An embedder of the core: an embedding model of LlamaIndex is wrapped, a core embedder is returned unchanged."""
     if isinstance(model, BaseEmbedding):
         return LlamaIndexEmbedder(model)
     if not isinstance(model, Embedder):
@@ -162,30 +161,16 @@ def _reply(response: ChatResponse) -> str:
     return text
 
 
-def _unavailable(asked: object, error: Exception) -> ModelError:
+def _unavailable(adapter: object, error: Exception) -> ModelError:
     if isinstance(error, ModelError):
         return error
-    return ModelUnavailable(f"{type(asked).__name__}: {type(error).__name__}: {error}")
-
-
-def _unit_rows(rows: Sequence[Sequence[float]], expected: int, name: str) -> Vectors:
-    try:
-        vectors = np.asarray(rows, dtype=np.float32)
-    except ValueError as error:
-        raise ModelError(f"{name} gave vectors of different lengths") from error
-    if vectors.ndim != 2 or len(vectors) != expected or not np.isfinite(vectors).all():
-        raise ModelError(
-            f"{name} gave an array of shape {vectors.shape} for {expected} texts, or one that is not finite"
-        )
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: Vectors = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
-    return unit
+    return ModelUnavailable(f"{type(adapter).__name__}: {type(error).__name__}: {error}")
 
 
 def version_of(part: object) -> str:
-    """What tells a part and its settings from others, for caches that see only serialised components.
+    """A string that identifies a part and its settings, for caches that see only serialised components.
 
-    A part's own ``model_version`` comes first; else its class, its name, and its public settings.
+    It is the part's own ``model_version`` where it has one, else its class, its name and its public settings.
     """
     if isinstance(part, (str, int, float, bool, type(None))):
         return repr(part)
@@ -195,8 +180,8 @@ def version_of(part: object) -> str:
     if isinstance(own, str):
         return own
     settings = {name: version_of(value) for name, value in _settings(part)}
-    shown = ", ".join(f"{name}={value}" for name, value in settings.items())
-    return f"{type(part).__module__}.{type(part).__qualname__}({shown})"
+    arguments = ", ".join(f"{name}={value}" for name, value in settings.items())
+    return f"{type(part).__module__}.{type(part).__qualname__}({arguments})"
 
 
 def _settings(part: object) -> list[tuple[str, object]]:
@@ -208,7 +193,12 @@ def _settings(part: object) -> list[tuple[str, object]]:
 
 
 def check_version(recorded: object, default: object, argument: str) -> None:
-    """Refuse to rebuild a component with the default part where it was made with another.
+    """Refuse to rebuild a serialised component with the default part where it had another.
+
+    Args:
+        recorded: the version of the part that it had.
+        default: the part that it would get.
+        argument: the argument that takes the part, for the error.
 
     Raises:
         InvalidInput: ``recorded`` is not the default's version.

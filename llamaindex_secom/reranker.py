@@ -1,4 +1,4 @@
-"""Nodes ranked by what their scope has learned from citations (RMM, section 6)."""
+"""A reranker of nodes by the weights that a scope has learned from citations (RMM, section 6)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from secom_core.bank import MemoryBank
 from secom_core.errors import InvalidInput
 
-from .shown import decisions_of, learning_bank, located, scores_of
-
-__all__ = ["CitationReranker"]
+from .banks import open_bank, share_bank
+from .impressions import impressions_of, scores_of
+from .node_origins import locate
 
 _MODEL: Final = "secom"
 
@@ -25,19 +25,20 @@ _dispatcher = get_dispatcher(__name__)
 
 
 class CitationReranker(BaseNodePostprocessor):
-    """Ranks the nodes of a bank, whatever found them, by the weights that their scope has learned.
+    """Ranks nodes that hold a bank's memories by the weights that their scope has learned from citations.
 
-    The scope is read from the nodes. Each node comes back under its own id, with the score of its memory; the nodes
-    given are not changed. Nodes of another origin come after the others, in the order in which they came. What was
-    forgotten since it was retrieved is left out.
+    Any retriever may have found the nodes; the scope is read from their metadata. Each node keeps its id and gets the
+    score of its memory; the nodes given are not changed. Nodes of another origin come after the others, in the order in
+    which they were given. Nodes whose turns were forgotten since they were retrieved are left out.
 
     Args:
-        bank: where the memories are; one that learns.
+        bank: where the memories are, opened with ``citations``.
         top_n: how many nodes come back at most; all unless given.
-        store_path: the bank's file, opened where no bank is given.
+        store_path: the bank's file, opened with ``citations`` where no bank is given.
 
     Raises:
-        InvalidInput: neither a bank nor a store path is given, the bank does not learn, or ``top_n`` is below 1.
+        InvalidInput: neither a bank nor a store path is given, the bank was opened without ``citations``, or ``top_n``
+            is below 1.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -56,12 +57,11 @@ class CitationReranker(BaseNodePostprocessor):
     ) -> None:
         if top_n is not None and top_n < 1:
             raise InvalidInput(f"top_n is a whole number from 1 on, got {top_n!r}")
-        found = learning_bank("CitationReranker", bank, store_path)
-        if not found.learns:
-            raise InvalidInput("this bank does not learn; open it with learning=True")
+        bank = share_bank(bank or open_bank(store_path, needed_by="CitationReranker", layers=["citations"]))
+        bank.layers.check(["citations"])
         data.pop("class_name", None)  # dumps have it
-        super().__init__(**{**data, "top_n": top_n, "store_path": found.path})
-        self._bank = found  # set before super().__init__(), it would be lost
+        super().__init__(**{**data, "top_n": top_n, "store_path": bank.storage.path})
+        self._bank = bank  # set before super().__init__(), it would be lost
 
     @classmethod
     def class_name(cls) -> str:
@@ -82,16 +82,16 @@ class CitationReranker(BaseNodePostprocessor):
             EventPayload.TOP_K: top_n,
         }
         with self.callback_manager.event(CBEventType.RERANKING, payload=payload) as event:
-            done = self._ranked(nodes, query_bundle.query_str)[:top_n]
-            event.on_end(payload={EventPayload.NODES: done})
-        _dispatcher.event(ReRankEndEvent(nodes=done))
-        return done
+            ranked = self._ranked(nodes, query_bundle.query_str)[:top_n]
+            event.on_end(payload={EventPayload.NODES: ranked})
+        _dispatcher.event(ReRankEndEvent(nodes=ranked))
+        return ranked
 
     def _ranked(self, nodes: Sequence[NodeWithScore], query: str) -> list[NodeWithScore]:
-        given = list(enumerate(located(self._bank, nodes)))
+        located = list(enumerate(locate(self._bank, nodes)))
         scores: dict[int, float] = {}
-        for shown in decisions_of(self._bank, query, given).values():
-            scores.update(zip(shown.numbers, scores_of(shown), strict=True))
+        for impression in impressions_of(self._bank, query, located).values():
+            scores.update(zip(impression.numbers, scores_of(impression), strict=True))
         best = sorted(scores, key=lambda place: -scores[place])
-        others = [each.node for place, each in given if place not in scores]
-        return [NodeWithScore(node=given[place][1].node.node, score=scores[place]) for place in best] + others
+        others = [each.node for place, each in located if place not in scores]
+        return [NodeWithScore(node=located[place][1].node.node, score=scores[place]) for place in best] + others

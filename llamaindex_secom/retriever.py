@@ -12,29 +12,33 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Scope, check_scope
 from secom_core.errors import InvalidInput
+from secom_core.memory import Recall, RecallOptions
 
-from .convert import to_node
-
-__all__ = ["SecomRetriever"]
+from .convert import section_nodes, to_node
 
 
 class SecomRetriever(BaseRetriever):
-    """Finds the memories of one scope that answer a query.
+    """Retrieves the memories of one scope that answer a query.
 
-    Each node is one memory: its turns word for word, its origin in the metadata (`llamaindex_secom.convert.to_node`).
+    Each memory is a node with its turns verbatim and its origin in the metadata (`llamaindex_secom.convert.to_node`).
+    What layers add are nodes too (`llamaindex_secom.convert.section_nodes`): a summary before the memories, timelines
+    after them, with the score of the memory beside them.
 
     Args:
         bank: where the memories are.
         scope: whose memories; always given, and nothing outside it is found.
+        token_budget: the length of the memories together, in the bank's token counter; 2000 where neither it nor ``k``
+            is given.
         k: how many memories at most.
-        token_budget: how long the memories may be together, in the bank's token counter.
-        order: ``"score"``, best first, or ``"time"``, as they were said.
-        empty: the text of the one node that comes back where nothing is found, so that a query engine still asks its
+        layers: the names of layers that take part, such as ``["summaries"]``.
+        order: ``"score"``, best first, or ``"time"``, oldest first.
+        empty: the text of the single node that comes back where nothing is found, so that a query engine still asks its
             language model; no node unless given.
         **options: ``callback_manager``, ``objects``, ``object_map`` and ``verbose`` of ``BaseRetriever``.
 
     Raises:
         InvalidScope: the scope is missing, empty, or no tuple of strings.
+        InvalidInput: ``token_budget`` or ``k`` is below 1, or the bank cannot recall with one of the layers.
     """
 
     def __init__(
@@ -42,18 +46,19 @@ class SecomRetriever(BaseRetriever):
         bank: MemoryBank,
         scope: Sequence[str],
         *,
-        k: int | None = None,
         token_budget: int | None = None,
+        k: int | None = None,
+        layers: Sequence[str] = (),
         order: Literal["score", "time"] = "score",
         empty: str | None = None,
         **options: Any,
     ) -> None:
         if order not in ("score", "time"):
             raise InvalidInput(f"order is 'score' or 'time', not {order!r}")
+        self._recall_options = RecallOptions(token_budget, k, layers)
+        bank.layers.check(self._recall_options.layers)
         self._bank = bank
         self._scope = check_scope(scope)
-        self._k = k
-        self._token_budget = token_budget
         self._order = order
         self._empty = empty
         super().__init__(**options)
@@ -64,16 +69,25 @@ class SecomRetriever(BaseRetriever):
         return self._scope
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        recall = self._bank.recall(self._scope, query_bundle.query_str, token_budget=self._token_budget, k=self._k)
-        hits = recall.hits if self._order == "time" else recall.ranked
-        return [to_node(hit, self._scope) for hit in hits] or self._neutral()
+        recall = self._bank.recall(self._scope, query_bundle.query_str, **self._recall_options.arguments)
+        return self._nodes(recall) or self._neutral()
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)
 
+    def _nodes(self, recall: Recall) -> list[NodeWithScore]:
+        """The memories between what layers add, in the order of the recalled block."""
+        hits = recall.hits if self._order == "time" else recall.ranked
+        scores = [float(hit.score) for hit in hits] or [0.0]
+        before = [each for each in recall.sections if not each.turn_ids]
+        after = [each for each in recall.sections if each.turn_ids]
+        return [
+            *(node for section in before for node in section_nodes(section, self._scope, max(scores))),
+            *(to_node(hit, self._scope) for hit in hits),
+            *(node for section in after for node in section_nodes(section, self._scope, min(scores))),
+        ]
+
     def _neutral(self) -> list[NodeWithScore]:
-        return (
-            []
-            if self._empty is None
-            else [NodeWithScore(node=TextNode(id_="secom-nothing-found", text=self._empty), score=0.0)]
-        )
+        if self._empty is None:
+            return []
+        return [NodeWithScore(node=TextNode(id_="secom-nothing-found", text=self._empty), score=0.0)]

@@ -6,7 +6,7 @@ import asyncio
 import re
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
@@ -18,22 +18,21 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
 from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import BaseMemoryBlock, Memory
-from llama_index.core.storage.chat_store.base_db import MessageStatus
 
-from secom_core.analysis import sentences
 from secom_core.bank import MemoryBank
-from secom_core.context import render, summary_within
 from secom_core.conversation import Message, check_scope
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError
-from secom_core.flow import ChatModel
-from secom_core.memory import Summary
-from secom_core.protocols import TokenCounter
+from secom_core.llm.flow import ChatModel
+from secom_core.memory import RecallOptions
+from secom_core.summaries import Summary
+from secom_core.summaries.section import summary_block
+from secom_core.text.terms import sentences
 
-from .convert import escape_braces, to_messages, without_recalled
+from .convert import escape_braces, without_recalled
+from .handed_over import hand_over, messages_by_session
 from .models import as_chat_model
 
-__all__ = ["RecursiveSummaryMemoryBlock"]
-
+_TOKEN_BUDGET: Final = 1500
 _PART: Final = re.compile(r"/part-(\d+)\Z")
 _SLACK: Final = 1.25
 """``Memory`` counts in its own tokens when it asks for a shorter block, and drops the block where it is too long."""
@@ -41,7 +40,7 @@ _SLACK: Final = 1.25
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Messages that left a session's window together, and when."""
+    """Messages that left a session's window together, and the time."""
 
     session: str
     messages: tuple[Message, ...]
@@ -51,26 +50,28 @@ class _Batch:
 class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
     """Keeps a running summary of what no longer fits in the window of a ``Memory`` (RSum, equation 2).
 
-    ``Memory`` hands over its oldest messages when its window overflows. They are remembered word for word, as a closed
+    ``Memory`` hands over its oldest messages when its window overflows. They are remembered verbatim, as a closed
     session of their own (``"<session id>/part-1"`` and so on), and the bank's summary takes them in: in the background,
-    so that nobody waits for a language model. Until it has, the block shows their sentences beside the summary. Where
+    so that no answer waits for a language model. Until then, the block shows their sentences beside the summary. Where
     the model fails, the bank extracts sentences, with a `DegradedWarning`; where the store fails, messages are kept and
     stored with the next ones.
 
-    A session that ends within its window overflows nothing: `aend_session` hands over what is left.
+    The block shows the summary alone and recalls nothing for a query: ``SecomMemoryBlock(layers=["summaries"])`` shows
+    both in one budget. A session that ends within its window overflows nothing: `aend_session` hands over what is left.
 
     Args:
         scope: whose memory it is; always given. A block may serve many sessions of one scope.
-        bank: where everything is remembered; one that keeps a summary.
+        bank: where everything is remembered, opened with ``summaries``.
         store_path: the bank's file, opened where no bank is given.
-        llm: the language model of the bank that is opened; sentences are extracted without.
-        memory_token_limit: how long the block may be, in the bank's token counter.
+        llm: the language model of the bank that is opened; without one, sentences are extracted.
+        token_budget: the length of the block, in the bank's token counter; 1500 unless given.
         remember_tools: remember tool calls and results too.
         **data: ``name``, ``description``, ``priority`` and ``accept_short_term_memory`` of ``BaseMemoryBlock``.
 
     Raises:
         InvalidScope: the scope is missing, empty, or no tuple of strings.
-        InvalidInput: neither a bank nor a store path is given, or the bank keeps no summary.
+        InvalidInput: neither a bank nor a store path is given, the bank was opened without ``summaries``, or
+            ``token_budget`` is below 1.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -78,7 +79,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
     name: str = Field(default="RecursiveSummary", description="The name of the memory block.")
     scope: tuple[str, ...]
     store_path: str | None = None
-    memory_token_limit: int = Field(default=1500, ge=1, description="How long the block may be, in tokens.")
+    token_budget: int = Field(default=_TOKEN_BUDGET, description="The length of the block, in tokens.")
     remember_tools: bool = Field(default=False, description="Whether tool calls and results are remembered too.")
     _bank: MemoryBank = PrivateAttr()
     _lock: Any = PrivateAttr()
@@ -93,15 +94,17 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         bank: MemoryBank | None = None,
         store_path: str | None = None,
         llm: LLM | ChatModel | None = None,
+        token_budget: int | None = None,
         **data: Any,
     ) -> None:
         checked = check_scope(scope if scope is not None else ())
+        budget = RecallOptions(_TOKEN_BUDGET if token_budget is None else token_budget).token_budget
         if bank is not None and llm is not None:
             raise InvalidInput("a bank that is open already takes no llm; open it with model=LlamaIndexChatModel(llm)")
         if bank is None:
             bank = _opened(store_path, llm)
-        bank.check_keeps(summary=True)
-        super().__init__(**{**data, "scope": checked, "store_path": bank.path})
+        bank.layers.check(["summaries"])
+        super().__init__(**{**data, "scope": checked, "store_path": bank.storage.path, "token_budget": budget})
         # Private attributes that are set before super().__init__() are lost.
         self._bank, self._lock, self._queue = bank, threading.RLock(), []
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="secom-summary")
@@ -119,30 +122,33 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
     # -- reading --------------------------------------------------------------------------------------------------
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
-        return await asyncio.to_thread(self._shown)
+        return await asyncio.to_thread(self._block)
 
-    def _shown(self) -> str:
-        # What is still to be taken in is read first: taken in meanwhile, it is shown twice rather than not at all.
-        waiting = [sentence for text in self._untold() for sentence in sentences(text)]
-        latest = self._bank.summary(self.scope)
-        told = [*(latest.sentences if latest else ()), *waiting]
-        return _block(told, self.memory_token_limit, self._bank.token_counter)
+    def _block(self) -> str:
+        # What waits is read first: if it is summarised meanwhile, it is shown twice rather than not at all.
+        waiting = [sentence for line in self._unsummarised() for sentence in sentences(line)]
+        latest = self._bank.summaries.latest(self.scope)
+        return self._fitted([*(latest.sentences if latest else ()), *waiting], self.token_budget)
 
-    def _untold(self) -> list[str]:
-        """What was handed over and is not in the summary yet, a line a message."""
+    def _fitted(self, texts: Sequence[str], token_budget: int) -> str:
+        """As many sentences as fit, as a quoted block; names in braces are broken, which chat engines would fill in."""
+        return summary_block([escape_braces(each) for each in texts], token_budget, self._bank.token_counter)
+
+    def _unsummarised(self) -> list[str]:
+        """The messages that were handed over and are not in the summary yet, a line for each."""
         with self._lock:
             queued = [message.line for batch in self._queue for message in batch.messages]
-        turns = (turn for name in self._not_taken_in() for turn in self._bank.turns(self.scope, name))
+        turns = (turn for name in self._pending_sessions() for turn in self._bank.turns(self.scope, name))
         return [*(message.line for turn in turns for message in turn.messages), *queued]
 
-    def _not_taken_in(self) -> list[str]:
-        # From the store: another process may have been interrupted between the words and the summary.
+    def _pending_sessions(self) -> list[str]:
+        # From the store: another process may have been interrupted after it stored messages and before it summarised.
         names = [name for name in self._bank.sessions(self.scope) if _PART.search(name)]
-        taken = {version.session for version in self._bank.summaries(self.scope)} if names else set()
-        return [name for name in names if name not in taken and self._bank.turns(self.scope, name, last=1)]
+        summarised = {version.session for version in self._bank.summaries.versions(self.scope)} if names else set()
+        return [name for name in names if name not in summarised and self._bank.turns(self.scope, name, last=1)]
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """The block with fewer sentences, those that cover most; nothing where not one is left.
+        """The block with fewer sentences, those that cover most; nothing where none fits.
 
         Args:
             content: what the block gave; ``Memory`` may also pass an empty list.
@@ -150,9 +156,9 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         """
         if not isinstance(content, str) or not content:
             return None
-        held = [line.removeprefix("- ") for line in content.splitlines() if line.startswith("- ")]
-        count = self._bank.token_counter
-        return _block(held, count(content) - int(_SLACK * tokens_to_truncate) - 1, count) or None
+        texts = [line.removeprefix("- ") for line in content.splitlines() if line.startswith("- ")]
+        room = self._bank.token_counter(content) - int(_SLACK * tokens_to_truncate) - 1
+        return self._fitted(texts, room) or None
 
     # -- writing --------------------------------------------------------------------------------------------------
 
@@ -162,21 +168,23 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         await asyncio.to_thread(self._take_in, copies)
 
     def _take_in(self, chats: Sequence[ChatMessage]) -> None:
+        now = datetime.now(timezone.utc)
+        by_session = messages_by_session(chats, tools=self.remember_tools)
         with self._lock:
-            self._queue += _batches(chats, tools=self.remember_tools)
+            self._queue += [_Batch(session, tuple(messages), now) for session, messages in by_session.items()]
             self._remember()
             self._closing = self._worker.submit(copy_context().run, self._close)
 
     def _remember(self) -> None:
-        """Store what is queued, in order; what the store refuses stays for the next time."""
+        """Store what is queued, in order; what the store refuses stays in the queue."""
         while self._queue:
             batch = self._queue[0]
             try:
                 self._stored(batch)
             except StoreError as error:
-                held = sum(len(each.messages) for each in self._queue)
+                count = sum(len(each.messages) for each in self._queue)
                 warnings.warn(
-                    f"the store failed; {held} messages that left the window are kept in memory and stored with the "
+                    f"the store failed; {count} messages that left the window are kept in memory and stored with the "
                     f"next ones: {error}",
                     DegradedWarning,
                     stacklevel=2,
@@ -189,13 +197,13 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         try:
             self._bank.remember(self.scope, batch.messages, session=name, at=batch.at)
         except InvalidInput:
-            # Ids that another message has already: what was said counts for more.
+            # Another message has one of the ids: the words are worth more than the ids.
             bare = [replace(message, id=None) for message in batch.messages]
             self._bank.remember(self.scope, bare, session=name, at=batch.at)
 
     def _close(self) -> None:
         try:
-            for name in self._not_taken_in():
+            for name in self._pending_sessions():
                 self._bank.close_session(self.scope, name)
         except StoreError as error:
             warnings.warn(f"the store failed; the summary is brought up to date later: {error}", DegradedWarning, 2)
@@ -223,25 +231,20 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
     async def aend_session(self, memory: Memory) -> Summary | None:
         """End a session: all blocks of ``memory`` get what its window still holds, and the summary takes it in.
 
-        The messages are archived in the chat store, as on overflow: `Memory.get` shows them no more.
+        The messages are archived in the chat store, as on overflow: ``Memory`` no longer shows them.
 
         Args:
             memory: whose session ends.
 
         Returns:
-            The latest summary; nothing where nothing was said yet.
+            The latest summary; nothing where there is none yet.
 
         Raises:
             StoreError: the store failed; what it refused is still queued.
         """
-        left = await memory.aget_all(status=MessageStatus.ACTIVE)
-        if left:
-            blocks = memory.memory_blocks
-            putting = (block.aput(left, from_short_term_memory=True, session_id=memory.session_id) for block in blocks)
-            await asyncio.gather(*putting)
-            await memory.sql_store.archive_oldest_messages(memory.session_id, n=len(left))
+        await hand_over(memory)
         await self.asettle()
-        return await asyncio.to_thread(self._bank.summary, self.scope)
+        return await asyncio.to_thread(self._bank.summaries.latest, self.scope)
 
     def end_session(self, memory: Memory) -> Summary | None:
         """As `aend_session`, for callers without an event loop."""
@@ -257,44 +260,9 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
 def _opened(store_path: str | None, llm: LLM | ChatModel | None) -> MemoryBank:
     if store_path is None:
         raise InvalidInput("RecursiveSummaryMemoryBlock needs a bank, or a store_path to open one")
-    return MemoryBank.open(store_path, summary=True, model=as_chat_model(llm) if llm is not None else None)
-
-
-def _batches(chats: Sequence[ChatMessage], *, tools: bool) -> Iterator[_Batch]:
-    """The messages worth remembering, by the session that ``Memory`` marked them with."""
-    now = datetime.now(timezone.utc)
-    of_session: dict[str, list[Message]] = {}
-    for chat in chats:
-        session = str(chat.additional_kwargs.pop("session_id", None) or "chat")
-        of_session.setdefault(session, []).extend(_said(chat, tools))
-    return (_Batch(session, tuple(held), now) for session, held in of_session.items() if held)
-
-
-def _said(chat: ChatMessage, tools: bool) -> list[Message]:
-    try:
-        return to_messages([chat], tools=tools)
-    except InvalidInput:
-        # A time that is none: what was said counts for more.
-        return to_messages([chat.model_copy(update={"additional_kwargs": {}})], tools=tools)
+    return MemoryBank.open(store_path, summaries=True, model=as_chat_model(llm) if llm is not None else None)
 
 
 def _next_part(session: str, names: Sequence[str]) -> str:
     parts = [_PART.search(name) for name in names if _PART.sub("", name) == session]
     return f"{session}/part-{max((int(part[1]) for part in parts if part), default=0) + 1}"
-
-
-def _block(told: Sequence[str], limit: int, count: TokenCounter) -> str:
-    """As many sentences as fit, as quoted data; names in braces are broken, which chat engines would fill in."""
-    room = limit - _quoting(count)
-    if not told or room < 1:
-        return ""
-    # Half of what it is given goes to the summary, and here nothing wants the other half.
-    shown, _ = summary_within([escape_braces(sentence) for sentence in told], 2 * room, count)
-    return render((), summary=shown)
-
-
-def _quoting(count: TokenCounter) -> int:
-    """How many tokens of a block are quotation."""
-    whole = count(render((), summary=["x"]))
-    _, left = summary_within(["x"], 2 * whole, count)
-    return left - whole

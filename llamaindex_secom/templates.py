@@ -6,16 +6,7 @@ from typing import Final
 
 from llama_index.core.prompts import PromptTemplate
 
-from secom_core.prompts.citing import CITE_INSTRUCTION
-
-__all__ = [
-    "CITE_CONTEXT_REFINE_TEMPLATE",
-    "CITE_CONTEXT_TEMPLATE",
-    "CITE_QA_TEMPLATE",
-    "CITE_REFINE_TEMPLATE",
-    "CITE_SOURCES_REFINE_TEMPLATE",
-    "CITE_SOURCES_TEMPLATE",
-]
+from secom_core.citations.prompt import CITE_INSTRUCTION
 
 _SOURCES: Final = (
     "Memories of earlier conversations are quoted between <memories> and </memories>, each under a line with its "

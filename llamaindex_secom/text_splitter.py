@@ -1,4 +1,4 @@
-"""Text and conversations cut at their topics, as a text splitter and as a node parser."""
+"""Topic segmentation of text and of conversations, as a text splitter and as a node parser."""
 
 from __future__ import annotations
 
@@ -18,43 +18,41 @@ from llama_index.core.schema import BaseNode, Document, NodeRelationship, TextNo
 from llama_index.core.utils import get_tqdm_iterable
 from typing_extensions import Self
 
-from secom_core.analysis import count_tokens
 from secom_core.conversation import Message, Turn, group_messages
 from secom_core.errors import InvalidInput
-from secom_core.flow import ChatModel
+from secom_core.llm.flow import ChatModel
 from secom_core.memory import check_partition
-from secom_core.passages import topical_spans
 from secom_core.protocols import Embedder, Segmenter
 from secom_core.segmenters.lexical import LexicalSegmenter
+from secom_core.segmenters.passages import segment_spans
+from secom_core.text.terms import count_tokens
 
 from .convert import to_time
 from .models import as_chat_model, as_embedder, check_version, version_of
-
-__all__ = ["TopicNodeParser", "TopicTextSplitter", "topic_id"]
 
 _NAMESPACE: Final = uuid.UUID("9c1d5b0e-6a0f-5b7c-8f43-746f70696373")
 _OURS: Final = ("session", "turn_ids", "speakers", "begin", "end")
 
 
-def topic_id(i: int, doc: BaseNode) -> str:
-    """The id of the ``i``-th piece of a document: the same whenever the same document is cut."""
+def segment_id(i: int, doc: BaseNode) -> str:
+    """The id of the ``i``-th segment of a document: the same whenever the same document is cut."""
     return str(uuid.uuid5(_NAMESPACE, f"{doc.node_id}#{i}"))
 
 
-class _TopicParser(NodeParser):
-    """What the splitter and the parser share."""
+class _SegmentParser(NodeParser):
+    """The fields and the cutting that the splitter and the parser share."""
 
     model_config = ConfigDict(extra="forbid")
 
-    segmenter: Any = Field(default=None, exclude=True, description="Cuts the turns or sentences into topics.")
+    segmenter: Any = Field(default=None, exclude=True, description="Cuts the turns or sentences into segments.")
     chunk_size: int | None = Field(
-        default=None, description="The longest piece in tokens; a longer topic is cut.", ge=1
+        default=None, description="The longest node in tokens; a longer segment is cut.", ge=1
     )
-    model_version: str = Field(default="", description="What the ingestion cache tells one segmenter from another by.")
+    model_version: str = Field(default="", description="Identifies the segmenter for the ingestion cache.")
 
     def __init__(self, segmenter: Segmenter | None = None, **data: Any) -> None:
         # The framework's default ids are random, so that every run would store every node again.
-        data.setdefault("id_func", topic_id)
+        data.setdefault("id_func", segment_id)
         data.pop("class_name", None)  # dumps have it
         super().__init__(**{**data, "segmenter": segmenter if segmenter is not None else LexicalSegmenter()})
         if not self.model_version:
@@ -79,9 +77,9 @@ class _TopicParser(NodeParser):
         """Make one from a segmenter, or from a model of LlamaIndex or of the core.
 
         Args:
-            segmenter: cuts into topics; `LexicalSegmenter`, which needs no model, where nothing is given.
+            segmenter: cuts into segments; `LexicalSegmenter`, which needs no model, where nothing is given.
             embed_model: cut where the meaning changes, by `EmbeddingSegmenter`.
-            llm: ask a language model for the cuts, by `ZeroShotSegmenter`.
+            llm: have a language model cut, by `ZeroShotSegmenter`.
             **data: fields of the class, such as ``chunk_size``.
 
         Raises:
@@ -101,8 +99,8 @@ class _TopicParser(NodeParser):
         if kwargs.get("segmenter") is None:
             check_version(data.get("model_version"), LexicalSegmenter(), "segmenter")
         kept = {key: value for key, value in data.items() if key not in {"class_name", "id_func"}}
-        name = (data.get("id_func") or {}).get("id_func_name", topic_id.__name__)
-        if "id_func" not in kwargs and name != topic_id.__name__:
+        name = (data.get("id_func") or {}).get("id_func_name", segment_id.__name__)
+        if "id_func" not in kwargs and name != segment_id.__name__:
             raise InvalidInput(
                 f"this was made with the id function {name}, which JSON cannot hold: pass id_func= again"
             )
@@ -119,10 +117,10 @@ class _TopicParser(NodeParser):
         return nodes
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
-        return topical_spans(text, self.segmenter, limit=self.chunk_size)
+        return segment_spans(text, self.segmenter, limit=self.chunk_size)
 
     def _cut(self, document: BaseNode) -> list[TextNode]:
-        """The document's topics as nodes that cover its text."""
+        """The document's segments as nodes that cover its text."""
         text = document.get_content()
         spans = self._spans(text)
         nodes = build_nodes_from_splits([text[start:stop] for start, stop in spans], document, id_func=self.id_func)
@@ -135,7 +133,7 @@ class _TopicParser(NodeParser):
         return nodes
 
     def _linked(self, nodes: Sequence[TextNode]) -> list[BaseNode]:
-        """The same nodes, each knowing its neighbours from the same source."""
+        """The same nodes, each related to its neighbours of the same document or session."""
         pairs = pairwise(nodes) if self.include_prev_next_rel else ()
         for left, right in pairs:
             if left.ref_doc_id == right.ref_doc_id or _same_session(left, right):
@@ -144,75 +142,76 @@ class _TopicParser(NodeParser):
         return list(nodes)
 
 
-class TopicTextSplitter(_TopicParser, TextSplitter):
-    """Splits text at its topics.
+class SegmentTextSplitter(_SegmentParser, TextSplitter):
+    """Splits text where the topic changes, into segments.
 
-    A transcript (``Name: words`` lines) is cut between turns, prose between sentences. The pieces put together are the
-    text, character by character. Ids are the same in every run.
+    A transcript (``Name: words`` lines) is cut between turns, prose between sentences. The segments together are the
+    text, character by character. Node ids are the same in every run.
 
     Args:
-        segmenter: cuts into topics; `LexicalSegmenter`, which needs no model, unless given.
-        chunk_size: the longest piece in tokens; no limit unless given.
-        model_version: what caches tell this segmenter from another by; its class and settings unless given.
+        segmenter: cuts into segments; `LexicalSegmenter`, which needs no model, unless given.
+        chunk_size: the longest segment in tokens; no limit unless given.
+        model_version: identifies the segmenter for caches; its class and settings unless given.
     """
 
     @classmethod
     def class_name(cls) -> str:
         """The name it is serialised under."""
-        return "TopicTextSplitter"
+        return "SegmentTextSplitter"
 
     def split_text(self, text: str) -> list[str]:
-        """The topics of a text, in order; none where it is blank."""
+        """The segments of a text, in order; none where it is blank."""
         return [text[start:stop] for start, stop in self._spans(text)]
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
-        shown = get_tqdm_iterable(nodes, show_progress, "Parsing nodes")
-        return self._linked([piece for node in shown for piece in self._cut(node)])
+        documents = get_tqdm_iterable(nodes, show_progress, "Parsing nodes")
+        return self._linked([segment for document in documents for segment in self._cut(document)])
 
 
-class TopicNodeParser(_TopicParser):
-    """Parses conversations into one node a topic.
+class SegmentNodeParser(_SegmentParser):
+    """Parses conversations into one node for each segment.
 
-    Documents that are one turn each (``role`` or ``speaker`` in their metadata, and ``session``, ``timestamp`` where
-    known) are put together: neighbours of one session are cut into topics, and each node holds its turns with their
-    speakers, ``turn_ids`` (the documents' ids) and ``speakers`` as JSON, ``begin`` and ``end``, and the metadata that
-    they have in common. Its source is the first of them. Any other document is cut like `TopicTextSplitter` does.
+    Documents that are one message each (``role`` or ``speaker`` in their metadata, and ``session``, ``timestamp`` where
+    known) are joined: neighbours of one session are cut into segments, and each node holds the turns of a segment with
+    their speakers. Its metadata are ``turn_ids`` (the ids of the documents) and ``speakers`` as JSON, ``begin`` and
+    ``end``, and what the documents have in common; its source is the first of them. Any other document is cut as
+    `SegmentTextSplitter` does.
 
     Args:
-        segmenter: cuts into topics; `LexicalSegmenter`, which needs no model, unless given.
-        chunk_size: the longest piece in tokens; no limit unless given. A document that is a turn is never cut.
-        model_version: what caches tell this segmenter from another by; its class and settings unless given.
+        segmenter: cuts into segments; `LexicalSegmenter`, which needs no model, unless given.
+        chunk_size: the longest segment in tokens; no limit unless given. A document that is a turn is never cut.
+        model_version: identifies the segmenter for caches; its class and settings unless given.
     """
 
     @classmethod
     def class_name(cls) -> str:
         """The name it is serialised under."""
-        return "TopicNodeParser"
+        return "SegmentNodeParser"
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
         runs = [list(run) for _, run in groupby(nodes, key=_run_key)]
-        shown: Iterable[list[BaseNode]] = get_tqdm_iterable(runs, show_progress, "Parsing nodes")
-        return self._linked([node for run in shown for node in self._parse_run(run)])
+        conversations: Iterable[list[BaseNode]] = get_tqdm_iterable(runs, show_progress, "Parsing nodes")
+        return self._linked([node for run in conversations for node in self._parse_run(run)])
 
     def _parse_run(self, run: list[BaseNode]) -> list[TextNode]:
         if _run_key(run[0]) is None:
-            return [piece for document in run for piece in self._cut(document)]
+            return [segment for document in run for segment in self._cut(document)]
         turns = group_messages((_message(document) for document in run), _session(run[0]))
         by_id = {document.node_id: document for document in run}
         segments = check_partition(self.segmenter.segment(turns), len(turns))
-        topics = [turns[segment.start : segment.stop] for segment in segments]
-        return [self._topic(part, by_id) for topic in topics for part in _packed(topic, self.chunk_size)]
+        runs = [turns[segment.start : segment.stop] for segment in segments]
+        return [self._segment_node(part, by_id) for whole in runs for part in _packed(whole, self.chunk_size)]
 
-    def _topic(self, turns: Sequence[Turn], by_id: dict[str, BaseNode]) -> TextNode:
-        held = [by_id[str(message.id)] for turn in turns for message in turn.messages]
-        first = held[0]
-        shared = _shared_metadata(held) if self.include_metadata else {}
-        hidden = {key for document in held for key in document.excluded_embed_metadata_keys}
-        unseen = {key for document in held for key in document.excluded_llm_metadata_keys}
+    def _segment_node(self, turns: Sequence[Turn], by_id: dict[str, BaseNode]) -> TextNode:
+        documents = [by_id[str(message.id)] for turn in turns for message in turn.messages]
+        first = documents[0]
+        shared = _shared_metadata(documents) if self.include_metadata else {}
+        hidden = {key for document in documents for key in document.excluded_embed_metadata_keys}
+        unseen = {key for document in documents for key in document.excluded_llm_metadata_keys}
         return TextNode(
             id_=self.id_func(0, first),
             text="\n".join(turn.text for turn in turns),
-            metadata={**shared, **_turn_metadata(turns, held)},
+            metadata={**shared, **_turn_metadata(turns, documents)},
             excluded_embed_metadata_keys=sorted(hidden.union(_OURS)),
             excluded_llm_metadata_keys=sorted(unseen.union(_OURS) - {"begin"}),
             relationships={NodeRelationship.SOURCE: first.source_node or first.as_related_node_info()},
@@ -220,7 +219,7 @@ class TopicNodeParser(_TopicParser):
 
 
 def _packed(turns: Sequence[Turn], limit: int | None) -> list[list[Turn]]:
-    """The turns in runs of at most ``limit`` tokens, each as long as it can be; a longer turn stands alone."""
+    """The turns in runs of at most ``limit`` tokens, as long as possible; a turn that is longer is a run of its own."""
     parts: list[list[Turn]] = []
     used = 0
     for turn in turns:
@@ -246,7 +245,7 @@ def _segmenter_from(embed_model: BaseEmbedding | Embedder | None, llm: LLM | Cha
 
 
 def _run_key(document: BaseNode) -> tuple[str] | None:
-    """The session of a document that is a turn; nothing for other documents."""
+    """The session of a document that is a message; nothing for other documents."""
     is_turn = "role" in document.metadata or "speaker" in document.metadata
     return (_session(document),) if is_turn else None
 
@@ -256,13 +255,13 @@ def _session(document: BaseNode) -> str:
 
 
 def _message(document: BaseNode) -> Message:
-    about = document.metadata
+    metadata = document.metadata
     return Message(
         document.get_content(),
-        role=str(about.get("role") or ""),
-        speaker=str(about["speaker"]) if about.get("speaker") else None,
+        role=str(metadata.get("role") or ""),
+        speaker=str(metadata["speaker"]) if metadata.get("speaker") else None,
         id=document.node_id,
-        at=to_time(about),
+        at=to_time(metadata),
     )
 
 

@@ -1,4 +1,7 @@
-"""Memory as tools, for any agent that calls functions. Whose memory it is, no model gets to say."""
+"""Memory as tools, for any agent that calls functions.
+
+The scope is given by the caller or the run, never by the language model.
+"""
 
 # Annotations stay objects here: `FunctionTool` looks for the parameter that is a `Context`.
 
@@ -13,19 +16,17 @@ from llama_index.core.tools import FunctionTool, ToolMetadata
 from llama_index.core.workflow import Context
 
 from secom_core.bank import MemoryBank
-from secom_core.context import render
+from secom_core.context.block import render
 from secom_core.conversation import Message, Scope, check_scope
 from secom_core.errors import InvalidInput, InvalidScope
-from secom_core.memory import Recall
+from secom_core.memory import Recall, RecallOptions
 
 from .convert import escape_braces
 from .memory import SecomMemory
-from .unstored import FAILURES, degraded
-
-__all__ = ["NOTES", "memory_tools"]
+from .unstored import FAILURES, warn_degraded
 
 NOTES: Final = "notes"
-"""The session of what is remembered by a tool."""
+"""The session of the facts that the tool ``remember`` stores."""
 
 Action = Literal["search", "remember", "correct", "forget"]
 
@@ -35,7 +36,7 @@ _Id = Annotated[str, Field(min_length=1, description="The memory's id, from sear
 
 
 class _Arguments(BaseModel):
-    # A model that names a scope, or anything else that it was not asked for, is refused.
+    # A model that names a scope, or passes any other argument that is not in the schema, is refused.
     model_config = ConfigDict(extra="forbid")
 
 
@@ -58,37 +59,40 @@ class _Forget(_Arguments):
 
 @dataclass(frozen=True)
 class _Place:
-    """Whose memory a call means, and what of it is being asked just now."""
+    """The bank and scope of a call, and the turns that a search leaves out."""
 
     bank: MemoryBank
     scope: Scope
-    asked: frozenset[str] = frozenset()
+    exclude: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class _Tools:
-    """What the tools do, each to the place that a call means."""
+    """The actions of the tools, each with the bank and scope of its call."""
 
-    k: int | None
-    token_budget: int
+    options: RecallOptions
     first: int
     session: str
 
     def search(self, place: _Place, query: str) -> str:
-        found = place.bank.recall(place.scope, query, k=self.k, token_budget=self.token_budget, exclude=place.asked)
-        return self._told(found) if found.hits else "Nothing about this is remembered."
+        recall = place.bank.recall(place.scope, query, **self.options.arguments, exclude=place.exclude)
+        return self._result(recall) if recall.text else "Nothing about this is remembered."
 
-    def _told(self, found: Recall) -> str:
-        hits = [replace(hit, number=hit.number + self.first - 1) for hit in found.hits]
-        ids = "; ".join(f"[{hit.number}] {', '.join(hit.turn_ids)}" for hit in hits)
-        return escape_braces(f"{render(hits)}\n\nmemory_id: {ids}")
+    def _result(self, recall: Recall) -> str:
+        """The recalled block, with numbers from ``first`` on, and the ids of the turns that each number stands for."""
+        shift = self.first - 1
+        hits = [replace(hit, number=hit.number + shift) for hit in recall.hits]
+        sections = [replace(each, numbers=tuple(number + shift for number in each.numbers)) for each in recall.sections]
+        ids = "; ".join(f"[{number + shift}] {', '.join(turns)}" for number, turns in recall.cited_turns.items())
+        block = render(hits, sections)
+        return escape_braces(f"{block}\n\nmemory_id: {ids}" if ids else block)
 
     def remember(self, place: _Place, text: str) -> str:
-        return f"Remembered, as {self._noted(place, text)}."
+        return f"Remembered, as {self._new_turn(place, text)}."
 
     def correct(self, place: _Place, memory_id: str, text: str) -> str:
-        # The new words first, so that a crash between the two loses neither.
-        new = self._noted(place, text)
+        # The new text first, so that a crash between the two loses neither.
+        new = self._new_turn(place, text)
         try:
             self.forget(place, memory_id)
         except InvalidInput:
@@ -101,13 +105,13 @@ class _Tools:
             raise InvalidInput(f"there is no memory with the id {memory_id!r}; search_memory tells the ids")
         return f"Forgot {memory_id}."
 
-    def _noted(self, place: _Place, text: str) -> str:
+    def _new_turn(self, place: _Place, text: str) -> str:
         note = Message(text, role="", speaker="note")
         (new,) = place.bank.remember(place.scope, [note], session=self.session).turn_ids
         return new
 
 
-_ABOUT: Final[dict[Action, tuple[str, type[_Arguments], str]]] = {
+_DESCRIPTIONS: Final[dict[Action, tuple[str, type[_Arguments], str]]] = {
     "search": (
         "search_memory",
         _Search,
@@ -134,8 +138,9 @@ def memory_tools(
     *,
     scope: Sequence[str] | None = None,
     actions: Sequence[Action] = ("search", "remember", "correct", "forget"),
+    token_budget: int | None = 1000,
     k: int | None = None,
-    token_budget: int = 1000,
+    layers: Sequence[str] = (),
     first: int = 101,
     session: str = NOTES,
     on_error: Literal["warn", "raise"] = "warn",
@@ -147,32 +152,39 @@ def memory_tools(
         agent = FunctionAgent(tools=memory_tools(), llm=llm)
         await agent.run("…", memory=SecomMemory(scope=("acme", "alice"), bank=bank))
 
-    What is remembered is a turn of its own, of the speaker ``note``. A memory is corrected or forgotten as a whole
-    turn, by an id of the scope; any other id changes nothing.
+    A fact that is remembered is a turn of its own, of the speaker ``note``. Whole turns are corrected or forgotten, by
+    their ids in the scope; any other id changes nothing.
 
     Args:
         bank: where the memories are; that of the run's memory unless given.
         scope: whose memory it is; that of the run's memory unless given. Given together with ``bank``.
         actions: which tools.
-        k: how many memories a search gives at most.
-        token_budget: how long its quotes may be, in the bank's token counter.
-        first: the number of the first memory in a result. Numbers below are those of the memory in the prompt, which
-            an answer cites.
-        session: the session of what is remembered.
-        on_error: what a store that fails comes to: ``"warn"`` tells the model that memory cannot be reached, with a
-            `DegradedWarning`; ``"raise"`` raises, which agents tell the model word for word.
+        token_budget: the length of the block that a search returns, in the bank's token counter.
+        k: how many memories a search returns at most.
+        layers: the names of layers that take part in searches, such as ``["summaries"]``.
+        first: the number of the first memory in a result. The numbers below it are those of the memory in the prompt,
+            which an answer cites.
+        session: the session of the facts that are remembered.
+        on_error: what happens where the store fails: with ``"warn"`` the result says that memory cannot be reached, and
+            there is a `DegradedWarning`; ``"raise"`` raises, and agents show the error to the model.
 
     Raises:
         InvalidScope: for a bad scope, or a bank without one; when called, where the run has no `SecomMemory`.
-        InvalidInput: for no action or an unknown one, or a scope without a bank.
+        InvalidInput: for no action or an unknown one, a scope without a bank, a number below 1, or layers that the bank
+            cannot recall with; when called, where the bank of the run's memory cannot.
     """
-    if not actions or not set(actions) <= set(_ABOUT):
-        raise InvalidInput(f"actions are some of {', '.join(map(repr, _ABOUT))}, got {tuple(actions)!r}")
+    if not actions or not set(actions) <= set(_DESCRIPTIONS):
+        raise InvalidInput(f"actions are some of {', '.join(map(repr, _DESCRIPTIONS))}, got {tuple(actions)!r}")
     if bank is None and scope is not None:
         raise InvalidInput(f"a scope needs the bank it belongs to, got {tuple(scope)!r} alone")
+    options = RecallOptions(token_budget, k, layers)
     bound = _Place(bank, check_scope(scope if scope is not None else ())) if bank is not None else None
-    doing = _Tools(k, token_budget, first, session)
-    return [_tool(_guarded(getattr(doing, each), on_error), *_ABOUT[each], bound) for each in dict.fromkeys(actions)]
+    if bank is not None:
+        bank.layers.check(options.layers)
+    tools = _Tools(options, first, session)
+    return [
+        _tool(_guarded(getattr(tools, each), on_error), *_DESCRIPTIONS[each], bound) for each in dict.fromkeys(actions)
+    ]
 
 
 def _guarded(act: Callable[..., str], on_error: str) -> Callable[..., str]:
@@ -182,7 +194,7 @@ def _guarded(act: Callable[..., str], on_error: str) -> Callable[..., str]:
         except FAILURES as error:
             if on_error == "raise":
                 raise
-            degraded("the model is told that memory cannot be reached", error)
+            warn_degraded("the model is told that memory cannot be reached", error)
             return _UNREACHABLE
 
     return guarded
@@ -209,11 +221,11 @@ async def _place_of(ctx: Context, name: str) -> _Place:
     memory = await ctx.store.get("memory", default=None)
     if not isinstance(memory, SecomMemory):
         raise InvalidScope(f"whose memory? Give {name} a bank and a scope, or run the agent with a SecomMemory")
-    return _Place(memory.bank, memory.scope, _being_asked(memory))
+    return _Place(memory.bank, memory.scope, _query_turn(memory))
 
 
-def _being_asked(memory: SecomMemory) -> frozenset[str]:
-    """The turn of the question at hand, which would be the best answer to itself."""
+def _query_turn(memory: SecomMemory) -> frozenset[str]:
+    """The turn of the current query, which would be the best match for itself."""
     for entry in reversed(memory.window):
         if entry.message.role == MessageRole.USER:
             return frozenset([entry.turn] if entry.turn else [])

@@ -1,4 +1,4 @@
-"""What was recalled, as an event of LlamaIndex's instrumentation."""
+"""Recalls as events of LlamaIndex's instrumentation."""
 
 from __future__ import annotations
 
@@ -10,21 +10,19 @@ from llama_index.core.instrumentation.events import BaseEvent
 
 from secom_core.memory import Recall
 
-__all__ = ["SecomRecallEvent", "trace_recall"]
-
 _DISPATCHER: Final = get_dispatcher(__name__)
 
 
 class SecomRecallEvent(BaseEvent):
-    """A question was searched for in memory: once a turn, not each time that an agent reads its messages.
+    """A recall from memory: one for each turn of the conversation, however often an agent reads its messages.
 
     Args:
-        session: the session in which it was asked.
-        tokens: how long what was found is, in the bank's token counter.
-        numbers: what an answer may cite it by.
-        memory_ids: which memories.
-        query: the question; not where contents are off.
-        text: what the model is shown; the same.
+        session: the session of the query.
+        tokens: the length of the recalled block, in the bank's token counter.
+        numbers: the numbers by which an answer may cite what was recalled.
+        memory_ids: the ids of the recalled memories.
+        query: the query; nothing where contents are off.
+        text: the recalled block; nothing where contents are off.
     """
 
     session: str
@@ -41,9 +39,15 @@ class SecomRecallEvent(BaseEvent):
 
 
 def trace_recall(recall: Recall, session: str, *, contents: bool) -> None:
-    """Tell the handlers of the process what was recalled, with the words or without."""
-    told: dict[str, Any] = {"query": recall.query, "text": recall.text} if contents else {}
+    """Send a `SecomRecallEvent` to the handlers of the process.
+
+    Args:
+        recall: what was recalled.
+        session: the session of the query.
+        contents: whether the event holds the query and the recalled block.
+    """
+    words: dict[str, Any] = {"query": recall.query, "text": recall.text} if contents else {}
     ids = [hit.memory.id for hit in recall.hits]
     _DISPATCHER.event(
-        SecomRecallEvent(session=session, tokens=recall.tokens, numbers=list(recall.numbers), memory_ids=ids, **told)
+        SecomRecallEvent(session=session, tokens=recall.tokens, numbers=list(recall.numbers), memory_ids=ids, **words)
     )

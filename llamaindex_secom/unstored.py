@@ -1,10 +1,10 @@
-"""What a store refused, to be stored with what comes next."""
+"""Messages that the store refused: they are kept, and stored together with the next ones."""
 
 from __future__ import annotations
 
 import uuid
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Final
@@ -12,42 +12,36 @@ from weakref import WeakValueDictionary
 
 from llama_index.core.bridge.pydantic import BaseModel, Field
 
-from secom_core.bank import MemoryBank, Remembered
+from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.conversation import Message, Scope
 from secom_core.errors import DegradedWarning, InvalidInput, ModelError, StoreError
-from secom_core.writer import BackgroundWriter
-
-__all__ = ["FAILURES", "Unstored", "Write", "degraded", "is_forgotten", "marked", "store_all", "turns_of", "writer_of"]
 
 FAILURES: Final = (StoreError, ModelError)
-"""What may pass by itself; anything else is the caller's to mend."""
-
-Write = Callable[[Scope, Sequence[Message], str], Remembered]
-"""Puts messages of a scope into a session."""
+"""Errors that may pass by themselves; any other is the caller's to fix."""
 
 
 class Unstored(BaseModel):
-    """Messages of one session that were said together, each with an id and its time."""
+    """Messages of one session that the store refused, each with an id and its time."""
 
     session: str
     messages: list[Message] = Field(default_factory=list)
 
 
-def marked(message: Message) -> Message:
-    """The message with an id and a time, so that it is the same one when it is stored later."""
+def with_id_and_time(message: Message) -> Message:
+    """The message with an id and a time, so that it is recognised as the same when it is stored later."""
     return replace(message, id=message.id or uuid.uuid4().hex, at=message.at or datetime.now(timezone.utc))
 
 
-def store_all(write: Write, scope: Scope, waiting: list[Unstored]) -> dict[str, str]:
-    """Store what waits, in order, and take it off the list.
+def store_all(target: MemoryBank | BackgroundWriter, scope: Scope, waiting: list[Unstored]) -> dict[str, str]:
+    """Store the messages that wait, in order, and take them off the list.
 
     Args:
-        write: what stores.
+        target: the bank, or its background writer.
         scope: whose memory it is.
-        waiting: what waits; changed in place.
+        waiting: the messages that wait; changed in place.
 
     Returns:
-        By the id of each message, its turn.
+        For the id of each message, the id of its turn.
 
     Raises:
         StoreError: the store failed again; what it refused still waits.
@@ -56,40 +50,45 @@ def store_all(write: Write, scope: Scope, waiting: list[Unstored]) -> dict[str, 
     while waiting:
         messages = waiting[0].messages
         try:
-            done = write(scope, messages, waiting[0].session)
+            result = target.remember(scope, messages, session=waiting[0].session)
         except InvalidInput:
-            # Ids that another message has by now: what was said counts for more.
+            # Another message has one of the ids by now: the words are worth more than the ids.
             messages = [replace(message, id=uuid.uuid4().hex) for message in messages]
-            done = write(scope, messages, waiting[0].session)
-        placed = turns_of(messages, done.turn_ids)
-        turns |= {str(old.id): turn for old, turn in zip(waiting[0].messages, placed, strict=True)}
+            result = target.remember(scope, messages, session=waiting[0].session)
+        stored = turns_of(messages, result.turn_ids)
+        turns |= {str(message.id): turn for message, turn in zip(waiting[0].messages, stored, strict=True)}
         waiting.pop(0)
     return turns
 
 
 def turns_of(messages: Sequence[Message], turn_ids: Sequence[str]) -> list[str]:
-    """Which of the turns holds each message: a turn goes by the id of its first."""
-    current, names, found = turn_ids[0] if turn_ids else "", set(turn_ids), []
+    """For each message, the turn that it belongs to: a turn has the id of its first message."""
+    current, names, turns = turn_ids[0] if turn_ids else "", set(turn_ids), []
     for message in messages:
         current = message.id if message.id in names else current
-        found.append(current)
-    return found
+        turns.append(current)
+    return turns
 
 
 def is_forgotten(before: tuple[int, int] | None, now: tuple[int, int] | None) -> bool:
-    """Whether a scope was forgotten as a whole between two of its epochs: then nothing said before comes back."""
+    """Whether the whole scope was forgotten between two of its epochs; then no earlier message is stored again."""
     return before is not None and (now is None or now[0] != before[0])
 
 
-def degraded(what: str, error: Exception) -> None:
-    """Say that something failed and what became of it."""
-    warnings.warn(f"the store failed; {what}: {error}", DegradedWarning, stacklevel=3)
+def warn_degraded(consequence: str, error: Exception) -> None:
+    """Warn that the store failed.
+
+    Args:
+        consequence: what follows from it, such as ``"nothing is recalled"``.
+        error: what the store raised.
+    """
+    warnings.warn(f"the store failed; {consequence}: {error}", DegradedWarning, stacklevel=3)
 
 
 _writers: WeakValueDictionary[int, BackgroundWriter] = WeakValueDictionary()
-"""By bank: all that write to one in the background share a thread. A writer holds its bank, so no id comes back."""
+"""The background writer of each bank, by the id of the bank. A writer refers to its bank, so no id is used again."""
 
 
 def writer_of(bank: MemoryBank) -> BackgroundWriter:
-    """The bank's writer, one for all."""
+    """The background writer that everybody who writes to the bank shares."""
     return _writers.setdefault(id(bank), BackgroundWriter(bank))

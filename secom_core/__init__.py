@@ -10,53 +10,34 @@ time order, numbered, inside a token budget::
 ``remember``: messages become turns, committed as they are (`secom_core.conversation`, `secom_core.stores`); the open
 session's turns are cut into segments (`secom_core.segmenters`); each segment's words become a key
 (`secom_core.denoisers`), which is indexed (`secom_core.indexes`). ``recall``: the query scores turns and segments, by
-words and by vectors (`secom_core.ranking`); the best are packed into the budget (`secom_core.context`).
+words and by vectors (`secom_core.ranking`); the best are packed into the budget (`secom_core.context.block`).
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from .conversation import Message, Scope, Session, Turn
+from .errors import (
+    BadReply,
+    DegradedWarning,
+    DuplicateId,
+    InvalidInput,
+    InvalidScope,
+    MissingExtra,
+    ModelError,
+    ModelUnavailable,
+    SecomError,
+    StoreError,
+)
+from .memory import Hit, Memory, Recall, Segment
 
 if TYPE_CHECKING:
     from .bank import MemoryBank, Remembered, Stats
     from .companion import Companion
-    from .conversation import Message, Scope, Session, Turn
-    from .errors import (
-        BadReply,
-        DegradedWarning,
-        DuplicateId,
-        InvalidInput,
-        InvalidScope,
-        MissingExtra,
-        ModelError,
-        ModelUnavailable,
-        SecomError,
-        StoreError,
-    )
-    from .memory import Hit, Memory, Recall, Segment
 
 __version__ = "0.1.0"
-
-_HOMES = {
-    "bank": ("MemoryBank", "Remembered", "Stats"),
-    "companion": ("Companion",),
-    "conversation": ("Message", "Scope", "Session", "Turn"),
-    "errors": (
-        "BadReply",
-        "DegradedWarning",
-        "DuplicateId",
-        "InvalidInput",
-        "InvalidScope",
-        "MissingExtra",
-        "ModelError",
-        "ModelUnavailable",
-        "SecomError",
-        "StoreError",
-    ),
-    "memory": ("Hit", "Memory", "Recall", "Segment"),
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "BadReply",
@@ -84,10 +65,15 @@ __all__ = [
 ]
 
 
+# Imported when first asked for: with SQLAlchemy and numpy they take most of a second.
+_LAZY: Final = {"Companion": "companion", "MemoryBank": "bank", "Remembered": "bank", "Stats": "bank"}
+
+
 def __getattr__(name: str) -> object:
-    # Loaded on first use: the import stays quick where only a part is needed.
-    if name not in _HOME_OF:
+    if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f".{_HOME_OF[name]}", __name__), name)
-    globals()[name] = value
-    return value
+    return getattr(import_module(f".{_LAZY[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -5,19 +5,24 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final, Literal
 
-from .bank import MemoryBank
+from .bank.bank import MemoryBank
+from .citations.markers import Citations, CitationStream, read_citations
+from .citations.prompt import CITE_INSTRUCTION
+from .citations.records import Lesson
 from .conversation import Message, check_scope
 from .errors import InvalidInput
-from .flow import AsyncChatModel, AsyncStreamingModel, ChatModel, Prompt, StreamingModel
-from .memory import Recall
-from .prompts.reply import reply_prompt
-from .reflection.citations import Citations, CitationStream, read_citations
-from .reflection.policy import Lesson
+from .llm.flow import AsyncChatModel, AsyncStreamingModel, ChatModel, Procedure, Prompt, StreamingModel, arun, run
+from .llm.quoting import quoted
+from .memory import Recall, RecallOptions
 
-__all__ = ["Answer", "Companion"]
+_TASK: Final = (
+    "You take part in a conversation. What was said in it so far stands between <conversation> and </conversation>; "
+    "reply to what stands after it, in the same language, and write nothing but the reply."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +42,6 @@ class Answer:
     lesson: Lesson | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A question on its way."""
-
-    prompt: Prompt
-    recall: Recall
-    reader: CitationStream
-
-
 class Companion:
     """Replies with the help of a scope's memory, and learns from what its replies cite.
 
@@ -53,7 +49,7 @@ class Companion:
     came, or broke off, is not remembered and teaches nothing. One companion is one session: its calls must not overlap.
 
     Args:
-        bank: where everything is remembered; with ``learning=True`` citations teach it.
+        bank: where everything is remembered; with ``citations=True`` citations teach it.
         scope: whose memory it is; always given.
         model: the language model that replies.
         session: the name of the session; a new one unless given. An existing one is taken up where it ended.
@@ -62,9 +58,7 @@ class Companion:
         k: how many memories are recalled at most.
         window: how many of the session's latest turns the model is shown.
         markers: whether replies keep their markers or go without; what is remembered goes without.
-        summary: recall with the running summary.
-        timelines: recall with timelines.
-        topics: recall by topics.
+        layers: the layers that take part in recalls, as in `MemoryBank.recall`.
     """
 
     def __init__(
@@ -79,21 +73,18 @@ class Companion:
         k: int | None = None,
         window: int = 6,
         markers: Literal["keep", "strip"] = "strip",
-        summary: bool = False,
-        timelines: bool = False,
-        topics: bool = False,
+        layers: Sequence[str] = (),
     ) -> None:
         if window < 1:
             raise InvalidInput(f"window is a number of turns from 1 on, got {window}")
-        bank.check_keeps(summary=summary, timelines=timelines, topics=topics)
+        self._recall = RecallOptions(token_budget, k, layers)
+        bank.layers.check(self._recall.layers)
         self.scope = check_scope(scope)
         self.session = session or uuid.uuid4().hex
         self._bank, self._model = bank, model
         self._instructions, self._window, self._markers = instructions, window, markers
-        self._budget, self._k = token_budget, k
-        self._summary, self._timelines, self._topics = summary, timelines, topics
 
-    def reply(self, said: str) -> Answer:
+    def reply(self, text: str) -> Answer:
         """The reply to what was said.
 
         Raises:
@@ -102,19 +93,13 @@ class Companion:
         """
         if not isinstance(self._model, ChatModel):
             raise InvalidInput(f"{type(self._model).__name__} has no complete(); use areply")
-        asked = self._ask(said)
-        return self._answered(said, asked, asked.reader.feed(self._model.complete(asked.prompt)))
+        return run(self._procedure(text), self._model)
 
-    async def areply(self, said: str) -> Answer:
+    async def areply(self, text: str) -> Answer:
         """As `reply`, without blocking the event loop."""
-        asked = await asyncio.to_thread(self._ask, said)
-        if isinstance(self._model, AsyncChatModel):
-            text = await self._model.acomplete(asked.prompt)
-        else:
-            text = await asyncio.to_thread(self._model.complete, asked.prompt)
-        return await asyncio.to_thread(self._answered, said, asked, asked.reader.feed(text))
+        return await arun(self._procedure(text), self._model)
 
-    def stream(self, said: str) -> Iterator[str]:
+    def stream(self, text: str) -> Iterator[str]:
         """The reply, piece by piece; it counts, and is remembered, once the last piece was taken.
 
         Raises:
@@ -123,53 +108,70 @@ class Companion:
         """
         if not isinstance(self._model, StreamingModel):
             raise InvalidInput(f"{type(self._model).__name__} has no stream(); use reply")
-        asked = self._ask(said)
-        shown = []
-        for chunk in self._model.stream(asked.prompt):
-            shown.append(asked.reader.feed(chunk))
-            yield shown[-1]
-        yield self._answered(said, asked, "".join(shown)).text[len("".join(shown)) :]
+        prompt, recall, reader = self._begin(text)
+        pieces = []
+        for chunk in self._model.stream(prompt):
+            pieces.append(reader.feed(chunk))
+            yield pieces[-1]
+        visible = "".join(pieces)
+        yield self._finish(text, recall, reader, visible).text[len(visible) :]
 
-    async def astream(self, said: str) -> AsyncIterator[str]:
+    async def astream(self, text: str) -> AsyncIterator[str]:
         """As `stream`, without blocking the event loop."""
         if not isinstance(self._model, AsyncStreamingModel):
             raise InvalidInput(f"{type(self._model).__name__} has no astream(); use areply")
-        asked = await asyncio.to_thread(self._ask, said)
-        shown = []
-        async for chunk in self._model.astream(asked.prompt):
-            shown.append(asked.reader.feed(chunk))
-            yield shown[-1]
-        done = await asyncio.to_thread(self._answered, said, asked, "".join(shown))
-        yield done.text[len("".join(shown)) :]
+        prompt, recall, reader = await asyncio.to_thread(self._begin, text)
+        pieces = []
+        async for chunk in self._model.astream(prompt):
+            pieces.append(reader.feed(chunk))
+            yield pieces[-1]
+        visible = "".join(pieces)
+        answer = await asyncio.to_thread(self._finish, text, recall, reader, visible)
+        yield answer.text[len(visible) :]
 
     def close(self) -> None:
-        """End the session: its topics settle, and what is made of closed sessions is made."""
+        """End the session: its last segment settles, and what is made of closed sessions is made."""
         self._bank.close_session(self.scope, self.session)
 
-    def _ask(self, said: str) -> _Asked:
-        latest = self._bank.turns(self.scope, self.session, last=self._window)
-        recall = self._bank.recall(
-            self.scope,
-            said,
-            token_budget=self._budget,
-            k=self._k,
-            exclude=[turn.id for turn in latest],
-            summary=self._summary,
-            timelines=self._timelines,
-            topics=self._topics,
-        )
-        self._bank.remember(self.scope, [Message(said, role="user")], session=self.session)
-        lines = [message.line for turn in latest for message in turn.messages]
-        prompt = reply_prompt(said, lines, recall.text, instructions=self._instructions)
-        return _Asked(prompt, recall, CitationStream(recall.numbers, markers=self._markers))
+    def _procedure(self, text: str) -> Procedure[Answer]:
+        """The steps of one reply, for `secom_core.llm.flow`."""
+        prompt, recall, reader = yield partial(self._begin, text)
+        reply = yield prompt
+        answer: Answer = yield partial(self._finish, text, recall, reader, reader.feed(reply))
+        return answer
 
-    def _answered(self, said: str, asked: _Asked, text: str) -> Answer:
-        found = asked.reader.finish()
-        citations = Citations(text + found.text, found.numbers, found.unknown, found.none_used)
-        plain = read_citations(citations.text, asked.recall.numbers, markers="strip").text
+    def _begin(self, text: str) -> tuple[Prompt, Recall, CitationStream]:
+        """What is asked, what it rests on, and what reads the reply."""
+        latest = self._bank.turns(self.scope, self.session, last=self._window)
+        visible = [turn.id for turn in latest]
+        recall = self._bank.recall(self.scope, text, exclude=visible, **self._recall.arguments)
+        self._bank.remember(self.scope, [Message(text, role="user")], session=self.session)
+        lines = [message.line for turn in latest for message in turn.messages]
+        prompt = _reply_prompt(text, lines, recall.text, instructions=self._instructions)
+        return prompt, recall, CitationStream(recall.numbers, markers=self._markers)
+
+    def _finish(self, text: str, recall: Recall, reader: CitationStream, reply: str) -> Answer:
+        rest = reader.finish()
+        citations = replace(rest, text=reply + rest.text)
+        plain = read_citations(citations.text, recall.numbers, markers="strip").text
         if plain.strip():
             self._bank.remember(self.scope, [Message(plain, role="assistant")], session=self.session)
         lesson = None
-        if asked.recall.shown is not None:
-            lesson = self._bank.reward(self.scope, said, asked.recall.shown, citations)
-        return Answer(citations.text, citations, asked.recall, lesson)
+        if recall.impression is not None:
+            lesson = self._bank.citations.reward(self.scope, text, recall.impression, citations)
+        return Answer(citations.text, citations, recall, lesson)
+
+
+def _reply_prompt(text: str, conversation: Sequence[str], recalled: str, *, instructions: str = "") -> Prompt:
+    """Ask for a reply that cites.
+
+    Args:
+        text: what was just said.
+        conversation: the lines of the session so far, with speakers.
+        recalled: the block of `secom_core.context.block.render`; empty where nothing was found.
+        instructions: who replies, and how.
+    """
+    so_far = "\n".join(map(quoted, conversation))
+    parts = [recalled.strip(), f"<conversation>\n{so_far}\n</conversation>" if so_far else "", text]
+    system = "\n\n".join(part for part in (instructions, _TASK, CITE_INSTRUCTION if recalled else "") if part)
+    return Prompt("\n\n".join(part for part in parts if part), system=system, purpose="reply")

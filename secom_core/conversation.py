@@ -16,8 +16,6 @@ from typing import Any, Final
 
 from .errors import InvalidInput, InvalidScope, shorten
 
-__all__ = ["Message", "Scope", "Session", "Turn", "as_turns", "check_scope", "group_messages", "joined", "json_flaw"]
-
 Scope = tuple[str, ...]
 """Whose memory it is, such as ``("acme", "alice")``. Nothing crosses from one scope to another."""
 
@@ -73,16 +71,13 @@ class Message:
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.text, str):
-            raise InvalidInput(f"a message's text is a string, not {shorten(self.text)}")
-        if not isinstance(self.role, str):
-            raise InvalidInput(f"a message's role is a string, not {shorten(self.role)}")
-        for name, value in (("speaker", self.speaker), ("id", self.id)):
-            if value is not None and not isinstance(value, str):
-                raise InvalidInput(f"a message's {name} is a string or None, not {shorten(value)}")
         if self.at is not None and not isinstance(self.at, datetime):
             raise InvalidInput(f"a message's time is a datetime or None, not {shorten(self.at)}")
         for name, value in (("text", self.text), ("role", self.role), ("speaker", self.speaker), ("id", self.id)):
+            optional = name in ("speaker", "id")
+            if not isinstance(value, str) and not (optional and value is None):
+                expected = "a string or None" if optional else "a string"
+                raise InvalidInput(f"a message's {name} is {expected}, not {shorten(value)}")
             if value and not value.isascii():
                 object.__setattr__(self, name, joined(value))
         if self.id == "":

@@ -17,22 +17,11 @@ DegradedWarning (UserWarning)      a better part failed and a local one took ove
 
 from __future__ import annotations
 
-__all__ = [
-    "BadReply",
-    "DegradedWarning",
-    "DuplicateId",
-    "InvalidInput",
-    "InvalidScope",
-    "InvalidTranscript",
-    "MissingExtra",
-    "ModelError",
-    "ModelUnavailable",
-    "SchemaTooNew",
-    "SecomError",
-    "StoreError",
-    "shorten",
-]
+import warnings
+from collections.abc import Callable
+from typing import TypeVar
 
+T = TypeVar("T")
 _SHOWN = 200
 _VALUE_SHOWN = 120
 
@@ -116,3 +105,24 @@ class SchemaTooNew(StoreError):
 
 class DegradedWarning(UserWarning):
     """A better part failed and a local one took over. The message names the cause."""
+
+
+def warn_degraded(what: str, error: Exception) -> None:
+    """Warn that a local part took over: what it did, and the error that was the cause."""
+    warnings.warn(f"{what}: {error}", DegradedWarning, stacklevel=3)
+
+
+def attempted(part: str, make: Callable[[], T], what: str) -> T | None:
+    """What ``make`` gives; nothing where it raises anything, with a `DegradedWarning` that names the cause.
+
+    Args:
+        part: somebody else's part that is called, such as ``"the embedder"``.
+        make: calls it.
+        what: what failed, and what takes over.
+    """
+    try:
+        return make()
+    except Exception as error:  # noqa: BLE001 - anybody's part may raise anything
+        cause = str(error) if isinstance(error, ModelError) else f"{part} raised {type(error).__name__}: {error}"
+        warnings.warn(f"{what}: {cause}", DegradedWarning, stacklevel=4)
+        return None

@@ -1,37 +1,14 @@
-"""What is kept and what is found: segments, memories, events and timelines, hits."""
+"""What is kept and what is found: segments, memories, hits, and what a recall brings back."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timezone
-from enum import Enum
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from typing import Any, Literal
 
 from .conversation import Turn
 from .errors import InvalidInput
-
-__all__ = [
-    "Decision",
-    "DenseDocument",
-    "DocumentPlace",
-    "Event",
-    "Hit",
-    "Link",
-    "Memory",
-    "Recall",
-    "Relation",
-    "Segment",
-    "Summary",
-    "Timeline",
-    "Topic",
-    "TopicVersion",
-    "boundaries_of",
-    "check_partition",
-    "segments_from",
-]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -85,6 +62,12 @@ def boundaries_of(segments: Sequence[Segment]) -> list[int]:
     return [int(turn in ends) for turn in range(turns)]
 
 
+def segments_of(memories: Sequence[Memory]) -> list[Segment]:
+    """The segments that a session's memories stand for, as positions among its turns; they cover it."""
+    stops = [0, *accumulate(len(memory.turns) for memory in memories)]
+    return [Segment(start, stop) for start, stop in pairwise(stops)]
+
+
 @dataclass(frozen=True, slots=True)
 class Memory:
     """A unit of the bank: a key that is searched and the verbatim turns that reach the prompt.
@@ -111,16 +94,6 @@ class Memory:
         """The verbatim turns with their speakers."""
         return "\n".join(turn.text for turn in self.turns)
 
-    @property
-    def begin(self) -> datetime | None:
-        """When its first turn was said."""
-        return self.turns[0].at
-
-    @property
-    def end(self) -> datetime | None:
-        """When its last turn was said."""
-        return self.turns[-1].at
-
 
 @dataclass(frozen=True, slots=True)
 class DocumentPlace:
@@ -138,8 +111,8 @@ class DocumentPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class DenseDocument:
-    """A turn or a key, as it goes to a vector store (`secom_core.protocols.DenseStore`).
+class VectorDocument:
+    """A turn or a key, as it goes to a vector store (`secom_core.protocols.VectorStore`).
 
     Args:
         id: a UUID made of the scope, the place and the words: what has the same id is the same.
@@ -195,257 +168,72 @@ class Hit:
         return tuple(turn.id for turn in self.turns)
 
 
-class Relation(str, Enum):
-    """How an earlier event stands to a later one (Theanine, appendix B.1)."""
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What a layer adds to the block of a recall, beside the hits.
 
-    CHANGED = "Changed"
-    CAUSE = "Cause"
-    REASON = "Reason"
-    HINDERED_BY = "HinderedBy"
-    REACT = "React"
-    WANT = "Want"
-    SAME_TOPIC = "SameTopic"
+    Args:
+        layer: the layer's name.
+        heading: the line above it, without a line feed.
+        entries: its parts, quoted (`secom_core.context.lines`), each ending with a line feed.
+        items: the records that the entries stand for, such as timelines or a version of the summary.
+        turn_ids: for each entry that an answer may cite, the turns that it rests on; without them the section comes
+            before the hits, with them after.
+        numbers: what the entries are cited by, after the numbers of the hits; given by the bank.
+    """
+
+    layer: str
+    heading: str
+    entries: tuple[str, ...]
+    items: tuple[Any, ...] = ()
+    turn_ids: tuple[tuple[str, ...], ...] = ()
+    numbers: tuple[int, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The section as it stands in the block; before it has numbers, with numbers of two digits."""
+        numbers = self.numbers or (99,) * len(self.turn_ids)
+        marks = [f"[{number}] " for number in numbers] or [""] * len(self.entries)
+        entries = [mark + entry for mark, entry in zip(marks, self.entries, strict=True)]
+        return "".join([f"# {self.heading}\n", *entries]) if entries else ""
+
+    def numbered(self, after: int) -> Section:
+        """The section with the numbers that follow ``after``, where its entries can be cited."""
+        return replace(self, numbers=tuple(range(after + 1, after + 1 + len(self.turn_ids))))
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """Something that a closed session tells of, with the time of its telling (Theanine eq. 3).
+class RecallOptions:
+    """What every recall can be asked for: the same for the bank and for whatever of a framework recalls.
 
     Args:
-        id: unique in its bank; grows with every event made.
-        text: what happened, in a sentence or two; the words of the conversation where no language model wrote it.
-        at: when its first turn was said; a time without a zone is read as UTC.
-        session: the session that tells of it.
-        turn_ids: the turns that it rests on, in order; never none.
+        token_budget: the length of the block at most, in the bank's token counter; 2000 where neither it nor ``k`` is
+            given.
+        k: how many memories at most.
+        layers: the names of layers that take part, such as ``"summaries"``, ``"timelines"`` or ``"topics"``; the bank
+            has to be opened with them.
+
+    Raises:
+        InvalidInput: for a number below 1, or layers that are no names.
     """
 
-    id: int
-    text: str
-    at: datetime
-    session: str
-    turn_ids: tuple[str, ...]
+    token_budget: int | None = None
+    k: int | None = None
+    layers: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        if self.at.tzinfo is None:
-            object.__setattr__(self, "at", self.at.replace(tzinfo=timezone.utc))
+        for name, value in (("token_budget", self.token_budget), ("k", self.k)):
+            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+                raise InvalidInput(f"{name} is a whole number from 1 on, got {value!r}")
+        is_sequence = isinstance(self.layers, Sequence) and not isinstance(self.layers, str)
+        if not is_sequence or not all(isinstance(name, str) for name in self.layers):
+            raise InvalidInput(f"layers is a sequence of names such as ('summaries',), got {self.layers!r}")
+        object.__setattr__(self, "layers", tuple(dict.fromkeys(self.layers)))
 
     @property
-    def order(self) -> tuple[datetime, int]:
-        """Its place among all events: by time, then by id, so that no two are equal and no link runs in a circle."""
-        return self.at, self.id
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A directed edge from an earlier event to a later one (Theanine eq. 4), by their ids."""
-
-    earlier: int
-    later: int
-    relation: Relation
-
-
-@dataclass(frozen=True, slots=True)
-class Timeline:
-    """Events that lead from one to the next, oldest first (Theanine eq. 10).
-
-    Args:
-        events: one or more, each linked to the next.
-        relations: between each event and the next; one fewer than there are events.
-        hits: the ids of the events that the query found, for whose sake it is shown.
-        text: the timeline rewritten for the current dialogue (Theanine eq. 11), where a language model did.
-        number: the number it is cited by; 0 where it is not shown.
-    """
-
-    events: tuple[Event, ...]
-    relations: tuple[Relation, ...]
-    hits: tuple[int, ...] = ()
-    text: str | None = None
-    number: int = 0
-
-    def __post_init__(self) -> None:
-        if not self.events or len(self.relations) != len(self.events) - 1:
-            raise InvalidInput(
-                f"a timeline needs events and one relation between each two, got {len(self.events)} events and "
-                f"{len(self.relations)} relations"
-            )
-
-    @property
-    def links(self) -> tuple[Link, ...]:
-        """The relations as links."""
-        steps = zip(pairwise(self.events), self.relations, strict=True)
-        return tuple(Link(earlier.id, later.id, relation) for (earlier, later), relation in steps)
-
-    @property
-    def turn_ids(self) -> tuple[str, ...]:
-        """The turns that it rests on, in order, each once."""
-        return tuple(dict.fromkeys(turn_id for event in self.events for turn_id in event.turn_ids))
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """A version of a scope's summary.
-
-    Args:
-        version: its number, from 1.
-        text: its sentences, a line each.
-        session: the session that it took in.
-        session_turn_ids: the turns of that session that it rests on.
-        previous: the version that it was made from.
-        provisional: a language model was to make it and failed; it is made anew when the next session closes.
-    """
-
-    version: int
-    text: str
-    session: str
-    session_turn_ids: tuple[str, ...]
-    previous: Summary | None = None
-    provisional: bool = False
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """The sentences, in order."""
-        return tuple(self.text.splitlines())
-
-    @property
-    def turn_ids(self) -> tuple[str, ...]:
-        """All turns that it rests on: those of its session and of all versions before it."""
-        chain: list[Summary] = []
-        version: Summary | None = self
-        while version is not None:
-            chain.append(version)
-            version = version.previous
-        return tuple(id_ for each in reversed(chain) for id_ in each.session_turn_ids)
-
-
-@dataclass(frozen=True, slots=True)
-class TopicVersion:
-    """A topic as one session left it (RMM section 5, memory update).
-
-    Args:
-        number: from 1.
-        text: the topic's summary then.
-        note: what the session added, in the words it had before it was merged; the summary itself in version 1.
-        session: that session.
-        turn_ids: the turns of that session that the note rests on, in order; never none.
-        previous: the version that the note was merged into.
-    """
-
-    number: int
-    text: str
-    note: str
-    session: str
-    turn_ids: tuple[str, ...]
-    previous: TopicVersion | None = None
-
-    @property
-    def chain(self) -> tuple[TopicVersion, ...]:
-        """All versions up to this one, the oldest first."""
-        found: list[TopicVersion] = []
-        version: TopicVersion | None = self
-        while version is not None:
-            found.append(version)
-            version = version.previous
-        return tuple(reversed(found))
-
-
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """What somebody's sessions say about one thing: a summary and the turns that it rests on (RMM section 4).
-
-    Args:
-        id: unique in its bank; stays when the topic grows.
-        speaker: whose topic it is.
-        version: the latest; former ones are reached from it.
-        turn_ids: all turns that it rests on, over all sessions, in time order.
-    """
-
-    id: int
-    speaker: str
-    version: TopicVersion
-    turn_ids: tuple[str, ...]
-
-    @property
-    def summary(self) -> str:
-        """What it is about; the key by which it is found."""
-        return self.version.text
-
-    @property
-    def versions(self) -> tuple[TopicVersion, ...]:
-        """All versions, the oldest first."""
-        return self.version.chain
-
-    @property
-    def sessions(self) -> tuple[str, ...]:
-        """The sessions it rests on, each once, in the order in which they were merged."""
-        return tuple(dict.fromkeys(each.session for each in self.versions))
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What was shown where, and how likely that was: what is learned from, once an answer cites some of it.
-
-    Args:
-        id: its own, so that an answer counts once, however often it is taken in.
-        numbers: what each memory was cited by, in the order in which they were shown.
-        memory_ids: the memories.
-        turn_ids: for each memory, its turns that were shown.
-        signals: for each memory, those of its turns that were shown, by name.
-        scores: of the memories, each by its best turn, under the weights of that moment.
-        version: of these weights.
-        at: when.
-        epoch: of the scope, in a bank: another one means that something was forgotten since.
-        draw: what `secom_core.reflection.Reranker` drew, where it chose; not kept in a log.
-    """
-
-    id: str
-    numbers: tuple[int, ...]
-    memory_ids: tuple[str, ...]
-    turn_ids: tuple[tuple[str, ...], ...]
-    signals: tuple[tuple[Mapping[str, float], ...], ...] = field(hash=False)
-    scores: tuple[float, ...]
-    version: int
-    at: datetime
-    epoch: int = 0
-    draw: object = field(default=None, compare=False, repr=False)
-
-    @property
-    def propensities(self) -> tuple[float, ...]:
-        """The chance of each memory to be drawn first among those shown, by the softmax of the scores.
-
-        The best are shown and none is drawn, so this is no chance of being shown: it tells how sure the ranking was.
-        """
-        best = max(self.scores, default=0.0)
-        odds = [math.exp(score - best) for score in self.scores]
-        return tuple(each / sum(odds) for each in odds)
-
-    def as_json(self) -> dict[str, Any]:
-        """For a log; ids and numbers, no words."""
-        return {
-            "id": self.id,
-            "numbers": list(self.numbers),
-            "memory_ids": list(self.memory_ids),
-            "turn_ids": [list(turns) for turns in self.turn_ids],
-            "signals": [[dict(turn) for turn in memory] for memory in self.signals],
-            "scores": list(self.scores),
-            "version": self.version,
-            "at": self.at.isoformat(),
-            "epoch": self.epoch,
-        }
-
-    @classmethod
-    def from_json(cls, read: Mapping[str, Any]) -> Decision:
-        """What `as_json` gave."""
-        return cls(
-            str(read["id"]),
-            tuple(read["numbers"]),
-            tuple(read["memory_ids"]),
-            tuple(tuple(turns) for turns in read["turn_ids"]),
-            tuple(tuple(memory) for memory in read["signals"]),
-            tuple(read["scores"]),
-            int(read["version"]),
-            datetime.fromisoformat(read["at"]),
-            int(read["epoch"]),
-        )
+    def arguments(self) -> dict[str, Any]:
+        """The keyword arguments of `MemoryBank.recall`."""
+        return {"token_budget": self.token_budget, "k": self.k, "layers": self.layers}
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,25 +243,31 @@ class Recall:
     Args:
         query: the query as asked.
         hits: in time order, numbered from 1.
-        text: the hits as one numbered, dated block that quotes them as data; empty where there are none.
+        text: hits and sections as one numbered, dated block that quotes them as data; empty where there are none.
         tokens: the length of ``text`` in the bank's token counter.
-        timelines: what led where, where timelines were asked for; numbered after the hits.
-        summary: the running summary whose sentences ``text`` begins with, where it was asked for and there is one.
-        shown: what is shown and why, for `MemoryBank.reward`; nothing where the bank does not learn.
+        sections: what layers added, numbered after the hits.
+        impression: what is shown and how it was ranked, for ``bank.citations.reward``; nothing where the bank does not
+            learn from citations.
     """
 
     query: str
     hits: tuple[Hit, ...]
     text: str
     tokens: int
-    timelines: tuple[Timeline, ...] = ()
-    summary: Summary | None = None
-    shown: Decision | None = None
+    sections: tuple[Section, ...] = ()
+    impression: Any = None
 
     @property
     def numbers(self) -> tuple[int, ...]:
         """Every number that an answer may cite."""
-        return (*(hit.number for hit in self.hits), *(timeline.number for timeline in self.timelines))
+        return (*(hit.number for hit in self.hits), *(each for section in self.sections for each in section.numbers))
+
+    @property
+    def cited_turns(self) -> dict[int, tuple[str, ...]]:
+        """The ids of the turns that each of `numbers` stands for."""
+        of_hits = {hit.number: hit.turn_ids for hit in self.hits}
+        pairs = (zip(each.numbers, each.turn_ids, strict=True) for each in self.sections)
+        return of_hits | {number: turn_ids for pair in pairs for number, turn_ids in pair}
 
     @property
     def ranked(self) -> tuple[Hit, ...]:
@@ -484,3 +278,7 @@ class Recall:
     def turns(self) -> tuple[Turn, ...]:
         """Every turn shown, in time order, each once."""
         return tuple({turn.id: turn for hit in self.hits for turn in hit.turns}.values())
+
+    def items(self, layer: str) -> tuple[Any, ...]:
+        """The records that a layer's section shows, such as the timelines; none where it added no section."""
+        return next((each.items for each in self.sections if each.layer == layer), ())

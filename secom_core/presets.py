@@ -6,17 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from .context import Packer, PackMemories
+from .context.packing import Packer, PackMemories
 from .protocols import ChatModel, Denoiser, Embedder, Segmenter
 
 if TYPE_CHECKING:
-    from .learning import LearningOptions
-    from .segmenters.rubric import Rubric
-    from .summary import Summarizer
-    from .timelines import TimelineOptions
-    from .topics import TopicOptions
-
-__all__ = ["Preset", "rmm", "rsum", "secom", "theanine"]
+    from .citations.options import CitationOptions
+    from .segmenters.rubric.file import Rubric
+    from .summaries.summarizer import Summarizer
+    from .timelines.options import TimelineOptions
+    from .topics.options import TopicOptions
 
 
 @dataclass(frozen=True)
@@ -25,16 +23,16 @@ class Preset:
 
     source: str
     weights: Mapping[str, float]
-    packer: Packer
+    packer: Packer = field(default_factory=PackMemories)
     segmenter: Segmenter | None = None
     denoiser: Denoiser | None = None
-    embedder: Embedder | None = field(default=None)
+    embedder: Embedder | None = None
     granularity: str | None = None
     model: ChatModel | None = None
-    summary: Summarizer | None = None
+    summaries: Summarizer | None = None
     timelines: TimelineOptions | None = None
     topics: TopicOptions | None = None
-    learning: LearningOptions | None = None
+    citations: CitationOptions | None = None
 
     def parts(self) -> dict[str, Any]:
         """The keyword arguments for `MemoryBank`."""
@@ -75,7 +73,6 @@ def secom(
         ),
         denoiser=denoiser or LLMLingua2(rate=0.75),
         weights={"segment_dense": 1.0} if embedder is not None else {"segment_lexical": 1.0},
-        packer=PackMemories(),
         embedder=embedder,
     )
 
@@ -83,8 +80,8 @@ def secom(
 def rsum(model: ChatModel, *, embedder: Embedder | None = None, examples: Sequence[str] = ()) -> Preset:
     """RSum as published: one summary of at most 20 sentences, brought up to date as each session ends.
 
-    Recall with ``summary=True``: the block begins with it. The utterances that are retrieved beside it are those of
-    the paper's Tables 8 and 14, found by BM25 or a dense model; it takes three or five of them (``k=3``, ``k=5``).
+    Recall with ``layers=["summaries"]``, and the block begins with it. The utterances that are retrieved beside it are
+    those of the paper's Tables 8 and 14, found by BM25 or a dense model; it takes three or five of them (``k=3``).
 
     Args:
         model: the language model that writes the summary, at temperature 0 (gpt-3.5-turbo-0301 in the paper).
@@ -94,23 +91,23 @@ def rsum(model: ChatModel, *, embedder: Embedder | None = None, examples: Sequen
 
     Source: RSum, sections 4.1, 5.4 and 6.6.
     """
-    from .summary import Summarizer
+    from .summaries.summarizer import Summarizer
 
     return Preset(
         source="RSum, sections 4.1, 5.4 and 6.6",
         weights={"turn_dense": 1.0} if embedder is not None else {"turn_lexical": 1.0},
-        packer=PackMemories(),
         embedder=embedder,
         granularity="turn",
-        summary=Summarizer(model, limit=20, examples=examples),
+        summaries=Summarizer(model, limit=20, examples=examples),
     )
 
 
 def theanine(model: ChatModel, *, embedder: Embedder | None = None) -> Preset:
     """Theanine as published: events linked by relation as each session ends, and timelines around three of them.
 
-    `MemoryBank.timelines` gives what its Phase II retrieves, one timeline for each of the three events found; recall
-    with ``timelines=True`` and ``k=1`` gives the block. The paper shows timelines only: the turns beside them are ours.
+    ``bank.timelines.find`` gives what its Phase II retrieves, one timeline for each of the three events found; recall
+    with ``layers=["timelines"]`` and ``k=1`` gives the block. The paper shows timelines only: the turns beside them are
+    ours.
 
     Args:
         model: the language model that writes events, finds relations and rewrites timelines, at the paper's
@@ -119,12 +116,11 @@ def theanine(model: ChatModel, *, embedder: Embedder | None = None) -> Preset:
 
     Source: Theanine, sections 2 and 3.3 (``j`` and ``k`` are 3), footnote 6 (``n`` is 1), appendix B.
     """
-    from .timelines import TimelineOptions
+    from .timelines.options import TimelineOptions
 
     return Preset(
         source="Theanine, sections 2 and 3.3, footnote 6, appendix B",
         weights={"segment_dense": 1.0} if embedder is not None else {"segment_lexical": 1.0},
-        packer=PackMemories(),
         embedder=embedder,
         model=model,
         timelines=TimelineOptions(associates=3, hits=3, per_hit=1, refined=True, temperature=0.75),
@@ -134,8 +130,8 @@ def theanine(model: ChatModel, *, embedder: Embedder | None = None) -> Preset:
 def rmm(model: ChatModel, *, embedder: Embedder | None = None) -> Preset:
     """RMM as published: topics of each speaker as a session ends, and a reranker that learns from citations.
 
-    Recall with ``topics=True`` and ``k=5``: topics are found by their summaries, the best 20 are reranked, and 5 drawn
-    of them are shown with their turns. Give what the answer cites to `MemoryBank.reward`, or let
+    Recall with ``layers=["topics"]`` and ``k=5``: topics are found by their summaries, the best 20 are reranked, and 5
+    drawn of them are shown with their turns. Give what the answer cites to ``bank.citations.reward``, or let
     `secom_core.companion.Companion` do both. Where the paper shows topics only, segments of turns that no topic refers
     to are found too.
 
@@ -147,15 +143,14 @@ def rmm(model: ChatModel, *, embedder: Embedder | None = None) -> Preset:
     Source: RMM, sections 4 to 6, appendix A.1 (K is 20, M is 5; temperature 0.5, baseline 0.5, learning rate 0.001,
     batches of 4).
     """
-    from .learning import LearningOptions, RerankerOptions
-    from .topics import TopicOptions
+    from .citations.options import CitationOptions, RerankerOptions
+    from .topics.options import TopicOptions
 
     return Preset(
         source="RMM, sections 4 to 6, appendix A.1",
         weights={"segment_dense": 1.0} if embedder is not None else {"segment_lexical": 1.0},
-        packer=PackMemories(),
         embedder=embedder,
         model=model,
         topics=TopicOptions(),
-        learning=LearningOptions(reranker=RerankerOptions() if embedder is not None else None),
+        citations=CitationOptions(reranker=RerankerOptions() if embedder is not None else None),
     )

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeAlias, runtime_checkable
-
-import numpy as np
-import numpy.typing as npt
+from typing import Protocol, runtime_checkable
 
 from .conversation import Turn
-from .flow import AsyncChatModel, ChatModel, Procedure, Prompt
-from .memory import DenseDocument, Segment
+from .llm.flow import AsyncChatModel, ChatModel, Procedure, Prompt
+from .memory import Segment, VectorDocument
+from .vectors import Vectors
 
 __all__ = [
     "AsyncChatModel",
     "ChatModel",
     "Denoiser",
-    "DenseStore",
     "Embedder",
-    "Index",
     "LearningSegmenter",
     "Procedure",
     "Prompt",
@@ -26,11 +22,9 @@ __all__ = [
     "Segmenter",
     "Statistics",
     "TokenCounter",
+    "VectorStore",
     "Vectors",
 ]
-
-Vectors: TypeAlias = npt.NDArray[np.float32]
-"""An array of shape ``(n, d)``, a row a text, each row of length 1."""
 
 
 @runtime_checkable
@@ -39,7 +33,6 @@ class Segmenter(Protocol):
 
     def segment(self, turns: Sequence[Turn]) -> list[Segment]:
         """Ranges that cover ``turns`` in order, with no gap and no overlap; no turns give no segments."""
-        ...
 
 
 @runtime_checkable
@@ -48,15 +41,12 @@ class LearningSegmenter(Segmenter, Protocol):
 
     def for_scope(self, state: str | None = None) -> LearningSegmenter:
         """A new one for a scope, going on from what `state` gave."""
-        ...
 
     def learn(self, sessions: Sequence[Sequence[Turn]]) -> bool:
         """Learn from a scope's sessions, oldest first, and from these alone; whether anything was learned."""
-        ...
 
     def state(self) -> str:
         """What was learned, for `for_scope`: weights, no words."""
-        ...
 
 
 @runtime_checkable
@@ -66,11 +56,9 @@ class Statistics(Protocol):
     @property
     def total(self) -> int:
         """How many turns there are."""
-        ...
 
     def frequency(self, term: str) -> int:
-        """How many turns hold ``term``, a term as `secom_core.analysis.terms` gives it."""
-        ...
+        """How many turns hold ``term``, a term as `secom_core.text.terms.terms` gives it."""
 
 
 @runtime_checkable
@@ -79,7 +67,6 @@ class Denoiser(Protocol):
 
     def denoise(self, texts: Sequence[str], statistics: Statistics | None = None) -> list[str]:
         """One key a text, in order. Never empty where the text was not."""
-        ...
 
 
 @runtime_checkable
@@ -89,11 +76,9 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """What identifies the model."""
-        ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape ``(len(texts), d)``, each of length 1."""
-        ...
 
 
 @runtime_checkable
@@ -102,31 +87,10 @@ class QueryEmbedder(Embedder, Protocol):
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape ``(len(texts), d)``, each of length 1, to compare with those of `embed`."""
-        ...
 
 
 @runtime_checkable
-class Index(Protocol):
-    """Finds units by text or vector. In every index a higher score is better.
-
-    ``Q`` is what it searches with: text for a lexical index, a vector for a dense one.
-    """
-
-    def add(self, ids: Sequence[int], units: Sequence[object]) -> None:
-        """Add units, or replace those whose id is known. Costs the same in a small bank and in a large one."""
-        ...
-
-    def remove(self, ids: Sequence[int]) -> None:
-        """Remove units; unknown ids are passed over."""
-        ...
-
-    def search(self, query: object, k: int) -> list[tuple[int, float]]:
-        """The best ``k`` as ``(id, score)``, best first, ties by id."""
-        ...
-
-
-@runtime_checkable
-class DenseStore(Protocol):
+class VectorStore(Protocol):
     """Finds texts by meaning in a vector store outside the bank; it embeds them itself.
 
     Only the order of what it finds counts, so it does not matter what its scores mean. Every method may raise
@@ -136,23 +100,18 @@ class DenseStore(Protocol):
     @property
     def name(self) -> str:
         """What tells the collection from others; the bank keeps under it what it has put there."""
-        ...
 
-    def upsert(self, documents: Sequence[DenseDocument]) -> None:
+    def upsert(self, documents: Sequence[VectorDocument]) -> None:
         """Add documents. One whose id is there already is the same."""
-        ...
 
     def delete(self, ids: Sequence[str]) -> None:
         """Delete documents; unknown ids are passed over. When this returns, they are gone."""
-        ...
 
-    def held(self, ids: Sequence[str]) -> set[str]:
+    def existing(self, ids: Sequence[str]) -> set[str]:
         """Those of ``ids`` that are there; all of them where the store cannot tell."""
-        ...
 
     def search(self, scope: str, query: str, k: int) -> list[str]:
         """The ids of the ``k`` documents nearest to the query among those with this label, best first."""
-        ...
 
 
 class TokenCounter(Protocol):
@@ -160,4 +119,3 @@ class TokenCounter(Protocol):
 
     def __call__(self, text: str) -> int:
         """How many tokens ``text`` has."""
-        ...

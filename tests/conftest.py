@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,33 @@ from secom_core.stores.sql import SqlStore
 if "PYTEST_XDIST_WORKER" in os.environ:
     # There is a worker for each processor: more threads would only wait for each other.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks what needs a PostgreSQL server, and leaves of ``pairwise`` tests the cases that are worth their time."""
+    products: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        parameters = getattr(item, "callspec", None)
+        if "postgres" in getattr(item, "fixturenames", ()) or (parameters and "postgres" in parameters.params.values()):
+            item.add_marker(pytest.mark.postgres)
+        if parameters and item.get_closest_marker("pairwise"):
+            products.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    spare = {id(item) for cases in products.values() for item in cases} - set(
+        map(id, chain(*map(pairs, products.values())))
+    )
+    config.hook.pytest_deselected(items=[item for item in items if id(item) in spare])
+    items[:] = [item for item in items if id(item) not in spare]
+
+
+def pairs(cases: list[pytest.Item]) -> Iterator[pytest.Item]:
+    """Of a product of parameters so many cases that each two values meet in one, those with most new pairs first."""
+    values = {case: sorted((name, repr(value)) for name, value in case.callspec.params.items()) for case in cases}  # type: ignore[attr-defined]
+    left = {case: set(combinations(each, 2)) for case, each in values.items()}
+    while left:
+        best = max(left, key=lambda case: len(left[case]))
+        yield best
+        met = left.pop(best)
+        left = {case: new for case, all_ in left.items() if (new := all_ - met)}
 
 
 @pytest.fixture(scope="session")
@@ -57,7 +85,7 @@ def each_store(request: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
                 files[str(path)] = lent.enter_context(server.bank())
             return open_store(files[str(path)], **more)
 
-        monkeypatch.setattr("secom_core.bank.open_store", opened)
+        monkeypatch.setattr("secom_core.bank.bank.open_store", opened)
         yield
 
 

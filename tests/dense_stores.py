@@ -1,4 +1,4 @@
-"""A vector store in a dictionary: the contract of `DenseStore` in a few lines, with faults on request."""
+"""A vector store in a dictionary: the contract of `VectorStore` in a few lines, with faults on request."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from secom_core.errors import StoreError
-from secom_core.memory import DenseDocument
+from secom_core.memory import VectorDocument
 from secom_core.protocols import Embedder, Vectors
 
 
@@ -21,14 +21,14 @@ class DictionaryStore:
 
     def __init__(self, embedder: Embedder, name: str = "dictionary") -> None:
         self.name, self.embedder = name, embedder
-        self.documents: dict[str, DenseDocument] = {}
+        self.documents: dict[str, VectorDocument] = {}
         self.vectors: dict[str, Vectors] = {}
         self.failing: set[str] = set()
         self.filters = True
         self.sent = 0
         self.asked: list[tuple[str, str, int]] = []
 
-    def upsert(self, documents: Sequence[DenseDocument]) -> None:
+    def upsert(self, documents: Sequence[VectorDocument]) -> None:
         self._fail("upsert")
         self.sent += len(documents)
         vectors = self.embedder.embed([each.text for each in documents])
@@ -41,7 +41,7 @@ class DictionaryStore:
             self.documents.pop(each, None)
             self.vectors.pop(each, None)
 
-    def held(self, ids: Sequence[str]) -> set[str]:
+    def existing(self, ids: Sequence[str]) -> set[str]:
         self._fail("held")
         return {each for each in ids if each in self.documents}
 

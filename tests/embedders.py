@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from secom_core.analysis import terms
+from secom_core.text.terms import terms
 
 
 class HashingEmbedder:

@@ -1,19 +1,21 @@
-"""Which module may know which; what importing the core costs; what is public, and that it says what it is.
+"""How the package is laid out: what may know what, how long a module may be, what an import costs, what is public.
 
-The arrows are those of docs/architecture.md. Imports inside functions count like any other.
+The arrows are those of docs/architecture.md. Imports inside functions, and those for type checkers, count like any
+other. A folder of the core is one unit, and so is a module beside the folders.
 """
 
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from types import ModuleType
 
 import pytest
@@ -23,38 +25,17 @@ from secom_core.errors import MissingExtra
 ROOT = Path(__file__).resolve().parents[1]
 CORE, ADAPTERS = "secom_core", ("langchain_secom", "llamaindex_secom")
 OURS = (CORE, *ADAPTERS)
-FRAMEWORKS = {"langchain_secom": "langchain", "llamaindex_secom": "llama"}
+FRAMEWORKS = {"langchain_secom": ("langchain", "langgraph", "langsmith"), "llamaindex_secom": ("llama",)}
 
 # Each may import those before it.
-FOUNDATION = (
-    "errors",
-    "stopwords",
-    "analysis",
-    "conversation",
-    "memory",
-    "agreement",
-    "flow",
-    "asking",
-    "protocols",
-    "prompts",
-    "coverage",
-    "informative",
-    "windows",
-)
+FOUNDATION = ("errors", "text", "conversation", "vectors", "memory", "llm", "protocols")
 # Each may import the foundation and nothing else; whoever stands above may import them.
-STAGES = (
-    "denoisers",
-    "evaluation",
-    "indexes",
-    "models",
-    "passages",
-    "pictures",
-    "readers",
-    "reflection",
-    "segmenters",
-    "stores",
-    "timeline",
-)
+STAGES = ("denoisers", "indexes", "models", "pictures", "readers", "segmenters", "stores", "testing")
+# Folders of what is made beside the turns: none knows another, and of the core's folders none but the bank's and the
+# presets know them.
+CAPABILITIES = ("citations", "summaries", "timelines", "topics")
+# What stands over the bank: the package itself is "".
+OVER_THE_BANK = ("", "__main__", "command", "companion")
 HEAVY = (
     "faiss",
     "langchain",
@@ -75,18 +56,22 @@ HEAVY = (
 # -- the walk ---------------------------------------------------------------------------------------------------------
 
 
-def modules(package: str) -> list[tuple[str, Path]]:
+@cache
+def modules(package: str) -> dict[str, Path]:
     """Every module of a package by its dotted name."""
     files = sorted((ROOT / package).rglob("*.py"))
-    return [
-        (re.sub(r"\.__init__$", "", ".".join(file.relative_to(ROOT).with_suffix("").parts)), file) for file in files
-    ]
+    return {re.sub(r"\.__init__$", "", ".".join(file.relative_to(ROOT).with_suffix("").parts)): file for file in files}
+
+
+@cache
+def parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
 
 
 def imported(name: str, file: Path) -> Iterator[str]:
     """The absolute names that a module imports, anywhere in it."""
     package = name.split(".") if file.name == "__init__.py" else name.split(".")[:-1]
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(file)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -96,24 +81,29 @@ def imported(name: str, file: Path) -> Iterator[str]:
 
 
 def unit(name: str) -> str:
-    """``secom_core.indexes.bm25`` belongs to ``indexes``; the package itself to ``""``."""
-    return ".".join(name.split(".")[1:2])
+    """``secom_core.indexes.bm25`` belongs to ``indexes``; the package itself, and what it names, to ``""``."""
+    part = ".".join(name.split(".")[1:2])
+    return part if (ROOT / CORE / part).is_dir() or (ROOT / CORE / f"{part}.py").is_file() else ""
 
 
 @cache
 def arrows() -> dict[str, set[str]]:
-    """For each module or subpackage of the core, which others of it are imported."""
+    """For each unit of the core, which others of it are imported."""
     found: dict[str, set[str]] = {}
-    known = {unit(name) for name, _ in modules(CORE)}
-    for name, file in modules(CORE):
+    for name, file in modules(CORE).items():
         targets = {unit(each) for each in imported(name, file) if each.split(".")[0] == CORE}
-        found.setdefault(unit(name), set()).update(targets & known - {unit(name), ""})
+        found.setdefault(unit(name), set()).update(targets - {unit(name)})
     return found
 
 
+# -- what may know what -----------------------------------------------------------------------------------------------
+
+
 def test_the_walk_sees_what_is_there() -> None:
-    assert {"errors", "conversation", "bank", *STAGES} <= set(arrows())
-    assert "stores" in arrows()["bank"]
+    wanted = {*FOUNDATION, *STAGES, *CAPABILITIES, *OVER_THE_BANK}
+    rest = {"archive", "bank", "context", "derived", "drafts", "layers", "presets", "ranking", "vector_stores"}
+    assert set(arrows()) == wanted | rest
+    assert {"citations", "layers", "stores"} <= arrows()["bank"]
 
 
 def test_foundation_points_down() -> None:
@@ -126,8 +116,24 @@ def test_stages_know_the_foundation_only(stage: str) -> None:
     assert arrows()[stage] <= set(FOUNDATION), f"{stage} imports {arrows()[stage] - set(FOUNDATION)}"
 
 
+def test_stores_know_no_layer() -> None:
+    assert not arrows()["stores"] & {*CAPABILITIES, "vector_stores", "layers", "bank", "archive"}
+
+
+def test_no_capability_knows_another_or_who_joins_them() -> None:
+    knowing = {name for name, targets in arrows().items() if targets & set(CAPABILITIES)}
+    assert knowing <= {"bank", "presets", *OVER_THE_BANK}
+    for name in CAPABILITIES:
+        assert not arrows()[name] & {"archive", "bank", "presets", "vector_stores"}
+
+
+def test_the_seam_and_the_archive_name_no_layer() -> None:
+    for name in ("layers", "archive"):
+        assert not arrows()[name] & {*CAPABILITIES, "bank"}
+
+
 def test_only_the_front_door_knows_the_bank() -> None:
-    assert {name for name, targets in arrows().items() if "bank" in targets} <= {"", "command", "companion", "writer"}
+    assert {name for name, targets in arrows().items() if "bank" in targets} <= set(OVER_THE_BANK)
 
 
 def test_no_circles() -> None:
@@ -138,24 +144,61 @@ def test_no_circles() -> None:
 
 
 def test_the_core_knows_no_framework() -> None:
-    for name, file in modules(CORE):
+    for name, file in modules(CORE).items():
         wrong = {
             each for each in imported(name, file) if each.startswith(("langchain", "llama", "benchmarks", "tests"))
         }
+        # LLMLingua is a denoiser's, and no framework.
+        wrong -= {each for each in wrong if each.split(".")[0] == "llmlingua"}
         assert not wrong, f"{name} imports {wrong}"
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
 def test_adapters_know_the_core_and_their_framework(adapter: str) -> None:
-    other = next(each for each in ADAPTERS if each != adapter)
-    for name, file in modules(adapter):
+    others = [each for each in ADAPTERS if each != adapter]
+    foreign = (*others, "benchmarks", "tests", *(root for each in others for root in FRAMEWORKS[each]))
+    for name, file in modules(adapter).items():
         tops = {each.split(".")[0] for each in imported(name, file)}
-        foreign = {top for top in tops if top == other or top.startswith(FRAMEWORKS[other])}
-        assert not foreign, f"{name} imports {foreign}"
+        assert not {top for top in tops if top.startswith(foreign)}, f"{name} imports {tops}"
 
 
 def test_every_package_carries_its_types() -> None:
     assert all((ROOT / package / "py.typed").exists() for package in OURS)
+
+
+# -- how it is cut ----------------------------------------------------------------------------------------------------
+
+
+def test_few_modules_stand_beside_the_folders() -> None:
+    assert len(list((ROOT / CORE).glob("*.py"))) <= 10
+
+
+def test_no_module_is_long() -> None:
+    files = [file for package in OURS for file in modules(package).values()]
+    lengths = {str(file.relative_to(ROOT)): len(file.read_text(encoding="utf-8").splitlines()) for file in files}
+    assert {name: length for name, length in lengths.items() if length > 400} == {}
+
+
+def test_most_functions_are_short() -> None:
+    """Lines of the body, from its first statement to the end of its last, the docstring apart."""
+    lengths = [
+        _body_lines(node)
+        for file in modules(CORE).values()
+        for node in ast.walk(parsed(file))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
+    assert len(lengths) > 1000
+    assert median(lengths) <= 5
+
+
+def _body_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+def test_no_module_hides_behind_a_vague_name() -> None:
+    vague = {"utils", "util", "helpers", "helper", "manager", "base", "factory", "common", "misc"}
+    assert not [name for package in OURS for name in modules(package) if name.rpartition(".")[2] in vague]
 
 
 # -- what an import costs ---------------------------------------------------------------------------------------------
@@ -169,7 +212,15 @@ def loaded_by(statement: str) -> tuple[set[str], float]:
     return {name for _, name in rows}, max(int(spent) for spent, name in rows if name.startswith(CORE)) / 1e6
 
 
-@pytest.mark.parametrize("statement", ["import secom_core", "from secom_core import MemoryBank"])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import secom_core",
+        "from secom_core import MemoryBank",
+        "import secom_core.denoisers, secom_core.models, secom_core.segmenters, secom_core.testing",
+    ],
+)
 def test_importing_the_core_loads_nothing_heavy(statement: str) -> None:
     names, _ = loaded_by(statement)
     assert not {name.split(".")[0] for name in names} & set(HEAVY)
@@ -185,6 +236,38 @@ def test_importing_the_core_is_quick() -> None:
 # -- what is public ---------------------------------------------------------------------------------------------------
 
 
+MODULES = [name for package in OURS for name in modules(package)]
+PACKAGES = [name for name in MODULES if (ROOT / name.replace(".", "/")).is_dir()]
+
+
+def file_of(name: str) -> Path:
+    return modules(name.split(".")[0])[name]
+
+
+def names_of(name: str) -> list[str] | None:
+    """What the module's ``__all__`` holds; nothing where there is none."""
+    for node in parsed(file_of(name)).body:
+        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["__all__"]:
+            return list(ast.literal_eval(node.value))
+    return None
+
+
+def test_only_packages_say_what_they_give() -> None:
+    listing = {name for name in MODULES if names_of(name) is not None}
+    assert listing <= {*PACKAGES, f"{CORE}.protocols"}
+    assert {CORE, f"{CORE}.bank", f"{CORE}.protocols", *ADAPTERS} <= listing
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in MODULES if names_of(name) is not None])
+def test_what_a_package_gives_is_sorted_and_there_and_says_what_it_is(name: str) -> None:
+    module, names = loaded(name), names_of(name) or []
+    assert len(names) == len(set(names))
+    assert names in (sorted(names), sorted(names, key=_kind)), f"{name}.__all__ is not sorted"
+    for each in names:
+        assert documented(module, each), f"{name}.{each} has no docstring"
+
+
 def loaded(name: str) -> ModuleType:
     try:
         return import_module(name)
@@ -192,28 +275,33 @@ def loaded(name: str) -> ModuleType:
         pytest.skip(str(error))
 
 
-PUBLIC = [name for package in OURS for name, _ in modules(package) if not name.rpartition(".")[2].startswith("_")]
+def documented(module: ModuleType, name: str) -> bool:
+    """Whether the name is there, and what it stands for says what it is: by itself, or where it is assigned."""
+    try:
+        value = getattr(module, name)
+    except MissingExtra as error:
+        pytest.skip(str(error))
+    if isinstance(value, (type, ModuleType)) or callable(value):
+        home = getattr(value, "__module__", "")
+        if isinstance(value, ModuleType) or home.split(".")[0] in OURS:
+            return bool(value.__doc__)
+    return any(name in described(file_of(each)) for each in MODULES)
 
 
-@pytest.mark.parametrize("name", PUBLIC)
-def test_public_names_are_sorted_exist_and_say_what_they_are(name: str) -> None:
-    module = loaded(name)
-    assert module.__doc__ or name.endswith("prompts"), f"{name} has no docstring"
-    names = getattr(module, "__all__", [])
-    assert list(names) in (sorted(names), sorted(names, key=_kind)), f"{name}.__all__ is not sorted"
-    for each in names:
-        try:
-            value = getattr(module, each)
-        except MissingExtra as error:
-            pytest.skip(str(error))
-        if inspect.isclass(value) or inspect.isroutine(value):
-            assert inspect.getdoc(value), f"{name}.{each} has no docstring"
-        if inspect.isclass(value) and value.__module__.split(".")[0] in OURS:
-            own = {attr: member for attr, member in vars(value).items() if not attr.startswith("_")}
-            bare = [
-                attr for attr, member in own.items() if _is_code(member) and not inspect.getdoc(getattr(value, attr))
-            ]
-            assert not bare, f"{name}.{each}: no docstring on {bare}"
+@cache
+def described(file: Path) -> set[str]:
+    """The names that a module assigns with a docstring after them."""
+    body = parsed(file).body
+    return {
+        ast.unparse(target)
+        for node, after in pairwise(body)
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and _is_text(after)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+    }
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _kind(name: str) -> tuple[int, str]:
@@ -221,23 +309,23 @@ def _kind(name: str) -> tuple[int, str]:
     return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
 
 
-def _is_code(member: object) -> bool:
-    return inspect.isroutine(member) or isinstance(member, (property, classmethod, staticmethod))
+@pytest.mark.parametrize("name", MODULES)
+def test_what_is_public_says_what_it_is(name: str) -> None:
+    tree = parsed(file_of(name))
+    assert ast.get_docstring(tree), f"{name} has no docstring"
+    assert list(undocumented(tree)) == []
 
 
-def test_modules_with_names_say_which_are_public() -> None:
-    silent = []
-    for package in OURS:
-        for name, file in modules(package):
-            tree = ast.parse(file.read_text(encoding="utf-8"))
-            defined = any(
-                isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name[0] != "_" for node in tree.body
-            )
-            if defined and "__all__" not in file.read_text(encoding="utf-8"):
-                silent.append(name)
-    assert not silent
+def undocumented(parent: ast.Module | ast.ClassDef) -> Iterator[str]:
+    """The classes, functions and methods without an underscore and without a docstring."""
+    for node in parent.body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and node.name[0] != "_":
+            if not ast.get_docstring(node) and not _is_variant(node):
+                yield node.name
+            if isinstance(node, ast.ClassDef):
+                yield from (f"{node.name}.{each}" for each in undocumented(node))
 
 
-def test_no_module_hides_behind_a_vague_name() -> None:
-    vague = {"utils", "util", "helpers", "helper", "manager", "base", "factory", "common", "misc"}
-    assert not [name for package in OURS for name, _ in modules(package) if name.rpartition(".")[2] in vague]
+def _is_variant(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """An overload or a setter: what it is stands with the other."""
+    return any(ast.unparse(each).endswith(("overload", ".setter")) for each in node.decorator_list)

@@ -8,9 +8,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from secom_core.bank import MemoryBank
-from secom_core.memory import Segment
+from secom_core.memory import Segment, segments_of
 from secom_core.pictures import segmentation_strip
+
+pytestmark = pytest.mark.docs
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs" / "pictures"
@@ -25,7 +29,7 @@ def drawn() -> dict[str, str]:
     truth = [Segment(start, stop) for start, stop in pairwise(edges)]
     with MemoryBank.open() as bank:
         bank.remember(("mara",), rows, session="s", close=True)
-        turns, segments = bank.turns(("mara",), "s"), bank.segments(("mara",), "s")
+        turns, segments = bank.turns(("mara",), "s"), segments_of(bank.memories(("mara",), "s"))
     return {
         "segments": segmentation_strip(turns, segments, format="svg"),
         "topics": segmentation_strip(turns, segments, truth=truth, format="svg"),

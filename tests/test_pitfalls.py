@@ -45,6 +45,7 @@ LLAMAINDEX = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("framework", "pitfalls"), [("langchain", LANGCHAIN), ("llamaindex", LLAMAINDEX)])
 def test_every_pitfall_has_a_test_of_its_name(framework: str, pitfalls: dict[int, str]) -> None:
     folder = Path(__file__).parent / framework

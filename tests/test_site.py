@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("mkdocs", reason="the site is built with mkdocs, which is in the dev extra")
 pytest.importorskip("mkdocstrings", reason="the reference is made with mkdocstrings, which is in the dev extra")
+pytestmark = pytest.mark.docs
 
 ROOT = Path(__file__).resolve().parents[1]
 LOADED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=\"?(https?://[^\s\">]+)", re.I)
@@ -37,7 +38,7 @@ def test_every_page_of_the_docs_is_in_the_site(site: Path) -> None:
 
 def test_the_reference_is_made_from_the_docstrings(site: Path) -> None:
     text = (site / "reference" / "index.html").read_text(encoding="utf-8")
-    for name in ("secom_core.bank.MemoryBank.remember", "langchain_secom.middleware.SecomMiddleware"):
+    for name in ("secom_core.bank.bank.MemoryBank.remember", "langchain_secom.middleware.SecomMiddleware"):
         assert f'id="{name}"' in text
     assert "inside the budget" in text
 

@@ -1,101 +1,70 @@
-"""What changes a store, or moves a scope between stores: remember, forget, export, import."""
+"""What changes a store, or moves what is in it: remember, forget, export, import, move, backup."""
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import IO
+from typing import Any
 
-from .. import transfer
-from ..bank import MemoryBank, Remembered
-from ..conversation import Scope, Session
-from ..salvage import salvage
+from tqdm import tqdm
+
+from ..archive import export as transfer
+from ..archive.replacing import replacing
+from ..archive.salvage import salvage
+from ..bank import MemoryBank, Parts
+from ..conversation import Scope
+from ..pictures.report.html import counted
 from .files import read_file, read_text
-from .opening import as_options, opened, scope_of, store_path
-from .terminal import Refused, confirmed, counted, data, json_data, note
-
-__all__ = ["export_", "forget_", "import_", "remember_", "written"]
+from .opening import as_options, open_named, opened, scope_of, store_path
+from .terminal import Refused, confirmed, note, show
 
 
-def remember_(asked: Namespace) -> int:
+def remember_(args: Namespace) -> None:
     """Take in conversations from files. All are read before any is taken in."""
-    history = [
-        session
-        for name in asked.file
-        for session in read_file(name, session=asked.session, at=asked.at, sample=asked.sample)
-    ]
-    scope = scope_of(asked)
-    with opened(asked, make=True) as there:
-        done = _taken_in(there.bank, scope, history, open_=asked.open)
-    messages = sum(len(session.messages) for session in history)
+    history = [session for name in args.file for session in read_file(name, session=args.session, at=args.at)]
+    scope = scope_of(args)
+    with opened(args, make=True) as there:
+        bar = tqdm(history, "remembering", unit="session", disable=not sys.stderr.isatty())
+        done = [there.bank.remember(scope, session, close=not args.open) for session in bar]
+    new = sum(each.new for each in done)
+    known = sum(len(session.messages) for session in history) - new
     names = list(dict.fromkeys(session.name for session in history))
-    if asked.json:
-        turns = list(dict.fromkeys(done.turn_ids))
-        json_data({"new": done.new, "known": messages - done.new, "sessions": names, "turn_ids": turns})
-        return 0
-    known = f", {messages - done.new} known already" if messages > done.new else ""
-    data(f"{counted(done.new, 'message')} remembered{known}, in {counted(len(names), 'session')}")
-    return 0
+    turn_ids = list(dict.fromkeys(id_ for each in done for id_ in each.turn_ids))
+    besides = f", {known} known already" if known else ""
+    text = f"{counted(new, 'message')} remembered{besides}, in {counted(len(names), 'session')}"
+    show(args, {"new": new, "known": known, "sessions": names, "turn_ids": turn_ids}, text)
 
 
-def _taken_in(bank: MemoryBank, scope: Scope, history: list[Session], *, open_: bool) -> Remembered:
-    if not open_:
-        return bank.remember_sessions(scope, history)
-    done = [bank.remember(scope, session) for session in history]
-    return Remembered(tuple(id_ for each in done for id_ in each.turn_ids), sum(each.new for each in done))
-
-
-def forget_(asked: Namespace) -> int:
+def forget_(args: Namespace) -> None:
     """Delete turns and all that was made from them."""
-    scope = scope_of(asked)
-    with opened(asked) as there:
-        there.row(scope)
-        doomed = _doomed(there.bank, scope, asked)
-        if not doomed:
+    scope = scope_of(args)
+    conditions: dict[str, Any] = {"session": args.session, "turn_ids": args.turn, "before": args.before}
+    with opened(args) as there:
+        turns = sum(map(len, there.store.matching_turns(there.row(scope).id, **conditions).values()))
+        if not turns:
             raise Refused("no turn of the scope is meant by that; nothing was forgotten")
-        if not asked.yes and not confirmed(f"Forget {counted(doomed, 'turn')} of {as_options(scope)} for good?"):
+        if not args.yes and not confirmed(f"Forget {counted(turns, 'turn')} of {as_options(scope)} for good?"):
             raise Refused("nothing was forgotten")
-        gone = there.bank.forget(scope, session=asked.session, turn_ids=asked.turn, before=asked.before)
-    if asked.json:
-        json_data({"forgotten": gone})
-    else:
-        data(f"{counted(gone, 'turn')} forgotten")
-    return 0
+        gone = there.bank.forget(scope, **conditions)
+    show(args, {"forgotten": gone}, f"{counted(gone, 'turn')} forgotten")
 
 
-def _doomed(bank: MemoryBank, scope: Scope, asked: Namespace) -> int:
-    """How many turns `MemoryBank.forget` would delete."""
-    if asked.all:
-        return bank.stats(scope).turns
-    wanted = set(asked.turn or ())
-    names = bank.sessions(scope) if asked.session is None else [asked.session]
-    return sum(
-        (asked.turn is None or bool(wanted & {turn.id, *(message.id for message in turn.messages)}))
-        and (asked.before is None or (turn.at is not None and turn.at < asked.before))
-        for name in names
-        for turn in bank.turns(scope, name)
-    )
-
-
-def export_(asked: Namespace) -> int:
+def export_(args: Namespace) -> None:
     """Write a scope as JSON lines."""
-    scope = scope_of(asked)
-    if asked.damaged:
-        written(asked, (f"{line}\n" for line in _salvaged(asked, scope)))
-        return 0
-    with opened(asked) as there:
+    scope = scope_of(args)
+    if args.damaged:
+        written(args, (f"{line}\n" for line in _salvaged(args, scope)))
+        return
+    with opened(args) as there:
         there.row(scope)
-        written(asked, (f"{line}\n" for line in there.bank.export(scope)))
-    return 0
+        written(args, (f"{line}\n" for line in there.bank.storage.export(scope)))
 
 
-def _salvaged(asked: Namespace, scope: Scope) -> list[str]:
-    path = store_path(asked)
+def _salvaged(args: Namespace, scope: Scope) -> list[str]:
+    path = store_path(args)
     if not path.is_file():
         raise Refused(f"there is no store at {path}")
     found = salvage(path)
@@ -107,55 +76,52 @@ def _salvaged(asked: Namespace, scope: Scope) -> list[str]:
     return found.exports[scope]
 
 
-def import_(asked: Namespace) -> int:
+def import_(args: Namespace) -> None:
     """Take in what `export_` wrote."""
-    lines = read_text(asked.file).split("\n")
-    if not store_path(asked).exists():
+    lines = read_text(args.file).split("\n")
+    if not store_path(args).exists():
         # What cannot be used makes no store.
         transfer.read(lines)
-    given = asked.scope is not None or asked.scope_json is not None
-    with opened(asked, make=True) as there:
-        came = there.bank.import_(lines, scope=scope_of(asked) if given else None)
-    if asked.json:
-        json_data({"turns": came})
-    else:
-        data(f"{counted(came, 'turn')} came in")
-    return 0
+    given = args.scope is not None or args.scope_json is not None
+    with opened(args, make=True) as there:
+        came = there.bank.storage.import_(lines, scope=scope_of(args) if given else None)
+    show(args, {"turns": came}, f"{counted(came, 'turn')} came in")
 
 
-def written(asked: Namespace, pieces: Iterable[str]) -> None:
+def move_(args: Namespace) -> None:
+    """Copy every scope into another store."""
+    parts = Parts(progress=sys.stderr.isatty())
+    with opened(args) as there, MemoryBank(open_named(args.target, make=True), parts) as target:
+        done = there.bank.storage.move_to(target.storage)
+    known = f", {done.known} there already" if done.known else ""
+    text = f"{counted(done.scopes, 'scope')} moved with {counted(done.messages, 'message')}{known}"
+    show(args, {"scopes": done.scopes, "known": done.known, "messages": done.messages}, text)
+
+
+def backup_(args: Namespace) -> None:
+    """Copy the store's file while it is in use."""
+    with opened(args) as there:
+        there.bank.storage.backup(args.target)
+    show(args, None, f"copied to {args.target}")
+
+
+def written(args: Namespace, pieces: Iterable[str]) -> None:
     """Write to ``--output``: whole or not at all, and never over the store.
 
     Raises:
         Refused: the output is the store.
         OSError: it cannot be written.
     """
-    if asked.output == "-":
-        for piece in pieces:
-            sys.stdout.write(piece)
+    if args.output == "-":
+        sys.stdout.writelines(pieces)
         return
-    target = Path(asked.output).expanduser()
-    if target.exists() and store_path(asked).exists() and target.samefile(store_path(asked)):
+    target = Path(args.output).expanduser()
+    if target.exists() and store_path(args).exists() and target.samefile(store_path(args)):
         raise Refused(f"{target} is the store itself; give --output another name")
     if not target.parent.is_dir():
         raise Refused(f"there is no folder {target.parent}")
-    with _replacing(target) as file:
+    is_device = target.exists() and not target.is_file()
+    opening = nullcontext(target) if is_device else replacing(target)
+    with opening as place, place.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(pieces)
     note(f"wrote {target}")
-
-
-@contextmanager
-def _replacing(target: Path) -> Iterator[IO[str]]:
-    """A file that takes the target's place once it is whole; only its owner may read it."""
-    if target.exists() and not target.is_file():
-        with target.open("w", encoding="utf-8") as device:
-            yield device
-        return
-    with ExitStack() as undone:
-        with NamedTemporaryFile(
-            "w", encoding="utf-8", newline="\n", dir=target.parent, prefix=f".{target.name[:100]}.", delete=False
-        ) as file:
-            undone.callback(os.unlink, file.name)
-            yield file
-        undone.pop_all()
-    os.replace(file.name, target)

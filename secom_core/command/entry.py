@@ -12,8 +12,6 @@ from ..errors import SecomError
 from .options import parser
 from .terminal import note
 
-__all__ = ["main"]
-
 _FAILED: Final = 1
 _MISUSED: Final = 2
 _INTERRUPTED: Final = 130
@@ -36,12 +34,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     line = parser()
-    asked = line.parse_args(arguments)
-    if asked.act is None:
+    args = line.parse_args(arguments)
+    if args.act is None:
         line.print_help(sys.stderr)
         return _MISUSED
     try:
-        done: int = asked.act(asked)
+        args.act(args)
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read has seen enough.
@@ -54,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _abandon_output()
         note(_first_line(error))
         return _FAILED
-    return done
+    return 0
 
 
 def _abandon_output() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,10 +14,8 @@ from typing import Any, Final
 
 from ..conversation import Message, Session, group_messages, stamped
 from ..errors import InvalidInput
-from ..readers import read_locomo, read_messages, read_transcript
+from ..readers import read_messages, read_transcript
 from .terminal import Refused
-
-__all__ = ["read_file", "read_text"]
 
 _STDIN: Final = "-"
 
@@ -37,16 +34,13 @@ def read_text(name: str) -> str:
         raise Refused(f"{_called(name)} is not UTF-8: byte {error.start} is {raw[error.start]:#04x}") from error
 
 
-def read_file(
-    name: str, *, session: str | None = None, at: datetime | None = None, sample: str | None = None
-) -> list[Session]:
+def read_file(name: str, *, session: str | None = None, at: datetime | None = None) -> list[Session]:
     """The sessions in a file, every message with an id, so that reading it again adds nothing.
 
     Args:
         name: the file; ``-`` for standard input.
         session: what to call its session, where it does not say; the file's name without its ending unless given.
         at: when what carries no time was said.
-        sample: which conversation of a LoCoMo file that holds several.
 
     Raises:
         Refused: no reader understands it, or it needs a name.
@@ -54,31 +48,27 @@ def read_file(
     """
     text = read_text(name)
     try:
-        found = _sessions(text, name, session, sample)
+        found = _sessions(text, name, session)
     except InvalidInput as error:
         reason = str(error)
         raise Refused(reason if name in reason else f"{_called(name)}: {reason}") from error
-    kept = [each for each in map(_identified, found) if each.messages]
+    kept = [_identified(each, at) for each in found if each.messages]
     if not kept:
         raise Refused(f"{_called(name)} holds no message")
-    return [_dated(each, at) for each in kept] if at is not None else kept
+    return kept
 
 
 def _called(name: str) -> str:
     return "standard input" if name == _STDIN else name
 
 
-def _sessions(text: str, name: str, session: str | None, sample: str | None) -> Sequence[Session]:
+def _sessions(text: str, name: str, session: str | None) -> Sequence[Session]:
     rows = _rows(text, name)
     if rows is None:
         return _from_transcript(text, name, session)
-    if _is_export(rows):
+    if rows and isinstance(rows[0], Mapping) and rows[0].get("kind") == "header" and "format" in rows[0]:
         raise Refused(f"{_called(name)} is an export; take it in with: secom import {name}")
-    if not _is_locomo(rows):
-        return list(_from_rows(rows, name, session))
-    if name == _STDIN:
-        raise Refused("a LoCoMo file is read by its name, not from standard input")
-    return _own_names(read_locomo(Path(name).expanduser(), sample=sample), name, session)
+    return [_grouped(called, read_messages(items)) for called, items in _from_rows(rows, name, session)]
 
 
 # -- which form -------------------------------------------------------------------------------------------------------
@@ -108,52 +98,31 @@ def _lines(text: str) -> Iterator[Any]:
                 raise InvalidInput(f"line {number} is not JSON: {error}") from error
 
 
-def _is_export(rows: Sequence[Any]) -> bool:
-    return bool(rows) and isinstance(rows[0], Mapping) and rows[0].get("kind") == "header" and "format" in rows[0]
-
-
-def _is_locomo(rows: Sequence[Any]) -> bool:
-    return bool(rows) and all(
-        isinstance(row, Mapping) and any(key == "conversation" or re.fullmatch(r"session_\d+", key) for key in row)
-        for row in rows
-    )
-
-
 # -- what the sessions are called -------------------------------------------------------------------------------------
 
 
 def _from_transcript(text: str, name: str, session: str | None) -> Sequence[Session]:
     found = read_transcript(text)
-    if [each.name for each in found] != ["1"]:
-        return _own_names(found, name, session)
-    return [_renamed(found[0], session or _stem(name))]
-
-
-def _own_names(found: Sequence[Session], name: str, session: str | None) -> Sequence[Session]:
-    if session is not None and len(found) > 1:
+    if session is None and [each.name for each in found] != ["1"]:
+        return found
+    if len(found) > 1:
         raise Refused(f"{_called(name)} holds {len(found)} sessions with names of their own; leave --session out")
-    return found if session is None else [_renamed(each, session) for each in found]
+    return [_grouped(session or _stem(name), each.messages) for each in found]
 
 
-def _from_rows(rows: Sequence[Any], name: str, session: str | None) -> Iterator[Session]:
+def _from_rows(rows: Sequence[Any], name: str, session: str | None) -> Iterator[tuple[str, Sequence[Any]]]:
     """Role/content dicts are one session, or as many as their ``session`` names; each ``messages`` list is one."""
     if rows and all(isinstance(row, Mapping) and isinstance(row.get("messages"), list) for row in rows):
         for number, row in enumerate(rows, start=1):
             own = row.get("session") or row.get("id")
-            usual = session or _stem(name) if own is None else ""
-            called = str(own) if own is not None else usual if len(rows) == 1 else f"{usual} {number}"
-            yield _session(called, row["messages"])
+            place = "" if len(rows) == 1 else f" {number}"
+            yield (str(own) if own is not None else f"{session or _stem(name)}{place}"), row["messages"]
         return
     by_name: dict[str, list[Any]] = {}
     for row in rows:
         own = row.get("session") if isinstance(row, Mapping) else None
         by_name.setdefault(str(own) if own else session or _stem(name), []).append(row)
-    for called, items in by_name.items():
-        yield _session(called, items)
-
-
-def _session(name: str, items: Iterable[Any]) -> Session:
-    return Session(name, group_messages(read_messages(items), name))
+    yield from by_name.items()
 
 
 def _stem(name: str) -> str:
@@ -162,31 +131,24 @@ def _stem(name: str) -> str:
     return Path(name).stem
 
 
-def _renamed(session: Session, name: str) -> Session:
-    return Session(name, group_messages(session.messages, name))
+def _grouped(name: str, messages: Iterable[Message]) -> Session:
+    return Session(name, group_messages(messages, name))
 
 
 # -- what the messages carry ------------------------------------------------------------------------------------------
 
 
-def _identified(session: Session) -> Session:
-    """The session with an id on every message: its own, or one made from what it says and where."""
+def _identified(session: Session, at: datetime | None) -> Session:
+    """The session with a time, where one is given, and an id on every message: its own, or one made of its words."""
     times: Counter[str] = Counter()
-    return _with(session, [_with_id(message, session.name, times) for message in session.messages])
+    messages = [_with_id(message, session.name, times) for message in session.messages]
+    return _grouped(session.name, [stamped(message, at) if at is not None else message for message in messages])
 
 
 def _with_id(message: Message, session: str, times: Counter[str]) -> Message:
     if message.id is not None:
         return message
     at = message.at.isoformat() if message.at else None
-    said = json.dumps([session, message.role, message.speaker, message.text, at])
-    times[said] += 1
-    return replace(message, id=hashlib.sha256(f"{said}{times[said]}".encode()).hexdigest()[:16])
-
-
-def _dated(session: Session, at: datetime) -> Session:
-    return _with(session, [stamped(message, at) for message in session.messages])
-
-
-def _with(session: Session, messages: Sequence[Message]) -> Session:
-    return Session(session.name, group_messages(messages, session.name))
+    content = json.dumps([session, message.role, message.speaker, message.text, at])
+    times[content] += 1
+    return replace(message, id=hashlib.sha256(f"{content}{times[content]}".encode()).hexdigest()[:16])

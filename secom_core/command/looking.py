@@ -5,40 +5,35 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from ..memory import Hit, Recall, Timeline
-from .inspecting import behind, turn_json
-from .opening import LAYERS, opened, scope_of
-from .terminal import data, json_data, note
+from ..layers import registered
+from ..memory import Hit, Recall, RecallOptions, Section
+from .inspecting import turn_json
+from .opening import opened, scope_of
+from .terminal import Refused, note, show
 
-__all__ = ["recall_"]
 
-
-def recall_(asked: Namespace) -> int:
+def recall_(args: Namespace) -> None:
     """Print what answers a question."""
-    scope = scope_of(asked)
-    wanted = [layer for layer in LAYERS if getattr(asked, layer)]
-    with opened(asked, learns=True, **dict.fromkeys(wanted, True)) as there:
+    scope = scope_of(args)
+    wanted = [layer for layer in registered() if layer.name in (args.layer or ())]
+    for layer in wanted:
+        if layer.cost_without_model and not args.without_model:
+            raise Refused(
+                f"there is no language model here, and without one {layer.name} cost a recall more than they bring "
+                f"({layer.cost_without_model}); give --without-model to have them take part all the same"
+            )
+    with opened(args, learns=True, layers=wanted) as there:
         there.row(scope)
-        recall = there.bank.recall(
-            scope,
-            asked.query,
-            token_budget=asked.budget,
-            k=asked.k,
-            now=asked.now,
-            summary=asked.summary,
-            timelines=asked.timelines,
-            topics=asked.topics,
-        )
-        missing = [layer for layer in wanted if behind(there, scope, layer)]
-    if asked.json:
-        json_data(_recall_json(recall))
-    elif recall.text:
-        data(recall.text)
-    else:
+        for layer in wanted:
+            there.bank.layers[layer.name].recall_without_model = args.without_model
+        options = RecallOptions(args.token_budget, args.k, [layer.name for layer in wanted])
+        recall = there.bank.recall(scope, args.query, now=args.now, **options.arguments)
+        missing = [layer.name for layer in wanted if there.behind(scope, layer)]
+    show(args, _recall_json(recall), recall.text)
+    if not (recall.text or args.json):
         note("nothing is found for that")
-    for layer in missing:
-        note(f"not every closed session is in the {layer} yet; `secom inspect {layer} --make` takes them in")
-    return 0
+    for name in missing:
+        note(f"not every closed session is in the {name} yet; `secom inspect {name} --make` takes them in")
 
 
 def _recall_json(recall: Recall) -> dict[str, Any]:
@@ -47,8 +42,7 @@ def _recall_json(recall: Recall) -> dict[str, Any]:
         "text": recall.text,
         "tokens": recall.tokens,
         "hits": [_hit_json(hit) for hit in recall.hits],
-        "timelines": [_timeline_json(timeline) for timeline in recall.timelines],
-        "summary": recall.summary.text if recall.summary is not None else None,
+        "sections": [_section_json(section) for section in recall.sections],
     }
 
 
@@ -62,12 +56,11 @@ def _hit_json(hit: Hit) -> dict[str, Any]:
     }
 
 
-def _timeline_json(timeline: Timeline) -> dict[str, Any]:
-    events = [{"id": event.id, "at": event.at.isoformat(), "text": event.text} for event in timeline.events]
+def _section_json(section: Section) -> dict[str, Any]:
     return {
-        "number": timeline.number,
-        "events": events,
-        "relations": [relation.value for relation in timeline.relations],
-        "text": timeline.text,
-        "turn_ids": list(timeline.turn_ids),
+        "layer": section.layer,
+        "heading": section.heading,
+        "entries": list(section.entries),
+        "numbers": list(section.numbers),
+        "turn_ids": [list(turn_ids) for turn_ids in section.turn_ids],
     }

@@ -8,25 +8,21 @@ import shlex
 import sqlite3
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
-from ..bank import MemoryBank
+from ..bank import MemoryBank, Parts
 from ..conversation import Scope, check_scope
-from ..stores.citations import latest
+from ..layers import Layer, LayerFactory, registered
 from ..stores.opening import open_store
 from ..stores.postgres import is_postgres
-from ..stores.sql import ScopeRow, SqlStore
+from ..stores.rows import ScopeRow
+from ..stores.sql import SqlStore
 from .terminal import Refused
-
-__all__ = ["LAYERS", "Opened", "as_options", "open_named", "opened", "scope_of", "store_path"]
-
-LAYERS: Final = {"summary": "summary", "timelines": "events", "topics": "topics"}
-"""What a bank can be opened with, and the name under which the store knows it."""
 
 _DEFAULT: Final = "memory.db"
 
@@ -49,14 +45,18 @@ class Opened:
             raise Refused(f"nothing is remembered for {as_options(scope)}; `secom scopes` lists what there is")
         return found
 
+    def behind(self, scope: Scope, layer: type[Layer]) -> int:
+        """How many closed sessions the layer has not taken in."""
+        return self.bank.layers.behind(scope, layer.name) if layer.takes_in_sessions else 0
 
-def store_path(asked: Namespace) -> Path:
+
+def store_path(args: Namespace) -> Path:
     """Where the store is: ``--store``, else ``SECOM_STORE``, else ``memory.db`` here."""
-    return Path(_named(asked)).expanduser()
+    return Path(_named(args)).expanduser()
 
 
-def _named(asked: Namespace) -> str:
-    named: str = asked.store or os.environ.get("SECOM_STORE") or _DEFAULT
+def _named(args: Namespace) -> str:
+    named: str = args.store or os.environ.get("SECOM_STORE") or _DEFAULT
     if named == ":memory:":
         raise Refused("a store in memory would be gone when the command ends; give --store a file")
     return named
@@ -69,41 +69,37 @@ def open_named(named: str, *, make: bool) -> SqlStore:
     return open_store(named)
 
 
-def scope_of(asked: Namespace) -> Scope:
+def scope_of(args: Namespace) -> Scope:
     """Whose memory it is; `secom_core.command.options` has seen to it that somebody is named."""
-    return check_scope(json.loads(asked.scope_json) if asked.scope_json is not None else tuple(asked.scope))
+    return check_scope(json.loads(args.scope_json) if args.scope_json is not None else tuple(args.scope))
 
 
 def as_options(scope: Scope) -> str:
     """The scope as it is given to the command, ready for a shell."""
     if all(part.isprintable() for part in scope):
-        return " ".join(f"--scope {shlex.quote(part)}" if part[0] != "-" else _glued(part) for part in scope)
+        return " ".join(shlex.join(["--scope", part] if part[0] != "-" else [f"--scope={part}"]) for part in scope)
     return f"--scope-json {shlex.quote(json.dumps(list(scope)))}"
 
 
-def _glued(part: str) -> str:
-    return shlex.quote(f"--scope={part}")
-
-
 @contextmanager
-def opened(asked: Namespace, *, make: bool = False, learns: bool = False, **parts: Any) -> Iterator[Opened]:
+def opened(
+    args: Namespace, *, make: bool = False, learns: bool = False, layers: Sequence[LayerFactory] = ()
+) -> Iterator[Opened]:
     """The bank in the store that is meant.
 
     Args:
-        asked: the options.
+        args: the options.
         make: whether a store may be made where there is none.
         learns: rank as the scope has learned, where it has.
-        **parts: for `MemoryBank`.
+        layers: what the bank is opened with.
 
     Raises:
         Refused: there is no store, or the file is something else.
     """
-    store = open_named(_named(asked), make=make)
-    scope = scope_of(asked) if learns else ()
-    row = store.scope(scope) if learns else None
-    if row is not None and latest(store, row.id):
-        parts["learning"] = True
-    bank = MemoryBank(store, progress=sys.stderr.isatty(), **parts)
+    store = open_named(_named(args), make=make)
+    row = store.scope(scope_of(args)) if learns else None
+    learned = [layer for layer in registered() if row is not None and layer.has_learned(store, row.id)]
+    bank = MemoryBank(store, Parts(progress=sys.stderr.isatty(), layers=list(dict.fromkeys([*layers, *learned]))))
     try:
         yield Opened(bank, store)
     finally:

@@ -4,55 +4,38 @@ from __future__ import annotations
 
 from argparse import Namespace
 from datetime import datetime, timezone
+from functools import partial
 
 from ..conversation import Scope
-from ..learning import CitationEntry, Learned, learned_weights
-from ..pictures.report import ReportedAnswer, ReportedSession, ReportedWeights, ScopeContents, scope_report
+from ..layers import Layer, registered
+from ..memory import segments_of
+from ..pictures.report.page import ReportedSession, ReportSection, ScopeContents, scope_report
 from .changes import written
-from .inspecting import behind
-from .opening import LAYERS, Opened, opened, scope_of
-
-__all__ = ["report_"]
+from .opening import Opened, opened, scope_of
 
 
-def report_(asked: Namespace) -> int:
+def report_(args: Namespace) -> None:
     """Write one HTML page of all that a scope remembers."""
-    scope = scope_of(asked)
-    with opened(asked, learning=True, **dict.fromkeys(LAYERS, True)) as there:
+    scope = scope_of(args)
+    with opened(args, layers=registered()) as there:
         there.row(scope)
-        if asked.make:
-            there.bank.reflect(scope)
-        contents = _contents(there, scope)
-    page = scope_report(contents, made=datetime.now(timezone.utc), title=asked.title, turns=asked.turns)
-    written(asked, [page])
-    return 0
+        if args.make:
+            there.bank.derive(scope)
+        sessions = tuple(_session(there, scope, name) for name in there.bank.sessions(scope))
+        sections = tuple(_section(there, scope, layer) for layer in there.bank.layers.values())
+        contents = ScopeContents(scope, sessions, sections)
+        page = scope_report(contents, made=datetime.now(timezone.utc), title=args.title, turns=args.turns)
+    written(args, [page])
 
 
-def _contents(there: Opened, scope: Scope) -> ScopeContents:
-    bank, row = there.bank, there.row(scope)
-    return ScopeContents(
-        scope,
-        tuple(_session(there, scope, name) for name in bank.sessions(scope)),
-        topics=tuple(bank.topics(scope)),
-        events=tuple(bank.events(scope)),
-        links=tuple(bank.links(scope)),
-        summaries=tuple(bank.summaries(scope)),
-        weights=tuple(map(_weights, learned_weights(there.store, row))),
-        answers=tuple(map(_answer, bank.citation_log(scope))),
-        missing={layer: behind(there, scope, layer) for layer in LAYERS},
-    )
+def _section(there: Opened, scope: Scope, layer: Layer) -> ReportSection:
+    title = layer.title or layer.name.capitalize()
+    missing = there.behind(scope, type(layer))
+    return ReportSection(layer.name, title, layer.count(scope), partial(layer.report, scope), missing)
 
 
 def _session(there: Opened, scope: Scope, name: str) -> ReportedSession:
-    segments = tuple(there.bank.segments(scope, name))
+    segments = tuple(segments_of(there.bank.memories(scope, name)))
     # Turns that came in between are left to the next report: segments cover what they were made from.
     turns = tuple(there.bank.turns(scope, name))[: segments[-1].stop if segments else 0]
     return ReportedSession(name, turns, segments)
-
-
-def _weights(found: Learned) -> ReportedWeights:
-    return ReportedWeights(found.weights, found.base, found.answers, found.trust, found.rollbacks)
-
-
-def _answer(entry: CitationEntry) -> ReportedAnswer:
-    return ReportedAnswer(entry.at, entry.query, len(entry.numbers), len(entry.cited), entry.lesson)

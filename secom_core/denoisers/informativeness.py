@@ -10,19 +10,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from secom_core.analysis import is_stopword, latin_language_of, terms, word_spans
-from secom_core.denoisers.phrases import (
-    FILLER_PHRASES,
-    FILLER_RUN,
-    FILLERS,
-    NEGATION_CHARACTERS,
-    NEGATIONS,
-    TIMES,
-)
-from secom_core.errors import InvalidInput
-from secom_core.protocols import Statistics
-
-__all__ = ["Informativeness"]
+from ..errors import InvalidInput
+from ..protocols import Statistics
+from ..text.terms import is_stopword, latin_language_of, terms, word_spans
+from .phrases import FILLER_RUN, FILLERS, NEGATION_CHARACTERS, NEGATIONS, TIMES
 
 # Below this many turns a document frequency says more about chance than about the word.
 _ENOUGH_TURNS: Final = 20
@@ -34,7 +25,7 @@ _COHESION: Final = 2.0
 _LOYALTY: Final = 0.5
 _IDEOGRAPHS: Final = re.compile(r"[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\u3005\uf900-\ufaff\U00020000-\U000323af]+")
 _DATE_RUN: Final = re.compile("[一二三四五六七八九十百千万两兩半]|[今昨明前后後去上下][天日年晚周週月]|星期|曜日")
-_LONGEST_PHRASE: Final = max(map(len, FILLER_PHRASES))
+_LONGEST_FILLER: Final = max(map(len, FILLERS))
 _ENDS: Final = re.compile(r"[.!?…。！？؟।]+")
 _CLOSES: Final = re.compile(r"""[,.;:!?…%)\]}"'”’»。，、；：！？」』）】؟،।]+""")
 _OPENS: Final = re.compile(r"(?<=\s)[^\w\s]+$")
@@ -42,7 +33,10 @@ _OPENS: Final = re.compile(r"(?<=\s)[^\w\s]+$")
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A word or run at ``[start, stop)``; ``worth`` is in nats, infinite for what must stay, negative for fillers."""
+    """A word or run of characters at ``[start, stop)`` of the text.
+
+    ``worth`` is an idf in nats: infinite for words that must stay, negative for fillers.
+    """
 
     start: int
     stop: int
@@ -52,12 +46,12 @@ class _Word:
 class Informativeness:
     """Drops greetings, fillers and the least informative words of a text; needs no model.
 
-    A word is worth its idf in the scope: what every turn says does not tell turns apart. Function words are worth
-    little everywhere. Names, numbers, dates and negations always stay. Of Chinese and Japanese, whose words nothing
-    separates, the characters that keep company in the scope make one word. Kept words keep their order, spelling and
-    punctuation; a text of which nothing would be left stays whole.
+    A word is worth its idf in the scope: a word of every turn does not tell turns apart. Function words are worth
+    little everywhere. Names, numbers, dates and negations always stay. In Chinese and Japanese, which write no space
+    between words, characters that often stand together in the scope are taken for one word. What stays keeps its
+    order, spelling and punctuation; a text of which nothing would be left stays whole.
 
-    Where the scope is too small to tell (under 20 turns) or not given, only fillers and function words go.
+    Without statistics, or with those of fewer than 20 turns, only fillers and function words go.
 
     Args:
         rate: the share of words, fillers apart, that stays at least; more than 0 and at most 1, where 1 drops
@@ -73,11 +67,11 @@ class Informativeness:
         self.rate = rate
 
     def denoise(self, texts: Sequence[str], statistics: Statistics | None = None) -> list[str]:
-        """The more informative part of each text.
+        """The more informative part of each text, in order.
 
         Args:
             texts: any texts, in any script.
-            statistics: how common terms are in the scope.
+            statistics: how common terms are in the scope, such as its lexical index.
         """
         if self.rate >= 1:
             return list(texts)
@@ -86,16 +80,16 @@ class Informativeness:
 
     def _denoise(self, text: str, scope: Statistics | None) -> str:
         words = list(_weighed(text, scope))
-        said = [word for word in words if word.worth >= 0]
-        counts = Counter(text[word.start : word.stop].casefold() for word in said)
+        content = [word for word in words if word.worth >= 0]
+        counts = Counter(text[word.start : word.stop].casefold() for word in content)
         # Of words that are worth the same, the short ones go first, then those that the text repeats.
         order = sorted(
-            said, key=lambda w: (w.worth, w.stop - w.start, -counts[text[w.start : w.stop].casefold()], -w.start)
+            content, key=lambda w: (w.worth, w.stop - w.start, -counts[text[w.start : w.stop].casefold()], -w.start)
         )
-        most = len(said) - math.ceil(self.rate * len(said))
+        most = len(content) - math.ceil(self.rate * len(content))
         dropped = {word for word in order[:most] if word.worth < math.inf}
-        kept = [word for word in said if word not in dropped]
-        return _joined(text, words, frozenset(kept)) if 0 < len(kept) < len(words) else text
+        kept = frozenset(content) - dropped
+        return _joined(text, words, kept) if 0 < len(kept) < len(words) else text
 
 
 def _function_worth(scope: Statistics | None) -> float:
@@ -123,19 +117,21 @@ def _weighed(text: str, scope: Statistics | None) -> Iterator[_Word]:
 
 
 def _filler_places(text: str, spans: Sequence[tuple[int, int]]) -> set[int]:
-    folded = [text[start:stop].casefold().replace("’", "'") for start, stop in spans]
-    places = {
-        place for place, word in enumerate(folded) if word in FILLERS or FILLER_RUN.fullmatch(text, *spans[place])
-    }
-    for length in range(2, _LONGEST_PHRASE + 1):
+    folded = [_folded(text[start:stop]) for start, stop in spans]
+    places = {place for place, span in enumerate(spans) if FILLER_RUN.fullmatch(text, *span)}
+    for length in range(1, _LONGEST_FILLER + 1):
         for first in range(len(folded) - length + 1):
-            if tuple(folded[first : first + length]) in FILLER_PHRASES:
+            if tuple(folded[first : first + length]) in FILLERS:
                 places.update(range(first, first + length))
     return places
 
 
+def _folded(word: str) -> str:
+    return word.casefold().replace("’", "'")
+
+
 def _must_stay(word: str, language: str) -> bool:
-    folded = word.casefold().replace("’", "'")
+    folded = _folded(word)
     return (
         any(map(str.isdigit, word))
         or folded in NEGATIONS
@@ -161,8 +157,8 @@ def _weighed_run(text: str, start: int, stop: int, scope: Statistics | None) -> 
         yield _Word(start, stop, math.inf)
         return
     after_number = start > 0 and text[start - 1].isdigit()
-    edges = [start, *_cuts(text, start, stop, scope), stop]
-    for first, last in pairwise(edges):
+    cuts = (place for place in range(start + 1, stop) if not _belong(text[place - 1], text[place], scope))
+    for first, last in pairwise([start, *cuts, stop]):
         run = text[first:last]
         fixed = NEGATION_CHARACTERS.search(run) or _DATE_RUN.search(run) or (after_number and first == start)
         yield _Word(first, last, math.inf if fixed else _run_worth(run, scope))
@@ -171,11 +167,6 @@ def _weighed_run(text: str, start: int, stop: int, scope: Statistics | None) -> 
 def _run_worth(run: str, scope: Statistics) -> float:
     grams = [first + second for first, second in pairwise(run)] or [run]
     return max(_idf(scope, gram) for gram in grams)
-
-
-def _cuts(text: str, start: int, stop: int, scope: Statistics) -> list[int]:
-    """Where characters meet that do not belong together."""
-    return [place for place in range(start + 1, stop) if not _belong(text[place - 1], text[place], scope)]
 
 
 def _belong(first: str, second: str, scope: Statistics) -> bool:

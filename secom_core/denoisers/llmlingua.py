@@ -11,39 +11,26 @@ import time
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from secom_core.errors import DegradedWarning, InvalidInput, MissingExtra, ModelUnavailable
-from secom_core.protocols import Statistics, TokenCounter
-
-__all__ = ["LLMLingua2"]
+from ..errors import DegradedWarning, InvalidInput, MissingExtra, ModelUnavailable
+from ..protocols import Statistics, TokenCounter
 
 _PUBLISHED: Final = "microsoft/llmlingua-2-xlm-roberta-large-meetingbank"
 _MAX_TOKENS: Final = 512
 _CHUNK_ENDS: Final = (".", "\n")
 _ADDED_TOKENS: Final = 100
 _PACKAGE_SEED: Final = 42
-_RETRY_AFTER: Final = 60.0
+_RETRY_AFTER: Final = 60.0  # seconds before a model that could not be loaded is tried again
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """One token of the vocabulary: as it is shown at the start of a word and inside one, and what it does."""
-
-    shown: str
-    bare: str
-    starts: bool
-    forced: bool
-
-
-class _Pieces(dict[int, _Piece | None]):
-    """What each token id means for words; ``None`` for tokens that are no part of the text.
+class _Words:
+    """Puts tokens together to words.
 
     Args:
         tokenizer: a tokenizer of transformers that marks the starts of words, or their continuations.
@@ -52,43 +39,32 @@ class _Pieces(dict[int, _Piece | None]):
     """
 
     def __init__(self, tokenizer: Any, forced: Sequence[str], stand_ins: Mapping[str, str]) -> None:
-        super().__init__()
         self._tokenizer = tokenizer
         self._special = frozenset(tokenizer.special_tokens_map.values())
         self._forced = frozenset(forced) | frozenset(stand_ins.values())
         self._originals = {stand_in: original for original, stand_in in stand_ins.items()}
         self._marks_starts = _marks_starts(tokenizer)
 
-    def __missing__(self, token_id: int) -> _Piece | None:
-        self[token_id] = piece = self._piece(self._tokenizer.convert_ids_to_tokens(token_id))
-        return piece
-
-    def _piece(self, token: str) -> _Piece | None:
-        if token in self._special:
-            return None
-        bare = token.lstrip("▁" if self._marks_starts else "##")
-        return _Piece(self._originals.get(token, token), bare, self._starts(token, bare), bare in self._forced)
+    def of(self, ids: Sequence[int], scores: Sequence[float]) -> tuple[list[str], list[list[float]]]:
+        """The words that the tokens make, and for each the scores of its tokens; special tokens are no part of it."""
+        words: list[str] = []
+        scored: list[list[float]] = []
+        for token, score in zip(self._tokenizer.convert_ids_to_tokens(ids), scores, strict=True):
+            if token in self._special:
+                continue
+            bare = token.lstrip("▁" if self._marks_starts else "##")
+            if self._starts(token, bare) or not words:
+                words.append(self._originals.get(token, token))
+                scored.append([1.0 if bare in self._forced else score])
+            else:
+                words[-1] += bare
+                scored[-1].append(score)
+        return words, scored
 
     def _starts(self, token: str, bare: str) -> bool:
         if not self._marks_starts:
             return bare in self._forced or not token.startswith("##")
         return token in string.punctuation or token in self._forced or token.startswith("▁")
-
-    def words(self, ids: Sequence[int], scores: Sequence[float]) -> tuple[list[str], list[list[float]]]:
-        """The words that the tokens make, and for each the scores of its tokens."""
-        words: list[str] = []
-        scored: list[list[float]] = []
-        for token_id, score in zip(ids, scores, strict=True):
-            piece = self[token_id]
-            if piece is None:
-                continue
-            if piece.starts or not words:
-                words.append(piece.shown)
-                scored.append([1.0 if piece.forced else score])
-            else:
-                words[-1] += piece.bare
-                scored[-1].append(score)
-        return words, scored
 
 
 class LLMLingua2:
@@ -105,8 +81,8 @@ class LLMLingua2:
         force_tokens: strings that always stay; at most 100.
         device: a torch device such as ``"cuda"``; the GPU where there is one unless given.
         batch_size: chunks of up to 512 tokens that go through the model together.
-        cache_size: results that are remembered by their text; 0 for none.
-        token_count: weighs words instead of GPT-3.5's vocabulary; then nothing is fetched for it.
+        cache_size: how many results are kept, by their text; 0 for none.
+        token_count: counts the tokens of a word instead of GPT-3.5's vocabulary; then nothing is fetched for it.
 
     Raises:
         MissingExtra: where torch or transformers is not installed.
@@ -191,11 +167,6 @@ class LLMLingua2:
             raise
 
 
-class _Encoded(NamedTuple):
-    tokens: list[list[str]]
-    ids: list[list[int]]
-
-
 class _Compressor:
     """A loaded model with its tokenizer.
 
@@ -214,7 +185,7 @@ class _Compressor:
         self._percent = int(100 * max(0, 1 - rate) + 1)
         self._count: Callable[[str], int] | None = lru_cache(maxsize=1 << 16)(count) if count else None
         self._stand_ins = self._add_stand_ins(force_tokens)
-        self._pieces = _Pieces(tokenizer, force_tokens, self._stand_ins)
+        self._words = _Words(tokenizer, force_tokens, self._stand_ins)
         self._ends = frozenset(_CHUNK_ENDS) | {self._stand_ins.get(end, end) for end in _CHUNK_ENDS}
         # The package frames its chunks with these two whatever the tokenizer; XLM-RoBERTa's reads both as unknown,
         # and other ids would give other words.
@@ -222,21 +193,19 @@ class _Compressor:
 
     def compress(self, texts: Sequence[str], batch_size: int) -> list[str]:
         """What is left of each text; the text itself where that would be nothing."""
-        tokens = self._encode([self._hidden(text) for text in texts]).tokens
-        chunks = [list(self._chunks(own)) for own in tokens]
+        chunks = [list(self._chunks(own)) for own in self._tokens([self._hidden(text) for text in texts])]
         left = self._compress_chunks([chunk for own in chunks for chunk in own], batch_size)
         joined = ["".join(next(left) for _ in own) for own in chunks]
         return [new if new.strip() else text for text, new in zip(texts, joined, strict=True)]
 
     def _add_stand_ins(self, force_tokens: Sequence[str]) -> dict[str, str]:
-        split = {
-            place: forced for place, forced in enumerate(force_tokens) if len(self._tokenizer.tokenize(forced)) != 1
-        }
+        tokenize = self._tokenizer.tokenize
+        names = [f"[NEW{place}]" for place in range(_ADDED_TOKENS)]
+        split = {text: name for text, name in zip(force_tokens, names, strict=False) if len(tokenize(text)) != 1}
         if split:
-            added = [f"[NEW{place}]" for place in range(_ADDED_TOKENS)]
-            self._tokenizer.add_special_tokens({"additional_special_tokens": added})
+            self._tokenizer.add_special_tokens({"additional_special_tokens": names})
             _resize_as_the_package_does(self._model, len(self._tokenizer))
-        return {forced: f"[NEW{place}]" for place, forced in split.items()}
+        return split
 
     def _hidden(self, text: str) -> str:
         # A lone surrogate cannot be tokenized.
@@ -245,14 +214,11 @@ class _Compressor:
             text = text.replace(forced, stand_in)
         return text
 
-    def _encode(self, texts: Sequence[str]) -> _Encoded:
-        if not texts:
-            return _Encoded([], [])
+    def _tokens(self, texts: Sequence[str]) -> list[list[str]]:
         if not self._tokenizer.is_fast:
-            tokens = [self._tokenizer.tokenize(text) for text in texts]
-            return _Encoded(tokens, [self._tokenizer.convert_tokens_to_ids(own) for own in tokens])
+            return [self._tokenizer.tokenize(text) for text in texts]
         found = self._tokenizer(list(texts), add_special_tokens=False, verbose=False).encodings
-        return _Encoded([encoding.tokens for encoding in found], [encoding.ids for encoding in found])
+        return [encoding.tokens for encoding in found]
 
     def _chunks(self, tokens: Sequence[str]) -> Iterator[str]:
         """Text of up to 511 tokens each, cut after a sentence or line where there is one."""
@@ -264,15 +230,16 @@ class _Compressor:
             yield self._tokenizer.convert_tokens_to_string(list(tokens[start : stop + 1]))
             start = stop + 1
 
-    def _compress_chunks(self, chunks: Sequence[str], batch_size: int) -> Iterator[str]:
-        ids = [[self._first, *own, self._last][:_MAX_TOKENS] for own in self._encode(chunks).ids]
+    def _compress_chunks(self, chunks: list[str], batch_size: int) -> Iterator[str]:
+        found = self._tokenizer(chunks, add_special_tokens=False, verbose=False)["input_ids"] if chunks else []
+        ids = [[self._first, *own, self._last][:_MAX_TOKENS] for own in found]
         for own, scores in zip(ids, self._scores(ids, batch_size), strict=True):
-            words, scored = self._pieces.words(own, list(scores))
+            words, scored = self._words.of(own, list(scores))
             yield self._tokenizer.convert_tokens_to_string(self._kept(words, scored)) if words else ""
 
     def _kept(self, words: Sequence[str], scored: Sequence[Sequence[float]]) -> list[str]:
         """The words above the percentile of scores, each score counted once a token of its word."""
-        means = np.array([own[0] if len(own) == 1 else sum(own) / len(own) for own in scored])
+        means = np.array([sum(own) / len(own) for own in scored])
         weights = list(map(self._count, words) if self._count else map(len, scored))
         cut = np.percentile(np.repeat(means, weights) if any(weights) else means, self._percent)
         kept = (means > cut) | ((means == cut) & (cut == 1.0))

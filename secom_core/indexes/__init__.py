@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from .bm25 import BM25
-from .dense import FaissIndex, NumpyIndex
-from .fusion import rank_scores, reciprocal_rank_fusion, standardise, standardised_fusion
+from .fusion import rank_scores, standardise
+from .vector import VectorIndex
 
-__all__ = [
-    "BM25",
-    "FaissIndex",
-    "NumpyIndex",
-    "rank_scores",
-    "reciprocal_rank_fusion",
-    "standardise",
-    "standardised_fusion",
-]
+__all__ = ["BM25", "VectorIndex", "rank_scores", "standardise"]

@@ -6,25 +6,69 @@ import math
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from secom_core.analysis import latin_language_of, term_variants, terms
-from secom_core.errors import InvalidInput
-from secom_core.indexes.top import Ids, Scores, best
-
-__all__ = ["BM25"]
+from ..errors import InvalidInput
+from ..text.terms import latin_language_of, term_variants, terms
+from .top import Ids, Scores, best
 
 _Ints = npt.NDArray[np.int32]
+_K1: Final = 1.5
+_B: Final = 0.75
+_MOST_WORDS: Final = 64
+"""How many of a query's words are looked at, the rarest first: a query may be a page."""
+
 _COMMON_LANGUAGE: Final = 0.05
 _SPARE_SLOTS: Final = 1024
 # Measured by tracemalloc: objects, arrays with their room to grow, and their places in dictionaries.
 _TERM_BYTES: Final = 340
 _POSTING_BYTES: Final = 17
 _UNIT_BYTES: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a query.
+
+    Args:
+        idf: its inverse document frequency.
+        ids: the units that hold it.
+        counts: how often each of them does.
+        lengths: how many terms each of them has.
+    """
+
+    idf: float
+    ids: Ids
+    counts: Scores
+    lengths: Scores
+
+    def scores(self, mean: float) -> Scores:
+        """What it adds to the score of each of them, where units have ``mean`` terms on average."""
+        return self.idf * saturated(self.counts, self.lengths, mean)
+
+
+def saturated(counts: Scores, lengths: Scores, mean: float) -> Scores:
+    """BM25's term frequency part (Robertson & Zaragoza 2009, eq. 3.15; k1 = 1.5, b = 0.75), without the idf.
+
+    Args:
+        counts: how often units hold a word.
+        lengths: how many terms each of them has.
+        mean: how many terms a unit has on average.
+    """
+    return np.asarray(counts * (_K1 + 1) / (counts + _K1 * (1 - _B + _B * lengths / max(mean, 1e-9))))
+
+
+def summed_scores(words: Iterable[Word], mean: float, size: int) -> Scores:
+    """The BM25 scores of all units by their ids, which are below ``size``; shape ``(size,)``."""
+    scores = np.zeros(size)
+    for word in words:
+        scores[word.ids] += word.scores(mean)
+    return scores
 
 
 class _Postings:
@@ -48,43 +92,32 @@ class _Postings:
 
     def arrays(self) -> tuple[_Ints, _Ints]:
         # Copies, because an array cannot grow while numpy looks into it.
-        return np.array(self.slots, dtype=np.int32), np.array(self.counts, dtype=np.int32)
+        slots, counts = np.array(self.slots, dtype=np.int32), np.array(self.counts, dtype=np.int32)
+        kept = counts > 0
+        return slots[kept], counts[kept]
 
     def renumber(self, places: _Ints) -> None:
         slots, counts = self.arrays()
-        kept = counts > 0
-        self.slots = array("i", places[slots[kept]].tobytes())
-        self.counts = array("i", counts[kept].tobytes())
+        self.slots = array("i", places[slots].tobytes())
+        self.counts = array("i", counts.tobytes())
 
 
 class BM25:
-    """Incremental Okapi BM25 (Robertson et al., TREC-3) with the scores of ``rank_bm25.BM25Okapi``.
+    """Incremental Okapi BM25 (Robertson et al., TREC-3) with an inverse document frequency that is never negative.
 
-    A unit given as text is analysed by `secom_core.analysis.terms`, its Latin words stemmed in the language that it
+    A unit given as text is analysed by `secom_core.text.terms.terms`, its Latin words stemmed in the language that it
     shows. A query given as text is too short to show one, so each of its words is looked up in every language that
     makes up 5 % of the units or more, and counts once: as the variant that suits the unit best. Units and queries
-    given as sequences of strings are taken as they are.
+    given as sequences of strings are taken as they are. Each different word of a query counts once, the 64 rarest at
+    most.
 
     Adding, replacing or removing a unit costs time proportional to its length, averaged over many; searching costs
     time proportional to the postings of the query's terms. Calls must not overlap with a change: whoever shares an
     index between threads holds a lock.
-
-    Args:
-        k1: how soon repetitions of a term stop to count, 0 or more.
-        b: how much long units are held back, from 0 to 1.
-        epsilon: the share of the average idf that a term in more than half of the units gets instead of its own,
-            negative, idf.
-
-    Raises:
-        InvalidInput: for a parameter out of range.
     """
 
-    def __init__(self, *, k1: float = 1.5, b: float = 0.75, epsilon: float = 0.25) -> None:
-        if k1 < 0 or not 0 <= b <= 1:
-            raise InvalidInput(f"BM25 needs k1 >= 0 and 0 <= b <= 1, got k1={k1}, b={b}")
-        self._k1, self._b, self._epsilon = k1, b, epsilon
+    def __init__(self) -> None:
         self._postings: dict[str, _Postings] = {}
-        self._frequencies: Counter[int] = Counter()
         self._languages: Counter[str] = Counter()
         self._slot_of: dict[int, int] = {}
         self._terms_of: dict[int, tuple[str, ...]] = {}
@@ -93,14 +126,9 @@ class BM25:
         self._used = 0
         self._ids: Ids = np.zeros(16, dtype=np.int64)
         self._lengths: _Ints = np.full(16, -1, dtype=np.int32)
-        self._floor: float | None = None
-        self._live: npt.NDArray[np.intp] | None = None
 
     def __len__(self) -> int:
         return len(self._slot_of)
-
-    def __contains__(self, unit: int) -> bool:
-        return unit in self._slot_of
 
     @property
     def total(self) -> int:
@@ -115,8 +143,7 @@ class BM25:
     @property
     def languages(self) -> dict[str, float]:
         """The share of each language among the units given as text, the most common first."""
-        total = self._languages.total()
-        return {language: count / total for language, count in self._languages.most_common()}
+        return {language: count / self._languages.total() for language, count in self._languages.most_common()}
 
     @property
     def nbytes(self) -> int:
@@ -126,17 +153,8 @@ class BM25:
         return _TERM_BYTES * len(self._postings) + _POSTING_BYTES * postings + _UNIT_BYTES * len(self) + arrays
 
     def frequency(self, term: str) -> int:
-        """How many units hold ``term``, a term as `secom_core.analysis.terms` gives it."""
-        postings = self._postings.get(term)
-        return postings.live if postings else 0
-
-    def idf(self, term: str) -> float:
-        """The inverse document frequency of ``term`` as the scores use it; 0 for a term that no unit holds."""
-        frequency = self.frequency(term)
-        if not frequency:
-            return 0.0
-        idf = self._raw_idf(frequency)
-        return idf if idf >= 0 else self._epsilon * self._average_idf()
+        """How many units hold ``term``, a term as `secom_core.text.terms.terms` gives it."""
+        return self._postings[term].live if term in self._postings else 0
 
     def add(self, ids: Sequence[int], units: Sequence[str | Sequence[str]]) -> None:
         """Add units, or replace those whose id is known.
@@ -153,39 +171,35 @@ class BM25:
         for unit_id, unit in zip(ids, units, strict=True):
             self._discard(int(unit_id))
             self._insert(int(unit_id), unit)
-        self._changed()
+        self._compact()
 
     def remove(self, ids: Sequence[int]) -> None:
         """Remove units; unknown ids are passed over."""
         for unit_id in ids:
             self._discard(int(unit_id))
-        self._changed()
+        self._compact()
+
+    def words(self, query: str | Sequence[str]) -> list[Word]:
+        """The query's words that any unit holds, the rarest first."""
+        found = (self._occurrences(variants) for variants in dict.fromkeys(self._variants(query)))
+        weighed = [(self._idf(len(slots)), slots, counts) for slots, counts in found if len(slots)]
+        return [
+            Word(idf, self._ids[slots], counts.astype(np.float64), self._lengths[slots].astype(np.float64))
+            for idf, slots, counts in sorted(weighed, key=lambda word: -word[0])[:_MOST_WORDS]
+        ]
 
     def search(self, query: str | Sequence[str], k: int) -> list[tuple[int, float]]:
-        """The best ``k`` of the units that hold any term of the query, best first, ties by id."""
-        scores, found = self._score(query)
-        slots = np.flatnonzero(found)
-        return best(self._ids[slots], scores[slots], k)
+        """The best ``k`` of the units that hold any word of the query, best first, ties by id."""
+        return best(*self.scores(query), k)
 
     def scores(self, query: str | Sequence[str]) -> tuple[Ids, Scores]:
-        """The ids of all units, in the order in which they came, and their scores; 0 where no term is shared."""
-        scores, _ = self._score(query)
-        live = self._live_slots()
-        return self._ids[live], scores[live]
-
-    def scores_of(self, query: str | Sequence[str], ids: Sequence[int]) -> Scores:
-        """The scores of some units, in the order of ``ids``; 0 for an unknown id."""
-        scores, _ = self._score(query)
-        slots = np.array([self._slot_of.get(int(unit_id), -1) for unit_id in ids], dtype=np.intp)
-        return np.append(scores, 0.0)[slots]
-
-    def occurrences(self, query: str | Sequence[str]) -> list[tuple[Ids, _Ints, _Ints]]:
-        """For each different word of the query that any unit holds: the ids of these units, counts and lengths.
-
-        Counts say how often a unit holds the word, lengths how many terms the unit has.
-        """
-        found = (self._occurrences(variants) for variants in dict.fromkeys(self._variants(query)))
-        return [(self._ids[slots], counts, self._lengths[slots]) for slots, counts in found if len(slots)]
+        """The ids of the units that hold any word of the query, and their scores."""
+        words = self.words(query)
+        if not words:
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        ids, places = np.unique(np.concatenate([word.ids for word in words]), return_inverse=True)
+        parts = [word.scores(self.mean_length) for word in words]
+        return ids, np.bincount(places, weights=np.concatenate(parts)).astype(np.float64)
 
     def lengths_of(self, ids: Sequence[int]) -> _Ints:
         """How many terms each unit has.
@@ -195,32 +209,40 @@ class BM25:
         """
         return self._lengths[[self._slot_of[int(unit_id)] for unit_id in ids]]
 
+    def _variants(self, query: str | Sequence[str]) -> list[tuple[str, ...]]:
+        if not isinstance(query, str):
+            return [(term,) for term in query]
+        common = [language for language, share in self.languages.items() if share >= _COMMON_LANGUAGE]
+        own = latin_language_of(query)
+        if own not in common and (own in self._languages or not common):
+            common.append(own)
+        return term_variants(query, common)
+
     def _occurrences(self, variants: tuple[str, ...]) -> tuple[_Ints, _Ints]:
+        """The slots that hold any of a word's variants, and how often each holds the one that it holds most."""
         parts = [self._postings[term].arrays() for term in variants if term in self._postings]
-        if len(parts) > 1:
-            total = np.zeros(self._used, dtype=np.int32)
-            for slots, counts in parts:
-                np.maximum.at(total, slots, counts)
-            slots = np.flatnonzero(total).astype(np.int32)
-            counts = total[slots]
-        else:
-            slots, counts = parts[0] if parts else (np.zeros(0, np.int32), np.zeros(0, np.int32))
-        live = counts > 0
-        return slots[live], counts[live]
+        if len(parts) == 1:
+            return parts[0]
+        counts = np.zeros(self._used if parts else 0, dtype=np.int32)
+        for slots, often in parts:
+            np.maximum.at(counts, slots, often)
+        slots = np.flatnonzero(counts).astype(np.int32)
+        return slots, counts[slots]
+
+    def _idf(self, frequency: int) -> float:
+        """Above 0 also for a word that every unit holds (Robertson & Zaragoza 2009, smoothed)."""
+        return math.log1p((self.total - frequency + 0.5) / (frequency + 0.5))
 
     def _insert(self, unit_id: int, unit: str | Sequence[str]) -> None:
-        counts = Counter(self._analysed(unit_id, unit) if isinstance(unit, str) else unit)
+        if isinstance(unit, str):
+            language = self._language_of[unit_id] = latin_language_of(unit)
+            self._languages[language] += 1
+            unit = terms(unit, language=language)
+        counts = Counter(unit)
         slot = self._new_slot(unit_id, counts.total())
         for term, count in counts.items():
-            postings = self._postings.setdefault(term, _Postings())
-            self._move_frequency(postings.live, postings.live + 1)
-            postings.append(slot, count)
+            self._postings.setdefault(term, _Postings()).append(slot, count)
         self._terms_of[unit_id] = tuple(counts)
-
-    def _analysed(self, unit_id: int, text: str) -> list[str]:
-        language = self._language_of[unit_id] = latin_language_of(text)
-        self._languages[language] += 1
-        return terms(text, language=language)
 
     def _discard(self, unit_id: int) -> None:
         slot = self._slot_of.pop(unit_id, None)
@@ -230,27 +252,12 @@ class BM25:
         self._lengths[slot] = -1
         for term in self._terms_of.pop(unit_id):
             postings = self._postings[term]
-            self._move_frequency(postings.live, postings.live - 1)
             postings.discard(slot)
             if not postings.live:
                 del self._postings[term]
-        self._forget_language(unit_id)
-
-    def _forget_language(self, unit_id: int) -> None:
-        language = self._language_of.pop(unit_id, None)
-        if language is not None:
+        if (language := self._language_of.pop(unit_id, None)) is not None:
             self._languages[language] -= 1
             self._languages += Counter()
-
-    def _move_frequency(self, before: int, after: int) -> None:
-        # A histogram of document frequencies is all that the average idf needs, and it is far shorter than the
-        # vocabulary: n different frequencies take at least n * n / 2 postings.
-        self._frequencies[before] -= 1
-        self._frequencies[after] += 1
-        if not self._frequencies[before] or not before:
-            del self._frequencies[before]
-        if not after:
-            del self._frequencies[after]
 
     def _new_slot(self, unit_id: int, length: int) -> int:
         slot = self._used
@@ -263,76 +270,17 @@ class BM25:
         self._used += 1
         return slot
 
-    def _changed(self) -> None:
-        self._floor = self._live = None
-        if self._used > 2 * len(self._slot_of) + _SPARE_SLOTS:
-            self._compact()
-
     def _compact(self) -> None:
-        live = self._live_slots()
+        """Give the slots of units that have gone to others, once they are more than the units."""
+        if self._used <= 2 * len(self._slot_of) + _SPARE_SLOTS:
+            return
+        live = np.flatnonzero(self._lengths[: self._used] >= 0)
         places = np.full(self._used, -1, dtype=np.int32)
         places[live] = np.arange(len(live), dtype=np.int32)
         for postings in self._postings.values():
             postings.renumber(places)
         self._slot_of = {unit_id: int(places[slot]) for unit_id, slot in self._slot_of.items()}
-        room = max(16, 2 * len(live))
-        self._ids = np.resize(self._ids[live], room) if len(live) else np.zeros(room, dtype=np.int64)
-        lengths = np.full(room, -1, dtype=np.int32)
-        lengths[: len(live)] = self._lengths[live]
-        self._lengths, self._used, self._live = lengths, len(live), None
-
-    def _live_slots(self) -> npt.NDArray[np.intp]:
-        if self._live is None:
-            self._live = np.flatnonzero(self._lengths[: self._used] >= 0)
-        return self._live
-
-    def _raw_idf(self, frequency: int) -> float:
-        return math.log(self.total - frequency + 0.5) - math.log(frequency + 0.5)
-
-    def _average_idf(self) -> float:
-        if self._floor is None:
-            total = math.fsum(count * self._raw_idf(frequency) for frequency, count in self._frequencies.items())
-            self._floor = total / len(self._postings)
-        return self._floor
-
-    def _variants(self, query: str | Sequence[str]) -> list[tuple[str, ...]]:
-        if not isinstance(query, str):
-            return [(term,) for term in query]
-        common = [language for language, share in self.languages.items() if share >= _COMMON_LANGUAGE]
-        own = latin_language_of(query)
-        if own not in common and (own in self._languages or not common):
-            common.append(own)
-        return term_variants(query, common)
-
-    def _score(self, query: str | Sequence[str]) -> tuple[Scores, npt.NDArray[np.bool_]]:
-        """Scores by slot, and whether a slot holds any term of the query."""
-        scores = np.zeros(self._used)
-        found = np.zeros(self._used, dtype=np.bool_)
-        for variants in self._variants(query):
-            parts = [self._contribution(term) for term in variants if term in self._postings]
-            for slots, _ in parts:
-                found[slots] = True
-            if len(parts) == 1:
-                slots, parts_scores = parts[0]
-                scores[slots] += parts_scores
-            elif parts:
-                scores += _highest(parts, self._used)
-        return scores, found
-
-    def _contribution(self, term: str) -> tuple[_Ints, Scores]:
-        slots, counts = self._postings[term].arrays()
-        if self._postings[term].live < len(slots):
-            kept = counts > 0
-            slots, counts = slots[kept], counts[kept]
-        average = self._length / self.total
-        held_back = self._k1 * (1 - self._b + self._b * self._lengths[slots] / average)
-        return slots, self.idf(term) * (counts * (self._k1 + 1) / (counts + held_back))
-
-
-def _highest(parts: Sequence[tuple[_Ints, Scores]], size: int) -> Scores:
-    """For each slot the highest of the parts that reach it, else 0."""
-    highest = np.full(size, -np.inf)
-    for slots, scores in parts:
-        highest[slots] = np.maximum(highest[slots], scores)
-    highest[np.isneginf(highest)] = 0.0
-    return highest
+        room = np.full(max(16, len(live)), -1, dtype=np.int64)
+        self._ids = np.concatenate([self._ids[live], room])
+        self._lengths = np.concatenate([self._lengths[live], room.astype(np.int32)])
+        self._used = len(live)

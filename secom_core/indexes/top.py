@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from secom_core.errors import InvalidInput
-
-__all__ = ["Ids", "Scores", "best"]
+from ..errors import InvalidInput
 
 Ids = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""An embedder that remembers what it was asked."""
+"""An embedder that caches the vectors of another."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ import numpy.typing as npt
 from ..errors import InvalidInput
 from ..protocols import Embedder, QueryEmbedder, Vectors
 
-__all__ = ["CachedEmbedder"]
-
 
 class CachedEmbedder:
-    """Asks another embedder once for each text, and keeps the least recently used out.
+    """Asks another embedder once for each text; keeps the vectors of the texts that were used last.
 
     Args:
-        embedder: the embedder that is asked; its name is kept.
+        embedder: makes the vectors; the cache has its name.
         size: how many vectors are kept.
 
     Raises:
@@ -40,18 +38,12 @@ class CachedEmbedder:
         """What identifies the model."""
         return self.embedder.name
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __bool__(self) -> bool:
-        return True  # An empty cache is still an embedder.
-
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape ``(len(texts), d)``, each of length 1; raises what the embedder raises."""
         return self._vectors(texts, self.embedder.embed, "")
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """The same for queries, where the embedder reads them otherwise."""
+        """The same for queries, as the embedder's own ``embed_queries`` makes them where it has one."""
         if isinstance(self.embedder, QueryEmbedder):
             return self._vectors(texts, self.embedder.embed_queries, "query")
         return self.embed(texts)
@@ -60,28 +52,22 @@ class CachedEmbedder:
         if not texts:
             return ask(texts)
         keys = [_digest(text, kind) for text in texts]
-        found = self._known(keys)
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
-        if missing:
-            # Outside the lock, so that known texts are served meanwhile.
-            made = dict(zip(missing, ask(list(missing.values())), strict=True))
-            self._keep(made)
-            found |= made
-        return np.stack([found[key] for key in keys])
-
-    def _known(self, keys: Sequence[bytes]) -> dict[bytes, npt.NDArray[np.float32]]:
         with self._lock:
             found = {key: self._rows[key] for key in keys if key in self._rows}
             for key in found:
                 self._rows.move_to_end(key)
-            return found
-
-    def _keep(self, made: dict[bytes, npt.NDArray[np.float32]]) -> None:
-        with self._lock:
-            # A copy, so that one row does not hold the whole batch in memory.
-            self._rows.update({key: row.copy() for key, row in made.items()})
-            while len(self._rows) > self._size:
-                self._rows.popitem(last=False)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+        if missing:
+            # Outside the lock, so that cached texts are served meanwhile.
+            rows = ask(list(missing.values()))
+            # A copy of each row, so that none holds the whole batch in memory.
+            made = {key: row.copy() for key, row in zip(missing, rows, strict=True)}
+            found |= made
+            with self._lock:
+                self._rows |= made
+                while len(self._rows) > self._size:
+                    self._rows.popitem(last=False)
+        return np.stack([found[key] for key in keys])
 
 
 def _digest(text: str, kind: str) -> bytes:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from ..errors import BadReply, InvalidInput, MissingExtra, ModelUnavailable
+from ..llm.windows import packed
 from ..protocols import Prompt, Vectors
-from .rows import sendable, unit_rows
+from .rows import model_rows, sendable
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, BadRequestError, OpenAI
 
-__all__ = ["OpenAIEmbedder", "OpenAIModel"]
 
 _NO_KEY: Final = "none-needed"
 _REQUEST_CHARACTERS: Final = 200_000  # OpenAI takes 300,000 tokens a request for embeddings.
@@ -70,73 +70,55 @@ class OpenAIModel:
             BadReply: an answer without text.
         """
         with self._endpoint.translated():
-            ask = self._endpoint.client.chat.completions.create
-            try:
-                reply = ask(**self._request(prompt))
-            except self._endpoint.bad_request as error:
-                self._switch_dialect(error)
-                reply = ask(**self._request(prompt))
+            reply = self._create(prompt)
         return _text(reply)
 
     async def acomplete(self, prompt: Prompt) -> str:
         """Answer the prompt; raises like `complete`."""
-        # Building a client reads the certificates, which would hold up the event loop.
-        client = await asyncio.to_thread(self._endpoint.async_client)
         with self._endpoint.translated():
-            async with client:
-                ask = client.chat.completions.create
-                try:
-                    reply = await ask(**self._request(prompt))
-                except self._endpoint.bad_request as error:
-                    self._switch_dialect(error)
-                    reply = await ask(**self._request(prompt))
+            async with await self._endpoint.async_client() as client:
+                reply = await self._acreate(client, prompt)
         return _text(reply)
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
         """The answer's pieces; raises like `complete`, also in the middle of an answer."""
-        ask = self._endpoint.client.chat.completions.create
-        with self._endpoint.translated():
-            try:
-                pieces = ask(**self._request(prompt), stream=True)
-            except self._endpoint.bad_request as error:
-                self._switch_dialect(error)
-                pieces = ask(**self._request(prompt), stream=True)
-        with pieces:
-            end = _StreamEnd(self._endpoint.label)
-            while (piece := self._next(pieces)) is not None:
-                yield from end.text_of(piece)
-            end.check()
-
-    def _next(self, pieces: Iterator[Any]) -> Any:
-        with self._endpoint.translated():
-            return next(pieces, None)
+        answer = _StreamedAnswer(self._endpoint.label)
+        with self._endpoint.translated(), self._create(prompt, stream=True) as pieces:
+            for piece in pieces:
+                if text := answer.text_of(piece):
+                    yield text
+        answer.check()
 
     async def astream(self, prompt: Prompt) -> AsyncIterator[str]:
         """The answer's pieces; raises like `stream`."""
-        client = await asyncio.to_thread(self._endpoint.async_client)
-        async with client:
-            ask = client.chat.completions.create
-            with self._endpoint.translated():
-                try:
-                    pieces = await ask(**self._request(prompt), stream=True)
-                except self._endpoint.bad_request as error:
-                    self._switch_dialect(error)
-                    pieces = await ask(**self._request(prompt), stream=True)
-            async with pieces:
-                end = _StreamEnd(self._endpoint.label)
-                while (piece := await self._anext(pieces)) is not None:
-                    for text in end.text_of(piece):
-                        yield text
-                end.check()
-
-    async def _anext(self, pieces: AsyncIterator[Any]) -> Any:
+        answer = _StreamedAnswer(self._endpoint.label)
         with self._endpoint.translated():
-            return await anext(pieces, None)
+            async with (
+                await self._endpoint.async_client() as client,
+                await self._acreate(client, prompt, stream=True) as pieces,
+            ):
+                async for piece in pieces:
+                    if text := answer.text_of(piece):
+                        yield text
+        answer.check()
+
+    def _create(self, prompt: Prompt, **options: bool) -> Any:
+        create: Any = self._endpoint.client.chat.completions.create
+        try:
+            return create(**self._request(prompt), **options)
+        except self._endpoint.bad_request as error:
+            return create(**self._request_again(prompt, error), **options)
+
+    async def _acreate(self, client: AsyncOpenAI, prompt: Prompt, **options: bool) -> Any:
+        create: Any = client.chat.completions.create
+        try:
+            return await create(**self._request(prompt), **options)
+        except self._endpoint.bad_request as error:
+            return await create(**self._request_again(prompt, error), **options)
 
     def _request(self, prompt: Prompt) -> dict[str, Any]:
-        messages = [{"role": "user", "content": sendable(prompt.text)}]
-        if prompt.system is not None:
-            messages.insert(0, {"role": "system", "content": sendable(prompt.system)})
+        texts = (("system", prompt.system), ("user", prompt.text))
+        messages = [{"role": role, "content": sendable(text)} for role, text in texts if text is not None]
         request: dict[str, Any] = {"model": self.name, "messages": messages}
         if not self._reasoning:
             request["temperature"] = prompt.temperature
@@ -144,11 +126,12 @@ class OpenAIModel:
             request["max_completion_tokens" if self._reasoning else "max_tokens"] = prompt.max_tokens
         return request | self._options
 
-    def _switch_dialect(self, error: BadRequestError) -> None:
-        # OpenAI's reasoning models refuse what most compatible servers know only by its old name.
+    def _request_again(self, prompt: Prompt, error: BadRequestError) -> dict[str, Any]:
+        # OpenAI's reasoning models refuse temperature and max_tokens; most compatible servers know no newer names.
         if self._reasoning or error.param not in ("temperature", "max_tokens"):
             raise error
         self._reasoning = True
+        return self._request(prompt)
 
 
 class OpenAIEmbedder:
@@ -198,11 +181,12 @@ class OpenAIEmbedder:
 
         Raises:
             ModelUnavailable: no answer after all attempts; the cause is chained.
-            BadReply: another number of vectors than texts, or vectors without direction.
+            BadReply: another number of vectors than texts, or vectors of different lengths.
         """
         # The API refuses an empty text.
-        shown = [sendable(text[: self._max_characters]) or " " for text in texts]
-        rows = [self._embed_batch(batch) for batch in _batches(shown, self._batch_size)]
+        texts = [sendable(text[: self._max_characters]) or " " for text in texts]
+        runs = (texts[start : start + self._batch_size] for start in range(0, len(texts), self._batch_size))
+        rows = [self._embed_batch(batch) for run in runs for batch in packed(run, len, _REQUEST_CHARACTERS)]
         if len({row.shape[1] for row in rows}) > 1:
             raise BadReply(f"{self._model} gave vectors of lengths {[row.shape[1] for row in rows]}", "")
         return np.concatenate(rows) if rows else np.zeros((0, 0), np.float32)
@@ -211,11 +195,11 @@ class OpenAIEmbedder:
         with self._endpoint.translated():
             reply = self._endpoint.client.embeddings.create(model=self._model, input=batch, **self._options)
             rows = [item.embedding for item in sorted(reply.data, key=lambda item: item.index)]
-            return unit_rows(rows, len(batch), self._model)
+            return model_rows(rows, len(batch), self._model)
 
 
 class _Endpoint:
-    """Where a model is reached: the one place that knows the openai package."""
+    """Where a model is reached; nothing else here uses the openai package."""
 
     def __init__(
         self, who: str, model: str, base_url: str | None, api_key: str | None, timeout: float, max_retries: int
@@ -227,95 +211,72 @@ class _Endpoint:
             raise MissingExtra(who, "openai") from error
         if timeout <= 0 or max_retries < 0:
             raise InvalidInput(f"timeout is above 0 and max_retries not below, got {timeout} and {max_retries}")
-        self._openai, self._broken = openai, httpx.HTTPError
-        self._options: dict[str, Any] = {
-            "base_url": base_url or os.environ.get("OPENAI_BASE_URL") or None,
-            "api_key": _key(who, base_url, api_key),
-            "timeout": timeout,
-            "max_retries": max_retries,
-        }
-        self._client: OpenAI | None = None
-        self._lock = threading.Lock()
-        self.label = f"{model} at {self._options['base_url'] or 'OpenAI'}"
+        self._openai, self._httpx_error = openai, httpx.HTTPError
+        url = base_url or os.environ.get("OPENAI_BASE_URL") or None
+        # The key in the environment is not for a host that the caller names.
+        key = api_key or (None if base_url else os.environ.get("OPENAI_API_KEY"))
+        if not (key or url):
+            raise InvalidInput(
+                f"{who} needs api_key=, the variable OPENAI_API_KEY, or base_url= of an endpoint without keys"
+            )
+        limits = {"timeout": timeout, "max_retries": max_retries}
+        self._options: dict[str, Any] = {"base_url": url, "api_key": key or _NO_KEY, **limits}
+        self.label = f"{model} at {url or 'OpenAI'}"
         self.bad_request = openai.BadRequestError
 
-    @property
+    @cached_property
     def client(self) -> OpenAI:
         """The client of all threads; it keeps its connections."""
-        with self._lock:
-            if self._client is None:
-                self._client = self._openai.OpenAI(**self._options)
-            return self._client
+        return self._openai.OpenAI(**self._options)
 
-    def async_client(self) -> AsyncOpenAI:
+    async def async_client(self) -> AsyncOpenAI:
         """A new client, as connections belong to the event loop that opened them."""
-        return self._openai.AsyncOpenAI(**self._options)
+        # In a thread: building a client reads the certificates, which would hold up the event loop.
+        return await asyncio.to_thread(self._openai.AsyncOpenAI, **self._options)
 
     @contextmanager
     def translated(self) -> Iterator[None]:
         """Turn the package's errors into ours."""
         try:
             yield
-        # What happens to a connection in the middle of a stream the package passes on as it came.
-        except (self._openai.OpenAIError, self._broken) as error:
+        # A connection that breaks in the middle of a stream raises an error of httpx.
+        except (self._openai.OpenAIError, self._httpx_error) as error:
             raise ModelUnavailable(f"{self.label} gave no answer: {error}") from error
-        # The package passes on what happens to a body that is no JSON, or JSON of another shape.
+        # A body that is no JSON, or JSON of another shape, raises any of these.
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise ModelUnavailable(f"{self.label} sent what is not in the protocol: {error}") from error
 
 
-def _key(who: str, base_url: str | None, api_key: str | None) -> str:
-    if api_key or base_url:
-        return api_key or _NO_KEY
-    found = os.environ.get("OPENAI_API_KEY") or (_NO_KEY if os.environ.get("OPENAI_BASE_URL") else None)
-    if found is None:
-        raise InvalidInput(
-            f"{who} needs api_key=, the variable OPENAI_API_KEY, or base_url= of an endpoint without keys"
-        )
-    return found
-
-
-class _StreamEnd:
-    """Notes whether a streamed answer came to its end: one that was cut off is an error, not an answer."""
+class _StreamedAnswer:
+    """Reads the pieces of a streamed answer; one that was cut off is an error, not an answer."""
 
     def __init__(self, label: str) -> None:
         self._label = label
-        self._reason: str | None = None
-        self._said = False
+        self._finished = self._has_text = False
 
-    def text_of(self, piece: Any) -> Iterator[str]:
-        for choice in (getattr(piece, "choices", None) or [])[:1]:
-            self._reason = getattr(choice, "finish_reason", None) or self._reason
-            text = getattr(getattr(choice, "delta", None), "content", None)
-            if isinstance(text, str) and text:
-                self._said = True
-                yield sendable(text)
+    def text_of(self, piece: Any) -> str:
+        choice = _first_choice(piece)
+        self._finished |= bool(getattr(choice, "finish_reason", None))
+        text = getattr(getattr(choice, "delta", None), "content", None)
+        self._has_text |= bool(text) and isinstance(text, str)
+        return sendable(text) if isinstance(text, str) else ""
 
     def check(self) -> None:
-        if self._reason is None:
+        if not self._finished:
             raise ModelUnavailable(f"{self._label} broke off in the middle of an answer")
-        if not self._said:
+        if not self._has_text:
             raise BadReply("the reply is empty", "")
 
 
-def _text(reply: Any) -> str:
+def _first_choice(reply: Any) -> Any:
     choices = getattr(reply, "choices", None)
-    message = getattr(choices[0], "message", None) if isinstance(choices, list) and choices else None
+    return choices[0] if isinstance(choices, list) and choices else None
+
+
+def _text(reply: Any) -> str:
+    message = getattr(_first_choice(reply), "message", None)
     content = getattr(message, "content", None)
     if isinstance(content, str) and content.strip():
         return sendable(content)
     refusal = getattr(message, "refusal", None)
     raise BadReply("the model refused" if refusal else "the reply is empty", str(refusal or content or ""))
-
-
-def _batches(texts: Sequence[str], size: int) -> Iterator[list[str]]:
-    batch: list[str] = []
-    room = _REQUEST_CHARACTERS
-    for text in texts:
-        if batch and (len(batch) == size or len(text) > room):
-            yield batch
-            batch, room = [], _REQUEST_CHARACTERS
-        batch.append(text)
-        room -= len(text)
-    if batch:
-        yield batch

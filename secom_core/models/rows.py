@@ -1,4 +1,4 @@
-"""Text that can be sent, and vectors that can be compared."""
+"""Text that can be sent to a model, and the vectors that it gives."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import BadReply
-from ..protocols import Vectors
-
-__all__ = ["sendable", "unit_rows"]
+from ..errors import BadReply, InvalidInput
+from ..vectors import Vectors, unit_rows
 
 
 def sendable(text: str) -> str:
@@ -18,19 +16,22 @@ def sendable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def unit_rows(rows: Sequence[Sequence[float]] | npt.NDArray[np.floating], expected: int, model: str) -> Vectors:
-    """Rows of length 1, shape ``(expected, d)``.
+def model_rows(rows: Sequence[Sequence[float]] | npt.NDArray[np.generic], count: int, model: str) -> Vectors:
+    """The vectors of a model, shape ``(count, d)``, each of length 1 (`secom_core.vectors.unit_rows`).
+
+    Args:
+        rows: a vector a text.
+        count: how many texts there were.
+        model: the model's name, for the error.
 
     Raises:
-        BadReply: for another number of rows, rows of different lengths, NaN, infinity, or a row of zeros.
+        BadReply: for another number of vectors, vectors of different lengths or of none, or a number that is not
+            finite.
     """
-    if len(rows) != expected or len({len(row) for row in rows}) > 1:
-        raise BadReply(
-            f"{model} gave {len(rows)} vectors of {sorted({len(row) for row in rows})} for {expected} texts", ""
-        )
-    vectors = np.asarray(rows, np.float64).reshape(expected, -1)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    if not (np.isfinite(lengths) & (lengths > 0)).all():
-        place = int(np.argmin(np.isfinite(lengths) & (lengths > 0)))
-        raise BadReply(f"{model} gave a vector without direction for text {place}", str(vectors[place, :8].tolist()))
-    return np.asarray(vectors / lengths, np.float32)
+    try:
+        vectors = unit_rows(rows, count)
+    except InvalidInput as error:
+        raise BadReply(f"{model} gave no vector for each of {count} texts: {error}", "") from error
+    if count and not vectors.shape[1]:
+        raise BadReply(f"{model} gave empty vectors for {count} texts", "")
+    return vectors

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -16,12 +16,11 @@ import numpy as np
 
 from ..errors import InvalidInput, MissingExtra, ModelUnavailable
 from ..protocols import Vectors
-from .rows import sendable, unit_rows
+from .rows import model_rows, sendable
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-__all__ = ["SentenceTransformerEmbedder"]
 
 _SAMPLE: Final = 1 << 16  # bytes at the end of each file that identify it, so that no gigabytes are read
 _RETRY_AFTER: Final = 300.0  # seconds before a model that could not be loaded is tried again
@@ -53,7 +52,7 @@ class SentenceTransformerEmbedder:
         self._device = device
         self._batch_size = batch_size
         self._model: SentenceTransformer | None = None
-        self._failed: Exception | None = None
+        self._failure: Exception | None = None
         self._retry_at = 0.0
         # One lock for loading and encoding: the fast tokenizers refuse two threads at once.
         self._lock = threading.RLock()
@@ -72,7 +71,7 @@ class SentenceTransformerEmbedder:
 
         Raises:
             ModelUnavailable: the model cannot be loaded; the message says what to do without a network.
-            BadReply: the model gives vectors without direction.
+            BadReply: the model gives no vector for each text.
         """
         return self._encoded(texts, "encode")
 
@@ -83,23 +82,24 @@ class SentenceTransformerEmbedder:
     def _encoded(self, texts: Sequence[str], how: str) -> Vectors:
         if not texts:
             return np.zeros((0, 0), np.float32)
-        shown = [sendable(text) for text in texts]
         with self._lock:
             model = self._loaded()
-            # Releases before 5 know no queries.
+            # Releases before 5 have no `encode_query`.
             encode: Any = getattr(model, how, model.encode)
-            rows = encode(shown, batch_size=self._batch_size, convert_to_numpy=True, show_progress_bar=False)
-        return unit_rows(rows, len(shown), self.name)
+            rows = encode(
+                [*map(sendable, texts)], batch_size=self._batch_size, convert_to_numpy=True, show_progress_bar=False
+            )
+        return model_rows(rows, len(texts), self.name)
 
     def _loaded(self) -> SentenceTransformer:
-        if self._model is None:
-            if self._failed is not None and monotonic() < self._retry_at:
-                raise self._unavailable(self._failed)
+        if self._model is None and (self._failure is None or monotonic() >= self._retry_at):
             try:
-                self._model = self._load()
+                self._model, self._failure = self._load(), None
             except (OSError, ValueError, RuntimeError) as error:
-                self._failed, self._retry_at = error, monotonic() + _RETRY_AFTER
-                raise self._unavailable(error) from error
+                self._failure, self._retry_at = error, monotonic() + _RETRY_AFTER
+        if self._model is None:
+            message = f"the embedding model {self._source!r} cannot be loaded: {self._failure}\n{_OFFLINE}"
+            raise ModelUnavailable(message) from self._failure
         return self._model
 
     def _load(self) -> SentenceTransformer:
@@ -107,7 +107,7 @@ class SentenceTransformerEmbedder:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
             raise MissingExtra("SentenceTransformerEmbedder", "dense") from error
-        # What is on this machine first: without a network the hub is asked, again and again, for over a minute.
+        # First what is on this machine: without a network, requests to the hub are repeated for over a minute.
         try:
             return SentenceTransformer(self._source, device=self._device, local_files_only=True)
         except (OSError, ValueError, RuntimeError):
@@ -115,20 +115,12 @@ class SentenceTransformerEmbedder:
                 raise
         return SentenceTransformer(self._source, device=self._device)
 
-    def _unavailable(self, cause: Exception) -> ModelUnavailable:
-        error = ModelUnavailable(f"the embedding model {self._source!r} cannot be loaded: {cause}\n{_OFFLINE}")
-        error.__cause__ = cause
-        return error
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    return (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith("."))
-
 
 def _fingerprint(folder: Path) -> str:
     digest = blake2b(digest_size=8)
-    for path in _files(folder):
-        if path.suffix in (".md", ".py", ".pyc"):  # A note beside the weights changes no vector.
+    for path in sorted(folder.rglob("*")):
+        # Notes beside the weights change no vector.
+        if not path.is_file() or path.name.startswith(".") or path.suffix in (".md", ".py", ".pyc"):
             continue
         size = path.stat().st_size
         digest.update(f"{path.relative_to(folder).as_posix()}\0{size}\0".encode())

@@ -1,8 +1,7 @@
-"""Pictures: how a session was cut, and how events led from one to the next."""
+"""Pictures: how a session was cut, and the page of all that a scope remembers."""
 
 from __future__ import annotations
 
 from .segmentation import segmentation_strip
-from .timelines import timeline_picture
 
-__all__ = ["segmentation_strip", "timeline_picture"]
+__all__ = ["segmentation_strip"]

@@ -7,16 +7,14 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import Final
 
-__all__ = ["clip", "columns", "tame", "wrap"]
-
 _JOINERS: Final = "\u200c\u200d"  # Persian words and composed emoji need them
 
 
 def tame(text: str) -> str:
     """``text`` on one line, without anything that a terminal or an XML reader would obey or refuse."""
     kept = (" " if character.isspace() else character for character in text)
-    shown = (c if c in _JOINERS or unicodedata.category(c)[0] != "C" else "\ufffd" for c in kept)
-    return " ".join("".join(shown).split())
+    visible = (c if c in _JOINERS or unicodedata.category(c)[0] != "C" else "\ufffd" for c in kept)
+    return " ".join("".join(visible).split())
 
 
 def columns(character: str) -> int:

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from .dates import Span
+from ..indexes.bm25 import Word, saturated, summed_scores
+from ..text.dates import Span
 from .turn_table import Rows, TurnTable
 
-__all__ = [
-    "Column",
-    "Word",
-    "dated",
-    "idf",
-    "mentioned",
-    "recent",
-    "saturated",
-    "spread",
-    "turn_scores",
-    "word_signals",
-]
-
 Column = npt.NDArray[np.float64]
-Word = tuple[float, Rows, Column, Column]
-"""A word of the query: its inverse document frequency, the units that hold it, how often, and their lengths."""
 
-_K1 = 1.5
-_B = 0.75
 _NEIGHBOUR = 0.5
 
 KERNELS: Column = np.array([[0.5, 0.5, 1.0, 0.5, 0.5], [0.0, 0.25, 1.0, 0.25, 0.0]])
@@ -38,23 +21,9 @@ KERNELS: Column = np.array([[0.5, 0.5, 1.0, 0.5, 0.5], [0.0, 0.25, 1.0, 0.25, 0.
 its own context. The middle counts most, or the turns beside a find would rank with it."""
 
 
-def idf(holders: int, total: int) -> float:
-    """Inverse document frequency, above 0 for a word that every turn holds (Robertson & Zaragoza 2009, smoothed)."""
-    return math.log1p((total - holders + 0.5) / (holders + 0.5))
-
-
-def saturated(counts: Column, lengths: Column, mean: float) -> Column:
-    """BM25's term frequency part, without the idf."""
-    part: Column = counts * (_K1 + 1) / (counts + _K1 * (1 - _B + _B * lengths / max(mean, 1e-9)))
-    return part
-
-
 def turn_scores(words: Sequence[Word], table: TurnTable) -> Column:
     """BM25 of every turn; costs what the words' occurrences cost."""
-    scores, mean = np.zeros(len(table)), _mean_terms(table)
-    for weight, rows, counts, lengths in words:
-        scores[rows] += weight * saturated(counts, lengths, mean)
-    return scores
+    return summed_scores(words, _mean_terms(table), len(table))
 
 
 def _mean_terms(table: TurnTable) -> float:
@@ -69,15 +38,14 @@ def spread(scores: Column, table: TurnTable) -> Column:
     # The neighbours' neighbours, by one more step of the same kind, count the turn itself twice.
     further = np.append(nearer, 0.0)
     beyond = further[before] + further[after] - scores * ((before >= 0).astype(float) + (after >= 0))
-    total: Column = scores + _NEIGHBOUR * (nearer + beyond)
-    return total
+    return np.asarray(scores + _NEIGHBOUR * (nearer + beyond))
 
 
 def word_signals(words: Sequence[Word], table: TurnTable, pool: Rows) -> dict[str, Column]:
     """The lexical signals of the pool's turns, at the level of turn, window and session."""
     around = table.around(pool)
     counts = _window_counts(words, around, len(table))
-    weights = np.array([weight for weight, _, _, _ in words])
+    weights = np.array([word.idf for word in words])
     terms = np.append(table.terms, 0.0)[around]
     kernels = KERNELS[table.exchange[pool]]
     window_terms = (terms * kernels).sum(axis=1)
@@ -96,10 +64,10 @@ def _window_counts(words: Sequence[Word], around: Rows, total: int) -> Column:
     counts = np.zeros((len(words), *around.shape))
     # One row more than there are turns: the place -1 is that of a missing neighbour and stays 0.
     scratch = np.zeros(total + 1)
-    for place, (_, rows, often, _) in enumerate(words):
-        scratch[rows] = often
+    for place, word in enumerate(words):
+        scratch[word.ids] = word.counts
         counts[place] = scratch[around]
-        scratch[rows] = 0
+        scratch[word.ids] = 0
     return counts
 
 
@@ -109,19 +77,17 @@ def _session_scores(words: Sequence[Word], table: TurnTable) -> Column:
     lengths = np.bincount(sessions, weights=table.terms).astype(np.float64)
     mean = float(lengths.sum()) / max(int((lengths > 0).sum()), 1)
     scores = np.zeros(len(lengths))
-    for weight, rows, often, _ in words:
-        counts = np.bincount(sessions[rows], weights=often, minlength=len(lengths)).astype(np.float64)
-        scores += weight * saturated(counts, lengths, mean)
+    for word in words:
+        counts = np.bincount(sessions[word.ids], weights=word.counts, minlength=len(lengths)).astype(np.float64)
+        scores += word.idf * saturated(counts, lengths, mean)
     return scores
 
 
-def mentioned(query: str, casts: Iterable[Sequence[str]]) -> Column:
+def mentioned(query: str, casts: Sequence[Sequence[str]]) -> Column:
     """For each set of speakers, 1 where the query names one of them."""
     folded = query.casefold()
-    known: dict[str, bool] = {}
-    for name in {name for cast in casts for name in cast}:
-        known[name] = any(_names(part, folded) for part in name.casefold().split())
-    return np.array([float(any(known[name] for name in cast)) for cast in casts])
+    named = {name: any(_names(part, folded) for part in name.casefold().split()) for cast in casts for name in cast}
+    return np.array([float(any(named[name] for name in cast)) for cast in casts])
 
 
 def _names(part: str, text: str) -> bool:
@@ -131,19 +97,19 @@ def _names(part: str, text: str) -> bool:
     return not part.isascii() or re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
 
 
-def dated(days: Sequence[Span], table: TurnTable) -> Column:
+def dated(wanted: Sequence[Span], table: TurnTable) -> Column:
     """For each turn, 1 where it was said on one of the days, up to a week later, or speaks of one; ½ up to a month."""
-    said, (first, last) = table.said, table.about
+    day, (first, last) = table.day, table.about
     best = np.zeros(len(table))
-    for begin, end in days:
-        soon = (said >= begin - 1) & (said <= end + 7)
+    for begin, end in wanted:
+        soon = (day >= begin - 1) & (day <= end + 7)
         about = (first > 0) & (first <= end) & (last >= begin)
-        later = (said > end) & (said <= end + 30)
+        later = (day > end) & (day <= end + 30)
         best = np.maximum(best, np.where(soon | about, 1.0, 0.5 * later))
     return best
 
 
-def recent(said: Rows, today: int) -> Column:
+def recent(days: Rows, today: int) -> Column:
     """How lately each turn was said: 1 today, falling with the square root of the days; undated turns are in between.
 
     The odds that something is needed again fall as a power of the time since it was met (Anderson & Schooler 1991);
@@ -151,9 +117,9 @@ def recent(said: Rows, today: int) -> Column:
     exponential it has no time scale after which everything is equally old.
 
     Args:
-        said: days as `datetime.date.toordinal` counts, or 0; shape ``(n,)``.
+        days: when each was said, as `datetime.date.toordinal` counts, or 0; shape ``(n,)``.
         today: the day to count back from; what was said later counts as today's.
     """
-    known = said > 0
-    lately: Column = 1 / np.sqrt(1.0 + np.maximum(today - said, 0))
+    known = days > 0
+    lately: Column = 1 / np.sqrt(1.0 + np.maximum(today - days, 0))
     return np.where(known, lately, lately[known].mean() if known.any() else 0.0)

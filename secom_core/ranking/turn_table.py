@@ -11,12 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..conversation import Turn
-from .dates import spans
-
-__all__ = ["Rows", "TurnTable"]
+from ..text.dates import spans
 
 Rows = npt.NDArray[np.int64]
-_Column = npt.NDArray[np.float64]
 
 _SCANNED: Final = 2000
 """How many characters of a turn are read for dates: a pasted page is not about its first date anyway."""
@@ -33,107 +30,64 @@ _MESSAGE_BYTES: Final = 210
 
 
 class TurnTable:
-    """Turns by row, with their neighbours. A row is kept until its turn goes; then another turn may have it."""
+    """Turns by row, with their neighbours. Turns are added and replaced, never removed.
+
+    Attributes:
+        turns: the turn of each row.
+        row_of: the row of each turn, by its id.
+        before: the row before it in its session, or -1.
+        after: the row after it in its session, or -1.
+        session: the number of its session.
+        cast: the place of its speakers in `casts`.
+        memory: the number of its memory, or -1.
+        exchange: 1 where it is several messages, 0 where it is one.
+        day: the day on which it was said, as `datetime.date.toordinal` counts, or 0.
+        about: the first and the last day that it speaks of, or 0; shape ``(2, n)``.
+        length: the logarithm of the length of its first message: how long a reply is says little.
+        terms: how many terms it has in the lexical index.
+        asks: 1 where it is one message and ends as a question; an exchange holds its own answer.
+        tokens: how many tokens it has.
+    """
 
     def __init__(self) -> None:
-        self._turns: list[Turn | None] = []
+        self.turns: list[Turn] = []
         self.row_of: dict[str, int] = {}
         self._at: dict[tuple[int, int], int] = {}
         self._sessions: dict[str, int] = {}
         self._casts: dict[tuple[str, ...], int] = {}
-        self._free: list[int] = []
         self._whole = np.full((9, 16), -1, dtype=np.int64)
         self._reals = np.zeros((4, 16))
+        self._show_columns()
+
+    def _show_columns(self) -> None:
+        whole: list[Rows] = list(self._whole[:7, : len(self)])
+        reals: list[npt.NDArray[np.float64]] = list(self._reals[:, : len(self)])
+        self.before, self.after, self.session, self.cast, self.memory, self.exchange, self.day = whole
+        self.about = self._whole[7:, : len(self)]
+        self.length, self.terms, self.asks, self.tokens = reals
 
     def __len__(self) -> int:
-        return len(self._turns)
+        return len(self.turns)
 
     @property
     def nbytes(self) -> int:
         """About how many bytes it takes, with the turns themselves."""
-        held = (message for turn in self._turns if turn is not None for message in turn.messages)
-        said = sum(_MESSAGE_BYTES + sys.getsizeof(message.text) for message in held)
-        return self._whole.nbytes + self._reals.nbytes + _TURN_BYTES * len(self._turns) + said
-
-    @property
-    def before(self) -> Rows:
-        """The row before it in its session, or -1."""
-        return self._whole[0, : len(self)]
-
-    @property
-    def after(self) -> Rows:
-        """The row after it in its session, or -1."""
-        return self._whole[1, : len(self)]
-
-    @property
-    def session(self) -> Rows:
-        """The number of its session."""
-        return self._whole[2, : len(self)]
-
-    @property
-    def cast(self) -> Rows:
-        """The place of its speakers in `casts`."""
-        return self._whole[3, : len(self)]
-
-    @property
-    def memory(self) -> Rows:
-        """The number of its memory, or -1."""
-        return self._whole[4, : len(self)]
-
-    @property
-    def length(self) -> _Column:
-        """The logarithm of the length of its first message: how long a reply is says little."""
-        return self._reals[0, : len(self)]
-
-    @property
-    def tokens(self) -> _Column:
-        """How many tokens it has."""
-        return self._reals[3, : len(self)]
-
-    @property
-    def terms(self) -> _Column:
-        """How many terms it has in the lexical index."""
-        return self._reals[1, : len(self)]
-
-    @property
-    def asks(self) -> _Column:
-        """1 where it is one message and ends as a question; an exchange holds its own answer."""
-        return self._reals[2, : len(self)]
-
-    @property
-    def exchange(self) -> Rows:
-        """1 where it is several messages, 0 where it is one."""
-        return self._whole[5, : len(self)]
-
-    @property
-    def said(self) -> Rows:
-        """The day on which it was said, as `datetime.date.toordinal` counts, or 0."""
-        return self._whole[6, : len(self)]
-
-    @property
-    def about(self) -> Rows:
-        """The first and the last day that it speaks of, or 0; shape ``(2, n)``."""
-        return self._whole[7:9, : len(self)]
+        messages = (message for turn in self.turns for message in turn.messages)
+        texts = sum(_MESSAGE_BYTES + sys.getsizeof(message.text) for message in messages)
+        return self._whole.nbytes + self._reals.nbytes + _TURN_BYTES * len(self.turns) + texts
 
     @property
     def years(self) -> range:
         """The years in which its turns were said."""
-        said = self.said[self.said > 0]
-        if not len(said):
+        days = self.day[self.day > 0]
+        if not len(days):
             return range(0)
-        return range(date.fromordinal(int(said.min())).year, date.fromordinal(int(said.max())).year + 1)
+        return range(date.fromordinal(int(days.min())).year, date.fromordinal(int(days.max())).year + 1)
 
     @property
     def casts(self) -> list[tuple[str, ...]]:
         """Each different set of named speakers."""
         return list(self._casts)
-
-    def turn(self, row: int) -> Turn:
-        """The turn of a row that has one."""
-        turn = self._turns[row]
-        if turn is None:
-            raise KeyError(row)
-        return turn
 
     def row_at(self, session: str, index: int) -> int | None:
         """The row of the session's turn of that index, where there is one."""
@@ -143,13 +97,13 @@ class TurnTable:
         """Add the turn, or replace the one with its id; its row."""
         row = self.row_of.get(turn.id)
         if row is None:
-            row = self._free.pop() if self._free else self._new_row()
-            self.memory[row] = -1
+            row = self.row_of[turn.id] = self._new_row(turn)
         else:
             self._unlink(row)
-        self._turns[row], self.row_of[turn.id] = turn, row
+            self.turns[row] = turn
         self.session[row] = self._sessions.setdefault(turn.session, len(self._sessions))
-        self.cast[row] = self._cast_of(turn)
+        cast = tuple(dict.fromkeys(message.speaker for message in turn.messages if message.speaker))
+        self.cast[row] = self._casts.setdefault(cast, len(self._casts))
         self.tokens[row] = tokens
         self.length[row] = math.log1p(len(turn.messages[0].text))
         self.exchange[row] = len(turn.messages) > 1
@@ -158,37 +112,23 @@ class TurnTable:
         self._link(row, turn)
         return row
 
-    def drop(self, turn_id: str) -> int | None:
-        """Take the turn out; the row that it had."""
-        row = self.row_of.pop(turn_id, None)
-        if row is not None:
-            self._unlink(row)
-            self._turns[row] = None
-            self.memory[row] = -1
-            self.said[row] = 0
-            self._free.append(row)
-        return row
-
     def around(self, rows: Rows) -> Rows:
         """For each row itself and its neighbours, two on either side; shape ``(n, 5)``, -1 where there is none."""
         before, after = np.append(self.before, -1), np.append(self.after, -1)
         return np.stack([before[before[rows]], before[rows], rows, after[rows], after[after[rows]]], axis=1)
 
-    def _new_row(self) -> int:
-        row = len(self._turns)
+    def _new_row(self, turn: Turn) -> int:
+        row = len(self.turns)
         if row == self._whole.shape[1]:
             self._whole = np.concatenate([self._whole, np.full_like(self._whole, -1)], axis=1)
             self._reals = np.concatenate([self._reals, np.zeros_like(self._reals)], axis=1)
-        self._turns.append(None)
+        self.turns.append(turn)
+        self._show_columns()
         return row
-
-    def _cast_of(self, turn: Turn) -> int:
-        names = tuple(dict.fromkeys(message.speaker for message in turn.messages if message.speaker))
-        return self._casts.setdefault(names, len(self._casts))
 
     def _date(self, row: int, turn: Turn) -> None:
         today = turn.at.date() if turn.at else None
-        self.said[row] = today.toordinal() if today else 0
+        self.day[row] = today.toordinal() if today else 0
         near = [span for span in spans(turn.content[:_SCANNED], today) if span[1] - span[0] <= _PRECISE]
         self.about[:, row] = near[0] if near else 0
 
@@ -205,12 +145,7 @@ class TurnTable:
             self.before[right] = left
 
     def _unlink(self, row: int) -> None:
-        turn = self._turns[row]
-        if turn is not None:
-            self._at.pop((int(self.session[row]), turn.index), None)
-        left, right = int(self.before[row]), int(self.after[row])
-        if left >= 0:
-            self.after[left] = -1
-        if right >= 0:
-            self.before[right] = -1
+        self._at.pop((int(self.session[row]), self.turns[row].index), None)
+        self._join(int(self.before[row]), -1)
+        self._join(-1, int(self.after[row]))
         self.before[row] = self.after[row] = -1

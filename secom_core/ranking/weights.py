@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["DENSE", "HINTS", "LEARNED", "LEXICAL", "SIGNALS"]
-
 SIGNALS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "turn_lexical": "BM25 of the turn",

@@ -11,8 +11,6 @@ from ..conversation import Message
 from ..errors import InvalidTranscript, shorten
 from .moments import read_moment
 
-__all__ = ["ROLES", "read_messages"]
-
 ROLES: Final[Mapping[str, str]] = {
     **{name: name for name in ("user", "assistant", "system", "tool")},
     **dict.fromkeys(("human", "用户"), "user"),
@@ -20,7 +18,7 @@ ROLES: Final[Mapping[str, str]] = {
     "developer": "system",
     "function": "tool",
 }
-"""What chat APIs, frameworks and transcripts call the roles, and the role it is."""
+"""The role that each name stands for in chat APIs, frameworks and transcripts; names in lower case."""
 
 
 def read_messages(items: Iterable[Message | Mapping[str, Any] | Sequence[str] | object]) -> tuple[Message, ...]:
@@ -57,19 +55,12 @@ def _from_dict(item: Mapping[str, Any], place: int) -> Message:
     label, speaker = item.get("role"), item.get("name") or item.get("speaker")
     if not isinstance(label or speaker, str):
         raise InvalidTranscript(f"message {place}: needs a 'role' (or a 'speaker'), got {shorten(dict(item))}")
-    role = ROLES.get((label or "").casefold(), "")
-    said = next((item[key] for key in ("content", "text", "function_call", "tool_calls") if key in item), item)
-    if said is item:
+    if not {"content", "text", "function_call", "tool_calls"} & item.keys():
         raise InvalidTranscript(f"message {place}: needs a 'content', got {shorten(dict(item))}")
-    ident = item.get("id")
-    return Message(
-        text=_words(item, place),
-        role=role,
-        speaker=speaker or (None if role else label),
-        id=None if ident is None else str(ident),
-        at=_time_of(item, place),
-        metadata=_kept(item),
-    )
+    role = ROLES.get((label or "").casefold(), "")
+    name = speaker or (None if role else label)
+    id_ = None if item.get("id") is None else str(item["id"])
+    return Message(_words(item, place), role, name, id_, _time_of(item, place), _kept(item))
 
 
 def _words(item: Mapping[str, Any], place: int) -> str:
@@ -77,10 +68,10 @@ def _words(item: Mapping[str, Any], place: int) -> str:
     if content is not None and not isinstance(content, (str, Sequence)):
         raise InvalidTranscript(f"message {place}: content is text or a list of parts, not {shorten(content)}")
     calls = [*(item.get("tool_calls") or ()), *filter(None, [item.get("function_call")])]
-    said = [content] if isinstance(content, str) else [_part(part, place) for part in content or ()]
-    if not any(said) and isinstance(item.get("refusal"), str):
-        said = [item["refusal"]]
-    return "\n".join(filter(None, [*said, *(_call(call) for call in calls)]))
+    texts = [content] if isinstance(content, str) else [_part(part, place) for part in content or ()]
+    if not any(texts) and isinstance(item.get("refusal"), str):
+        texts = [item["refusal"]]
+    return "\n".join(filter(None, [*texts, *map(_call, calls)]))
 
 
 def _part(part: object, place: int) -> str:
@@ -100,22 +91,22 @@ def _part(part: object, place: int) -> str:
 
 
 def _placeholder(kind: str, part: Mapping[str, Any]) -> str:
-    """``[image]`` for every spelling of an image part, and so on; a file keeps its name."""
-    sort = next((word for word in ("image", "audio", "video", "file", "document") if word in kind), kind)
+    """``[image]`` for ``image_url``, ``input_image`` and the like; a file keeps its name: ``[file: report.pdf]``."""
+    medium = next((word for word in ("image", "audio", "video", "file", "document") if word in kind), kind)
     file = part.get("file")
     name = file.get("filename") if isinstance(file, Mapping) else part.get("filename")
-    return f"[{sort}: {name}]" if isinstance(name, str) else f"[{sort}]"
+    return f"[{medium}: {name}]" if isinstance(name, str) else f"[{medium}]"
 
 
 def _call(call: object) -> str:
-    """``[calls weather({"city": "Rome"})]``: its words are part of what was done, and can be found by them."""
+    """A call to a tool as text, so that it can be found by its words: ``[calls weather({"city": "Rome"})]``."""
     if not isinstance(call, Mapping):
         return f"[calls {call}]"
     inner = call.get("function")
-    made = inner if isinstance(inner, Mapping) else call
-    given = made.get("arguments", made.get("args", ""))
-    shown = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
-    return f"[calls {made.get('name', 'a tool')}({shown})]"
+    function = inner if isinstance(inner, Mapping) else call
+    arguments = function.get("arguments", function.get("args", ""))
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False, default=str)
+    return f"[calls {function.get('name', 'a tool')}({text})]"
 
 
 def _time_of(item: Mapping[str, Any], place: int) -> datetime | None:
@@ -125,8 +116,7 @@ def _time_of(item: Mapping[str, Any], place: int) -> datetime | None:
     try:
         if isinstance(value, str):
             moment = read_moment(value.strip())
-            at = moment.on(None) if moment else None
-            return at if at is not None else datetime.fromisoformat(value)
+            return (moment and moment.on(None)) or datetime.fromisoformat(value)
         return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, timezone.utc)  # JavaScript counts in ms
     except (ValueError, TypeError, OverflowError, OSError) as error:
         raise InvalidTranscript(f"message {place}: no time can be read from {shorten(value)}") from error

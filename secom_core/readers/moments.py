@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import date, datetime, time, timezone
 from typing import Final
-
-__all__ = ["Moment", "read_moment"]
 
 _MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
@@ -35,10 +33,8 @@ class Moment:
     def on(self, day: date | None) -> datetime | None:
         """The point in time, on ``day`` where no date is written; midnight where no time is."""
         day = self.day or day
-        if day is None:
-            return None
         clock = self.clock or time()
-        return datetime.combine(day, clock, clock.tzinfo or timezone.utc)
+        return datetime.combine(day, clock, clock.tzinfo or timezone.utc) if day else None
 
 
 def _month(text: str) -> int:
@@ -46,19 +42,15 @@ def _month(text: str) -> int:
 
 
 def _clock(found: re.Match[str]) -> time:
-    hour, half, zone = int(found["h"]), found["half"], found["zone"]
-    if half:
-        hour = hour % 12 + (12 if half[0] in "pP" else 0)
-    offset = timezone.utc if zone and zone in "Zz" else None
-    if zone and offset is None:
-        digits = zone[1:].replace(":", "")
-        away = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
-        offset = timezone(-away if zone[0] == "-" else away)
-    return time(hour, int(found["m"]), int(found["s"] or 0), tzinfo=offset)
+    hour = int(found["h"])
+    if found["half"]:
+        hour = hour % 12 + (12 if found["half"][0] in "pP" else 0)
+    zone = datetime.strptime(found["zone"].upper(), "%z").tzinfo if found["zone"] else None
+    return time(hour, int(found["m"]), int(found["s"] or 0), tzinfo=zone)
 
 
 def read_moment(text: str) -> Moment | None:
-    """The date and time that ``text`` is, in either order; None where it is, or holds, anything else."""
+    """The date, the time or both that ``text`` consists of, in either order; None where it holds anything else."""
     dated = next((found for pattern in _DATES if (found := pattern.search(text))), None)
     rest = f"{text[: dated.start()]} {text[dated.end() :]}" if dated else text
     timed = _TIME.search(rest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -13,8 +13,6 @@ from ..conversation import Message, Session, group_messages
 from ..errors import InvalidTranscript, shorten
 from .messages import ROLES
 from .moments import Moment, read_moment
-
-__all__ = ["read_transcript"]
 
 _STAMP: Final = r"(?:\d{4}-\d\d-\d\d[T ]+)?\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\s*[ap]\.?m\.?)?(?:Z|[+-]\d\d:?\d\d)?"
 _IN_NAME: Final = r"^:\uff1a\[\]{}<>|*/\\\""
@@ -40,25 +38,31 @@ _ASIDES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One line: the words of whoever speaks, or the opening of an utterance if ``name`` turns out to be a speaker."""
+    """A line of the transcript.
+
+    Args:
+        number: its place, from 1.
+        raw: as it is written.
+        name: what may be a speaker's name, where the line has the form ``Name: words``; else empty.
+        words: what follows the name.
+        moment: the time beside the name.
+    """
 
     number: int
     raw: str
-    name: str | None = None
+    name: str = ""
     words: str = ""
     moment: Moment | None = None
 
     @property
     def key(self) -> str:
-        return (self.name or "").casefold()
+        return self.name.casefold()
 
 
 def _looks_like_name(name: str) -> bool:
     """At most four words, the first and the last with a capital, a digit or a script without capitals."""
-    parts = name.split()
-    if len(parts) == 1:
-        return True
-    return 0 < len(parts) <= 4 and not (parts[0][0].islower() or parts[-1][0].islower())
+    first, *others = name.split()
+    return not others or (len(others) < 4 and not first[0].islower() and not others[-1][0].islower())
 
 
 def _read_line(number: int, raw: str) -> _Line:
@@ -79,7 +83,7 @@ def _read_line(number: int, raw: str) -> _Line:
 
 def _speakers(lines: Sequence[_Line], firsts: set[int]) -> set[str]:
     """The names, case-folded, that open an utterance; `read_transcript` states the rule."""
-    openings = [line for line in lines if line.name is not None]
+    openings = [line for line in lines if line.name]
     sure = {line.key for line in openings if line.number in firsts or line.key in ROLES}
     if len({ROLES[key] for key in sure if key in ROLES}) > 1:
         return sure
@@ -87,27 +91,16 @@ def _speakers(lines: Sequence[_Line], firsts: set[int]) -> set[str]:
         return sure | {line.key for line in openings if line.moment is not None}
     often = Counter(line.key for line in openings if line.key not in _ASIDES)
     sure |= {key for key, times in often.items() if times > 1}
-    once = {line.key: line for line in openings if often[line.key] == 1 and not (line.name or "a")[0].islower()}
+    once = {line.key: line for line in openings if often[line.key] == 1 and not line.name[0].islower()}
     if sum(often[key] > 1 for key in sure) < 2:
         return sure | set(once)
-    using = _lines_by_word(lines) if once else {}
-    return sure | {key for key, line in once.items() if _is_named(line, using)}
-
-
-def _lines_by_word(lines: Sequence[_Line]) -> dict[str, list[_Line]]:
-    found: dict[str, list[_Line]] = {}
-    for line in lines:
-        for word in dict.fromkeys(_WORD.findall(line.words or line.raw)):
-            found.setdefault(word, []).append(line)
-    return found
-
-
-def _is_named(line: _Line, using: Mapping[str, Sequence[_Line]]) -> bool:
-    name = line.name or ""
-    called = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-    # Only the lines that hold the rarest word of the name: a transcript may name thousands.
-    others = min((using.get(word, ()) for word in _WORD.findall(name)), key=len, default=())
-    return any(called.search(other.words or other.raw) for other in others if other.number != line.number)
+    names = {tuple(_WORD.findall(line.name)): key for key, line in once.items()}
+    sizes = set(map(len, names))
+    for line in lines if names else ():
+        words = _WORD.findall(line.words or line.raw)
+        runs = {tuple(words[at : at + size]) for size in sizes for at in range(len(words) - size + 1)}
+        sure |= {names[run] for run in runs & names.keys() if once[names[run]] is not line}
+    return sure
 
 
 def _header(raw: str, alone: bool) -> tuple[str, Moment | None] | None:
@@ -115,35 +108,26 @@ def _header(raw: str, alone: bool) -> tuple[str, Moment | None] | None:
     if len(raw) > _LONGEST_HEADER:
         return None
     found = _HEADER.fullmatch(raw)
+    if not (found or alone):
+        return None
     title = found["title"] if found else raw.strip()
     numbered = _NUMBERED.fullmatch(title)
-    if numbered and (found or alone):
-        when = read_moment(numbered["when"]) if numbered["when"] else None
-        return (title, when) if when or not numbered["when"] else None
-    moment = read_moment(title) if found or alone else None
-    return (title, moment) if moment and moment.day else None
+    when = numbered["when"] if numbered else title
+    moment = read_moment(when or "")
+    dated = moment is not None and (numbered or moment.day)
+    return (title, moment) if dated or not when else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    title: str
-    moment: Moment | None
-    lines: list[_Line]
-
-
-def _parts(text: str) -> list[_Part]:
-    """The text cut at its session headers."""
-    raws = text.splitlines()
-    bounded = ["", *raws, ""]
-    parts = [_Part("", None, [])]
-    for number, raw in enumerate(raws, 1):
-        alone = not bounded[number - 1].strip() and not bounded[number + 1].strip()
-        header = _header(raw, alone) if raw.strip() else None
-        if header:
-            parts.append(_Part(*header, []))
+def _parts(text: str) -> list[tuple[str, Moment | None, list[_Line]]]:
+    """The text cut at its session headers: the title, the time and the lines of each session that has any."""
+    raws = ["", *text.splitlines(), ""]
+    parts: list[tuple[str, Moment | None, list[_Line]]] = [("", None, [])]
+    for number, (above, raw, below) in enumerate(zip(raws, raws[1:], raws[2:], strict=False), 1):
+        if raw.strip() and (header := _header(raw, not above.strip() and not below.strip())):
+            parts.append((*header, []))
         else:
-            parts[-1].lines.append(_read_line(number, raw))
-    return [part for part in parts if any(line.raw.strip() for line in part.lines)]
+            parts[-1][2].append(_read_line(number, raw))
+    return [part for part in parts if any(line.raw.strip() for line in part[2])]
 
 
 def read_transcript(
@@ -182,22 +166,17 @@ def read_transcript(
         InvalidTranscript: carrying the first line of a session that belongs to nobody.
     """
     parts = _parts(text)
-    firsts = {_first(part).number for part in parts}
     if speakers is None:
-        known = _speakers([line for part in parts for line in part.lines], firsts)
+        firsts = {next(line.number for line in lines if line.raw.strip()) for _, _, lines in parts}
+        known = _speakers([line for _, _, lines in parts for line in lines], firsts)
     else:
         known = {name.casefold() for name in speakers}
-    names = _unique(part.title or "1" for part in parts)
+    names = _unique(title or "1" for title, _, _ in parts)
     sessions: list[Session] = []
-    for place, (part, name) in enumerate(zip(parts, names, strict=True)):
-        begun = part.moment.on(None) if part.moment else (at if place == 0 else None)
-        messages = tuple(_utterances(part.lines, known, begun))
-        sessions.append(Session(name, group_messages(messages, name)))
+    for name, (_, moment, lines) in zip(names, parts, strict=True):
+        begin = moment.on(None) if moment else None if sessions else at
+        sessions.append(Session(name, group_messages(_utterances(lines, known, begin), name)))
     return tuple(sessions)
-
-
-def _first(part: _Part) -> _Line:
-    return next(line for line in part.lines if line.raw.strip())
 
 
 def _unique(names: Iterable[str]) -> list[str]:
@@ -212,34 +191,32 @@ def _unique(names: Iterable[str]) -> list[str]:
     return list(taken)
 
 
-def _utterances(lines: Sequence[_Line], known: set[str], begun: datetime | None) -> Iterator[Message]:
-    opened: list[tuple[_Line, list[str]]] = []
+def _utterances(lines: Sequence[_Line], known: set[str], begin: datetime | None) -> Iterator[Message]:
+    utterances: list[tuple[_Line, list[str]]] = []
     for line in lines:
-        if line.name is not None and line.key in known:
-            opened.append((line, [line.words]))
-        elif opened:
-            opened[-1][1].append(line.raw)
+        if line.name and line.key in known:
+            utterances.append((line, [line.words]))
+        elif utterances:
+            utterances[-1][1].append(line.raw)
         elif line.raw.strip():
             raise InvalidTranscript(f"line {line.number}: expected 'Name: words', got {shorten(line.raw)}")
-    now = begun
-    for line, words in opened:
+    now = begin
+    for line, words in utterances:
         now = _later(line.moment, now)
-        yield _said(line, "\n".join(words).strip(), now)
+        yield _message(line, "\n".join(words).strip(), now)
 
 
 def _later(moment: Moment | None, now: datetime | None) -> datetime | None:
-    """The time of a line after one said at ``now``; a clock that runs backwards has passed midnight."""
+    """The time of a line that follows one at ``now``; a clock that runs backwards has passed midnight."""
     if moment is None:
         return now
     at = moment.on(now.date() if now else None)
-    if at and now and moment.day is None and now.tzinfo and now - at > timedelta(hours=12):
-        return at + timedelta(days=1)
-    return at
+    turned = at and now and now.tzinfo and moment.day is None and now - at > timedelta(hours=12)
+    return at + timedelta(days=1) if at and turned else at
 
 
-def _said(line: _Line, words: str, at: datetime | None) -> Message:
-    name = line.name or ""
-    role = ROLES.get(name.casefold(), "")
+def _message(line: _Line, words: str, at: datetime | None) -> Message:
+    role = ROLES.get(line.key, "")
     clock = line.moment.clock if line.moment and at is None else None  # no day to put it on
     kept = {"time": clock.isoformat("minutes")} if clock else {}
-    return Message(words, role=role, speaker=None if name.casefold() == role else name, at=at, metadata=kept)
+    return Message(words, role=role, speaker=None if line.key == role else line.name, at=at, metadata=kept)

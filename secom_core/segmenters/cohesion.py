@@ -1,6 +1,6 @@
 """How well the words on both sides of a gap hang together. Every measure is free of the texts' length and script.
 
-The terms are those of `secom_core.analysis.terms`. Each is weighed by how few of the run's units hold it.
+The terms are those of `secom_core.text.terms.terms`. Each is weighed by how few of the run's units hold it.
 """
 
 from __future__ import annotations
@@ -9,20 +9,18 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import repeat
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["COHESION", "COSINES", "alternation", "band_of", "cohesion", "cosines", "window_sums"]
+from ..text.terms import terms
 
 Floats = npt.NDArray[np.float64]
 
 COSINES: Final[dict[str, tuple[tuple[int, int], tuple[int, int]]]] = {
-    "cosine_1": ((-1, 0), (0, 1)),
-    "cosine_2": ((-2, 0), (0, 2)),
-    "cosine_3": ((-3, 0), (0, 3)),
-    "cosine_5": ((-5, 0), (0, 5)),
+    **{f"cosine_{width}": ((-width, 0), (0, width)) for width in (1, 2, 3, 5)},
     "next_with_before": ((-4, 0), (0, 1)),
     "next_with_after": ((0, 1), (1, 4)),
     "last_with_before": ((-4, -1), (-1, 0)),
@@ -42,6 +40,11 @@ _REACH: Final = 10
 # A Dirichlet prior over a small vocabulary; with these two, the measure separated best in all kinds of talk tried.
 _ALPHA: Final = 0.1
 _VOCABULARY: Final = 300
+
+
+def bags_of(texts: Sequence[str]) -> list[Counter[str]]:
+    """The terms of each message, with their counts."""
+    return [Counter(terms(text)) for text in texts]
 
 
 def cohesion(bags: Sequence[Counter[str]]) -> Floats:
@@ -71,10 +74,7 @@ def _weights(bags: Sequence[Counter[str]]) -> dict[str, float]:
 def _vectors(bags: Sequence[Counter[str]], weights: dict[str, float]) -> list[tuple[npt.NDArray[np.intp], Floats]]:
     places = {term: place for place, term in enumerate(weights)}
     return [
-        (
-            np.fromiter((places[term] for term in bag), dtype=np.intp, count=len(bag)),
-            np.fromiter((count * weights[term] for term, count in bag.items()), dtype=np.float64, count=len(bag)),
-        )
+        (np.array([places[t] for t in bag], np.intp), np.array([n * weights[t] for t, n in bag.items()], np.float64))
         for bag in bags
     ]
 
@@ -151,19 +151,16 @@ def _seen(bags: Sequence[Counter[str]], weights: dict[str, float]) -> list[Float
     return list(shares[:, 1:])
 
 
-@lru_cache(maxsize=4096)
-def _log_rising(count: int) -> float:
-    return math.lgamma(count + _ALPHA) - math.lgamma(_ALPHA)
-
-
-@lru_cache(maxsize=4096)
-def _log_total(total: int) -> float:
-    return math.lgamma(_ALPHA * _VOCABULARY) - math.lgamma(total + _ALPHA * _VOCABULARY)
+@lru_cache(maxsize=8192)
+def _log_rising(count: int, start: float) -> float:
+    """The logarithm of ``start (start + 1) … (start + count - 1)``."""
+    return math.lgamma(count + start) - math.lgamma(start)
 
 
 def _log_evidence(bag: Counter[str]) -> float:
     """The log probability of the words under one unknown distribution (as in Eisenstein and Barzilay 2008)."""
-    return _log_total(sum(bag.values())) + sum(map(_log_rising, bag.values()))
+    each = sum(map(_log_rising, bag.values(), repeat(_ALPHA)))
+    return each - _log_rising(sum(bag.values()), _ALPHA * _VOCABULARY)
 
 
 def _models(bags: Sequence[Counter[str]], window: int) -> Floats:

@@ -1,49 +1,23 @@
-"""How people open and close topics: the form of the messages around a gap, and English words that do such work.
+"""Cues of a boundary: the form of the messages around a gap, and English words that open and close matters.
 
-The form (length, questions) needs no language. The words are sorted into kinds: an indefinite article introduces
-something new, a pronoun holds on to something old, thanks end a matter, "looking for" begins one.
+The form (length, questions) is the same in any language. The words are sorted into kinds: an indefinite article
+introduces something new, a pronoun holds on to something old, thanks end a matter, "looking for" begins one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-__all__ = ["FORM", "KINDS", "WORDS", "form", "word_kinds"]
+from ..text.word_lists import word_lists
+from .partition import Floats
 
-Floats = npt.NDArray[np.float64]
+KINDS: Final = {kind: frozenset(words.split()) for kind, words in word_lists(__package__, "cue_words.txt").items()}
+"""The words of each kind."""
 
-KINDS: Final[dict[str, frozenset[str]]] = {
-    kind: frozenset(listed.split())
-    for kind, listed in {
-        "greeting": "hi hello hey greetings morning evening afternoon howdy",
-        "thanks": "thank thanks thx appreciate grateful",
-        "closing": "welcome bye goodbye care day night all else anything",
-        "yes": "yes yeah yep yup sure okay ok alright right correct exactly definitely absolutely course indeed true "
-        "certainly",
-        "no": "no nope not nah never don't doesn't didn't isn't can't won't",
-        "verdict": "great good nice cool wow awesome perfect sounds sound amazing fun funny lol haha bet lovely "
-        "wonderful excellent fine interesting glad sorry hope lucky ah oh aw hmm",
-        "pointing": "it it's its that that's those these this they them their they're he she him her his hers there "
-        "one ones",
-        "request": "need want wants looking look find help like book please tell give get show schedule set reserve "
-        "recommend know search",
-        "i": "i i'm i've i'd i'll me my mine myself we our us",
-        "you": "you your you're yours you've u",
-        "indefinite": "a an any some another",
-        "definite": "the",
-        "question": "what where when which how why who whose what's where's how's",
-        "auxiliary": "do does did is are was were will would can could have has had should may shall",
-        "linking": "and but so because or then also too either though however since well",
-        "more": "more another other others still again instead different too",
-        "time": "today tomorrow tonight now yesterday week weekend later soon recently lately",
-        "liking": "think love like enjoy favorite favourite prefer hate feel",
-    }.items()
-}
 _NUMBER: Final = "number"
 _NAMES: Final = (*KINDS, _NUMBER)
 _KINDS_OF: Final = {
@@ -53,16 +27,10 @@ _KINDS_OF: Final = {
 _PLACES: Final = ("last", "last_end", "next", "next_start", "after_start")
 WORDS: Final = tuple(f"{place}:{name}" for place in _PLACES for name in _NAMES)
 """The names of the columns of `word_kinds`."""
-FORM: Final = (
-    "last_length",
-    "next_length",
-    "after_length",
-    "earlier_asks",
-    "last_asks",
-    "last_ends_asking",
-    "next_asks",
-    "next_ends_asking",
-    "after_asks",
+
+FORM: Final = tuple(
+    "last_length next_length after_length earlier_asks last_asks last_ends_asking next_asks next_ends_asking "
+    "after_asks".split()
 )
 """The names of the columns of `form`."""
 
@@ -107,18 +75,14 @@ def word_kinds(texts: Sequence[str]) -> Floats:
         Shape ``(len(texts) - 1, len(WORDS))``.
     """
     words = [_WORD.findall(text.casefold().replace("’", "'")) for text in texts]
-    whole = np.array([_marks(said) for said in words]).reshape(len(texts), len(_NAMES))
-    starts = np.array([_marks(said[:3]) for said in words]).reshape(whole.shape)
-    ends = np.array([_marks(said[-4:]) for said in words]).reshape(whole.shape)
+    whole, starts, ends = (
+        np.array([_marks(each[part]) for each in words]).reshape(len(texts), len(_NAMES))
+        for part in (slice(None), slice(3), slice(-4, None))
+    )
     after = np.concatenate([starts[2:], np.zeros((1, len(_NAMES)))])[: max(len(texts) - 1, 0)]
     return np.concatenate([whole[:-1], ends[:-1], whole[1:], starts[1:], after], axis=1)
 
 
 def _marks(words: Sequence[str]) -> list[float]:
-    found = set(_kinds(words))
+    found = {kind for word in words for kind in _KINDS_OF.get(word, (_NUMBER,) if word.isdigit() else ())}
     return [float(name in found) for name in _NAMES]
-
-
-def _kinds(words: Sequence[str]) -> Iterator[str]:
-    for word in words:
-        yield from _KINDS_OF.get(word, (_NUMBER,) if word.isdigit() else ())

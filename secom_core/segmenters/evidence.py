@@ -1,8 +1,8 @@
-"""From what is measured at the gaps to the chance that a topic ends there.
+"""From what is measured at the gaps to the chance that a segment ends there.
 
 Three fitted linear models turn the measures into log likelihood ratios: one for any language and any talk, one for
-talk in which somebody is served, one for chat. How the session speaks decides their shares. A semi-Markov model then
-weighs the evidence of all gaps against how long topics last, and against whether one speaker opens them all.
+talk in which somebody is served, one for chat. The words of the session decide their shares. A semi-Markov model then
+weighs the evidence of all gaps against the usual lengths of segments, and against whether one speaker opens them all.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -21,23 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..conversation import Turn
-from .cohesion import alternation
-from .partition import boundary_probabilities, length_prior
+from .cohesion import alternation, bags_of
+from .partition import Floats, boundary_probabilities, length_prior
 
-__all__ = [
-    "GATE",
-    "Prior",
-    "at_turns",
-    "boundary_chances",
-    "centred",
-    "chances_given",
-    "load_prior",
-    "log_odds",
-    "pauses",
-    "weighed",
-]
-
-Floats = npt.NDArray[np.float64]
+Measure = Callable[[Sequence[str], Sequence[Counter[str]]], Floats]
+"""What is measured at each gap between messages, given their texts and terms."""
 
 GATE: Final = ("next:request", "next:number", "next:liking")
 """The columns whose means over a session tell talk in which somebody is served from chat."""
@@ -47,7 +35,7 @@ _ENGLISH: Final = 0.5
 # On kinds of talk that nothing was fitted on, the neutral model is the surest of the three.
 _NEUTRAL_SHARE: Final = 0.4
 _CENTRING, _PSEUDO_GAPS, _CLIP = 0.5, 4.0, 3.0
-# The prior chance that one party opens every topic, that it is not the first to speak, and that it once does not.
+# The prior chances that one party opens every segment, that it is not the first to speak, and that the other does once.
 _ONE_OPENS, _REPLY_OPENS, _STRAY = 0.35, 0.1, 0.05
 _LONG_PAUSE: Final = 20 * 60.0
 
@@ -57,10 +45,10 @@ class Prior:
     """What was fitted, by column name.
 
     Args:
-        columns: the names of the measures; the neutral model reads the first of them only.
+        columns: the names of the measures; some models read the first of them only.
         means: of each column, over the talk that was fitted.
         scales: the spread of each column.
-        models: bias and weights of ``neutral``, ``service``, ``chat`` and ``gate``.
+        models: bias and weights, by name, such as ``neutral``, ``service``, ``chat`` and ``gate``.
     """
 
     columns: tuple[str, ...]
@@ -68,22 +56,23 @@ class Prior:
     scales: Floats
     models: dict[str, tuple[float, Floats]]
 
-    def value(self, model: str, columns: Floats) -> Floats:
+    def value(self, model: str, columns: npt.NDArray[np.floating]) -> Floats:
         """The model's linear value for each row, shape ``(rows,)``."""
         bias, weights = self.models[model]
         return np.asarray(columns[:, : len(weights)] @ weights + bias)
 
-    def places(self, start: str) -> list[int]:
-        """Where the columns whose names start so are."""
-        return [place for place, name in enumerate(self.columns) if name.startswith(start)]
+    def is_english(self, values: npt.NDArray[np.floating]) -> bool:
+        """Whether the words of a session say something, given what is measured at its gaps."""
+        following = [name.startswith("next:") for name in self.columns[: values.shape[1]]]
+        return bool(values[:, following].any(axis=1).mean() >= _ENGLISH)
 
 
 @lru_cache(maxsize=4)
 def load_prior(name: str) -> Prior:
     """Read a prior that ships with the package, such as ``"lexical_prior.json"``."""
-    kept = json.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
-    models = {model: (float(fitted["bias"]), np.array(fitted["values"])) for model, fitted in kept["models"].items()}
-    return Prior(tuple(kept["columns"]), np.array(kept["means"]), np.array(kept["scales"]), models)
+    fitted = json.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
+    models = {model: (float(each["bias"]), np.array(each["values"])) for model, each in fitted["models"].items()}
+    return Prior(tuple(fitted["columns"]), np.array(fitted["means"]), np.array(fitted["scales"]), models)
 
 
 def centred(values: Floats, means: Floats, scales: Floats) -> Floats:
@@ -105,7 +94,7 @@ def weighed(values: Floats, prior: Prior) -> Floats:
     """
     scaled = centred(values, prior.means, prior.scales)
     neutral = prior.value("neutral", scaled)
-    if values[:, prior.places("next:")].any(axis=1).mean() < _ENGLISH:
+    if not prior.is_english(values):
         return neutral
     habits = values[:, [prior.columns.index(name) for name in GATE]].mean(axis=0)
     served = 1 / (1 + np.exp(-prior.value("gate", habits[None])))
@@ -128,25 +117,35 @@ def pauses(turns: Sequence[Turn]) -> Floats:
     return np.asarray(np.where(excess > 0, np.minimum(2 + 1.5 * excess, 8.0), 0.0))
 
 
-def boundary_chances(
-    turns: Sequence[Turn], bags: Sequence[Counter[str]], evidence: Floats, mean_length: float, longest: int
-) -> Floats:
-    """The chance of a boundary in each gap, averaged over who may open topics: anyone, the first speaker, the other.
+def boundary_chances(turns: Sequence[Turn], measure: Measure, prior: Prior, mean_length: float, longest: int) -> Floats:
+    """The chance of a boundary in each gap between turns, shape ``(len(turns) - 1,)``.
 
     Args:
-        turns: two or more.
-        bags: the terms of their messages.
-        evidence: log likelihood ratios, shape ``(len(turns) - 1,)``.
-        mean_length: how many turns a topic is expected to take where a turn is one message.
+        turns: exchanges or utterances.
+        measure: gives the measures, shape ``(messages - 1, len(prior.columns))``.
+        prior: what was fitted on these columns.
+        mean_length: how many turns a segment is expected to have where a turn is one message.
         longest: the longest segment, in turns.
     """
-    # A topic takes fewer exchanges than single messages, but more than half as many.
-    mean = mean_length * math.sqrt(len(turns) / sum(len(turn.messages) for turn in turns))
+    if len(turns) < 2:
+        return np.zeros(0)
+    texts = [message.text for turn in turns for message in turn.messages]
+    bags = bags_of(texts)
+    # A segment has fewer exchanges than single messages, but more than half as many.
+    mean = mean_length * math.sqrt(len(turns) / len(texts))
+    evidence = weighed(measure(texts, bags), prior)[at_turns(turns)] + pauses(turns)
     return chances_given(turns, bags, evidence, length_prior(mean, min(longest, len(turns))))
 
 
 def chances_given(turns: Sequence[Turn], bags: Sequence[Counter[str]], evidence: Floats, lengths: Floats) -> Floats:
-    """The same where the log prior of segment lengths is given, shape ``(longest,)``."""
+    """The chance of a boundary in each gap, averaged over who may open segments: anyone, the first speaker, the other.
+
+    Args:
+        turns: two or more.
+        bags: the terms of their messages.
+        evidence: log likelihood ratios of a boundary, shape ``(len(turns) - 1,)``.
+        lengths: the log prior of segment lengths, shape ``(longest,)``.
+    """
     opener = _opens(turns)
     if opener is None:
         chances, _ = boundary_probabilities(evidence[None], lengths)
@@ -160,7 +159,7 @@ def chances_given(turns: Sequence[Turn], bags: Sequence[Counter[str]], evidence:
 
 
 def _opens(turns: Sequence[Turn]) -> npt.NDArray[np.bool_] | None:
-    """Whether the turn after each gap is the first speaker's; nothing where that says nothing."""
+    """Whether the turn after each gap is the first speaker's; None for exchanges, and for other than two speakers."""
     if any(len(turn.messages) > 1 for turn in turns):
         return None
     labels = [turn.messages[0].label for turn in turns]
@@ -170,11 +169,5 @@ def _opens(turns: Sequence[Turn]) -> npt.NDArray[np.bool_] | None:
 
 
 def _one_opens(bags: Sequence[Counter[str]]) -> float:
-    """The prior chance that one party opens all topics: higher where two parties speak differently."""
+    """The prior chance that one party opens all segments: higher where two parties speak differently."""
     return 1 / (1 + math.exp(-(math.log(_ONE_OPENS / (1 - _ONE_OPENS)) + 60 * (alternation(bags) - 0.01))))
-
-
-def log_odds(chances: Floats, threshold: float) -> Floats:
-    """Chances as log odds, 0 at the threshold."""
-    sure = np.clip(chances, 1e-9, 1 - 1e-9)
-    return np.asarray(np.log(sure / (1 - sure)) - math.log(threshold / (1 - threshold)))

@@ -1,4 +1,4 @@
-"""Segments that follow no topic: each turn, the whole session, a fixed number of turns.
+"""Segments of a fixed size: each turn, the whole session, a number of turns.
 
 Turn and session are the two other granularities of SeCom (section 2.1); a fixed size is there to compare with.
 """
@@ -8,14 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from ..conversation import Turn
 from ..errors import InvalidInput
 from ..memory import Segment
-
-__all__ = ["EachTurn", "FixedSize", "WholeSession"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +31,6 @@ class FixedSize:
         """Ranges of ``size`` turns that cover ``turns``."""
         return [Segment(start, min(start + self.size, len(turns))) for start in range(0, len(turns), self.size)]
 
-    def scores(self, turns: Sequence[Turn]) -> npt.NDArray[np.float64]:
-        """One value a gap between turns, shape ``(len(turns) - 1,)``: 1 where it cuts, else 0."""
-        gaps = np.arange(1, max(len(turns), 1))
-        return np.asarray(gaps % self.size == 0, dtype=np.float64)
-
 
 @dataclass(frozen=True, slots=True)
 class EachTurn:
@@ -50,10 +40,6 @@ class EachTurn:
         """One range a turn."""
         return [Segment(place, place + 1) for place in range(len(turns))]
 
-    def scores(self, turns: Sequence[Turn]) -> npt.NDArray[np.float64]:
-        """All ones, shape ``(len(turns) - 1,)``."""
-        return np.ones(max(len(turns) - 1, 0))
-
 
 @dataclass(frozen=True, slots=True)
 class WholeSession:
@@ -62,7 +48,3 @@ class WholeSession:
     def segment(self, turns: Sequence[Turn]) -> list[Segment]:
         """One range, or none where there are no turns."""
         return [Segment(0, len(turns))] if turns else []
-
-    def scores(self, turns: Sequence[Turn]) -> npt.NDArray[np.float64]:
-        """All zeros, shape ``(len(turns) - 1,)``."""
-        return np.zeros(max(len(turns) - 1, 0))

@@ -1,4 +1,4 @@
-"""Topics from words alone: no model, any script.
+"""Segments from words alone: no model, any script.
 
 Each gap is judged by how the words on both sides hang together (`cohesion`), by who asks and how long messages are
 (`cues.form`), and, where people speak English, by small words that open and close matters (`cues.word_kinds`).
@@ -13,27 +13,16 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from ..analysis import terms
 from ..conversation import Turn
 from ..memory import Segment, segments_from
 from .cohesion import COHESION, cohesion
 from .cues import FORM, WORDS, form, word_kinds
-from .evidence import at_turns, boundary_chances, load_prior, log_odds, pauses, weighed
-from .partition import best_partition, check_options
-
-__all__ = ["COLUMNS", "LexicalSegmenter", "bags_of", "columns"]
-
-Floats = npt.NDArray[np.float64]
+from .evidence import boundary_chances, load_prior
+from .partition import Floats, best_partition, check_options
 
 COLUMNS: Final = (*COHESION, *FORM, *WORDS)
 """What is measured at each gap; the first two groups need no language."""
-
-
-def bags_of(texts: Sequence[str]) -> list[Counter[str]]:
-    """The terms of each message, with their counts."""
-    return [Counter(terms(text)) for text in texts]
 
 
 def columns(texts: Sequence[str], bags: Sequence[Counter[str]]) -> Floats:
@@ -43,11 +32,11 @@ def columns(texts: Sequence[str], bags: Sequence[Counter[str]]) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class LexicalSegmenter:
-    """Cuts where words, questions and small words of opening and closing say that a topic ends.
+    """Cuts where the words change, and where questions and small words of opening and closing say that a matter ends.
 
     Args:
         max_length: the longest segment, in turns.
-        mean_length: how many turns a topic is expected to take where a turn is one message; where it is an exchange,
+        mean_length: how many turns a segment is expected to have where a turn is one message; where it is an exchange,
             fewer are expected. Weak against clear evidence.
         threshold: the chance above which a gap is cut; lower cuts more.
 
@@ -67,18 +56,7 @@ class LexicalSegmenter:
         cuts = self.chances(turns) - self.threshold
         return segments_from(best_partition(cuts, self.max_length), len(turns))
 
-    def scores(self, turns: Sequence[Turn]) -> Floats:
-        """The strength of a boundary in each gap, shape ``(len(turns) - 1,)``: log odds, above 0 where it is cut."""
-        return log_odds(self.chances(turns), self.threshold)
-
     def chances(self, turns: Sequence[Turn]) -> Floats:
-        """The chance of a boundary in each gap, shape ``(len(turns) - 1,)``.
-
-        Measured between messages, so that a turn may be an exchange or one utterance.
-        """
-        if len(turns) < 2:
-            return np.zeros(0)
-        texts = [message.text for turn in turns for message in turn.messages]
-        bags = bags_of(texts)
-        evidence = weighed(columns(texts, bags), load_prior("lexical_prior.json"))[at_turns(turns)] + pauses(turns)
-        return boundary_chances(turns, bags, evidence, self.mean_length, self.max_length)
+        """The chance of a boundary in each gap, shape ``(len(turns) - 1,)``; turns are exchanges or utterances."""
+        prior = load_prior("lexical_prior.json")
+        return boundary_chances(turns, columns, prior, self.mean_length, self.max_length)

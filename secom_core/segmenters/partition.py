@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
+from math import lgamma, log, log1p
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput
 
-__all__ = ["best_partition", "boundary_probabilities", "check_options", "length_prior"]
-
 Floats = npt.NDArray[np.float64]
+"""Numbers in double precision, of any shape."""
 
 
 def check_options(max_length: int, mean_length: float, threshold: float) -> None:
@@ -25,7 +24,7 @@ def check_options(max_length: int, mean_length: float, threshold: float) -> None
 
 
 def length_prior(mean: float, longest: int, shape: float = 3.0, floor: float = 1e-4) -> Floats:
-    """The log probability of each segment length: a negative binomial with a floor, so that long topics stay possible.
+    """The log probability of each segment length: a negative binomial with a floor, so that long ones stay possible.
 
     Args:
         mean: the expected length.
@@ -37,11 +36,8 @@ def length_prior(mean: float, longest: int, shape: float = 3.0, floor: float = 1
         Shape ``(longest,)``, for the lengths 1 to ``longest``.
     """
     chance = shape / (shape + max(mean, 1.01) - 1)
-    logs = [
-        math.lgamma(n + shape) - math.lgamma(shape) - math.lgamma(n + 1) + n * math.log1p(-chance)
-        for n in range(longest)
-    ]
-    weights = np.exp(np.array(logs) + shape * math.log(chance)) + floor
+    logs = [lgamma(n + shape) - lgamma(shape) - lgamma(n + 1) + n * log1p(-chance) for n in range(longest)]
+    weights = np.exp(np.array(logs) + shape * log(chance)) + floor
     return np.asarray(np.log(weights / weights.sum()))
 
 
@@ -97,18 +93,14 @@ def best_partition(cuts: Floats, longest: int) -> list[int]:
     """
     turns = len(cuts) + 1
     totals = np.zeros(turns + 1)
-    starts = np.zeros(turns + 1, dtype=np.intp)
+    starts = [0] * (turns + 1)
     for stop in range(1, turns + 1):
         first = max(0, stop - longest)
         starts[stop] = first + int(totals[first:stop].argmax())
         totals[stop] = totals[starts[stop]] + (cuts[stop - 1] if stop < turns else 0.0)
-    return _walk_back(starts)
-
-
-def _walk_back(starts: npt.NDArray[np.intp]) -> list[int]:
     found: list[int] = []
-    stop = int(starts[-1])
+    stop = starts[turns]
     while stop > 0:
         found.append(stop - 1)
-        stop = int(starts[stop])
+        stop = starts[stop]
     return found[::-1]

@@ -7,20 +7,18 @@ from contextlib import contextmanager
 
 from tqdm import tqdm
 
-__all__ = ["advancing"]
-
 
 @contextmanager
-def advancing(total: int, what: str, unit: str, *, shown: bool) -> Iterator[Callable[[int], object]]:
+def advancing(total: int, what: str, unit: str, *, visible: bool) -> Iterator[Callable[[int], object]]:
     """A function that is told how much more is done.
 
     Args:
         total: how much there is to do.
         what: what is being done.
         unit: what is counted.
-        shown: whether there is a bar.
+        visible: whether there is a bar.
     """
-    if not shown:
+    if not visible:
         # A bar makes a lock between processes even where it is not shown, which would hold up an event loop.
         yield lambda done: None
         return

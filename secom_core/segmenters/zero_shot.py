@@ -1,36 +1,32 @@
-"""Topics found by a language model, in one call a session (SeCom section 2.2)."""
+"""Segments found by a language model, in one call a session (SeCom section 2.2)."""
 
 from __future__ import annotations
 
-import asyncio
 import warnings
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Final, TypeVar
+from itertools import accumulate
+from typing import Final
 
-from ..analysis import count_tokens
-from ..asking import asked_twice
 from ..conversation import Turn
 from ..errors import BadReply, DegradedWarning, InvalidInput, ModelError
-from ..flow import AsyncChatModel, ChatModel, Procedure, arun, run
+from ..llm.flow import AsyncChatModel, ChatModel, Procedure, arun, run
+from ..llm.retry import asked_twice
+from ..llm.windows import window_texts
 from ..memory import Segment, check_partition, segments_from
-from ..prompts.joining import joining_prompt, read_joining
-from ..prompts.quoting import quoted, shortened
-from ..prompts.segmentation import read_segmentation, segmentation_prompt
 from ..protocols import Segmenter
+from ..text.terms import count_tokens
 from .progress import advancing
-
-__all__ = ["ZeroShotSegmenter"]
-
-T = TypeVar("T")
+from .zero_shot_prompt import joining_prompt, read_joining, read_segmentation, segmentation_prompt
 
 _MARKER_TOKENS: Final = 6  # "[Exchange 12]: " and the blank line
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ZeroShotSegmenter:
-    """Asks a language model where the topics change; a local segmenter takes over where it fails.
+    """Asks a language model where segments end; a local segmenter takes over where it fails.
 
     A reply is repaired where it has one reading only, and checked for cover, overlap and count. A bad one is asked
     for once more, with what was wrong. After that, and where the model gives no answer, ``fallback`` segments and a
@@ -46,7 +42,7 @@ class ZeroShotSegmenter:
         max_tokens: the most tokens of conversation in one call, estimated; a turn of more than a quarter of it is
             shown to the model without its middle.
         guidance: rules to segment by, learned or written (SeCom Figure 7).
-        examples: divided conversations, as `secom_core.prompts.segmentation.segmentation_example` writes them.
+        examples: divided conversations, as `secom_core.segmenters.zero_shot_prompt.segmentation_example` writes them.
         progress: show a bar of the turns done.
 
     Raises:
@@ -64,10 +60,8 @@ class ZeroShotSegmenter:
 
     def __post_init__(self) -> None:
         if self.max_turns < 2 or self.max_tokens < 100:
-            raise InvalidInput(
-                f"a call holds at least 2 turns and 100 tokens, got max_turns={self.max_turns} and "
-                f"max_tokens={self.max_tokens}"
-            )
+            given = f"max_turns={self.max_turns} and max_tokens={self.max_tokens}"
+            raise InvalidInput(f"a call holds at least 2 turns and 100 tokens, got {given}")
 
     def segment(self, turns: Sequence[Turn]) -> list[Segment]:
         """Ranges that cover ``turns``; none where there are none."""
@@ -75,7 +69,7 @@ class ZeroShotSegmenter:
 
     async def asegment(self, turns: Sequence[Turn]) -> list[Segment]:
         """As `segment`, without blocking the event loop while the model thinks."""
-        return await self._drive(self.procedure(turns))
+        return await arun(self.procedure(turns), self.model)
 
     def joins(self, tail: Sequence[Turn], turn: Turn) -> bool:
         """Whether ``turn`` goes on with the open segment ``tail``; an empty one goes on with nothing."""
@@ -83,21 +77,21 @@ class ZeroShotSegmenter:
 
     async def ajoins(self, tail: Sequence[Turn], turn: Turn) -> bool:
         """As `joins`, without blocking the event loop while the model thinks."""
-        return await self._drive(self.join_procedure(tail, turn))
+        return await arun(self.join_procedure(tail, turn), self.model)
 
     def procedure(self, turns: Sequence[Turn], *, strict: bool = False) -> Procedure[list[Segment]]:
-        """The questions that segment ``turns``, for `secom_core.flow`.
+        """The questions that segment ``turns``, for `secom_core.llm.flow`.
 
         Args:
             turns: the session.
             strict: raise the `ModelError` instead of falling back.
         """
-        texts = [self._shown(turn) for turn in turns]
-        sizes = _sizes(texts)
+        texts = window_texts(turns, self.max_tokens)
+        totals = _totals(texts)
         starts, begin, stop = {0}, 0, 0
-        with advancing(len(turns), "Segmenting", "turn", shown=self.progress) as advance:
+        with advancing(len(turns), "Segmenting", "turn", visible=self.progress) as advance:
             while stop < len(turns):
-                done, stop = stop, _reach(sizes, begin, stop + 1, self.max_turns, self.max_tokens)
+                done, stop = stop, _reach(totals, begin, stop + 1, self.max_turns, self.max_tokens)
                 try:
                     found = yield from self._window(texts[begin:stop])
                 except ModelError as error:
@@ -108,16 +102,16 @@ class ZeroShotSegmenter:
                     found = yield from self._local(turns[begin:stop], error)
                 # The first one goes on with what is open, or begins where the window before it said.
                 starts.update(begin + segment.start for segment in found[1:])
-                begin = max(*starts, _back(sizes, stop, self.max_turns // 2, self.max_tokens // 2))
+                begin = max(*starts, _back(totals, stop, self.max_turns // 2, self.max_tokens // 2))
                 advance(stop - done)
         return segments_from((start - 1 for start in starts), len(turns))
 
     def join_procedure(self, tail: Sequence[Turn], turn: Turn) -> Procedure[bool]:
-        """The question that `joins` asks, for `secom_core.flow`."""
+        """The question that `joins` asks, for `secom_core.llm.flow`."""
         if not tail:
             return False
-        texts = [self._shown(each) for each in (*tail, turn)]
-        begin = _back(_sizes(texts), len(tail), max(1, self.max_turns // 4), self.max_tokens // 4)
+        texts = window_texts((*tail, turn), self.max_tokens)
+        begin = _back(_totals(texts), len(tail), max(1, self.max_turns // 4), self.max_tokens // 4)
         ask = partial(joining_prompt, texts[begin:-1], texts[-1], guidance=self.guidance)
         try:
             return (yield from asked_twice(ask, read_joining))
@@ -137,37 +131,22 @@ class ZeroShotSegmenter:
         warnings.warn(cause, DegradedWarning, stacklevel=2)
         return check_partition((yield partial(self.fallback.segment, turns)), len(turns))
 
-    def _shown(self, turn: Turn) -> str:
-        return shortened(quoted(turn.text), self.max_tokens // 4)
-
     def _sync_model(self) -> ChatModel:
         if isinstance(self.model, ChatModel):
             return self.model
         raise InvalidInput(f"{type(self.model).__name__} has no complete(); use asegment and ajoins with it")
 
-    async def _drive(self, procedure: Procedure[T]) -> T:
-        if isinstance(self.model, AsyncChatModel):
-            return await arun(procedure, self.model)
-        return await asyncio.to_thread(run, procedure, self.model)
+
+def _totals(texts: Sequence[str]) -> list[int]:
+    """How many tokens stand before each turn in the prompt, and how many there are."""
+    return [0, *accumulate(count_tokens(text) + _MARKER_TOKENS for text in texts)]
 
 
-def _sizes(texts: Sequence[str]) -> list[int]:
-    return [count_tokens(text) + _MARKER_TOKENS for text in texts]
-
-
-def _reach(sizes: Sequence[int], begin: int, least: int, turns: int, tokens: int) -> int:
+def _reach(totals: Sequence[int], begin: int, least: int, turns: int, tokens: int) -> int:
     """Where a window from ``begin`` ends: inside the limits, but not before ``least``, so that windows advance."""
-    stop, used = begin, 0
-    while stop < len(sizes) and (stop < least or (stop - begin < turns and used + sizes[stop] <= tokens)):
-        used += sizes[stop]
-        stop += 1
-    return stop
+    return max(least, min(begin + turns, bisect_right(totals, totals[begin] + tokens) - 1))
 
 
-def _back(sizes: Sequence[int], stop: int, turns: int, tokens: int) -> int:
+def _back(totals: Sequence[int], stop: int, turns: int, tokens: int) -> int:
     """Where the longest run inside the limits that ends at ``stop`` begins; it has at least one turn."""
-    begin, used = stop - 1, sizes[stop - 1]
-    while begin > 0 and stop - begin < turns and used + sizes[begin - 1] <= tokens:
-        begin -= 1
-        used += sizes[begin]
-    return begin
+    return min(stop - 1, max(stop - turns, bisect_left(totals, totals[stop] - tokens)))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 
-__all__ = ["digest"]
-
 
 def digest(text: str) -> str:
     """A name for the text that does not tell its words."""

@@ -9,8 +9,6 @@ from .postgres import is_postgres, open_postgres
 from .sql import SqlStore
 from .sqlite import open_sqlite
 
-__all__ = ["open_store"]
-
 
 def open_store(where: str | Path = ":memory:", *, key: str | None = None) -> SqlStore:
     """Open or make a store.

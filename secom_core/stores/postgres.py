@@ -10,8 +10,6 @@ from sqlalchemy.exc import ArgumentError
 from ..errors import InvalidInput, MissingExtra, StoreError
 from .sql import SqlStore
 
-__all__ = ["is_postgres", "open_postgres", "postgres_engine"]
-
 _SCHEMES: Final = ("postgresql://", "postgres://", "postgresql+psycopg://")
 _POOL: Final = 10
 _WAIT_S: Final = 300
@@ -101,13 +99,8 @@ def _begin(connection: Connection) -> None:
     if not options.get("secom_durable", True):
         connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
     # Whoever reads in order to write waits here for who is writing, and then reads what that one wrote.
-    _wait(connection, options.get("secom_scope"))
-
-
-def _wait(connection: Connection, scope: int | str | None) -> None:
+    scope = options.get("secom_scope")
     if scope is None:
         connection.exec_driver_sql(_STORE_LOCK)
-    elif isinstance(scope, str):
-        connection.exec_driver_sql(_KEY_LOCK, (scope,))
     else:
-        connection.exec_driver_sql(_ID_LOCK, (scope,))
+        connection.exec_driver_sql(_KEY_LOCK if isinstance(scope, str) else _ID_LOCK, (scope,))

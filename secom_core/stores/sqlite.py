@@ -5,6 +5,7 @@ With a key the file is encrypted by SQLCipher, as are its journal files. Without
 
 from __future__ import annotations
 
+import sqlite3
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -15,8 +16,6 @@ from sqlalchemy.pool import StaticPool
 
 from ..errors import InvalidInput, MissingExtra
 from .sql import SqlStore
-
-__all__ = ["open_sqlite"]
 
 _BUSY_MS: Final = 60_000
 
@@ -33,34 +32,29 @@ def open_sqlite(path: str | Path = ":memory:", *, key: str | None = None) -> Sql
         SchemaTooNew: a later version of this package wrote it.
         MissingExtra: a key was given, and SQLCipher is not installed.
     """
-    in_memory = str(path) == ":memory:"
-    driver = _sqlcipher(key) if key is not None else None
-    # Errors name the statement; what somebody said in confidence is none of a log's business.
-    more: dict[str, Any] = {"hide_parameters": True, **({"module": driver} if driver is not None else {})}
-    if in_memory:
-        engine = create_engine(
-            "sqlite://",
-            poolclass=StaticPool,
-            connect_args={"check_same_thread": False, "isolation_level": None},
-            **more,
-        )
-    else:
-        file = Path(path).expanduser().resolve()
+    driver = _driver(key)
+    file = None if str(path) == ":memory:" else Path(path).expanduser().resolve()
+    if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        engine = create_engine(
-            URL.create("sqlite", database=str(file)),
-            connect_args={"timeout": _BUSY_MS / 1000, "check_same_thread": False, "isolation_level": None},
-            # However many threads read at once, none waits for a connection.
-            pool_size=16,
-            max_overflow=-1,
-            **more,
-        )
+    # A file: however many threads read at once, none waits for a connection.
+    pool: dict[str, Any] = {"poolclass": StaticPool} if file is None else {"pool_size": 16, "max_overflow": -1}
+    engine = create_engine(
+        URL.create("sqlite", database=str(file) if file is not None else None),
+        module=driver,
+        connect_args={"timeout": _BUSY_MS / 1000, "check_same_thread": False, "isolation_level": None},
+        # Errors name the statement; what somebody said in confidence is none of a log's business.
+        hide_parameters=True,
+        **pool,
+    )
     event.listen(engine, "connect", partial(_configure, key=key))
     event.listen(engine, "begin", _begin)
-    return SqlStore(engine, exclusive=in_memory, one_writer=not in_memory)
+    event.listen(engine, "checkin", _enforce_references)
+    return SqlStore(engine)
 
 
-def _sqlcipher(key: str) -> ModuleType:
+def _driver(key: str | None) -> ModuleType:
+    if key is None:
+        return sqlite3
     if not isinstance(key, str) or not key or "\0" in key:
         raise InvalidInput("a key is a string that is not empty and holds no NUL")
     try:
@@ -78,12 +72,7 @@ def _configure(connection: Any, _record: Any, *, key: str | None = None) -> None
         quoted = key.replace("'", "''")
         cursor.execute(f"PRAGMA key = '{quoted}'")
     # secure_delete: forgotten words are overwritten in the file, not only unlinked.
-    for pragma in (
-        f"busy_timeout={_BUSY_MS}",
-        "journal_mode=WAL",
-        "foreign_keys=ON",
-        "secure_delete=ON",
-    ):
+    for pragma in (f"busy_timeout={_BUSY_MS}", "journal_mode=WAL", "foreign_keys=ON", "secure_delete=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 
@@ -97,6 +86,16 @@ def _begin(connection: Connection) -> None:
     # next turn's sync.
     durable = options.get("secom_durable", True)
     connection.exec_driver_sql("PRAGMA synchronous=FULL" if durable else "PRAGMA synchronous=NORMAL")
+    if options.get("secom_migrating", False):
+        # A table that is made anew is dropped, and the rows that name its rows would go with it. Inside a transaction
+        # this has no effect.
+        connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
     # A transaction that starts by reading and then writes can fail at once when another process writes; one that
     # takes the write lock at the start waits its turn.
     connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _enforce_references(connection: Any | None, _record: Any) -> None:
+    """Enforce foreign keys for whoever gets the connection next, however its last transaction ended."""
+    if connection is not None:
+        connection.execute("PRAGMA foreign_keys=ON")

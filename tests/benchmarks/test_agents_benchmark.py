@@ -102,6 +102,6 @@ def test_the_ratio_is_to_ours() -> None:
 def test_a_bank_is_filled_once_and_copied(tmp_path: Path) -> None:
     setting = agents.Setting("http://unused", agents.utterances(SIZE, 0), tmp_path, 9, None)
     with setting.bank(False) as one, setting.bank(False) as other:
-        assert one.path != other.path
+        assert one.storage.path != other.storage.path
         one.forget(agents.SCOPE)
         assert len([turn for name in other.sessions(agents.SCOPE) for turn in other.turns(agents.SCOPE, name)]) == SIZE

@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("openai", reason="the client speaks HTTP")
 
 from benchmarks import answering, teafarm
+from benchmarks.evaluation.teafarm import Episode
 from secom_core.errors import DegradedWarning
-from secom_core.evaluation.teafarm import Episode
-from secom_core.models.scripted import Answer, Fault, ScriptedRequest, ScriptedServer
+from secom_core.testing import Answer, Fault, ScriptedRequest, ScriptedServer
 
 DATA = Path(__file__).parents[2] / "examples" / "data"
 

@@ -7,12 +7,13 @@ from random import Random
 
 import pytest
 
+from benchmarks.locomo import LocomoQuestion
 from benchmarks.retrieval import Conversation
 from benchmarks.timelines import listed, measure_linking, measure_paths, measure_recall, shown_verbatim, tangled
 from secom_core.conversation import Message, Session, group_messages
-from secom_core.memory import Recall, Timeline
-from secom_core.readers import LocomoQuestion
-from secom_core.timeline.retrieval import paths_through
+from secom_core.memory import Recall, Section
+from secom_core.timelines import Timeline
+from secom_core.timelines.retrieval import paths_through
 
 
 def test_the_two_ways_count_the_same_paths():
@@ -44,6 +45,7 @@ def test_recall_counts_words_that_are_in_the_block():
 def test_an_event_counts_where_it_says_the_whole_turn():
     from benchmarks.timelines import event
 
-    line = Timeline((event(1),), ())
-    assert shown_verbatim(Recall("q", (), "", 0, (line,)), {"t1": "event 1"}) == ["t1"]
-    assert shown_verbatim(Recall("q", (), "", 0, (line,)), {"t1": "event 1 and more"}) == []
+    section = Section("timelines", "Timelines", ("event 1\n",), (Timeline((event(1),), ()),), (("t1",),))
+    recall = Recall("q", (), section.text, 0, (section,))
+    assert shown_verbatim(recall, {"t1": "event 1"}) == ["t1"]
+    assert shown_verbatim(recall, {"t1": "event 1 and more"}) == []

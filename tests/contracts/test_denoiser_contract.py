@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from secom_core.analysis import count_tokens, words
 from secom_core.denoisers.informativeness import Informativeness
 from secom_core.indexes.bm25 import BM25
 from secom_core.protocols import Denoiser
+from secom_core.text.terms import count_tokens, word_spans
 
 hypothesis = pytest.importorskip("hypothesis", reason="the property tests need hypothesis")
 st = hypothesis.strategies
@@ -46,7 +46,14 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_model(tmp_path_factory.mktemp("model"), "tiny", make_segments(40))
 
 
-@pytest.fixture(scope="module", params=["informativeness", "informativeness-half", "llmlingua", "llmlingua-half"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        "informativeness",
+        "informativeness-half",
+        *(pytest.param(name, marks=pytest.mark.models) for name in ("llmlingua", "llmlingua-half")),
+    ],
+)
 def make(request: pytest.FixtureRequest) -> Callable[[], Denoiser]:
     name, _, half = request.param.partition("-")
     rate = 0.5 if half else 0.75
@@ -97,7 +104,7 @@ def test_the_same_every_time(make: Callable[[], Denoiser], statistics: BM25) -> 
 
 
 def test_something_goes(denoiser: Denoiser, statistics: BM25) -> None:
-    assert len(words(denoiser.denoise(TEXTS[:1], statistics)[0])) < len(words(TEXTS[0]))
+    assert len(word_spans(denoiser.denoise(TEXTS[:1], statistics)[0])) < len(word_spans(TEXTS[0]))
 
 
 def characters(text: str) -> list[str]:

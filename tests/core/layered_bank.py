@@ -9,8 +9,8 @@ from typing import Any
 from embedders import HashingEmbedder
 
 from secom_core.bank import MemoryBank
+from secom_core.citations import CitationOptions
 from secom_core.conversation import Message
-from secom_core.learning import LearningOptions
 from secom_core.topics import SimilarityRule, TopicOptions
 
 ANN, BOB = ("acme", "ann"), ("acme", 'b"o/b\0😀')
@@ -41,9 +41,9 @@ def layered(where: str | Path, **parts: Any) -> MemoryBank:
         where,
         embedder=HashingEmbedder(),
         timelines=True,
-        summary=True,
-        topics=TopicOptions(rule=SimilarityRule(least=0.1)),
-        learning=LearningOptions(),
+        summaries=True,
+        topics=TopicOptions(rule=SimilarityRule(least=0.1), recall_without_model=True),
+        citations=CitationOptions(),
         **parts,
     )
 
@@ -61,28 +61,32 @@ def filled(where: str | Path) -> MemoryBank:
             ]
             bank.remember(scope, said, session=name, close=True)
         for query in QUERIES * 2:
-            shown = bank.recall(scope, query, k=3, now=MAY).shown
-            assert shown is not None
-            bank.reward(scope, query, shown, [1])
+            impression = bank.recall(scope, query, k=3, now=MAY).impression
+            assert impression is not None
+            bank.citations.reward(scope, query, impression, [1])
     bank.forget(BOB, turn_ids=["s2-1"])
     return bank
 
 
 def told(bank: MemoryBank, scope: tuple[str, ...]) -> dict[str, Any]:
     """Everything that can be asked of a scope, without the numbers that a database gives."""
-    events = bank.events(scope)
+    events = bank.timelines.events(scope)
     number = {event.id: place for place, event in enumerate(events)}
     return {
         "turns": [turn for name in bank.sessions(scope) for turn in bank.turns(scope, name)],
         "memories": [bank.memories(scope, name) for name in bank.sessions(scope)],
         "events": [(event.text, event.at, event.turn_ids) for event in events],
-        "links": [(number[link.earlier], number[link.later], link.relation) for link in bank.links(scope)],
-        "summaries": [(each.text, each.session, each.session_turn_ids) for each in bank.summaries(scope)],
-        "topics": [(each.speaker, each.turn_ids, [one.text for one in each.versions]) for each in bank.topics(scope)],
-        "log": bank.citation_log(scope),
-        "learned": bank.learned(scope),
-        "recall": [bank.recall(scope, q, token_budget=200, now=MAY, summary=True, topics=True).text for q in QUERIES],
+        "links": [(number[link.earlier], number[link.later], link.relation) for link in bank.timelines.links(scope)],
+        "summaries": [(each.text, each.session, each.session_turn_ids) for each in bank.summaries.versions(scope)],
+        "topics": [
+            (each.speaker, each.turn_ids, [one.text for one in each.versions]) for each in bank.topics.all(scope)
+        ],
+        "log": bank.citations.log(scope),
+        "learned": bank.citations.weights_of(scope),
+        "recall": [
+            bank.recall(scope, q, token_budget=200, now=MAY, layers=["summaries", "topics"]).text for q in QUERIES
+        ],
         "timelines": [
-            [[event.text for event in timeline.events] for timeline in bank.timelines(scope, q)] for q in QUERIES
+            [[event.text for event in timeline.events] for timeline in bank.timelines.find(scope, q)] for q in QUERIES
         ],
     }

@@ -9,5 +9,5 @@ from secom_core.bank import MemoryBank
 if __name__ == "__main__":
     with MemoryBank.open(sys.argv[1]) as source, MemoryBank.open(sys.argv[2]) as target:
         print("ready", flush=True)
-        source.move_to(target)
+        source.storage.move_to(target.storage)
         print("done", flush=True)

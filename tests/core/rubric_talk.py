@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from secom_core.conversation import Turn, as_turns
 from secom_core.memory import Segment, segments_from
 from secom_core.models import OpenAIModel
-from secom_core.models.scripted import ScriptedRequest
-from secom_core.prompts.segmentation import as_jsonl
 from secom_core.segmenters import Rubric, RubricLearner
+from secom_core.segmenters.zero_shot_prompt import as_jsonl
+from secom_core.testing import ScriptedRequest
 
 Session = tuple[tuple[Turn, ...], list[Segment]]
 

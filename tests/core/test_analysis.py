@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from secom_core.analysis import (
-    count_tokens,
-    is_stopword,
-    language_of,
-    latin_language_of,
-    term_variants,
-    terms,
-    words,
-)
+from secom_core.text.terms import count_tokens, is_stopword, latin_language_of, term_variants, terms, word_spans
+
+
+def words(text: str) -> list[str]:
+    return [text[start:stop] for start, stop in word_spans(text)]
 
 
 @pytest.mark.parametrize(
@@ -75,20 +71,18 @@ def test_stopwords_can_stay() -> None:
         ("Ich weiß nicht, was das ist", "german"),
         ("Je ne sais pas ce que c'est", "french"),
         ("No sé qué es lo que tengo", "spanish"),
-        ("Я не знаю, что это", "russian"),
-        ("Δεν είναι από την πόλη", "greek"),
         ("Marmots", "english"),
         ("", "english"),
         ("你好", "english"),
     ],
 )
 def test_the_language_shows_in_function_words(text: str, language: str) -> None:
-    assert language_of(text) == language
+    assert latin_language_of(text) == language
 
 
 def test_latin_words_in_other_scripts_are_stemmed_all_the_same() -> None:
     text = "Я не знаю, что такое LangChain models"
-    assert (language_of(text), latin_language_of(text)) == ("russian", "english")
+    assert latin_language_of(text) == "english"
     assert {"langchain", "model"} <= set(terms(text))
     assert "не" not in terms(text)
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 
 import numpy as np
 import pytest
+from histories import remember_all
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +16,7 @@ from secom_core.bank import MemoryBank
 from secom_core.context import PackMemories
 from secom_core.conversation import Message, Session, group_messages
 from secom_core.errors import DegradedWarning, DuplicateId, InvalidInput, InvalidScope, ModelUnavailable
-from secom_core.memory import check_partition
+from secom_core.memory import check_partition, segments_of
 from secom_core.presets import Preset
 from secom_core.segmenters.fixed import FixedSize
 
@@ -59,7 +60,7 @@ def bank(tmp_path):
 
 @pytest.fixture
 def full(bank):
-    bank.remember_sessions(ANN, history())
+    remember_all(bank, ANN, history())
     return bank
 
 
@@ -111,17 +112,48 @@ def test_nothing_remembered_gives_an_empty_recall(bank):
     assert (recall.hits, recall.text, recall.tokens) == ((), "", 0)
 
 
+@pytest.mark.slow
 def test_excluded_turns_do_not_come_back(full):
     assert "s1-1" not in found(full, "Who had the helmet?", token_budget=500, exclude={"s1-1"})
 
 
-@pytest.mark.parametrize("scope", ["ann", "", (), ("",), ("a", ""), ("a", 1), None, 7])
-@pytest.mark.parametrize("call", ["recall", "remember", "forget", "export", "rebuild", "stats"])
-def test_every_call_wants_a_scope(bank, call, scope):
-    arguments = {"recall": ("q",), "remember": ([{"role": "user", "content": "x"}],)}.get(call, ())
-    more = {"session": "s"} if call == "remember" else {}
-    with pytest.raises(InvalidScope, match="scope"):
-        list(getattr(bank, call)(scope, *arguments, **more) or ())
+CALLS = {
+    "remember": lambda bank, scope: bank.remember(scope, [{"role": "user", "content": "x"}], session="s"),
+    "close_session": lambda bank, scope: bank.close_session(scope, "s"),
+    "derive": lambda bank, scope: bank.derive(scope),
+    "rebuild": lambda bank, scope: bank.rebuild(scope),
+    "recall": lambda bank, scope: bank.recall(scope, "q"),
+    "forget": lambda bank, scope: bank.forget(scope),
+    "sessions": lambda bank, scope: bank.sessions(scope),
+    "turns": lambda bank, scope: bank.turns(scope, "s"),
+    "memories": lambda bank, scope: bank.memories(scope, "s"),
+    "stats": lambda bank, scope: bank.stats(scope),
+    "epoch": lambda bank, scope: bank.storage.epoch(scope),
+    "export": lambda bank, scope: list(bank.storage.export(scope)),
+    "latest": lambda bank, scope: bank.summaries.latest(scope),
+    "find": lambda bank, scope: bank.timelines.find(scope, "q"),
+    "events": lambda bank, scope: bank.timelines.events(scope),
+    "links": lambda bank, scope: bank.timelines.links(scope),
+    "topics": lambda bank, scope: bank.topics.all(scope),
+    "undo_merge": lambda bank, scope: bank.topics.undo_merge(scope, 1),
+    "impression": lambda bank, scope: bank.citations.impression(scope, "q", []),
+    "reward": lambda bank, scope: bank.citations.reward(scope, "q", None, [1]),
+    "log": lambda bank, scope: bank.citations.log(scope),
+    "weights_of": lambda bank, scope: bank.citations.weights_of(scope),
+    "stored_weights": lambda bank, scope: bank.citations.stored_weights(scope),
+    "explain": lambda bank, scope: bank.citations.explain(scope, "q"),
+    "freeze": lambda bank, scope: bank.citations.freeze(scope),
+    "reset": lambda bank, scope: bank.citations.reset(scope),
+    "shared_prior": lambda bank, scope: bank.citations.shared_prior([scope]),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_every_call_wants_a_scope(call):
+    with MemoryBank.open(summaries=True, timelines=True, topics=True, citations=True) as bank:
+        for scope in ("ann", "", (), ("",), ("a", ""), ("a", 1), None, 7):
+            with pytest.raises(InvalidScope, match="scope"):
+                CALLS[call](bank, scope)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +177,7 @@ def test_a_session_needs_a_name(bank):
 
 def test_what_another_bank_writes_is_seen(tmp_path):
     with MemoryBank.open(tmp_path / "bank.db") as one, MemoryBank.open(tmp_path / "bank.db") as two:
-        one.remember_sessions(ANN, history())
+        remember_all(one, ANN, history())
         assert "s2-2" in found(two, "Dolomites")
         two.remember(ANN, [Message("The Dolomites trip cost 900 euros.", id="new")], session="s3")
         assert "new" in found(one, "Dolomites")
@@ -160,13 +192,14 @@ def test_a_reply_that_comes_later_is_found_with_its_turn(bank):
     assert found(bank, "zebra") == ["q"]
 
 
+@pytest.mark.slow
 def test_remembering_turn_by_turn_keeps_settled_segments(bank):
     for number in range(130):
         topic = ["boats and harbours", "tax forms", "violin lessons"][number // 7 % 3]
         bank.remember(ANN, [Message(f"Message {number} about {topic}.", "", at=MAY)], session="long")
         if number == 100:
-            early = bank.segments(ANN, "long")[:4]
-    segments = bank.segments(ANN, "long")
+            early = segments_of(bank.memories(ANN, "long"))[:4]
+    segments = segments_of(bank.memories(ANN, "long"))
     check_partition(segments, 130)
     assert segments[:4] == early
 
@@ -182,10 +215,10 @@ def test_a_forgotten_turn_is_nowhere(full, tmp_path):
     assert "s1-4" in found(full, "technician Thursday")
     assert full.forget(ANN, turn_ids=["s1-4"]) == 1
     assert "s1-4" not in found(full, "technician Thursday")
-    assert "technician" not in "\n".join(full.export(ANN))
+    assert "technician" not in "\n".join(full.storage.export(ANN))
     assert "Thursday" not in "\n".join(memory.key for memory in full.memories(ANN, "s1"))
     assert [turn.id for turn in full.turns(ANN, "s1")] == ["s1-0", "s1-1", "s1-2", "s1-3"]
-    check_partition(full.segments(ANN, "s1"), 4)
+    check_partition(segments_of(full.memories(ANN, "s1")), 4)
 
 
 @pytest.mark.sqlite_only("it reads the file")
@@ -217,7 +250,7 @@ def test_a_session_goes_on_after_a_turn_of_it_is_forgotten(full):
     full.forget(ANN, turn_ids=["s1-4"])
     full.remember(ANN, [Message("The oven works now.", "", id="later", at=MAY)], session="s1")
     assert [turn.id for turn in full.turns(ANN, "s1")][-1] == "later"
-    check_partition(full.segments(ANN, "s1"), 5)
+    check_partition(segments_of(full.memories(ANN, "s1")), 5)
     assert "later" in found(full, "does the oven work")
 
 
@@ -225,18 +258,18 @@ def test_a_session_goes_on_after_a_turn_of_it_is_forgotten(full):
 
 
 def test_export_then_import_gives_the_same_recall(full):
-    lines = list(full.export(ANN))
+    lines = list(full.storage.export(ANN))
     with MemoryBank.open() as other:
-        assert other.import_(lines) == 8
+        assert other.storage.import_(lines) == 8
         for query in ("helmet", "thermostat Thursday", "What happened in the Dolomites?"):
             assert other.recall(ANN, query, token_budget=90) == full.recall(ANN, query, token_budget=90)
-        assert list(other.export(ANN)) == lines
-        assert other.import_(lines) == 0
+        assert list(other.storage.export(ANN)) == lines
+        assert other.storage.import_(lines) == 0
 
 
 def test_import_into_another_scope(full):
     with MemoryBank.open() as other:
-        other.import_(full.export(ANN), scope=BOB)
+        other.storage.import_(full.storage.export(ANN), scope=BOB)
         assert other.scopes() == [BOB]
 
 
@@ -249,44 +282,44 @@ def test_import_into_another_scope(full):
         lambda lines: [lines[0], lines[2]],
         lambda lines: [lines[0], '{"kind": "session"}'],
         lambda lines: [lines[0], '{"kind": "what"}'],
-        lambda lines: [lines[0].replace('"version": 1', '"version": 99'), *lines[1:]],
+        lambda lines: [lines[0].replace('"version": 2', '"version": 99'), *lines[1:]],
         lambda lines: [lines[0], lines[1], lines[2].replace('"index": 0', '"index": -4')],
     ],
 )
 def test_a_damaged_import_says_where_and_takes_nothing(full, damage):
     with MemoryBank.open() as other:
         with pytest.raises(InvalidInput, match="import"):
-            other.import_(damage(list(full.export(ANN))))
+            other.storage.import_(damage(list(full.storage.export(ANN))))
         assert other.scopes() == []
 
 
 def test_an_import_with_memories_that_lose_turns_is_cut_anew(full):
-    lines = [line for line in full.export(ANN) if '"kind": "memory", "start": 0' not in line]
+    lines = [line for line in full.storage.export(ANN) if '"kind": "memory", "start": 0' not in line]
     with MemoryBank.open() as other:
-        other.import_(lines)
-        check_partition(other.segments(ANN, "s1"), 5)
+        other.storage.import_(lines)
+        check_partition(segments_of(other.memories(ANN, "s1")), 5)
 
 
 def test_an_import_never_overwrites_other_words(full):
-    lines = [line.replace("Quentin had", "Quentin ate") for line in full.export(ANN)]
+    lines = [line.replace("Quentin had", "Quentin ate") for line in full.storage.export(ANN)]
     with pytest.raises(DuplicateId, match="s2-0"):
-        full.import_(lines)
+        full.storage.import_(lines)
 
 
 def test_rebuild_uses_the_parts_the_bank_has_now(tmp_path):
     with MemoryBank.open(tmp_path / "bank.db") as bank:
-        bank.remember_sessions(ANN, history())
+        remember_all(bank, ANN, history())
     with MemoryBank.open(tmp_path / "bank.db", segmenter=FixedSize(2)) as bank:
         found(bank, "helmet")
         bank.rebuild(ANN)
-        assert [len(segment) for segment in bank.segments(ANN, "s1")] == [2, 2, 1]
+        assert [len(segment) for segment in segments_of(bank.memories(ANN, "s1"))] == [2, 2, 1]
         assert "s1-1" in found(bank, "helmet courier")
 
 
 @pytest.mark.parametrize(("granularity", "units"), [("turn", 8), ("session", 2)])
 def test_granularities(tmp_path, granularity, units):
     with MemoryBank.open(granularity=granularity) as bank:
-        bank.remember_sessions(ANN, history())
+        remember_all(bank, ANN, history())
         assert bank.stats(ANN).memories == units
 
 
@@ -298,7 +331,7 @@ def test_a_wrong_granularity_carries_the_value():
 def test_explicit_parts_go_before_the_presets():
     preset = Preset("test", weights={"segment_lexical": 1.0}, packer=PackMemories(), segmenter=FixedSize(3))
     with MemoryBank.open(preset=preset, segmenter=FixedSize(1)) as bank:
-        bank.remember_sessions(ANN, history())
+        remember_all(bank, ANN, history())
         assert bank.stats(ANN).memories == 8
 
 
@@ -327,12 +360,11 @@ class FlakyEmbedder:
 
 
 def test_an_embedder_that_is_down_costs_no_turn_and_is_made_good_later(tmp_path):
-    pytest.importorskip("faiss", reason="needs the dense extra")
     embedder = FlakyEmbedder()
     with MemoryBank.open(tmp_path / "bank.db", embedder=embedder) as bank:
         embedder.down = True
         with pytest.warns(DegradedWarning, match="connection refused"):
-            bank.remember_sessions(ANN, history())
+            remember_all(bank, ANN, history())
         with pytest.warns(DegradedWarning, match="by words"):
             assert "s1-1" in found(bank, "courier helmet")
         embedder.down = False
@@ -341,10 +373,9 @@ def test_an_embedder_that_is_down_costs_no_turn_and_is_made_good_later(tmp_path)
 
 
 def test_vectors_are_made_once(tmp_path):
-    pytest.importorskip("faiss", reason="needs the dense extra")
     embedder = FlakyEmbedder()
     with MemoryBank.open(tmp_path / "bank.db", embedder=embedder) as bank:
-        bank.remember_sessions(ANN, history())
+        remember_all(bank, ANN, history())
         found(bank, "helmet")
     made = embedder.calls
     with MemoryBank.open(tmp_path / "bank.db", embedder=embedder) as bank:
@@ -353,7 +384,6 @@ def test_vectors_are_made_once(tmp_path):
 
 
 def test_forgetting_removes_the_vectors(tmp_path):
-    pytest.importorskip("faiss", reason="needs the dense extra")
     with MemoryBank.open(tmp_path / "bank.db", embedder=FlakyEmbedder()) as bank:
         bank.remember(ANN, [Message("Only this.", id="1")], session="s")
         bank.remember(ANN, [Message("And the answer to it.", "assistant")], session="s")
@@ -370,13 +400,14 @@ class FailingDenoiser:
 def test_a_denoiser_that_fails_leaves_the_words_as_keys():
     with MemoryBank.open(denoiser=FailingDenoiser()) as bank:
         with pytest.warns(DegradedWarning, match="no weights here"):
-            bank.remember_sessions(ANN, history())
+            remember_all(bank, ANN, history())
         assert "s1-1" in found(bank, "courier helmet")
 
 
 # -- many at once -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_threads_write_and_read_one_bank(bank):
     failures: list[BaseException] = []
 
@@ -414,6 +445,7 @@ scripts = st.lists(st.tuples(st.sampled_from(["one", "two"]), roles, words), min
 quick = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite_only("hundreds of banks: too slow on a server")
 @quick
 @given(script=scripts, cut=st.integers(1, 7))
@@ -427,9 +459,10 @@ def test_segments_partition_any_session_and_no_turn_is_lost(script, cut):
         ]
         assert sorted(kept) == sorted(text for _, _, text in script)
         for name in bank.sessions(ANN):
-            check_partition(bank.segments(ANN, name), len(bank.turns(ANN, name)))
+            check_partition(segments_of(bank.memories(ANN, name)), len(bank.turns(ANN, name)))
 
 
+@pytest.mark.slow
 @quick
 @given(script=scripts, query=words)
 def test_scopes_never_meet(script, query):
@@ -449,6 +482,7 @@ def test_scopes_never_meet(script, query):
         assert [(hit.turn_ids, hit.score) for hit in recall.hits] == [(hit.turn_ids, hit.score) for hit in again.hits]
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite_only("hundreds of banks: too slow on a server")
 @quick
 @given(script=scripts, query=words)
@@ -456,10 +490,10 @@ def test_export_then_import_is_the_same_bank(script, query):
     with MemoryBank.open() as bank, MemoryBank.open() as other:
         for session, role, text in script:
             bank.remember(ANN, [Message(text, role)], session=session)
-        lines = list(bank.export(ANN))
+        lines = list(bank.storage.export(ANN))
         assert all(json.loads(line) for line in lines)
-        other.import_(lines)
-        assert list(other.export(ANN)) == lines
+        other.storage.import_(lines)
+        assert list(other.storage.export(ANN)) == lines
         assert other.recall(ANN, query, token_budget=300, now=MAY) == bank.recall(ANN, query, token_budget=300, now=MAY)
 
 

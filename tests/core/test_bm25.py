@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lexical_oracle import oracle
 
-from secom_core.analysis import terms
-from secom_core.errors import InvalidInput
 from secom_core.indexes.bm25 import BM25
+from secom_core.text.terms import terms
 
 LOCOMO = Path(__file__).parents[2].parent / "shared" / "data" / "locomo"
 
@@ -30,9 +30,13 @@ CHAT = [
 ]
 
 
-def rank_bm25_scores(corpus: list[list[str]], query: list[str], **parameters: float) -> np.ndarray:
-    rank_bm25 = pytest.importorskip("rank_bm25", reason="rank_bm25 is the oracle of BM25")
-    return rank_bm25.BM25Okapi(corpus, **parameters).get_scores(query)
+def scores_of(index: BM25, query: str | list[str]) -> dict[int, float]:
+    return dict(zip(*(each.tolist() for each in index.scores(query)), strict=True))
+
+
+def oracle_scores(corpus: list[list[str]], query: list[str]) -> dict[int, float]:
+    scores = oracle(corpus).get_scores(list(dict.fromkeys(query)))
+    return {place: score for place, score in enumerate(scores.tolist()) if score}
 
 
 def index_of(texts: list[str]) -> BM25:
@@ -41,28 +45,23 @@ def index_of(texts: list[str]) -> BM25:
     return index
 
 
-@pytest.mark.parametrize(
-    "parameters", [{}, {"k1": 0.9, "b": 0.4}, {"k1": 0.1, "b": 0.0}, {"k1": 2.0, "b": 1.0, "epsilon": 1.0}]
-)
-def test_scores_are_those_of_rank_bm25_on_random_tokens(parameters: dict[str, float]) -> None:
+def test_scores_are_the_oracles_on_random_tokens() -> None:
     random = np.random.default_rng(3)
     corpus = [[f"t{place}" for place in random.zipf(1.3, size=random.integers(1, 30)) % 200] for _ in range(300)]
-    index = BM25(**parameters)
+    index = BM25()
     index.add(range(300), corpus)
     for _ in range(40):
         query = [f"t{place}" for place in random.zipf(1.2, size=8) % 220]
-        ids, scores = index.scores(query)
-        assert ids.tolist() == list(range(300))
-        np.testing.assert_allclose(scores, rank_bm25_scores(corpus, query, **parameters), rtol=1e-12, atol=1e-12)
+        assert scores_of(index, query) == pytest.approx(oracle_scores(corpus, query), rel=1e-12)
 
 
-def test_scores_are_those_of_rank_bm25_on_talk() -> None:
+def test_scores_are_the_oracles_on_talk() -> None:
     index, corpus = index_of(CHAT), [terms(text) for text in CHAT]
     for query in ["Where did they hike?", "museum interview", "the dog", "nothing shared", "Biscuit Biscuit paws"]:
-        np.testing.assert_allclose(index.scores(query)[1], rank_bm25_scores(corpus, terms(query)), rtol=1e-12)
+        assert scores_of(index, query) == pytest.approx(oracle_scores(corpus, terms(query)), rel=1e-12)
 
 
-def test_scores_are_those_of_rank_bm25_on_locomo() -> None:
+def test_scores_are_the_oracles_on_locomo() -> None:
     if not LOCOMO.is_dir():
         pytest.skip("the LoCoMo files are not beside the project")
     conversation = json.loads(sorted(LOCOMO.glob("*.json"))[0].read_text())
@@ -72,27 +71,31 @@ def test_scores_are_those_of_rank_bm25_on_locomo() -> None:
     index, corpus = index_of(texts), [terms(text) for text in texts]
     assert len(texts) > 100
     for question in [entry["question"] for entry in conversation["qa"][:40]]:
-        np.testing.assert_allclose(
-            index.scores(question)[1], rank_bm25_scores(corpus, terms(question)), rtol=1e-12, atol=1e-12
-        )
+        assert scores_of(index, question) == pytest.approx(oracle_scores(corpus, terms(question)), rel=1e-12)
 
 
-def test_a_term_in_most_units_gets_a_share_of_the_average_idf() -> None:
-    corpus = [["common", f"rare{number}"] for number in range(5)]
-    index = BM25(epsilon=0.5)
-    index.add(range(5), corpus)
-    rare = np.log(4.5) - np.log(1.5)
-    common = np.log(0.5) - np.log(5.5)
-    assert index.idf("rare1") == pytest.approx(rare)
-    assert index.idf("common") == pytest.approx(0.5 * (5 * rare + common) / 6)
-    assert index.idf("unseen") == 0.0
+def test_a_word_that_every_unit_holds_still_counts_for_something() -> None:
+    index = BM25()
+    index.add(range(5), [["common", f"rare{number}"] for number in range(5)])
+    common, rare = index.words(["common"]), index.words(["rare1"])
+    assert 0 < common[0].idf < rare[0].idf
+    assert index.words(["unseen"]) == []
 
 
-def test_repeated_query_terms_count_each_time() -> None:
+def test_a_word_of_the_query_counts_once_and_the_rarest_come_first() -> None:
     index = index_of(CHAT)
-    once, twice = index.scores("hike")[1], index.scores("hike hike")[1]
-    np.testing.assert_allclose(twice, 2 * once)
-    assert once.any()
+    assert scores_of(index, "hike hike") == scores_of(index, "hike") != {}
+    weights = [word.idf for word in index.words("the museum interview on Friday")]
+    assert len(weights) > 2
+    assert weights == sorted(weights, reverse=True)
+
+
+def test_of_a_page_only_its_rarest_words_are_looked_up() -> None:
+    index = BM25()
+    corpus = [[f"w{place}" for place in range(unit + 1)] for unit in range(100)]
+    index.add(range(100), corpus)
+    words = index.words([f"w{place}" for place in range(100)])
+    assert [len(word.ids) for word in words] == list(range(1, 65))
 
 
 def test_units_that_share_no_term_are_not_found() -> None:
@@ -102,13 +105,6 @@ def test_units_that_share_no_term_are_not_found() -> None:
     assert index.search("", 5) == []
 
 
-def test_scores_of_some_units_in_the_order_asked() -> None:
-    index = index_of(CHAT)
-    _, scores = index.scores("marmots hiking")
-    np.testing.assert_array_equal(index.scores_of("marmots hiking", [2, 99, 1, -1]), [scores[2], 0.0, scores[1], 0.0])
-    assert BM25().scores_of("x", [1]).tolist() == [0.0]
-
-
 def test_statistics_follow_the_units() -> None:
     index = index_of(CHAT)
     assert (index.total, index.frequency("museum"), index.frequency("walrus")) == (11, 3, 0)
@@ -116,13 +112,6 @@ def test_statistics_follow_the_units() -> None:
     assert (index.total, index.frequency("museum")) == (11, 3)
     index.remove([4, 5])
     assert (index.total, index.frequency("museum")) == (9, 1)
-
-
-def test_parameters_out_of_range() -> None:
-    with pytest.raises(InvalidInput, match=r"k1=-1, b=0\.75"):
-        BM25(k1=-1)
-    with pytest.raises(InvalidInput, match=r"b=1\.5"):
-        BM25(b=1.5)
 
 
 MANY_TONGUES = {
@@ -182,11 +171,11 @@ def test_a_word_looked_up_in_two_languages_counts_once() -> None:
     assert set(index.languages) == {"english", "german"}
     # "museum" is one and the same stem in both, "running" is not: neither may count twice.
     for word, stem in [("museum", "museum"), ("running", "run")]:
-        np.testing.assert_allclose(index.scores(word)[1], index.scores([stem])[1])
+        assert scores_of(index, word) == pytest.approx(scores_of(index, [stem]))
     # Nor does a unit that holds both variants of a word get both.
     index.add([99], [["run", "running"]])
-    best = max(index.scores_of(["run"], [99])[0], index.scores_of(["running"], [99])[0])
-    assert index.scores_of("running", [99])[0] == pytest.approx(best)
+    [word] = index.words("running")
+    assert word.counts[word.ids.tolist().index(99)] == 1
 
 
 def test_a_rare_language_is_looked_up_only_where_the_query_shows_it() -> None:
@@ -211,6 +200,7 @@ def test_languages_are_forgotten_with_their_units() -> None:
     assert [unit for unit, _ in index.search(["tokens"], 5)] == [2, 3]
 
 
+@pytest.mark.slow
 def test_adding_costs_the_same_in_a_large_bank() -> None:
     random = np.random.default_rng(0)
     units = [[f"t{place}" for place in random.zipf(1.3, size=15) % 3000] for _ in range(20_000)]

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secom_core.context import render
+from secom_core.citations import Citations, CitationStream, read_citations
+from secom_core.context.block import render
 from secom_core.conversation import as_turns
 from secom_core.memory import Hit, Memory
-from secom_core.reflection.citations import Citations, CitationStream, read_citations
 
 SHOWN = (0, 1, 2, 3, 12)
 
@@ -77,13 +77,13 @@ def test_only_what_was_shown_counts() -> None:
 @pytest.mark.parametrize("marker", ["[NO_CITE]", "[no_cite]", "[NO CITATION]", "[NO_CITATIONS]", "[No_Cited]"])
 def test_no_cite(marker: str) -> None:
     found = read_citations(f"I do not know. {marker}", SHOWN, markers="strip")
-    assert (found.numbers, found.none_used, found.tell, found.text) == ((), True, True, "I do not know.")
+    assert (found.numbers, found.none_used, found.is_feedback, found.text) == ((), True, True, "I do not know.")
 
 
 def test_an_answer_without_markers_tells_nothing() -> None:
-    assert not read_citations("She moved in May.", SHOWN).tell
-    assert not read_citations("Only what was not shown [77].", SHOWN).tell
-    assert read_citations("In May [1].", SHOWN).tell
+    assert not read_citations("She moved in May.", SHOWN).is_feedback
+    assert not read_citations("Only what was not shown [77].", SHOWN).is_feedback
+    assert read_citations("In May [1].", SHOWN).is_feedback
 
 
 @pytest.mark.parametrize(
@@ -144,6 +144,7 @@ def test_kept_text_is_the_answer_and_only_shown_numbers_come_out(answer: str) ->
     assert len(set(found.numbers)) == len(found.numbers)
 
 
+@pytest.mark.slow
 @given(ANSWER)
 def test_stripped_text_has_only_characters_of_the_answer_in_order(answer: str) -> None:
     rest = iter(answer)
@@ -167,9 +168,10 @@ def test_an_answer_that_breaks_off_gives_no_citations() -> None:
     shown = stream.feed("In May [1] and then [2")
     broken = stream.abandon()
     assert shown + broken.text == "In May [1] and then [2"
-    assert (broken.numbers, broken.finished, broken.tell) == ((), False, False)
+    assert (broken.numbers, broken.finished, broken.is_feedback) == ((), False, False)
 
 
+@pytest.mark.slow
 def test_a_long_answer_is_read_in_linear_time() -> None:
     answer = "word [1] `code [2]` [ " * 20_000
     found = read_citations(answer, SHOWN, markers="strip")
@@ -191,9 +193,9 @@ def test_a_long_answer_is_read_in_linear_time() -> None:
     ],
 )
 def test_what_a_model_thinks_aloud_cites_nothing(answer: str, numbers: tuple[int, ...]) -> None:
-    assert read_citations(answer, shown=range(1, 9)).numbers == numbers
+    assert read_citations(answer, numbers=range(1, 9)).numbers == numbers
     for size in (1, 2, 5):
-        stream = CitationStream(shown=range(1, 9))
+        stream = CitationStream(numbers=range(1, 9))
         text = "".join(stream.feed(answer[start : start + size]) for start in range(0, len(answer), size))
         done = stream.finish()
         assert (text + done.text, done.numbers) == (answer, numbers)

@@ -15,15 +15,18 @@ import struct
 import subprocess
 import sys
 import termios
+from argparse import ArgumentParser
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from secom_core import MemoryBank
 from secom_core.command import main
-from secom_core.command.options import INSPECTED, parser
+from secom_core.command.options import parser
+from secom_core.memory import Recall, RecallOptions
 from secom_core.readers import read_transcript
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,6 +131,7 @@ def dump(path: str = "memory.db") -> list[str]:
 # -- as a user types it -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_remember_recall_inspect_forget(secom: Secom) -> None:
     assert typed("remember", "chat.txt", *ALICE).out == "3 messages remembered, in 1 session\n"
     recalled = typed("recall", "Which city did Ann move to?", *ALICE)
@@ -189,18 +193,10 @@ FORMS = {
     "one": (json.dumps(SAID[0]), ["one"]),
     "named.jsonl": ("\n".join(json.dumps({**row, "session": f"s{n}"}) for n, row in enumerate(SAID)), ["s0", "s1"]),
     "tuning.jsonl": ("\n".join([json.dumps({"messages": SAID})] * 2), ["tuning 1", "tuning 2"]),
-    "locomo.json": (
-        json.dumps(
-            {
-                "session_1_date_time": "1:56 pm on 8 May, 2023",
-                "session_1": [{"speaker": "Ann", "dia_id": "D1:1", "text": "Hi"}],
-            }
-        ),
-        ["session_1"],
-    ),
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMS)
 def test_every_form_is_read(secom: Secom, name: str) -> None:
     text, sessions = FORMS[name]
@@ -210,16 +206,6 @@ def test_every_form_is_read(secom: Secom, name: str) -> None:
     assert told["new"] > 0
     again = json.loads(secom.ok("remember", name, "--json", *ALICE))
     assert (again["new"], again["turn_ids"]) == (0, told["turn_ids"])
-
-
-def test_one_of_several_locomo_conversations(secom: Secom) -> None:
-    rows = [
-        {"sample_id": each, "conversation": {"session_1": [{"speaker": "A", "dia_id": f"D1:{each}", "text": each}]}}
-        for each in ("x", "y")
-    ]
-    Path("both.json").write_text(json.dumps(rows), encoding="utf-8")
-    assert "choose one of its samples" in secom("remember", "both.json", *ALICE).err
-    assert json.loads(secom.ok("remember", "both.json", "--sample", "y", "--json", *ALICE))["turn_ids"] == ["D1:y"]
 
 
 # -- what can be asked for --------------------------------------------------------------------------------------------
@@ -236,55 +222,99 @@ def test_recall_as_json_is_the_recall(kept: Secom) -> None:
 def test_the_budget_and_the_moment_are_passed_on(secom: Secom) -> None:
     Path("diary.txt").write_text("--- 2024-05-01 ---\nAnn: I ran.\n--- 2024-06-01 ---\nAnn: I swam.\n")
     secom.ok("remember", "diary.txt", *ALICE)
-    told = json.loads(secom.ok("recall", "What did Ann do?", "--budget", "40", "--json", *ALICE))
+    told = json.loads(secom.ok("recall", "What did Ann do?", "--token-budget", "40", "--json", *ALICE))
     assert 0 < told["tokens"] <= 40
     lately = secom.ok("recall", "What did Ann do yesterday?", "-k", "1", "--now", "2024-05-02", *ALICE)
     assert "I ran." in lately
 
 
+def test_recall_takes_every_option_and_passes_it_on(kept: Secom, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = {"token_budget": 400, "k": 2, "layers": ("summaries", "citations")}
+    assert wanted.keys() == {field.name for field in fields(RecallOptions)}
+    seen: list[dict[str, object]] = []
+    recall = MemoryBank.recall
+
+    def watched(bank: MemoryBank, *args: Any, **named: Any) -> Recall:
+        seen.append(named)
+        return recall(bank, *args, **named)
+
+    monkeypatch.setattr(MemoryBank, "recall", watched)
+    given = ["--token-budget", "400", "-k", "2", "--layer", "summaries", "--layer", "citations"]
+    assert "Ghent" in kept.ok("recall", "Ghent", *given, *ALICE)
+    [named] = seen
+    assert {name: named[name] for name in wanted} == wanted
+
+
 def test_recall_counts_what_was_learned(kept: Secom) -> None:
-    with MemoryBank.open("memory.db", learning=True) as bank:
-        shown = bank.recall(("acme", "alice"), "Ghent?")
-        assert shown.shown is not None
-        bank.reward(("acme", "alice"), "Ghent?", shown.shown, [1])
+    with MemoryBank.open("memory.db", citations=True) as bank:
+        recall = bank.recall(("acme", "alice"), "Ghent?")
+        assert recall.impression is not None
+        bank.citations.reward(("acme", "alice"), "Ghent?", recall.impression, [1])
         wanted = [hit.score for hit in bank.recall(("acme", "alice"), "Ghent?").hits]
     told = json.loads(kept.ok("recall", "Ghent?", "--json", *ALICE))
     assert [hit["score"] for hit in told["hits"]] == pytest.approx(wanted)
 
 
+@pytest.mark.slow
 def test_looking_makes_nothing(kept: Secom) -> None:
     before = dump()
-    for what in INSPECTED:
+    for what in listings():
         kept.ok("inspect", what, *ALICE)
         kept.ok("inspect", what, "--json", *ALICE)
-    kept.ok("recall", "Ghent", "--summary", "--timelines", "--topics", *ALICE)
+    layers = [word for layer in ("summaries", "timelines", "topics", "citations") for word in ("--layer", layer)]
+    kept.ok("recall", "Ghent", *layers, "--without-model", *ALICE)
     kept.ok("report", "-o", "page.html", *ALICE)
     kept.ok("export", *ALICE)
     kept.ok("scopes")
     assert dump() == before
 
 
-@pytest.mark.parametrize("what", ["topics", "timelines", "summary"])
+def test_inspect_shows_what_every_bank_has_and_what_layers_list(kept: Secom) -> None:
+    wanted = ["overview", "sessions", "segments", "turns", "summaries", "timelines", "topics", "weights", "log"]
+    assert listings() == wanted
+    lines = dict(re.findall(r"^  ([a-z]+) +(\S.*)$", helped(kept, "inspect").split("Examples:")[0], re.M))
+    assert lines.keys() >= set(wanted)
+
+
+def test_a_layer_takes_no_part_without_a_model_unless_it_is_asked_for_twice(kept: Secom) -> None:
+    for layer in ("timelines", "topics"):
+        done = kept("recall", "Ghent", "--layer", layer, *ALICE)
+        assert (done.code, done.out) == (1, "")
+        assert f"without one {layer} cost a recall more than they bring" in done.err
+        assert "--without-model" in done.err
+    assert "Ghent" in kept.ok("recall", "Ghent", "--layer", "summaries", *ALICE)
+
+
+def test_what_was_learned_counts_also_where_citations_are_asked_for(kept: Secom) -> None:
+    with MemoryBank.open("memory.db", citations=True) as bank:
+        bank.citations.reward(("acme", "alice"), "Ghent?", bank.recall(("acme", "alice"), "Ghent?").impression, [1])
+    wanted = kept.ok("recall", "Ghent?", "--json", *ALICE)
+    assert kept.ok("recall", "Ghent?", "--layer", "citations", "--json", *ALICE) == wanted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["topics", "timelines", "summaries"])
 def test_make_makes_a_layer_and_says_what_is_missing(kept: Secom, what: str) -> None:
     seen = kept("inspect", what, *ALICE)
     assert (seen.code, seen.out) == (0, "")
     assert f"not in the {what} yet: 1 closed session" in seen.err
-    assert "not every closed session" in kept("recall", "Ghent", f"--{what}", *ALICE).err
+    asked = ("recall", "Ghent", "--layer", what, "--without-model", *ALICE)
+    assert f"not every closed session is in the {what} yet" in kept(*asked).err
     made = kept("inspect", what, "--make", *ALICE)
     assert "Miso" in made.out
     assert made.err == ""
     assert json.loads(kept.ok("inspect", what, "--json", *ALICE))
-    assert kept("recall", "Ghent", f"--{what}", *ALICE).err == ""
+    assert kept(*asked).err == ""
 
 
 def test_weights_and_log_show_what_was_learned_and_change_nothing(kept: Secom) -> None:
     assert kept("inspect", "weights", *ALICE).err == "secom: no weights yet\n"
-    with MemoryBank.open("memory.db", learning=True, weights={"segment_lexical": 1.0}) as bank:
+    with MemoryBank.open("memory.db", citations=True, weights={"segment_lexical": 1.0}) as bank:
         for number in range(9):
-            shown = bank.recall(("acme", "alice"), f"Ghent {number}?")
-            assert shown.shown is not None
-            bank.reward(("acme", "alice"), f"Ghent {number}?", shown.shown, [1])
-        learned = bank.learned(("acme", "alice"))
+            recall = bank.recall(("acme", "alice"), f"Ghent {number}?")
+            assert recall.impression is not None
+            bank.citations.reward(("acme", "alice"), f"Ghent {number}?", recall.impression, [1])
+        learned = bank.citations.weights_of(("acme", "alice"))
     before = dump()
     [told] = json.loads(kept.ok("inspect", "weights", "--json", *ALICE))
     assert told["weights"] == pytest.approx(dict(learned.weights))
@@ -355,6 +385,7 @@ def test_a_report_is_written_whole_for_its_owner(kept: Secom) -> None:
 # -- any scope, any words ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scope", [["a b", "'\"$(x)\\"], ["--all"], ["-"], ["ü/猫", "x=y"], ["nul \x00", "half \ud800"], ['["a"]'], ["\n"]]
 )
@@ -384,6 +415,7 @@ def test_json_is_exact(nasty: Secom) -> None:
 COMMANDS = [["recall", "bell"], *(["inspect", what] for what in ("sessions", "segments", "topics"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_words_do_not_control_a_terminal(nasty: Secom, words: list[str]) -> None:
     words = [*words, "--make"] if words[-1] == "topics" else words
@@ -394,10 +426,12 @@ def test_words_do_not_control_a_terminal(nasty: Secom, words: list[str]) -> None
     assert "\r" not in seen.replace("\r\n", "")
 
 
+@pytest.mark.slow
 def test_a_terminal_sees_what_was_there(nasty: Secom) -> None:
     assert "clear \\x1b[2J bell \\x07 nul \\x00 half \\ud83d" in at_terminal(["recall", "bell", *ALICE])[1]
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_the_words_as_they_are(nasty: Secom) -> None:
     done = typed("recall", "bell", *ALICE)
     assert done.code == 0
@@ -412,11 +446,13 @@ def test_messages_do_not_control_a_terminal(kept: Secom) -> None:
         assert done.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_bar_is_for_terminals(secom: Secom) -> None:
     assert "remembering" in at_terminal(["remember", "chat.txt", *ALICE])[1]
     assert typed("remember", "chat.txt", *ALICE).err == ""
 
 
+@pytest.mark.slow
 def test_a_terminal_is_asked_before_anything_is_forgotten(kept: Secom) -> None:
     code, seen = at_terminal(["forget", "--all", *ALICE], "n\n")
     assert code == 1
@@ -479,7 +515,6 @@ BROKEN = {
     "number.json": (b"[1]", "number.json: message 0: expected a Message, a dict or a (role, text) pair, got 1"),
     "roleless.json": (b'[{"content": "x"}]', "roleless.json: message 0: needs a 'role'"),
     "export.jsonl": (b'{"kind": "header", "format": "secom-memory"}', "take it in with: secom import export.jsonl"),
-    "locomo.json": (b'{"session_1": [{"text": "x"}]}', "locomo.json: a turn of session_1 cannot be read"),
     "twice.json": (
         b'[{"id": "m", "role": "user", "content": "x"}, {"id": "m", "role": "user", "content": "y"}]',
         "id 'm' already belongs to another message",
@@ -496,6 +531,7 @@ def test_a_file_that_cannot_be_read_is_named(secom: Secom, name: str) -> None:
         assert not Path("memory.db").exists()  # nothing of the good file either
 
 
+@pytest.mark.slow
 def test_files_that_are_not_there(kept: Secom) -> None:
     assert refused(kept("remember", "none.txt", *ALICE)) == "secom: none.txt: No such file or directory\n"
     assert "Is a directory" in refused(kept("remember", ".", *ALICE))
@@ -522,7 +558,9 @@ def test_the_store_is_not_overwritten(kept: Secom) -> None:
 def test_nothing_that_is_meant_is_an_error(kept: Secom) -> None:
     assert "nothing was forgotten" in refused(kept("forget", "--session", "none", *ALICE))
     assert "has no session 'none'" in refused(kept("inspect", "turns", "--session", "none", *ALICE))
-    assert "--make is for topics" in refused(kept("inspect", "turns", "--make", *ALICE))
+    for what in ("turns", "weights"):
+        message = f"--make is for what is made of closed sessions, not for {what}"
+        assert message in refused(kept("inspect", what, "--make", *ALICE))
 
 
 def test_a_store_of_a_later_version(kept: Secom) -> None:
@@ -531,6 +569,7 @@ def test_a_store_of_a_later_version(kept: Secom) -> None:
     assert "upgrade secom-memory" in refused(kept("recall", "Ghent", *ALICE))
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_an_error(kept: Secom) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")
@@ -541,6 +580,7 @@ def test_a_full_disk_is_an_error(kept: Secom) -> None:
     assert re.fullmatch(r"secom: [^\n]*No space left[^\n]*\n", done.stderr)
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough(kept: Secom) -> None:
     Path("long.txt").write_text("".join(f"Ann: {number} {'word ' * 50}\n" for number in range(2000)))
     kept.ok("remember", "long.txt", *ALICE)
@@ -559,7 +599,7 @@ MISUSED = [
     (["recall", "x", "--scope", "a", "--scope-json", '["a"]'], "not allowed with"),
     (["recall", *ALICE], "QUERY"),
     (["recall", "x", "-k", "0", *ALICE], "a whole number from 1 on, not '0'"),
-    (["recall", "x", "--budget", "many", *ALICE], "a whole number from 1 on"),
+    (["recall", "x", "--token-budget", "many", *ALICE], "a whole number from 1 on"),
     (["recall", "x", "--now", "tomorrow", *ALICE], "a date such as 2024-05-07"),
     (["inspect", "dreams", *ALICE], "invalid choice: 'dreams'"),
     (["forget", *ALICE], "Give --session, --turn or --before, or --all"),
@@ -571,6 +611,7 @@ MISUSED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "message"), MISUSED, ids=[" ".join(words) for words, _ in MISUSED])
 def test_misuse_is_explained(kept: Secom, words: list[str], message: str) -> None:
     done = kept(*words)
@@ -647,6 +688,7 @@ def furnished(kept: Secom) -> Secom:
     return kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["", *NAMES])
 def test_the_examples_in_the_help_work(furnished: Secom, name: str) -> None:
     lines = re.findall(r"^  (secom .*)$", helped(furnished, *filter(None, [name])), re.M)
@@ -658,6 +700,7 @@ def test_the_examples_in_the_help_work(furnished: Secom, name: str) -> None:
         assert (done.code, line) == (0, line), done.err
 
 
+@pytest.mark.slow
 def test_the_page_on_the_command_is_true(secom: Secom) -> None:
     """Its shell blocks run in order in one folder, and print what stands below them."""
     page = (ROOT / "docs" / "command.md").read_text(encoding="utf-8")
@@ -683,9 +726,18 @@ def test_the_page_names_every_command_and_option() -> None:
     assert set(re.findall(r"--[a-z][a-z-]*", page)) <= set(re.findall(r"--[a-z][a-z-]*", options()))
 
 
+def commands() -> dict[str, ArgumentParser]:
+    found = next(action for action in parser()._actions if action.choices and "recall" in action.choices)
+    return dict(found.choices or {})
+
+
 def options() -> str:
-    commands = next(action for action in parser()._actions if action.choices and "recall" in action.choices)
-    return "".join(command.format_help() for command in dict(commands.choices or {}).values())
+    return "".join(command.format_help() for command in commands().values())
+
+
+def listings() -> list[str]:
+    """What `secom inspect` can show."""
+    return list(next(action for action in commands()["inspect"]._actions if action.dest == "what").choices or ())
 
 
 def test_a_transcript_keeps_what_the_reader_makes_of_it(secom: Secom) -> None:

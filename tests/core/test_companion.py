@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from secom_core.bank import MemoryBank
 from secom_core.companion import Companion
 from secom_core.errors import InvalidInput, ModelUnavailable
+from secom_core.memory import Recall, RecallOptions
 from secom_core.models.openai import OpenAIModel
-from secom_core.models.scripted import Fault, Script, ScriptedModel, ScriptedRequest, ScriptedServer
+from secom_core.testing import Fault, Script, ScriptedModel, ScriptedRequest, ScriptedServer
 
 pytest.importorskip("openai", reason="real HTTP needs the openai extra")
 
@@ -52,7 +55,7 @@ WAYS = [whole, awaited, streamed, astreamed]
 
 @pytest.fixture
 def bank(tmp_path: Path) -> Iterator[MemoryBank]:
-    with MemoryBank.open(tmp_path / "memory.db", learning=True) as opened:
+    with MemoryBank.open(tmp_path / "memory.db", citations=True) as opened:
         for number, said in enumerate(PAST):
             opened.remember(ANN, [{"role": "user", "content": said}], session=f"past {number}", close=True)
         yield opened
@@ -77,16 +80,17 @@ def citing(*words: str) -> Script:
     return reply
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_the_loop_closes(bank: MemoryBank, way: Way) -> None:
     with ScriptedServer(citing("Porto in May")) as server:
         companion = companion_of(bank, server, instructions="You are Bert.")
         assert way(companion, "When did I move to Porto?") == "So it was, I think."
         assert way(companion, "And where does Maria live, or do I work in Porto in May?") == "So it was, I think."
-    (first, second) = bank.citation_log(ANN)
+    (first, second) = bank.citations.log(ANN)
     assert [len(entry.cited) for entry in (first, second)] == [1, 1]
     assert first.query == "When did I move to Porto?"
-    assert bank.learned(ANN).answers == 2
+    assert bank.citations.weights_of(ANN).answers == 2
     said = [message.text for turn in bank.turns(ANN, "now") for message in turn.messages]
     assert said[:2] == ["When did I move to Porto?", "So it was, I think."]
     assert len(said) == 4
@@ -96,6 +100,7 @@ def test_the_loop_closes(bank: MemoryBank, way: Way) -> None:
     assert prompt.endswith("And where does Maria live, or do I work in Porto in May?")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     ("answer", "answers", "entries"),
@@ -113,7 +118,7 @@ def test_faulty_citations_count_for_nothing_and_nothing_counts_twice(
 ) -> None:
     with ScriptedServer(answer) as server:
         way(companion_of(bank, server), "When did I move to Porto, and who is afraid of dogs, Maria or the baker?")
-    assert (bank.learned(ANN).answers, len(bank.citation_log(ANN))) == (answers, entries)
+    assert (bank.citations.weights_of(ANN).answers, len(bank.citations.log(ANN))) == (answers, entries)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -126,9 +131,10 @@ def test_a_memory_cannot_cite_itself(bank: MemoryBank, way: Way) -> None:
 
     with ScriptedServer(parrot) as server:
         way(companion_of(bank, server), "Who is afraid of dogs?")
-    assert bank.citation_log(ANN) == []
+    assert bank.citations.log(ANN) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_markers_are_kept_where_wanted_and_never_remembered(bank: MemoryBank, way: Way) -> None:
     with ScriptedServer("In May [1].") as server:
@@ -143,7 +149,7 @@ def test_where_the_model_fails_the_question_stays_and_nothing_is_learned(bank: M
     assert [message.text for turn in bank.turns(ANN, "now") for message in turn.messages] == [
         "When did I move to Porto?"
     ]
-    assert bank.citation_log(ANN) == []
+    assert bank.citations.log(ANN) == []
 
 
 def half(text: str) -> Fault:
@@ -161,7 +167,7 @@ def half(text: str) -> Fault:
 def test_a_stream_that_breaks_off_leaves_no_half_reward(bank: MemoryBank, way: Way) -> None:
     with ScriptedServer(half("In May [1].")) as server, pytest.raises(ModelUnavailable, match="broke off"):
         way(companion_of(bank, server), "When did I move to Porto?")
-    assert bank.citation_log(ANN) == []
+    assert bank.citations.log(ANN) == []
     assert len(bank.turns(ANN, "now")[0].messages) == 1
 
 
@@ -170,7 +176,7 @@ def test_a_stream_that_nobody_reads_to_its_end_leaves_no_half_reward(bank: Memor
         stream = companion_of(bank, server).stream("When did I move to Porto?")
         next(stream)
         stream.close()  # type: ignore[attr-defined]
-    assert bank.citation_log(ANN) == []
+    assert bank.citations.log(ANN) == []
 
 
 def test_pieces_come_before_the_answer_is_whole(bank: MemoryBank) -> None:
@@ -188,6 +194,37 @@ def test_a_bank_that_does_not_learn_still_reads_the_citations() -> None:
         assert (answer.text, answer.citations.numbers, answer.lesson) == ("In May.", (1,), None)
         companion.close()
         assert len(bank.sessions(ANN)) == 2
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_it_takes_every_recall_option_and_passes_it_on(
+    bank: MemoryBank, way: Way, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = {"token_budget": 321, "k": 2, "layers": ("citations",)}
+    assert wanted.keys() == {field.name for field in fields(RecallOptions)}
+    seen: list[dict[str, object]] = []
+    recall = bank.recall
+
+    def watched(*args: Any, **named: Any) -> Recall:
+        seen.append(named)
+        return recall(*args, **named)
+
+    monkeypatch.setattr(bank, "recall", watched)
+    with ScriptedServer("In May [1].") as server:
+        way(companion_of(bank, server, **wanted), "When did I move to Porto?")
+    [named] = seen
+    assert {name: named[name] for name in wanted} == wanted
+
+
+def test_options_that_no_recall_can_use_are_refused_at_once(bank: MemoryBank) -> None:
+    for options, message in (
+        ({"token_budget": 0}, "token_budget.*0"),
+        ({"k": 1.5}, "k is a whole number.*1.5"),
+        ({"layers": "summaries"}, "a sequence of names"),
+        ({"layers": ["timelines"]}, "opened without 'timelines'"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            Companion(bank, ANN, ScriptedModel("x"), **options)  # type: ignore[arg-type]
 
 
 def test_a_model_that_cannot_is_named(bank: MemoryBank) -> None:

@@ -5,11 +5,12 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from secom_core.analysis import count_tokens
-from secom_core.context import PackMemories, PackTurns, render, without_recalled
+from secom_core.context import PackMemories, PackTurns
+from secom_core.context.block import render, without_recalled
 from secom_core.conversation import Message, Turn
 from secom_core.memory import Hit, Memory
 from secom_core.ranking import Candidate
+from secom_core.text.terms import count_tokens
 
 MONDAY = datetime(2024, 5, 6, 9, tzinfo=timezone.utc)
 
@@ -63,6 +64,7 @@ def test_no_hits_make_no_block() -> None:
     assert pack(PackTurns(), [], budget=100) == pack(PackMemories(), [], k=3) == []
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("packer", [PackTurns(), PackMemories()], ids=["turns", "memories"])
 @pytest.mark.parametrize("budget", [1, 10, 25, 40, 60, 90, 150, 400])
 @pytest.mark.parametrize(

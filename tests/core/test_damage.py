@@ -14,24 +14,32 @@ import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timezone
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from embedders import HashingEmbedder
 
 from secom_core import MemoryBank, Message
+from secom_core.archive.salvage import salvage
 from secom_core.command import main
-from secom_core.errors import DegradedWarning, SecomError, StoreError
-from secom_core.flow import Prompt
-from secom_core.salvage import salvage
+from secom_core.errors import DegradedWarning, MissingExtra, SecomError, StoreError
+from secom_core.llm.flow import Prompt
 from secom_core.segmenters import LexicalSegmenter, ZeroShotSegmenter
 from secom_core.stores.sqlite import open_sqlite
+from secom_core.topics import TopicOptions
 
 ANN = ("acme", "ann")
 BOB = ("acme", "bob")
 PAGE = 4096
 NOON = datetime(2024, 5, 3, 12, tzinfo=timezone.utc)
-PARTS = {"summary": True, "timelines": True, "topics": True, "learning": True}
+needs_salvage = pytest.mark.skipif(find_spec("dissect") is None, reason="needs the extra 'salvage'")
+PARTS = {
+    "summaries": True,
+    "timelines": True,
+    "topics": TopicOptions(recall_without_model=True),
+    "citations": True,
+}
 
 
 def parts() -> dict[str, object]:
@@ -52,7 +60,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
             bank.remember(ANN, said, session=f"s{session}", close=True)
         bank.remember(BOB, [Message("ü\0\ud800 " + "a long story " * 3000, id="long", at=NOON)], session="b")
         recall = bank.recall(ANN, "boat")
-        bank.reward(ANN, "boat", recall.shown, recall.numbers[:1])
+        bank.citations.reward(ANN, "boat", recall.impression, recall.numbers[:1])
     return path
 
 
@@ -62,7 +70,7 @@ def turn_lines(lines: Iterator[str] | list[str]) -> list[str]:
 
 def every_turn(path: Path) -> set[str]:
     with MemoryBank.open(path) as bank:
-        return {line for scope in (ANN, BOB) for line in turn_lines(bank.export(scope))}
+        return {line for scope in (ANN, BOB) for line in turn_lines(bank.storage.export(scope))}
 
 
 def damaged(whole: Path, seed: int) -> bytearray:
@@ -83,6 +91,7 @@ def damaged(whole: Path, seed: int) -> bytearray:
 # -- a damaged file ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(16))
 def test_a_damaged_file_gives_words_or_a_clear_error(whole, tmp_path, seed):
     path = tmp_path / "bank.db"
@@ -94,24 +103,26 @@ def test_a_damaged_file_gives_words_or_a_clear_error(whole, tmp_path, seed):
     with bank:
         for call in (
             lambda: [bank.turns(ANN, name) for name in bank.sessions(ANN)],
-            lambda: bank.recall(ANN, "the boat", summary=True, timelines=True),
-            lambda: bank.recall(ANN, "the boat", topics=True),
-            lambda: list(bank.export(ANN)),
-            lambda: bank.citation_log(ANN),
+            lambda: bank.recall(ANN, "the boat", layers=["summaries", "timelines"]),
+            lambda: bank.recall(ANN, "the boat", layers=["topics"]),
+            lambda: list(bank.storage.export(ANN)),
+            lambda: bank.citations.log(ANN),
             lambda: bank.remember(ANN, [Message("new")], session="s3"),
             lambda: bank.rebuild(ANN),
             lambda: bank.forget(ANN),
         ):
-            with suppress(SecomError):
+            with suppress(SecomError, DegradedWarning):
                 call()
 
 
+@needs_salvage
 def test_a_whole_file_is_salvaged_word_for_word(whole):
     found = salvage(whole)
-    assert (found.messages, found.damaged, found.broken_pages) == (121, 0, 0)
+    assert (found.messages, found.damaged) == (121, 0)
     assert {line for lines in found.exports.values() for line in turn_lines(lines)} == every_turn(whole)
 
 
+@needs_salvage
 @pytest.mark.parametrize("seed", range(12))
 def test_what_a_broken_page_does_not_hold_is_salvaged(whole, tmp_path, seed):
     """A page, wherever it is: what is lost is less than what fits into it, and nothing comes out that was not said."""
@@ -128,30 +139,57 @@ def test_what_a_broken_page_does_not_hold_is_salvaged(whole, tmp_path, seed):
     assert found.messages >= 121 - PAGE // 100
 
 
+@needs_salvage
 def test_a_file_cut_short_gives_what_comes_before(whole, tmp_path):
     path = tmp_path / "bank.db"
     data = whole.read_bytes()
     path.write_bytes(data[: len(data) * 3 // 4 + 100])
     with pytest.raises(StoreError):
-        list(MemoryBank.open(path).export(ANN))
+        list(MemoryBank.open(path).storage.export(ANN))
     found = salvage(path)
     assert 0 < found.messages <= 121
-    assert found.broken_pages
     assert len({line for lines in found.exports.values() for line in turn_lines(lines)} & every_turn(whole)) > 20
 
 
-def test_the_log_is_salvaged_with_the_file(tmp_path):
+@needs_salvage
+def test_a_chain_of_pages_that_comes_back_to_itself_is_read_once(whole, tmp_path):
+    path = tmp_path / "bank.db"
+    data = bytearray(whole.read_bytes())
+    chain = [start for start in range(0, len(data), PAGE) if b"a long story" in data[start + 4 : start + 28]]
+    data[chain[3] : chain[3] + 4] = (chain[1] // PAGE + 1).to_bytes(4, "big")
+    path.write_bytes(data)
+    found = salvage(path)
+    assert (found.messages, found.damaged) == (121, 1)
+    (long,) = turn_lines(found.exports[BOB])
+    assert json.loads(long)["messages"][0]["text"].endswith("\ufffd")
+
+
+@needs_salvage
+@pytest.mark.parametrize("lie", [False, True])
+def test_the_log_is_salvaged_with_the_file(tmp_path, lie):
+    """Also where it says that one of its pages is the four-billionth."""
     path = tmp_path / "bank.db"
     with MemoryBank.open(path) as bank:
         bank.remember(ANN, [Message(f"turn {place}", at=NOON) for place in range(50)], session="s")
         copy = tmp_path / "copy.db"
         for tail in ("", "-wal"):
             shutil.copy(f"{path}{tail}", f"{copy}{tail}")
-        lines = turn_lines(bank.export(ANN))
-    assert (tmp_path / "copy.db-wal").stat().st_size > PAGE
+        lines = turn_lines(bank.storage.export(ANN))
+    log = tmp_path / "copy.db-wal"
+    assert log.stat().st_size > PAGE
+    if lie:
+        log.write_bytes(log.read_bytes()[:32] + b"\xff" * 4 + log.read_bytes()[36:])
     assert turn_lines(salvage(copy).exports[ANN]) == lines
 
 
+@pytest.mark.slow
+def test_what_reads_pages_is_named_where_it_is_missing(whole, monkeypatch):
+    monkeypatch.setitem(sys.modules, "dissect.database.exception", None)
+    with pytest.raises(MissingExtra, match=r"secom-memory\[salvage\]"):
+        salvage(whole)
+
+
+@needs_salvage
 def test_forgotten_turns_are_not_salvaged(whole, tmp_path):
     path = tmp_path / "bank.db"
     shutil.copy(whole, path)
@@ -160,6 +198,7 @@ def test_forgotten_turns_are_not_salvaged(whole, tmp_path):
     assert set(salvage(path).exports) == {BOB}
 
 
+@needs_salvage
 @pytest.mark.parametrize(
     "junk", [b"", b"\0" * 5000, b"\x0d" * 9000, os.urandom(20_000), b"SQLite format 3\0" + b"\xff" * 9000]
 )
@@ -171,6 +210,8 @@ def test_anything_else_is_salvaged_as_nothing(tmp_path, junk):
         salvage(tmp_path / "none.db")
 
 
+@pytest.mark.slow
+@needs_salvage
 def test_the_command_exports_a_damaged_store_and_another_takes_it_in(whole, tmp_path, capsys):
     path, out = tmp_path / "bank.db", tmp_path / "ann.jsonl"
     data = bytearray(whole.read_bytes())
@@ -190,11 +231,12 @@ def test_the_command_exports_a_damaged_store_and_another_takes_it_in(whole, tmp_
     with MemoryBank.open(tmp_path / "new.db", **parts()) as bank:
         assert bank.stats(ANN).turns == 120
         bank.rebuild(ANN)
-        assert "boat" in bank.recall(ANN, "Where was the boat?", topics=True, summary=True).text
-        assert bank.summary(ANN) is not None
+        assert "boat" in bank.recall(ANN, "Where was the boat?", layers=["summaries", "topics"]).text
+        assert bank.summaries.latest(ANN) is not None
 
 
-@pytest.mark.parametrize("table", ["memories", "vectors", "summaries", "events", "topic_versions", "learned"])
+@pytest.mark.slow
+@pytest.mark.parametrize("table", ["memories", "vectors", "summaries", "events", "topic_versions", "part_states"])
 def test_a_derived_layer_that_is_gone_is_made_again(whole, tmp_path, table):
     path = tmp_path / "bank.db"
     shutil.copy(whole, path)
@@ -207,9 +249,9 @@ def test_a_derived_layer_that_is_gone_is_made_again(whole, tmp_path, table):
         bank.rebuild(ANN)
         assert bank.recall(ANN, "the boat").hits
         assert bank.stats(ANN).vectors
-        assert bank.summary(ANN)
-        assert bank.topics(ANN)
-        assert bank.timelines(ANN, "the boat")
+        assert bank.summaries.latest(ANN)
+        assert bank.topics.all(ANN)
+        assert bank.timelines.find(ANN, "the boat")
 
 
 def test_what_was_learned_and_is_damaged_is_learned_again(whole, tmp_path):
@@ -217,11 +259,11 @@ def test_what_was_learned_and_is_damaged_is_learned_again(whole, tmp_path):
     shutil.copy(whole, path)
     store = open_sqlite(path)
     with store.transaction() as connection:
-        connection.exec_driver_sql("UPDATE learned SET state = substr(state, 5)")
+        connection.exec_driver_sql("UPDATE part_states SET state = substr(state, 5)")
     store.close()
     with MemoryBank.open(path, **parts()) as bank:
         assert bank.recall(ANN, "the boat").hits
-        assert bank.learned(ANN).answers == 1
+        assert bank.citations.weights_of(ANN).answers == 1
 
 
 # -- no room, no right ------------------------------------------------------------------------------------------------
@@ -249,6 +291,7 @@ with MemoryBank.open(path) as bank:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of a process's files are a matter of Unix")
 def test_a_full_disk_is_an_error_and_loses_nothing_acknowledged(tmp_path):
     command = [sys.executable, "-c", _FULL, str(tmp_path / "bank.db"), str(3_000_000)]
@@ -280,6 +323,8 @@ except StoreError as error:
 """
 
 
+@pytest.mark.slow
+@needs_salvage
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="how root gives up its rights is a matter of Linux")
 def test_a_read_only_file_is_a_clear_error_and_can_be_salvaged(whole, tmp_path):
     folder = tmp_path / "closed"
@@ -331,6 +376,7 @@ LIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lie", LIES, ids=str)
 def test_a_lying_model_is_named_and_the_local_way_taken(lie):
     model = Model(LIES[lie])
@@ -342,7 +388,7 @@ def test_a_lying_model_is_named_and_the_local_way_taken(lie):
             model=model, segmenter=ZeroShotSegmenter(model, fallback=LexicalSegmenter()), **PARTS
         ) as bank:
             bank.remember(ANN, said, session="s", close=True)
-            recall = bank.recall(ANN, "Where does the boat sail?", summary=True, timelines=True)
+            recall = bank.recall(ANN, "Where does the boat sail?", layers=["summaries", "timelines"])
             stats = bank.stats(ANN)
     assert time.perf_counter() - began < 60
     assert model.asked
@@ -353,6 +399,7 @@ def test_a_lying_model_is_named_and_the_local_way_taken(lie):
     assert "The boat sails" in recall.text
 
 
+@pytest.mark.slow
 def test_a_model_that_hangs_holds_up_one_call_at_most_as_long_as_its_time_out():
     pytest.importorskip("openai", reason="the client whose time-out it is")
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from secom_core.ranking.dates import spans
+from secom_core.text.dates import spans
 
 TODAY = date(2023, 5, 8)  # a Monday
 

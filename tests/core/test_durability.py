@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from secom_core.bank import MemoryBank
 
 WORKER = Path(__file__).with_name("durability_worker.py")
@@ -30,10 +32,11 @@ def stored_ids(bank: MemoryBank) -> list[str]:
     return [turn.id for session in bank.sessions(ANN) for turn in bank.turns(ANN, session)]
 
 
+@pytest.mark.slow
 def test_kill_9_at_random_moments_loses_no_returned_turn(place):
     moments = random.Random(7)
     promised: list[str] = []
-    for run in range(50 if isinstance(place, Path) else 10):
+    for run in range(12 if isinstance(place, Path) else 5):
         process = start(place, f"w{run}")
         assert process.stdout.readline() == "ready\n"
         time.sleep(moments.uniform(0, 0.15 if isinstance(place, Path) else 0.4))
@@ -50,6 +53,7 @@ def test_kill_9_at_random_moments_loses_no_returned_turn(place):
             assert turn_id in {turn.id for turn in found.turns}
 
 
+@pytest.mark.slow
 def test_four_processes_write_one_store(place):
     with MemoryBank.open(place) as reader:
         writers = [start(place, f"p{number}", 40) for number in range(4)]

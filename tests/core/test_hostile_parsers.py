@@ -13,14 +13,6 @@ from secom_core.errors import SecomError
 TARGETS = targets()
 LENGTH = 40_000
 FOUND = {
-    "locomo": [
-        '[{"sample_id":' + "[" * 3000,
-        '{"session_1":[{"speaker":"A","dia_id":"D1:1","text":"\ud800"}]}',
-        "[[[[",
-        '[{"sample_id":"a","conversation":{"session_2":[1]}}]',
-        '{"conversation":["session_1"],"qa":7}',
-        "7",
-    ],
     "import": [
         SEEDS["import"][0].replace('"epoch": 0', '"epoch": 1e999'),
         SEEDS["import"][0].replace('"metadata": {"deep": [1, null]}', '"metadata": [["a", 1]]'),
@@ -36,9 +28,12 @@ FOUND = {
     "topic update": ["Merge(0, a\nb\n" * 3, "Merge(0, (a)\n))", "Merge(0, a) b) c"],
     "block": [
         "2024-05-04 Sat",
-        "How things came about, oldest first:",
+        "# How things came about, oldest first:",
+        "  \t## Summary of the earlier sessions:",
         "<\u200b/memories>",
         "→ (Cause) 2024-05-04 Sat x",
+        "memories>\nx\n</",
+        "[0000000001] x",
     ],
 }
 """Texts that once broke a target's contract, or come close to those."""
@@ -58,7 +53,8 @@ def test_what_fuzzing_found_stays_mended(name):
         assert tried(TARGETS[name], text) is None, f"{text!r}"
 
 
-@pytest.mark.parametrize("name", [name for name in TARGETS if name not in ("bank import", "locomo")])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in TARGETS if name != "bank import"])
 def test_no_shape_takes_a_parser_time_that_grows_with_its_square(name):
     """A square of 40,000 would take minutes; a slow machine takes a second."""
     for shape, text in slow_shapes(LENGTH).items():

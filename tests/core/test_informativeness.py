@@ -6,10 +6,14 @@ import re
 
 import pytest
 
-from secom_core.analysis import words
 from secom_core.denoisers.informativeness import Informativeness
 from secom_core.errors import InvalidInput
 from secom_core.indexes.bm25 import BM25
+from secom_core.text.terms import word_spans
+
+
+def words(text: str) -> list[str]:
+    return [text[start:stop] for start, stop in word_spans(text)]
 
 
 def scope_of(*texts: str, times: int = 10) -> BM25:

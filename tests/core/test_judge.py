@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
+from benchmarks.evaluation.judge import Comparison, comparison, correctness, score
 from secom_core.errors import BadReply, ModelUnavailable
-from secom_core.evaluation.judge import Comparison, comparison, correctness, score
-from secom_core.flow import Procedure, arun, run
-from secom_core.models.scripted import Answer, Fault, ScriptedModel, ScriptedServer
+from secom_core.llm.flow import Procedure, arun, run
+from secom_core.testing import Answer, Fault, ScriptedModel, ScriptedServer
 
 
 def by_sync(procedure: Procedure, model: ScriptedModel):

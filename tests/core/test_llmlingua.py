@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from secom_core.analysis import count_tokens
 from secom_core.errors import DegradedWarning, InvalidInput, MissingExtra, ModelUnavailable
+from secom_core.text.terms import count_tokens
 
 torch = pytest.importorskip("torch", reason="LLMLingua2 needs the llmlingua extra")
 transformers = pytest.importorskip("transformers", reason="LLMLingua2 needs the llmlingua extra")
+pytestmark = pytest.mark.models
 
 from secom_core.denoisers.llmlingua import LLMLingua2  # noqa: E402
 
@@ -154,7 +155,7 @@ def test_word_for_word_as_the_package(model: Path, rate: float, force_tokens: tu
 def test_long_texts_take_several_chunks(model: Path) -> None:
     loaded = LLMLingua2(model, device="cpu")
     loaded.denoise(["x y"])
-    tokens = loaded._loaded._encode([LONG[0]]).tokens[0]
+    tokens = loaded._loaded._tokens([LONG[0]])[0]
     assert len(tokens) > 2 * 512
     assert len(list(loaded._loaded._chunks(tokens))) > 2
 

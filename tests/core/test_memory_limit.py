@@ -31,6 +31,7 @@ def filled(path: Path, scopes: int, turns: int, longest: int = 30) -> None:
                 bank.remember(("u", str(number)), batch, session=f"s{start}", close=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("turns", "longest", "dimensions"), [(100, 30, 0), (1000, 30, 0), (300, 150, 64)])
 def test_what_an_index_takes_is_known_within_a_quarter(tmp_path, turns, longest, dimensions):
     filled(tmp_path / "bank.db", 1, turns, longest)
@@ -38,7 +39,7 @@ def test_what_an_index_takes_is_known_within_a_quarter(tmp_path, turns, longest,
     with MemoryBank.open(tmp_path / "bank.db", embedder=embedder) as bank:
         bank.remember(("warm",), talk(50, 99), session="s")
         bank.recall(("warm",), "bar1")
-        before_all = bank._scopes.nbytes
+        before_all = bank._inside.scopes._states.nbytes
         gc.collect()
         tracemalloc.start()
         try:
@@ -48,27 +49,28 @@ def test_what_an_index_takes_is_known_within_a_quarter(tmp_path, turns, longest,
             taken = tracemalloc.get_traced_memory()[0] - before
         finally:
             tracemalloc.stop()
-        assert bank._scopes.nbytes - before_all == pytest.approx(taken, rel=0.25)
+        assert bank._inside.scopes._states.nbytes - before_all == pytest.approx(taken, rel=0.25)
 
 
+@pytest.mark.slow
 def test_the_least_recently_used_go_where_it_gets_too_much_and_come_back(tmp_path):
     filled(tmp_path / "bank.db", 12, 60)
     scopes = [("u", str(number)) for number in range(12)]
     with MemoryBank.open(tmp_path / "bank.db") as whole, MemoryBank.open(tmp_path / "bank.db") as probe:
         probe.recall(scopes[0], "bar1")
-        limit = int(probe._scopes.nbytes * 4.5)
+        limit = int(probe._inside.scopes._states.nbytes * 4.5)
         with MemoryBank.open(tmp_path / "bank.db", max_memory=limit) as bank:
             for scope in [*scopes, *reversed(scopes), scopes[3]]:
                 for query in ("bar1 kel2", "sup199"):
                     found, expected = bank.recall(scope, query, k=3), whole.recall(scope, query, k=3)
                     assert [hit.turn_ids for hit in found.hits] == [hit.turn_ids for hit in expected.hits]
-                assert 0 < bank._scopes.nbytes <= limit
-            held = list(bank._scopes._held._held)
+                assert 0 < bank._inside.scopes._states.nbytes <= limit
+            held = list(bank._inside.scopes._states._states)
             assert held[-1] == scopes[3]
             assert 2 <= len(held) <= 5
-        assert whole._scopes.nbytes > 2 * limit
+        assert whole._inside.scopes._states.nbytes > 2 * limit
         whole.forget(scopes[5])
-        assert len(whole._scopes._held._held) == 11
+        assert len(whole._inside.scopes._states._states) == 11
 
 
 def test_a_scope_that_is_larger_than_the_limit_is_served_all_the_same(tmp_path):
@@ -76,15 +78,16 @@ def test_a_scope_that_is_larger_than_the_limit_is_served_all_the_same(tmp_path):
     with MemoryBank.open(tmp_path / "bank.db", max_memory=1) as bank:
         for number in (0, 1, 0):
             assert bank.recall(("u", str(number)), "bar1 bar2 bar3 kel1", k=2).hits
-            assert list(bank._scopes._held._held) == [("u", str(number))]
+            assert list(bank._inside.scopes._states._states) == [("u", str(number))]
 
 
+@pytest.mark.slow
 def test_growing_is_noticed(tmp_path):
     with MemoryBank.open(tmp_path / "bank.db", max_memory=200_000) as bank:
         for scope in (("a",), ("b",)):
             bank.remember(scope, talk(5, 1), session="s")
             bank.recall(scope, "bar1")
-        assert len(bank._scopes._held._held) == 2
+        assert len(bank._inside.scopes._states._states) == 2
         bank.remember(("b",), talk(200, 2), session="t")
         bank.recall(("b",), "bar1")
-        assert list(bank._scopes._held._held) == [("b",)]
+        assert list(bank._inside.scopes._states._states) == [("b",)]

@@ -14,13 +14,13 @@ import pytest
 
 from secom_core.conversation import as_turns
 from secom_core.errors import BadReply, DegradedWarning, InvalidInput, MissingExtra, ModelUnavailable
-from secom_core.flow import AsyncChatModel, ChatModel, Prompt
+from secom_core.llm.flow import AsyncChatModel, ChatModel, Prompt
 from secom_core.memory import Segment
-from secom_core.models import OpenAIEmbedder, OpenAIModel, ScriptedEmbedder
-from secom_core.models.scripted import Answer, Fault, ScriptedRequest, ScriptedServer
-from secom_core.prompts.segmentation import as_jsonl
+from secom_core.models import OpenAIEmbedder, OpenAIModel
 from secom_core.protocols import Embedder
 from secom_core.segmenters import FixedSize, ZeroShotSegmenter
+from secom_core.segmenters.zero_shot_prompt import as_jsonl
+from secom_core.testing import Answer, Fault, ScriptedEmbedder, ScriptedRequest, ScriptedServer
 
 openai = pytest.importorskip("openai", reason="needs the openai extra")
 
@@ -90,6 +90,7 @@ def test_any_text_can_be_sent_and_received(ask):
 # -- faults
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize(
     "fault",
@@ -108,6 +109,7 @@ def test_passing_failures_are_retried(ask, fault):
         assert len(server.requests) == 3
 
 
+@pytest.mark.slow
 @both
 def test_a_time_out_is_retried(ask):
     with ScriptedServer([Fault(delay=math.inf), "at last"]) as server:
@@ -125,6 +127,7 @@ NO_ANSWER = {
 }
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize(("fault", "cause"), NO_ANSWER.values(), ids=NO_ANSWER.keys())
 def test_no_answer_is_one_typed_error_with_its_cause(ask, fault, cause):
@@ -165,6 +168,7 @@ ODD_BODIES = [
 ]
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("reply", [Answer(None), Answer(""), Answer(" \n"), *(Fault(body=body) for body in ODD_BODIES)])
 def test_an_answer_without_text_is_a_bad_reply(ask, reply):
@@ -314,7 +318,7 @@ def test_any_text_has_a_vector_and_no_texts_have_none():
     with ScriptedServer() as server:
         rows = embedder_at(server).embed(["", "\0", "\ud800", " ", "你好"])
         assert np.allclose(np.linalg.norm(rows, axis=1), 1)
-        assert server.embedding_requests[0].body["input"] == (" ", "\0", "\ufffd", " ", "你好")
+        assert server.embedding_requests[0].body["input"] == [" ", "\0", "\ufffd", " ", "你好"]
         assert len(embedder_at(server).embed([])) == 0
         assert len(server.embedding_requests) == 1
 
@@ -339,11 +343,10 @@ def test_vectors_are_made_to_length_one():
         ("", ModelUnavailable),
         ('{"index": 0, "embedding": [1, 2]}', BadReply),
         ('{"index": 0, "embedding": [1, 2]}, {"index": 1, "embedding": [1]}', BadReply),
-        ('{"index": 0, "embedding": [1, 2]}, {"index": 1, "embedding": [0, 0]}', BadReply),
         ('{"index": 0, "embedding": [1, 2]}, {"index": 1, "embedding": [1, NaN]}', BadReply),
         ('{"index": 0, "embedding": [1, 2]}, {"index": 1, "embedding": [1e999, 1]}', BadReply),
-        ('{"index": 0, "embedding": [1, 2]}, {"index": 1, "embedding": ["a", "b"]}', ModelUnavailable),
-        ('{"index": 0, "embedding": [1, 2]}, {"index": 1, "embedding": null}', ModelUnavailable),
+        ('{"index": 0, "embedding": [1, 2]}, {"index": 1, "embedding": ["a", "b"]}', BadReply),
+        ('{"index": 0, "embedding": [1, 2]}, {"index": 1, "embedding": null}', BadReply),
         ('{"index": 0, "embedding": "x"}, {"index": 1, "embedding": "x"}', ModelUnavailable),
         ('{"index": 0, "embedding": []}, {"index": 1, "embedding": []}', BadReply),
     ],
@@ -361,6 +364,7 @@ def test_batches_of_different_lengths_are_refused():
         embedder_at(server, batch_size=1).embed(["a", "b"])
 
 
+@pytest.mark.slow
 def test_an_embedder_retries_and_then_says_why():
     faults = [Fault(status=500, retry_after=0.01), Fault(), Fault(status=503, retry_after=0.01)]
     with ScriptedServer(embedding_faults=faults) as server:
@@ -426,6 +430,7 @@ def segmenter_at(server: ScriptedServer) -> ZeroShotSegmenter:
     return ZeroShotSegmenter(model_at(server, timeout=0.4, max_retries=1), fallback=FixedSize(3))
 
 
+@pytest.mark.slow
 @cut_both_ways
 @pytest.mark.parametrize(("script", "requests"), RECOVERED.values(), ids=RECOVERED.keys())
 def test_passing_trouble_costs_a_request_and_no_quality(cut, script, requests):
@@ -434,6 +439,7 @@ def test_passing_trouble_costs_a_request_and_no_quality(cut, script, requests):
         assert len(server.requests) == requests
 
 
+@pytest.mark.slow
 @cut_both_ways
 @pytest.mark.parametrize(("script", "requests", "cause"), LOST.values(), ids=LOST.keys())
 def test_lasting_trouble_is_named_and_the_fallback_segments(cut, script, requests, cause):

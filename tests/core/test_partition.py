@@ -89,6 +89,7 @@ def test_band_agrees_with_the_whole_matrix(cells: int, monkeypatch: pytest.Monke
         assert not band[600 - step :, step].any()
 
 
+@pytest.mark.slow
 def test_huge_messages_take_no_huge_memory() -> None:
     vectors = [(np.arange(60_000) + 60_000 * unit, np.ones(60_000)) for unit in range(30)]
     tracemalloc.start()

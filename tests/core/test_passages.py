@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secom_core.analysis import count_tokens
-from secom_core.passages import passages, topical_spans
 from secom_core.segmenters.fixed import EachTurn, FixedSize, WholeSession
+from secom_core.segmenters.passages import passages, segment_spans
+from secom_core.text.terms import count_tokens
 
 TEXTS = st.text() | st.lists(
     st.sampled_from(
@@ -44,7 +45,7 @@ def test_prose_is_cut_into_sentences_and_a_lone_colon_makes_no_transcript() -> N
 
 def test_blank_text_has_no_passages() -> None:
     assert passages("") == passages(" \n\t") == []
-    assert topical_spans(" \n", WholeSession()) == []
+    assert segment_spans(" \n", WholeSession()) == []
 
 
 def test_odd_text_is_cut_in_no_time() -> None:
@@ -69,15 +70,16 @@ def test_a_link_is_no_speaker() -> None:
 
 def test_a_limit_cuts_between_sentences_then_words_then_characters() -> None:
     text = "One two three. Four five six. " + "z" * 60
-    spans = topical_spans(text, WholeSession(), limit=5)
+    spans = segment_spans(text, WholeSession(), limit=5)
     assert [text[a:b] for a, b in spans][:2] == ["One two three. ", "Four five six. "]
     assert all(count_tokens(text[a:b]) <= 5 for a, b in spans)
 
 
+@pytest.mark.slow
 @given(TEXTS, st.sampled_from([EachTurn(), FixedSize(3), WholeSession()]), st.none() | st.integers(1, 30))
 @settings(max_examples=300, deadline=None)
 def test_spans_cover_any_text(text: str, segmenter: FixedSize, limit: int | None) -> None:
-    spans = topical_spans(text, segmenter, limit=limit)
+    spans = segment_spans(text, segmenter, limit=limit)
     if not text.strip():
         assert spans == []
         return

@@ -1,4 +1,4 @@
-"""Dense search inside PostgreSQL: the contract of `DenseStore`, exact and by HNSW, and a bank over it."""
+"""Dense search inside PostgreSQL: the contract of `VectorStore`, exact and by HNSW, and a bank over it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from embedders import HashingEmbedder
 
 from secom_core.bank import MemoryBank
 from secom_core.errors import InvalidInput, StoreError
-from secom_core.memory import DenseDocument, DocumentPlace
-from secom_core.protocols import DenseStore
-from secom_core.stores.pgvector import PgVectorIndex
+from secom_core.memory import DocumentPlace, VectorDocument
+from secom_core.protocols import VectorStore
+from secom_core.vector_stores import PgVectorStore
 
 pytest.importorskip("pgvector", reason="the extra 'postgres' is not installed")
 
@@ -25,27 +25,27 @@ def embedder() -> HashingEmbedder:
 
 
 @pytest.fixture
-def index(postgres, embedder) -> Iterator[PgVectorIndex]:
+def index(postgres, embedder) -> Iterator[PgVectorStore]:
     with postgres.database() as url:
-        made = PgVectorIndex(url, embedder)
+        made = PgVectorStore(url, embedder)
         yield made
         made.close()
 
 
-def documents(scope: str, texts: list[str]) -> list[DenseDocument]:
+def documents(scope: str, texts: list[str]) -> list[VectorDocument]:
     return [
-        DenseDocument(f"{scope}-{place}", text, scope, DocumentPlace("turn", "s", place), f"t{place}")
+        VectorDocument(f"{scope}-{place}", text, scope, DocumentPlace("turn", "s", place), f"t{place}")
         for place, text in enumerate(texts)
     ]
 
 
-def nearest(embedder: HashingEmbedder, made: list[DenseDocument], query: str, k: int) -> list[str]:
+def nearest(embedder: HashingEmbedder, made: list[VectorDocument], query: str, k: int) -> list[str]:
     cosines = embedder.embed([each.text for each in made]) @ embedder.embed([query])[0]
     order = sorted(range(len(made)), key=lambda place: (-round(float(cosines[place]), 3), made[place].id))
     return [made[place].id for place in order[:k]]
 
 
-def similarity(embedder: HashingEmbedder, made: list[DenseDocument], query: str, ids: list[str]) -> float:
+def similarity(embedder: HashingEmbedder, made: list[VectorDocument], query: str, ids: list[str]) -> float:
     texts = {each.id: each.text for each in made}
     return float((embedder.embed([texts[each] for each in ids]) @ embedder.embed([query])[0]).sum())
 
@@ -57,8 +57,8 @@ def spoken(count: int, seed: int) -> list[str]:
 
 
 def test_it_is_a_dense_store_and_knows_nothing_before_anything_is_there(index):
-    assert isinstance(index, DenseStore)
-    assert (index.search("a", "anything", 5), index.held(["x"])) == ([], set())
+    assert isinstance(index, VectorStore)
+    assert (index.search("a", "anything", 5), index.existing(["x"])) == ([], set())
     index.delete(["x"])
     index.upsert([])
 
@@ -72,14 +72,14 @@ def test_it_finds_what_brute_force_finds_and_only_in_its_scope(index, embedder):
         found = index.search("a", query, 10)
         assert len(set(found) & set(nearest(embedder, mine, query, 10))) >= 9
         assert all(each.startswith("a-") for each in found)
-    assert index.held(["a-0", "b-1", "c"]) == {"a-0", "b-1"}
+    assert index.existing(["a-0", "b-1", "c"]) == {"a-0", "b-1"}
     index.delete(["a-0", "c"])
-    assert index.held(["a-0", "a-1"]) == {"a-1"}
+    assert index.existing(["a-0", "a-1"]) == {"a-1"}
 
 
 def test_a_scope_among_many_others_is_not_starved_by_the_index(postgres, embedder):
     with postgres.database() as url:
-        index = PgVectorIndex(url, embedder, exact_below=20)
+        index = PgVectorStore(url, embedder, exact_below=20)
         index.upsert(documents("others", spoken(1500, 4)))
         mine = documents("mine", spoken(60, 5))
         index.upsert(mine)
@@ -93,14 +93,14 @@ def test_a_scope_among_many_others_is_not_starved_by_the_index(postgres, embedde
 
 def test_vectors_of_two_lengths_do_not_share_a_table(index, postgres):
     index.upsert(documents("a", ["one"]))
-    other = PgVectorIndex(index._engine.url.render_as_string(hide_password=False), HashingEmbedder(32))
+    other = PgVectorStore(index._engine.url.render_as_string(hide_password=False), HashingEmbedder(32))
     with pytest.raises(StoreError, match=r"vectors of 64 numbers.*hashing-32"):
         other.upsert(documents("a", ["two"]))
     other.close()
 
 
 def test_a_server_that_is_not_there_is_a_store_error(embedder):
-    index = PgVectorIndex("postgresql://ann:pa55word@127.0.0.1:1/bank", embedder)
+    index = PgVectorStore("postgresql://ann:pa55word@127.0.0.1:1/bank", embedder)
     with pytest.raises(StoreError, match=r"pgvector at .*127\.0\.0\.1") as failed:
         index.search("a", "x", 3)
     assert "pa55word" not in str(failed.value)
@@ -109,13 +109,13 @@ def test_a_server_that_is_not_there_is_a_store_error(embedder):
 @pytest.mark.parametrize("name", ["", "Has-Dash", "x; DROP TABLE scopes", "a" * 41])
 def test_a_table_has_a_plain_name(embedder, name):
     with pytest.raises(InvalidInput, match="a table's name"):
-        PgVectorIndex("postgresql://host/bank", embedder, table=name)
+        PgVectorStore("postgresql://host/bank", embedder, table=name)
 
 
 def test_a_bank_searches_in_the_database_that_it_lives_in(postgres, embedder):
     with postgres.database() as url:
-        dense = PgVectorIndex(url, embedder)
-        with MemoryBank.open(url, dense=dense) as bank, MemoryBank.open(embedder=embedder) as local:
+        dense = PgVectorStore(url, embedder)
+        with MemoryBank.open(url, vector_store=dense) as bank, MemoryBank.open(embedder=embedder) as local:
             for each in (bank, local):
                 for scope in (ANN, BOB):
                     for place, text in enumerate(spoken(30, len(scope[1]) + ord(scope[1][0]))):

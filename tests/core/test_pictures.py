@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import datetime, timezone
 from xml.etree import ElementTree
 
 import pytest
 
 from secom_core.conversation import Message, Session, Turn, as_turns
-from secom_core.errors import InvalidInput, MissingExtra
+from secom_core.errors import InvalidInput
 from secom_core.memory import segments_from
 from secom_core.pictures import segmentation_strip
 
@@ -83,20 +82,6 @@ def test_svg_shows_truth_below() -> None:
     texts = [element.text for element in picture.iter() if element.tag.endswith("text")]
     assert [text for text in texts if text in ("predicted", "truth")] == ["predicted", "truth"]
     assert [text for text in texts if text in ("✓", "-", "+")] == ["✓", "-", "+"]
-
-
-def test_matplotlib_axes() -> None:
-    pytest.importorskip("matplotlib", reason="the pictures extra")
-    axes = segmentation_strip(TURNS, CUT, truth=TRUE, format="matplotlib")
-    assert len(axes.patches) == len(CUT) + len(TRUE)
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["predicted", "truth"]
-    axes.figure.canvas.draw()
-
-
-def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtra, match=r'pip install "secom-memory\[pictures\]"'):
-        segmentation_strip(TURNS, CUT, format="matplotlib")
 
 
 def test_wrong_values_are_named() -> None:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 import numpy as np
 import pytest
 
+from secom_core.citations.evidence import Evidence, Feedback, evidence_of
+from secom_core.citations.held_out import chance_of_no_fall, evidence_of_loss
+from secom_core.citations.policy import FusionPolicy, PolicySettings, shared_prior
+from secom_core.citations.records import Impression
 from secom_core.conversation import Turn, as_turns
 from secom_core.errors import InvalidInput
 from secom_core.memory import Hit, Memory
 from secom_core.ranking import LEXICAL, Candidate
-from secom_core.reflection.evidence import Evidence, Shown, evidence_of
-from secom_core.reflection.held_out import chance_of_no_fall, evidence_of_loss
-from secom_core.reflection.policy import Decision, FusionPolicy, PolicySettings, shared_prior
 
 BASE = {"words": 1.0, "meaning": 1.0, "noise": 1.0}
 TRUE = np.array([1.5, 1.5, -0.5])
@@ -26,13 +26,13 @@ TRUE = np.array([1.5, 1.5, -0.5])
 SHOWN = 10
 
 
-def decision(signals: np.ndarray) -> Decision:
+def decision(signals: np.ndarray) -> Impression:
     return decision_of(tuple((dict(zip(BASE, row.tolist(), strict=True)),) for row in signals))
 
 
-def decision_of(rows: tuple[tuple[dict[str, float], ...], ...]) -> Decision:
+def decision_of(rows: tuple[tuple[dict[str, float], ...], ...]) -> Impression:
     count = len(rows)
-    return Decision(
+    return Impression(
         id="d",
         numbers=tuple(range(1, count + 1)),
         memory_ids=tuple(f"m{place}" for place in range(count)),
@@ -104,6 +104,7 @@ def test_honest_citations_teach_it(seed: int) -> None:
     assert policy.rollbacks == 0
 
 
+@pytest.mark.slow
 def test_the_weights_are_those_of_least_loss() -> None:
     """Against plain gradient descent on the whole loss, with the same pull."""
     random = np.random.default_rng(0)
@@ -113,7 +114,7 @@ def test_the_weights_are_those_of_least_loss() -> None:
         cited = np.isin(np.arange(SHOWN), list(honest(signals, random)))
         data.append((signals, cited))
         weights = total.weights(base, 5.0)
-        total = total + evidence_of(Shown(signals, np.arange(SHOWN)), cited, weights, base)
+        total = total + evidence_of(Feedback(signals, np.arange(SHOWN), cited), weights, base)
     learned = total.weights(base, 5.0)[:3]
     descended = base.copy()
     for _ in range(300):
@@ -127,15 +128,15 @@ def test_the_weights_are_those_of_least_loss() -> None:
 
 def test_the_slope_of_one_answer_is_that_of_its_loss() -> None:
     random = np.random.default_rng(1)
-    shown = Shown(random.normal(size=(6, 2)), np.array([0, 0, 1, 2, 2, 2]))
-    cited, base = [False, False, True], np.ones(2)
+    answer = Feedback(random.normal(size=(6, 2)), np.array([0, 0, 1, 2, 2, 2]), np.array([False, False, True]))
+    base = np.ones(2)
     weights = np.array([0.3, -0.2, 0.1, 0.4])
-    found = evidence_of(shown, cited, weights, base)
+    found = evidence_of(answer, weights, base)
 
     def loss(at: np.ndarray) -> float:
-        from secom_core.reflection.evidence import places_as_signals
+        from secom_core.citations.evidence import places_as_signals
 
-        scores = np.hstack([shown.signals, places_as_signals(3)[shown.memory]]) @ at
+        scores = np.hstack([answer.signals, places_as_signals(3)[answer.memory]]) @ at
         # The memory's share is the sum of its turns': its loss has the slope that the split by shares gives.
         return float(np.log(np.exp(scores).sum()) - np.log(np.exp(scores[3:]).sum()))
 
@@ -152,7 +153,7 @@ def test_a_memory_is_cited_for_one_of_its_turns() -> None:
         best = int((signals @ TRUE).max(axis=1).argmax())
         rows = tuple(tuple(dict(zip(BASE, turn.tolist(), strict=True)) for turn in memory) for memory in signals)
         now = datetime.now(timezone.utc)
-        shown = Decision("d", tuple(range(SHOWN)), ("",) * SHOWN, ((),) * SHOWN, rows, (0.0,) * SHOWN, 0, now)
+        shown = Impression("d", tuple(range(SHOWN)), ("",) * SHOWN, ((),) * SHOWN, rows, (0.0,) * SHOWN, 0, now)
         policy.learn(shown, [best])
     assert found_first(policy.weights) > AT_BASE + 0.2
 
@@ -164,7 +165,7 @@ def test_all_or_nothing_cited_teaches_nothing() -> None:
     assert policy.learn(decision(signals), set()).kind == "nothing"
     assert policy.learn(decision(signals), {77}).kind == "nothing"
     assert policy.learn(decision(signals[:0]), {1}).kind == "nothing"
-    assert (policy.weights, policy.version) == (BASE, 0)
+    assert (policy.weights, policy.answers) == (BASE, 0)
 
 
 def test_what_was_not_shown_does_not_count() -> None:
@@ -175,6 +176,7 @@ def test_what_was_not_shown_does_not_count() -> None:
     assert one.state() == other.state()
 
 
+@pytest.mark.slow
 def test_a_reader_who_looks_at_the_top_of_the_list_does_not_mislead_it() -> None:
     """The list stands in the order of a signal that is worth nothing; half of the citations go to its first entry."""
 
@@ -192,7 +194,7 @@ def test_a_reader_who_looks_at_the_top_of_the_list_does_not_mislead_it() -> None
     corrected = learned()
     place = pytest.MonkeyPatch()
     with place.context() as patch:
-        patch.setattr("secom_core.reflection.evidence.places_as_signals", lambda count: np.zeros((count, 2)))
+        patch.setattr("secom_core.citations.evidence.places_as_signals", lambda count: np.zeros((count, 2)))
         naive = learned()
 
     def share(weights: dict[str, float]) -> float:
@@ -204,6 +206,7 @@ def test_a_reader_who_looks_at_the_top_of_the_list_does_not_mislead_it() -> None
 # -- safety -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("citer", [at_random, worst, worst_in_truth, flipped(0.3), flipped(0.5)])
 @pytest.mark.parametrize("seed", range(2))
 def test_bad_citations_do_not_make_it_worse(citer: Citer, seed: int) -> None:
@@ -227,16 +230,13 @@ def mistaken(signals: np.ndarray, random: np.random.Generator) -> set[int]:
     return {int(np.argmax(signals @ [0.5, 0.5, 2.0]))}
 
 
+@pytest.mark.slow
 def test_held_out_answers_bring_back_the_last_good_weights() -> None:
-    """What is taught is poisoned, what is held out is not: an injected lesson, or a bug in whoever calls."""
+    """What is taught is poisoned, what is held out is not."""
     policy = teach(FusionPolicy(BASE), honest)
     good = found_first(policy.weights)
-    random = np.random.default_rng(5)
-    twin = FusionPolicy(BASE, settings=PolicySettings(keep_every=10**9))
-    for _ in range(120):
-        signals = random.normal(size=(SHOWN, 3))
-        lesson = twin.learn(decision(signals), {place + 1 for place in mistaken(signals, random)})
-        policy.apply(lesson)
+    poisoned = FusionPolicy(BASE, settings=PolicySettings(keep_every=10**9), state=policy.state())
+    policy = FusionPolicy(BASE, state=teach(poisoned, mistaken, 120, seed=5).state())
     assert found_first(policy.weights) < good - 0.1
     teach(policy, honest, 40, seed=8)
     assert policy.rollbacks >= 1
@@ -270,21 +270,6 @@ def test_steps_and_distance_are_bounded() -> None:
     assert np.linalg.norm(before - 1) <= 0.4 * norm + 0.1
 
 
-def test_freeze_and_reset() -> None:
-    policy = teach(FusionPolicy(BASE), honest, 100)
-    learned, version = policy.weights, policy.version
-    policy.freeze()
-    teach(policy, honest, 50, seed=3)
-    assert (policy.weights, policy.frozen, policy.answers) == (learned, True, 100)
-    policy.unfreeze()
-    teach(policy, honest, 50, seed=3)
-    assert policy.weights != learned
-    policy.reset()
-    assert policy.weights == BASE
-    assert policy.version > version
-    assert json.loads(policy.state())["held"] == []
-
-
 # -- the test that is named -------------------------------------------------------------------------------------------
 
 
@@ -308,7 +293,7 @@ def test_wilcoxon_needs_enough_that_differ() -> None:
 
 def test_trust_grows_with_agreement() -> None:
     def trust(agreed: float, judged: float) -> float:
-        return Evidence(np.zeros((3, 3)), np.zeros(3), judged, agreed * judged, judged).trust(0.8)
+        return Evidence(np.zeros((3, 3)), np.zeros(3), np.array([agreed * judged, judged, 0, 0])).trust(0.8)
 
     assert trust(0.9, 0) == trust(0.5, 1000) == trust(0.2, 1000) == 0
     assert 0 < trust(0.7, 50) < trust(0.7, 1000) < trust(0.8, 1000) < 1
@@ -341,23 +326,22 @@ def test_a_loss_is_proven_soon() -> None:
 
 def test_a_proven_loss_takes_all_trust_and_is_not_forgotten_with_what_was_learned() -> None:
     def record(gained: float) -> Evidence:
-        return Evidence(np.zeros((3, 3)), np.zeros(3), 100, 95, 100, gained, 2.0)
+        return Evidence(np.zeros((3, 3)), np.zeros(3), np.array([95, 100, gained, 2.0]))
 
     assert record(5.0).trust(0.8) == record(0.0).trust(0.8) > 0.9
     assert 0 < record(-3.5).trust(0.8) < 0.9
     assert record(-9.0).trust(0.8) == 0
-    assert Evidence.none(1).with_record_of(record(-9.0)).trust(0.8) == 0
     assert Evidence.from_json(record(-9.0).as_json()).trust(0.8) == 0
 
 
 def test_a_state_from_before_gains_were_kept_is_read() -> None:
     old = teach(FusionPolicy(BASE), honest, 60).evidence.as_json()
     del old["gained"], old["gained_squares"]
-    assert Evidence.from_json(old).gained == 0
+    assert Evidence.from_json(old).record[2:].tolist() == [0, 0]
 
 
 def test_what_leaves_the_held_out_answers_teaches() -> None:
-    policy = teach(FusionPolicy(BASE, settings=PolicySettings(held=8)), honest, 32)
+    policy = teach(FusionPolicy(BASE, settings=PolicySettings(held_out=8)), honest, 32)
     assert policy.evidence.answers == 24
     before = policy.weights
     teach(policy, honest, 3)
@@ -390,23 +374,7 @@ def test_a_state_of_other_signals_is_refused() -> None:
         FusionPolicy({"words": 0.0})
 
 
-def test_two_processes_lose_nothing() -> None:
-    """Both read one state, both learn; each applies its lessons to what the store holds, in either order."""
-    start = teach(FusionPolicy(BASE), honest, 40).state()
-    here, there = (FusionPolicy(BASE, state=start) for _ in range(2))
-    random = np.random.default_rng(1)
-    lessons = []
-    for policy in (here, there):
-        signals = random.normal(size=(SHOWN, 3))
-        lessons.append(policy.learn(decision(signals), {place + 1 for place in honest(signals, random)}))
-    here.apply(lessons[1])
-    there.apply(lessons[0])
-    assert here.answers == there.answers == 42
-    np.testing.assert_allclose(here.evidence.pull, there.evidence.pull, atol=1e-9)
-    np.testing.assert_allclose(here.evidence.curvature, there.evidence.curvature, atol=1e-9)
-    np.testing.assert_allclose(list(here.weights.values()), list(there.weights.values()), atol=1e-9)
-
-
+@pytest.mark.slow
 def test_threads_lose_nothing() -> None:
     policy = FusionPolicy(BASE)
     threads = [threading.Thread(target=teach, args=(policy, honest, 50, seed)) for seed in range(8)]
@@ -414,21 +382,20 @@ def test_threads_lose_nothing() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert policy.answers == policy.version == 400
+    assert policy.answers == 400
     # One in four is held out, and all of these but the latest 64 have taught since.
     assert policy.evidence.answers == 400 - 64
 
 
+@pytest.mark.slow
 def test_a_new_scope_begins_with_what_others_agree_to_share() -> None:
     others = [teach(FusionPolicy(BASE), honest, 200, seed) for seed in range(3)]
     prior = shared_prior(others, worth=100)
     assert prior is not None
-    assert prior.judged == pytest.approx(100)
+    assert prior.answers == pytest.approx(100)
     new = FusionPolicy(BASE, prior=prior)
     assert found_first(new.weights) > AT_BASE + 0.1
     assert new.answers == 0
-    new.reset()
-    assert new.weights == BASE
     assert shared_prior([FusionPolicy(BASE)]) is None
     assert shared_prior([]) is None
 
@@ -436,18 +403,17 @@ def test_a_new_scope_begins_with_what_others_agree_to_share() -> None:
 # -- ranking and looking ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Thing:
-    score: float
-    signals: dict[str, float] = field(default_factory=dict)
+def candidate(score: float, signals: dict[str, float]) -> Candidate:
+    (turn,) = as_turns(["a"], "s")
+    return Candidate(turn, Memory("s#0-1", "a", (turn,)), score, signals)
 
 
 def test_rescoring_orders_by_the_present_weights_and_keeps_ties_in_place() -> None:
     policy = FusionPolicy({"words": 2.0, "noise": -1.0})
-    things = [Thing(9.0, {"words": 1.0}), Thing(0.0, {"words": 2.0, "noise": 1.0}), Thing(0.0, {"words": 1.0, "x": 5})]
-    ranked = policy.rescored(things)
-    assert [thing.score for thing in ranked] == [3.0, 2.0, 2.0]
-    assert [thing.signals for thing in ranked[1:]] == [things[0].signals, things[2].signals]
+    signals = [{"words": 1.0}, {"words": 2.0, "noise": 1.0}, {"words": 1.0, "x": 5}]
+    ranked = policy.rescored([candidate(9.0 - 9 * place, each) for place, each in enumerate(signals)])
+    assert [each.score for each in ranked] == [3.0, 2.0, 2.0]
+    assert [each.signals for each in ranked[1:]] == [signals[0], signals[2]]
     assert policy.rescored([]) == []
 
 
@@ -466,9 +432,9 @@ def test_base_weights_rescore_as_the_index_scored() -> None:
 
 def test_explanations_add_up_to_the_score() -> None:
     policy = teach(FusionPolicy(BASE), honest, 100)
-    (thing,) = policy.rescored([Thing(0.0, {"words": 0.5, "meaning": -1.0, "noise": 2.0})])
-    rows = policy.explain(thing)
-    assert sum(row.part for row in rows) == pytest.approx(thing.score, abs=1e-6)
+    (scored,) = policy.rescored([candidate(0.0, {"words": 0.5, "meaning": -1.0, "noise": 2.0})])
+    rows = policy.explain(scored)
+    assert sum(row.part for row in rows) == pytest.approx(scored.score, abs=1e-6)
     assert {row.signal: row.base for row in rows} == BASE
     assert [abs(row.part) for row in rows] == sorted((abs(row.part) for row in rows), reverse=True)
 
@@ -483,13 +449,11 @@ def test_a_decision_notes_what_was_shown_where() -> None:
     candidates = [
         Candidate(turn, hits[0].memory, 0.0, {"words": float(place)}) for place, turn in enumerate(turns[:2], start=1)
     ]
-    noted = FusionPolicy(BASE).decision(hits, candidates)
+    noted = FusionPolicy(BASE).impression(hits, candidates)
     assert (noted.numbers, noted.memory_ids) == ((1, 2), ("m1", "m2"))
     assert noted.signals == (({"words": 1.0}, {"words": 2.0}), ({"words": 0.0, "meaning": 0.0, "noise": 1.0},))
     assert noted.scores == (2.0, 1.0)
-    assert sum(noted.propensities) == pytest.approx(1)
-    assert noted.propensities[0] == pytest.approx(np.e / (1 + np.e))
-    assert Decision.from_json(json.loads(json.dumps(noted.as_json()))) == noted
+    assert Impression.from_json(json.loads(json.dumps(noted.as_json()))) == noted
 
 
 def test_after_a_fall_it_rests() -> None:

@@ -10,12 +10,12 @@ from embedders import HashingEmbedder
 
 from secom_core import presets
 from secom_core.bank import MemoryBank
+from secom_core.citations import Draw, RerankerOptions
 from secom_core.conversation import Message, Session, group_messages
 from secom_core.denoisers.informativeness import Informativeness
 from secom_core.errors import DegradedWarning
-from secom_core.learning import RerankerOptions
-from secom_core.models.scripted import ScriptedModel
-from secom_core.reflection import Draw
+from secom_core.memory import segments_of
+from secom_core.testing import ScriptedModel
 
 ANN = ("acme", "ann")
 SAID = [
@@ -38,7 +38,7 @@ def test_secom_takes_the_models_segments_and_gives_them_back_whole():
     model = ScriptedModel(REPLY)
     with MemoryBank.open(preset=presets.secom(model, denoiser=Informativeness())) as bank:
         bank.remember(ANN, session(), close=True)
-        assert [(segment.start, segment.stop) for segment in bank.segments(ANN, "s")] == [(0, 2), (2, 4)]
+        assert [(segment.start, segment.stop) for segment in segments_of(bank.memories(ANN, "s"))] == [(0, 2), (2, 4)]
         [hit] = bank.recall(ANN, "Who plays the accordion?", k=1).hits
     assert hit.turn_ids == ("t2", "t3")
     assert list(hit.signals) == ["segment_lexical"]
@@ -53,7 +53,7 @@ def test_secom_with_a_model_that_rambles_still_keeps_every_turn():
         with pytest.warns(DegradedWarning, match="segment"):
             bank.remember(ANN, session(), close=True)
         assert [turn.content for turn in bank.turns(ANN, "s")] == SAID
-        assert sum(len(segment) for segment in bank.segments(ANN, "s")) == 4
+        assert sum(len(segment) for segment in segments_of(bank.memories(ANN, "s"))) == 4
 
 
 def test_a_later_turn_asks_the_model_yes_or_no():
@@ -66,11 +66,12 @@ def test_a_later_turn_asks_the_model_yes_or_no():
     with MemoryBank.open(preset=presets.secom(ScriptedModel(answer), denoiser=Informativeness())) as bank:
         bank.remember(ANN, session())
         bank.remember(ANN, [Message("What is the capital of Peru?", "", "Ann", "t4")], session="s")
-        lengths: Sequence[int] = [len(segment) for segment in bank.segments(ANN, "s")]
+        lengths: Sequence[int] = [len(segment) for segment in segments_of(bank.memories(ANN, "s"))]
     assert lengths == [2, 2, 1]
     assert len(asked) == 2
 
 
+@pytest.mark.slow
 def test_rmm_draws_five_of_twenty_topics_and_learns_in_batches_of_four():
     """RMM, Algorithm 1, with the numbers of appendix A.1."""
 
@@ -85,15 +86,15 @@ def test_rmm_draws_five_of_twenty_topics_and_learns_in_batches_of_four():
         for number in range(24):
             said = Message(f"Number {number} of my stamps shows a {'cat dog owl fox'.split()[number % 4]}.", "", "Ann")
             bank.remember(ANN, [said], session=f"s{number}", close=True)
-        assert len(bank.topics(ANN)) == 24
+        assert len(bank.topics.all(ANN)) == 24
         drawn = set()
         for place in range(8):
-            recall = bank.recall(ANN, "Which stamps show an owl?", topics=True, k=5)
+            recall = bank.recall(ANN, "Which stamps show an owl?", k=5, layers=["topics"])
             assert len(recall.hits) == 5
-            assert isinstance(recall.shown.draw, Draw)
-            assert len(recall.shown.draw.memories) == 20
-            assert bank.reward(ANN, recall.query, recall.shown, [1]).kind == "taught"
-            assert bank.learned(ANN).updates == (place + 1) // 4
+            assert isinstance(recall.impression.draw, Draw)
+            assert len(recall.impression.draw.memories) == 20
+            assert bank.citations.reward(ANN, recall.query, recall.impression, [1]).kind == "taught"
+            assert bank.citations.weights_of(ANN).updates == (place + 1) // 4
             drawn.add(tuple(hit.memory.id for hit in recall.ranked))
         assert len(drawn) > 1
         best = RerankerOptions()
@@ -105,8 +106,8 @@ def test_rmm_draws_five_of_twenty_topics_and_learns_in_batches_of_four():
 def test_rmm_without_vectors_finds_topics_by_words_and_learns_weights():
     with MemoryBank.open(preset=presets.rmm(ScriptedModel("NO_TRAIT"))) as bank:
         bank.remember(ANN, session(), close=True)
-        recall = bank.recall(ANN, "Who plays the accordion?", topics=True, k=5)
+        recall = bank.recall(ANN, "Who plays the accordion?", k=5, layers=["topics"])
         assert "accordion" in recall.text
-        bank.reward(ANN, recall.query, recall.shown, [1])
-        [(hit, _)] = bank.explain(ANN, "accordion", k=1)
+        bank.citations.reward(ANN, recall.query, recall.impression, [1])
+        [(hit, _)] = bank.citations.explain(ANN, "accordion", k=1)
         assert set(hit.signals) == {"segment_lexical", "recency", "usefulness"}

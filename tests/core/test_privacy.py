@@ -13,11 +13,11 @@ import pytest
 from embedders import HashingEmbedder
 
 from secom_core import MemoryBank, Message
+from secom_core.bank import BackgroundWriter
 from secom_core.denoisers import Informativeness
 from secom_core.errors import DegradedWarning, DuplicateId, InvalidInput, MissingExtra, ModelUnavailable, StoreError
-from secom_core.flow import Prompt
+from secom_core.llm.flow import Prompt
 from secom_core.stores.sqlite import open_sqlite
-from secom_core.writer import BackgroundWriter
 
 ANN = ("acme", "ann")
 BOB = ("acme", "bob")
@@ -47,10 +47,10 @@ def opened(path: Path | str, **parts: object) -> MemoryBank:
         path,
         embedder=HashingEmbedder(64),
         denoiser=Informativeness(),
-        summary=True,
+        summaries=True,
         timelines=True,
         topics=True,
-        learning=True,
+        citations=True,
         **parts,
     )
 
@@ -61,8 +61,8 @@ def filled(path: Path | str, *, secret: str = SECRET[0], scope: tuple[str, ...] 
         bank.remember(scope, messages, session=f"s{place}", close=True)
     query = f"What about the {secret}?"
     recall = bank.recall(scope, query)
-    assert recall.shown is not None
-    bank.reward(scope, query, recall.shown, recall.numbers[:1])
+    assert recall.impression is not None
+    bank.citations.reward(scope, query, recall.impression, recall.numbers[:1])
     return bank
 
 
@@ -79,12 +79,13 @@ def holds(path: Path, word: str) -> bool:
 
 
 def layers_of(bank: MemoryBank, scope: tuple[str, ...]) -> set[str]:
-    return {json.loads(line)["kind"] for line in bank.export(scope) if SECRET[0] in line}
+    return {json.loads(line)["kind"] for line in bank.storage.export(scope) if SECRET[0] in line}
 
 
 # -- forget -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_words_are_in_every_layer_before(tmp_path):
     with filled(tmp_path / "bank.db") as bank:
         assert {"turn", "memory", "citation", "summary", "event", "topic"} <= layers_of(bank, ANN)
@@ -105,13 +106,14 @@ def forget(bank: MemoryBank, how: str) -> None:
         bank.forget(ANN, before=NOON + timedelta(days=9))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["scope", "sessions", "turns", "before"])
 def test_forgotten_words_are_in_no_file(tmp_path, how):
     path = tmp_path / "bank.db"
     with filled(path) as bank:
         bank.remember(BOB, [Message("I like the lighthouse.", at=NOON)], session="b")
         forget(bank, how)
-        bank.compact()
+        bank.storage.compact()
         assert not holds(path, SECRET[0])
         assert b"lighthouse" in raw(path)
         assert bank.recall(BOB, "lighthouse").hits
@@ -129,17 +131,19 @@ def test_forgotten_words_are_in_no_dump(postgres, postgres_url, how):
     assert "lighthouse" in left
 
 
+@pytest.mark.slow
 def test_words_that_stay_are_left_when_one_turn_goes(tmp_path):
     path = tmp_path / "bank.db"
     with filled(path) as bank:
         named = [turn for name in bank.sessions(ANN) for turn in bank.turns(ANN, name) if SECRET[0] in turn.text]
         bank.forget(ANN, turn_ids=[turn.id for turn in named])
-        bank.compact()
-        kept = "".join(bank.export(ANN))
+        bank.storage.compact()
+        kept = "".join(bank.storage.export(ANN))
     assert SECRET[0] not in kept
     assert all(word in kept for word in HARMLESS[:4])
 
 
+@pytest.mark.slow
 def test_forgetting_empties_the_log_at_once(tmp_path):
     path = tmp_path / "bank.db"
     with filled(path) as bank:
@@ -148,6 +152,7 @@ def test_forgetting_empties_the_log_at_once(tmp_path):
         assert path.with_name("bank.db-wal").read_bytes() == b""
 
 
+@pytest.mark.slow
 def test_a_reader_in_the_way_is_said(tmp_path, monkeypatch):
     path = tmp_path / "bank.db"
     monkeypatch.setattr("secom_core.stores.sqlite._BUSY_MS", 200)
@@ -156,11 +161,12 @@ def test_a_reader_in_the_way_is_said(tmp_path, monkeypatch):
             connection.exec_driver_sql("SELECT count(*) FROM messages").fetchall()
             bank.forget(ANN)
             with pytest.raises(StoreError, match=r"in use|locked"):
-                bank.compact()
-        bank.compact()
+                bank.storage.compact()
+        bank.storage.compact()
         assert not holds(path, SECRET[0])
 
 
+@pytest.mark.slow
 def test_long_messages_leave_nothing_on_their_overflow_pages(tmp_path):
     path = tmp_path / "bank.db"
     with MemoryBank.open(path) as bank:
@@ -169,7 +175,7 @@ def test_long_messages_leave_nothing_on_their_overflow_pages(tmp_path):
             bank.remember(ANN, [Message(f"{SECRET[2]} {place} " * 30, id=f"m{place}")], session="s")
         bank.forget(ANN, turn_ids=[f"m{place}" for place in range(0, 40, 2)])
         bank.forget(ANN, session="s")
-        bank.compact()
+        bank.storage.compact()
     assert not holds(path, SECRET[1])
     assert not holds(path, SECRET[2])
 
@@ -177,11 +183,12 @@ def test_long_messages_leave_nothing_on_their_overflow_pages(tmp_path):
 # -- export -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_export_has_every_word_that_the_file_has_of_the_person(tmp_path):
     path = tmp_path / "bank.db"
     with filled(path) as bank:
         bank.remember(BOB, [Message("I like the lighthouse.", at=NOON)], session="b")
-        told = "\n".join(bank.export(ANN))
+        told = "\n".join(bank.storage.export(ANN))
         assert "lighthouse" not in told
         in_tables = []
         with bank._store.transaction(write=False) as connection:
@@ -198,12 +205,13 @@ def vocabulary() -> list[str]:
     return [message.text for messages in talk(SECRET[0]) for message in messages]
 
 
+@pytest.mark.slow
 def test_layers_in_an_export_are_read_and_made_again(tmp_path):
     with filled(tmp_path / "one.db") as bank:
-        lines = list(bank.export(ANN))
+        lines = list(bank.storage.export(ANN))
     with opened(tmp_path / "other.db") as other:
-        assert other.import_(lines) == 8
-        again = [json.loads(line)["kind"] for line in other.export(ANN)]
+        assert other.storage.import_(lines) == 8
+        again = [json.loads(line)["kind"] for line in other.storage.export(ANN)]
     assert {"summary", "event", "topic"} <= set(again)
 
 
@@ -240,12 +248,12 @@ def test_redacted_words_reach_neither_the_file_nor_a_model(tmp_path):
     model = Overheard()
     embedder = OverheardEmbedder(model.heard)
     said = Message("My card is 1234-5678.", id="a", at=NOON, metadata={"call": [{"args": "pay 1234-5678"}]})
-    parts = {"embedder": embedder, "model": model, "summary": True, "timelines": True, "topics": True}
-    with MemoryBank.open(path, redact=without_cards, learning=True, **parts) as bank, warnings.catch_warnings():
+    parts = {"embedder": embedder, "model": model, "summaries": True, "timelines": True, "topics": True}
+    with MemoryBank.open(path, redact=without_cards, citations=True, **parts) as bank, warnings.catch_warnings():
         warnings.simplefilter("ignore", DegradedWarning)
         bank.remember(ANN, [said, {"role": "assistant", "content": "I paid with 1234-5678."}], session="s", close=True)
         recall = bank.recall(ANN, "Which card?")
-        bank.reward(ANN, "Is it 1234-5678?", recall.shown, recall.numbers)
+        bank.citations.reward(ANN, "Is it 1234-5678?", recall.impression, recall.numbers)
         [turn] = bank.turns(ANN, "s")
     assert turn.messages[0].text == "My card is [card]."
     assert turn.messages[0].metadata == {"call": [{"args": "pay [card]"}]}
@@ -265,9 +273,9 @@ def test_the_same_message_again_is_known_after_redaction():
 def test_redaction_applies_to_what_is_imported(tmp_path):
     with MemoryBank.open() as bank:
         bank.remember(ANN, [Message("My card is 1234-5678.", at=NOON)], session="s", close=True)
-        lines = list(bank.export(ANN))
+        lines = list(bank.storage.export(ANN))
     with MemoryBank.open(tmp_path / "bank.db", redact=without_cards) as other:
-        assert other.import_(lines) == 1
+        assert other.storage.import_(lines) == 1
         assert "[card]" in other.recall(ANN, "card").text
     assert b"1234-5678" not in raw(tmp_path / "bank.db")
 
@@ -284,6 +292,26 @@ def test_where_redaction_fails_nothing_is_stored(tmp_path):
         assert bank.sessions(ANN) == []
     with MemoryBank.open(redact=lambda text: None) as bank, pytest.raises(InvalidInput, match="redact gives back"):  # type: ignore[arg-type, return-value]
         bank.remember(ANN, [Message("x")], session="s")
+
+
+def test_where_redaction_fails_nothing_of_an_import_is_stored():
+    def broken(text: str) -> str:
+        if "second" in text:
+            raise RuntimeError("no")
+        return text
+
+    with MemoryBank.open(citations=True) as bank:
+        for number, words in enumerate(("the first", "the last")):
+            bank.remember(ANN, [Message(words, at=NOON)], session=f"s{number}", close=True)
+        bank.citations.reward(ANN, "Which was the second?", bank.recall(ANN, "first").impression, [1])
+        question = list(bank.storage.export(ANN))
+        bank.remember(ANN, [Message("the second", at=NOON)], session="s2", close=True)
+        message = [line for line in bank.storage.export(ANN) if '"citation"' not in line]
+    with MemoryBank.open(redact=broken) as other:
+        for lines in (question, message):
+            with pytest.raises(RuntimeError, match="no"):
+                other.storage.import_(lines)
+            assert other.scopes() == []
 
 
 def test_a_background_writer_redacts_before_the_disk(tmp_path):
@@ -304,16 +332,16 @@ def test_an_encrypted_file_holds_no_word_and_opens_with_its_key_only(tmp_path):
     with filled(path, key="it's a key") as bank:
         assert not holds(path, SECRET[0])
         assert bank.recall(ANN, SECRET[0]).hits
-        lines = list(bank.export(ANN))
+        lines = list(bank.storage.export(ANN))
     assert not raw(path).startswith(b"SQLite format 3")
     for key in ("another", "it's", None):
         with pytest.raises(StoreError) as caught:
             MemoryBank.open(path, key=key)
         assert "it's a key" not in str(caught.value)
     with opened(path, key="it's a key") as again:
-        assert list(again.export(ANN)) == lines
+        assert list(again.storage.export(ANN)) == lines
         again.forget(ANN)
-        again.compact()
+        again.storage.compact()
 
 
 def test_a_key_that_cannot_be_used_is_refused(tmp_path, monkeypatch):
@@ -331,6 +359,7 @@ def test_a_key_that_cannot_be_used_is_refused(tmp_path, monkeypatch):
 # -- logs and errors --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_logs_hold_no_word_that_was_said(tmp_path, caplog):
     caplog.set_level(logging.DEBUG)
     # The database's own log of statements is the engine's business, and off unless somebody turns it on.
@@ -338,9 +367,9 @@ def test_logs_hold_no_word_that_was_said(tmp_path, caplog):
     with filled(tmp_path / "bank.db") as bank:
         bank.forget(ANN, session="s0")
         bank.rebuild(ANN)
-        lines = list(bank.export(ANN))
+        lines = list(bank.storage.export(ANN))
         bank.forget(ANN)
-        bank.import_(lines)
+        bank.storage.import_(lines)
     assert not [record for record in caplog.records if any(word in record.getMessage() for word in SECRET)]
     assert SECRET[0] not in caplog.text
 

@@ -11,19 +11,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from secom_core.analysis import count_tokens
 from secom_core.conversation import Message, Turn, as_turns
 from secom_core.errors import BadReply
+from secom_core.llm.quoting import quoted, shortened, without_thoughts
 from secom_core.memory import Segment, check_partition
-from secom_core.prompts.joining import joining_prompt, read_joining
-from secom_core.prompts.quoting import quoted, shortened, without_thoughts
-from secom_core.prompts.segmentation import (
+from secom_core.segmenters.zero_shot_prompt import (
     as_jsonl,
-    exchange,
+    joining_prompt,
+    read_joining,
     read_segmentation,
     segmentation_example,
     segmentation_prompt,
 )
+from secom_core.text.terms import count_tokens
 
 THREE = [Segment(0, 3), Segment(3, 4), Segment(4, 8)]
 
@@ -102,7 +102,7 @@ REFUSED = {
     "words": (wrapped(rows(("zero", "seven"))), "whole number"),
     "true": (wrapped(rows((False, True))), "whole number"),
     "lists for numbers": (wrapped(rows(([0], [7]))), "whole number"),
-    "nested": (wrapped('{"start_exchange_number": {"a": 0}, "end_exchange_number": 7}'), "no segment"),
+    "nested": (wrapped('{"start_exchange_number": {"a": 0}, "end_exchange_number": 7}'), "whole number"),
     "no end": (wrapped('{"start_exchange_number": 0}'), "needs start_exchange_number and end"),
     "null": (wrapped(rows((None, None))), "needs start_exchange_number and end"),
     "cut off": (GOOD[: GOOD.index("4, ") - 30], "ends with exchange"),
@@ -145,6 +145,7 @@ anyhow = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(found=anyhow, frame=st.sampled_from(["{}", "<segmentation>{}</segmentation>", "```{}", "<think></think>{}"]))
 def test_whatever_is_accepted_is_a_partition(found, frame):
     reply = frame.replace("{}", "\n".join(map(json.dumps, found)))
@@ -249,7 +250,6 @@ def test_the_prompt_says_how_many_and_what_was_wrong():
     prompt = segmentation_prompt([quoted(turn.text)] * 4, complaint="exchange <2> is missing")
     assert "numbered from 0 to 3" in prompt.text
     assert "[Exchange 3]: Ann: Hello?\nassistant: Hi." in prompt.text
-    assert exchange(turn, 3) in prompt.text
     assert "could not be used: exchange &lt;2&gt; is missing." in prompt.text
     assert prompt.purpose == "segment"
     assert "rubric" not in prompt.text

@@ -7,11 +7,11 @@ from datetime import datetime, timedelta, timezone
 import numpy as np
 import pytest
 
-from secom_core.analysis import count_tokens, terms
 from secom_core.conversation import Message, Turn
 from secom_core.errors import InvalidInput
 from secom_core.memory import Memory
 from secom_core.ranking import DENSE, LEXICAL, SIGNALS, ScopeIndex
+from secom_core.text.terms import count_tokens, terms
 
 AT = datetime(2024, 5, 1, tzinfo=timezone.utc)
 WITH_RECENCY = {**LEXICAL, "recency": 0.0}
@@ -276,19 +276,6 @@ def test_a_turn_that_grew_replaces_itself() -> None:
     assert index.search("harpsichords")[0].turn == grown
 
 
-def test_removed_turns_leave_nothing() -> None:
-    other = turns_of("t", "Cleo: My kayak leaks.", "Dan: Did you patch it?", "Cleo: Twice.", "Dan: Hm.")
-    index = index_with(TALK, other)
-    index.remove_turns([turn.id for turn in other])
-    index.set_memories("t", 0, [], None)
-    index.remove_turns(["unknown"])
-    assert len(index) == len(TALK)
-    assert index.statistics.total == len(TALK)
-    same(index, index_with(TALK), *QUERIES, "leaks patch")
-    put(index, other)
-    same(index, index_with(TALK, other), *QUERIES, "leaks patch")
-
-
 def test_a_turn_without_a_memory_is_not_shown() -> None:
     index = index_with(TALK[:4])
     index.add_turns(TALK[4:], None)
@@ -353,6 +340,7 @@ def test_any_script(line: str, query: str) -> None:
     assert ids(index_with(talk).search(query))[0] == "s-1"
 
 
+@pytest.mark.slow
 def test_search_and_addition_in_a_large_scope() -> None:
     rng = np.random.default_rng(0)
     words = np.array([f"w{number}" for number in range(3000)])

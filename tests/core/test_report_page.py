@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import time
-from dataclasses import replace
+from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -16,16 +16,18 @@ from pathlib import Path
 
 import pytest
 
+from secom_core.citations import CitationEntry, CitationWeights, Impression
+from secom_core.citations import look as citations
 from secom_core.conversation import Message, Turn, group_messages
 from secom_core.errors import InvalidInput
-from secom_core.memory import Event, Link, Relation, Segment, Summary, Topic, TopicVersion
-from secom_core.pictures.report import (
-    ReportedAnswer,
-    ReportedSession,
-    ReportedWeights,
-    ScopeContents,
-    scope_report,
-)
+from secom_core.memory import Segment
+from secom_core.pictures.report import ReportedSession, ReportSection, ScopeContents, scope_report
+from secom_core.summaries import Summary
+from secom_core.summaries import look as summaries
+from secom_core.timelines import Event, Link, Relation
+from secom_core.timelines import look as timelines
+from secom_core.topics import Topic, TopicVersion
+from secom_core.topics import look as topics
 
 DAY = datetime(2025, 1, 31, 9, 30, tzinfo=timezone.utc)
 MADE = datetime(2026, 11, 21, tzinfo=timezone.utc)
@@ -87,22 +89,56 @@ def session(name: str, texts: list[str], cuts: tuple[int, ...] = (), at: datetim
     return ReportedSession(name, turns, segments)
 
 
-def full(words: str = "words") -> ScopeContents:
+def answer(query: str | None = "q", *, shown: int, cited: int, lesson: str = "taught") -> CitationEntry:
+    numbers = tuple(range(1, shown + 1))
+    each = tuple(map(str, numbers))
+    impression = Impression("a", numbers, each, tuple((id_,) for id_ in each), ((),) * shown, (0.0,) * shown, 0, DAY)
+    return CitationEntry(impression, query, numbers[:cited], lesson, DAY)
+
+
+def sections(
+    *,
+    of_summaries: Sequence[Summary] = (),
+    of_timelines: tuple[Sequence[Event], Sequence[Link]] = ((), ()),
+    of_topics: Sequence[Topic] = (),
+    of_citations: tuple[Sequence[CitationWeights], Sequence[CitationEntry]] = ((), ()),
+    missing: int = 0,
+) -> tuple[ReportSection, ...]:
+    """What the layers show, as they show it of a bank."""
+    return (
+        ReportSection("summaries", "Summary", len(of_summaries), lambda page: summaries.report(of_summaries)),
+        ReportSection(
+            "timelines", "Timelines", len(of_timelines[0]), lambda page: timelines.report(*of_timelines, page)
+        ),
+        ReportSection("topics", "Topics", len(of_topics), lambda page: topics.report(of_topics, page), missing),
+        ReportSection("citations", "Citations", len(of_citations[1]), lambda page: citations.report(*of_citations)),
+    )
+
+
+def full(words: str = "words", answers: Sequence[CitationEntry] | None = None) -> ScopeContents:
     """One of everything, all of it saying the same."""
     first, later = session(words, [words] * 6, (1,)), session("later", [words] * 4, at=DAY + timedelta(days=40))
     turn_ids = tuple(turn.id for turn in first.turns)
     versions = TopicVersion(2, words, words, words, turn_ids, TopicVersion(1, words, words, words, turn_ids[:1]))
     summary = Summary(2, words, words, turn_ids, Summary(1, words, words, turn_ids), provisional=True)
+    if answers is None:
+        answers = [answer(words if n else None, shown=4, cited=n, lesson=words) for n in range(4)]
     return ScopeContents(
         (words, "alice"),
         (first, later),
-        topics=(Topic(1, words, versions, (*turn_ids, "gone")),),
-        events=tuple(Event(n, words, DAY + timedelta(days=n), words, turn_ids) for n in (1, 2, 3)),
-        links=(Link(1, 2, Relation.CHANGED), Link(2, 99, Relation.CAUSE)),
-        summaries=(summary.previous or summary, summary),
-        weights=(ReportedWeights({words: 1.5, "length": -0.2}, {words: 1.0, "length": -0.2}, 8, 0.5, 1),),
-        answers=tuple(ReportedAnswer(DAY, words if n else None, 4, n, words) for n in range(4)),
-        missing={"topics": 3},
+        sections(
+            of_summaries=(summary.previous or summary, summary),
+            of_timelines=(
+                [Event(n, words, DAY + timedelta(days=n), words, turn_ids) for n in (1, 2, 3)],
+                [Link(1, 2, Relation.CHANGED), Link(2, 99, Relation.CAUSE)],
+            ),
+            of_topics=[Topic(1, words, versions, (*turn_ids, "gone"))],
+            of_citations=(
+                [CitationWeights({words: 1.5, "length": -0.2}, {words: 1.0, "length": -0.2}, 8, 0.5, 1, 0, False)],
+                answers,
+            ),
+            missing=3,
+        ),
     )
 
 
@@ -133,16 +169,26 @@ def test_everything_is_on_the_page() -> None:
         ("turns", "5"),
         ("messages", "10"),
         ("segments", "3"),
+        ("summary", "2"),
+        ("timelines", "3"),
         ("topics", "1"),
-        ("events", "3"),
-        ("answers", "4"),
+        ("citations", "4"),
         ("from", "2025-01-31"),
         ("to", "2025-03-12"),
     ]
 
 
+def test_a_layers_title_is_text_and_not_html() -> None:
+    odd = ReportSection("own", "<b>Mine & yours</b>", 2, lambda page: ["<p>mine</p>"])
+    page = Page(report(ScopeContents(("a",), (), (odd,))))
+    assert "b" not in page.tags
+    assert "<b>Mine & yours</b>" in page.text
+    assert "mine" in page.text
+    assert "own" in page.ids
+
+
 def test_an_empty_scope_says_so() -> None:
-    page = Page(report(ScopeContents(("acme",), ())))
+    page = Page(report(ScopeContents(("acme",), (), sections())))
     assert page.open == []
     for words in ("Nothing is remembered.", "No topics", "No timelines", "No summary", "Nothing was learned"):
         assert words in page.text
@@ -176,8 +222,7 @@ def test_references_lead_to_turns_that_are_there() -> None:
 
 
 def test_the_curve_is_the_mean_of_the_latest_answers() -> None:
-    answers = tuple(ReportedAnswer(DAY, "q", 2, cited, "taught") for cited in (0, 2, 2, 0))
-    page = report(replace(full(), answers=answers))
+    page = report(full(answers=[answer(shown=2, cited=cited) for cited in (0, 2, 2, 0)]))
     [points] = re.findall(r'<polyline points="([^"]+)"', page)
     heights = [1 - (float(point.split(",")[1]) - 10) / 180 for point in points.split()]
     assert heights == pytest.approx([0, 0.5, 1, 0.5], abs=1e-3)  # over two
@@ -249,14 +294,16 @@ def large(turns: int, each: int) -> ScopeContents:
     )
     events = tuple(Event(n, f"event {n}", DAY + timedelta(days=n), "s1", ("s1-0",)) for n in range(1, 1200))
     links = tuple(Link(n, n + 1, Relation.SAME_TOPIC) for n in range(1, 1199) if n % 100)
-    topics = tuple(
+    found = tuple(
         Topic(n, "Ann", TopicVersion(1, f"topic {n}", f"topic {n}", "s1", ("s1-0",)), ("s1-0",) * 50)
         for n in range(1, 1000)
     )
-    answers = tuple(ReportedAnswer(DAY, f"question {n}", 6, n % 7, "taught") for n in range(5000))
-    return ScopeContents(("a",), sessions, topics=topics, events=events, links=links, answers=answers)
+    answers = [answer(f"question {n}", shown=6, cited=n % 7) for n in range(5000)]
+    shown = sections(of_timelines=(events, links), of_topics=found, of_citations=((), answers))
+    return ScopeContents(("a",), sessions, shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("each", [10, 5000], ids=["many sessions", "one session"])
 def test_a_large_scope_makes_a_page_that_can_be_read(each: int) -> None:
     contents = large(5000, each)

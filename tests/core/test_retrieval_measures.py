@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from benchmarks.evaluation.retrieval import dcg, evidence_recall, strict_recall
 from secom_core.errors import InvalidInput
-from secom_core.evaluation.retrieval import dcg, evidence_recall, strict_recall
 
 
 def test_recall_is_the_share_of_the_evidence() -> None:

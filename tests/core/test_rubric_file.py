@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from secom_core.conversation import as_turns
 from secom_core.errors import InvalidInput, SchemaTooNew
-from secom_core.flow import Cost
+from secom_core.llm.flow import Cost
 from secom_core.memory import Segment
-from secom_core.prompts.segmentation import segmentation_example
 from secom_core.segmenters import Rubric
+from secom_core.segmenters.zero_shot_prompt import segmentation_example
 
 SHOWN = segmentation_example(as_turns(["## Rules", "1. One\n```\n- two", "<b>"]), [Segment(0, 3)], "a note")
 RUBRIC = Rubric(
@@ -25,6 +25,7 @@ MARKDOWN = ["```", "## Rules", "1. x", "<!--"]
 words = st.text(max_size=40).map(lambda text: f"{text}w")
 
 
+@pytest.mark.slow
 @given(
     items=st.lists(words, max_size=6),
     examples=st.lists(

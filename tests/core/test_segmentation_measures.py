@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from benchmarks.evaluation.segmentation import boundary_f1, evaluate, pk, window_diff, window_size
 from secom_core.errors import InvalidInput
-from secom_core.evaluation.segmentation import boundary_f1, evaluate, pk, window_diff, window_size
 
 TRUTH = [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0]
 NEAR = [0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0]
@@ -85,6 +85,7 @@ def test_no_dialogues() -> None:
         evaluate([], [])
 
 
+@pytest.mark.slow
 def test_agrees_with_nltk() -> None:
     nltk_measures = pytest.importorskip("nltk.metrics.segmentation", reason="nltk is the oracle")
     dice = random.Random(5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
@@ -11,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from secom_core import segmenters
+from benchmarks.evaluation.segmentation import boundary_f1
 from secom_core.conversation import Message, Turn, as_turns, group_messages
 from secom_core.errors import InvalidInput
-from secom_core.evaluation.segmentation import boundary_f1
 from secom_core.memory import Segment, boundaries_of
 from secom_core.protocols import Segmenter
 from secom_core.segmenters import (
@@ -27,6 +25,8 @@ from secom_core.segmenters import (
     evidence,
     lexical,
 )
+from secom_core.segmenters.adaptive.gaps import CUES, PRIOR, SIMILARITIES, WORDING
+from secom_core.segmenters.cohesion import COHESION, bags_of
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from embedders import HashingEmbedder
@@ -77,11 +77,9 @@ def cuts_of(segmenter: Segmenter, turns: Sequence[Turn]) -> list[int]:
     return [turn for turn, ends in enumerate(boundaries_of(segmenter.segment(turns))) if ends]
 
 
-@pytest.fixture(params=["lexical", "partition", "tiling"])
-def segmenter(request: pytest.FixtureRequest) -> Segmenter:
-    if request.param == "lexical":
-        return LexicalSegmenter()
-    return EmbeddingSegmenter(HashingEmbedder(), request.param)
+@pytest.fixture(params=["lexical", "embedding"])
+def segmenter(request: pytest.FixtureRequest) -> LexicalSegmenter | EmbeddingSegmenter:
+    return LexicalSegmenter() if request.param == "lexical" else EmbeddingSegmenter(HashingEmbedder())
 
 
 def f1_of(segmenter: Segmenter, texts: Sequence[str], cuts: Sequence[int]) -> float:
@@ -140,10 +138,10 @@ def test_times_unknown_or_backwards_say_nothing() -> None:
     assert not evidence.pauses([*timed([0]), *as_turns(["x", "y"])]).any()
 
 
-def test_scores_are_positive_where_it_cuts(segmenter: Segmenter) -> None:
+def test_it_cuts_where_the_chance_is_above_the_threshold(segmenter: LexicalSegmenter | EmbeddingSegmenter) -> None:
     turns = as_turns(CHAT)
-    scores = segmenter.scores(turns)  # type: ignore[attr-defined]
-    assert [turn for turn, score in enumerate(scores) if score > 0] == cuts_of(segmenter, turns)
+    likely = np.flatnonzero(segmenter.chances(turns) > segmenter.threshold).tolist()
+    assert likely == cuts_of(segmenter, turns)
 
 
 def test_a_lower_threshold_cuts_more() -> None:
@@ -165,6 +163,14 @@ def test_speakers_tell_who_opens() -> None:
     assert opener is not None
     assert opener.tolist() == [name == "A" for name in "BBABABABABA"]
     assert evidence._opens(group_messages([Message("a"), Message("b", "assistant"), Message("c")])) is None
+
+
+def test_the_adaptive_prior_fits_the_code() -> None:
+    prior = evidence.load_prior(PRIOR)
+    assert prior.columns == (*WORDING, *CUES, *SIMILARITIES)
+    assert len(prior.means) == len(prior.scales) == len(prior.columns)
+    words, vectors = len(WORDING) + len(CUES), len(prior.columns)
+    assert [len(weights) for _, weights in prior.models.values()] == [words, words, vectors, vectors]
 
 
 @pytest.mark.parametrize(
@@ -189,7 +195,6 @@ def test_embedder_sees_each_message_once() -> None:
 def test_fixed_units() -> None:
     turns = as_turns("abcdefg")
     assert FixedSize(3).segment(turns) == [Segment(0, 3), Segment(3, 6), Segment(6, 7)]
-    assert FixedSize(3).scores(turns).tolist() == [0, 0, 1, 0, 0, 1]
     assert len(EachTurn().segment(turns)) == 7
     assert WholeSession().segment(turns) == [Segment(0, 7)]
 
@@ -202,7 +207,7 @@ def test_fixed_units() -> None:
         (lambda: LexicalSegmenter(mean_length=0.5), "mean_length is at least 1 turn, got 0.5"),
         (lambda: LexicalSegmenter(mean_length=float("nan")), "mean_length is at least 1 turn, got nan"),
         (lambda: LexicalSegmenter(threshold=1.0), "between 0 and 1, got 1.0"),
-        (lambda: EmbeddingSegmenter(HashingEmbedder(), "magic"), "'partition' or 'tiling', not 'magic'"),  # type: ignore[arg-type]
+        (lambda: EmbeddingSegmenter(HashingEmbedder(), threshold=0.0), "between 0 and 1, got 0.0"),
     ],
 )
 def test_wrong_options_are_named(make: object, message: str) -> None:
@@ -210,24 +215,9 @@ def test_wrong_options_are_named(make: object, message: str) -> None:
         make()  # type: ignore[operator]
 
 
-def test_names_load_late() -> None:
-    code = (
-        "import sys, secom_core.segmenters as s; assert 'secom_core.segmenters.lexical' not in sys.modules; s.FixedSize"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
-
-
-def test_all_names_exist() -> None:
-    assert list(segmenters.__all__) == sorted(segmenters.__all__)
-    for name in segmenters.__all__:
-        assert getattr(segmenters, name).__name__ == name
-    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
-        segmenters.Nothing  # noqa: B018
-
-
 def test_cohesion_is_of_no_unit() -> None:
     """Saying everything twice in one message changes no cosine."""
-    once = lexical.columns(CHAT, lexical.bags_of(CHAT))
+    once = lexical.columns(CHAT, bags_of(CHAT))
     twice = [f"{text} {text}" for text in CHAT]
-    cosines = [place for place, name in enumerate(lexical.COLUMNS) if name in lexical.COHESION[:10]]
-    assert np.allclose(once[:, cosines], lexical.columns(twice, lexical.bags_of(twice))[:, cosines])
+    cosines = [place for place, name in enumerate(lexical.COLUMNS) if name in COHESION[:10]]
+    assert np.allclose(once[:, cosines], lexical.columns(twice, bags_of(twice))[:, cosines])

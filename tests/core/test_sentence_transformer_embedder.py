@@ -17,6 +17,7 @@ from secom_core.models import SentenceTransformerEmbedder
 from secom_core.protocols import Embedder
 
 pytest.importorskip("sentence_transformers", reason="needs the dense extra")
+pytestmark = pytest.mark.models
 
 
 @pytest.fixture(scope="module")

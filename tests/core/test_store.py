@@ -9,9 +9,11 @@ from sqlalchemy import insert
 
 from secom_core.conversation import Message
 from secom_core.errors import DuplicateId, InvalidInput, SchemaTooNew, StoreError
+from secom_core.stores.migrations import VERSION
 from secom_core.stores.opening import open_store
-from secom_core.stores.schema import VERSION, schema_versions
-from secom_core.stores.sql import MemoryRow, SqlStore
+from secom_core.stores.rows import MemoryRow
+from secom_core.stores.schema import schema_versions
+from secom_core.stores.sql import SqlStore
 from secom_core.stores.sqlite import open_sqlite
 
 ANN = ("acme", "ann")

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secom_core.analysis import count_tokens, sentences
 from secom_core.conversation import Message, Turn, as_turns, group_messages
-from secom_core.coverage import covering
+from secom_core.derived.coverage import covering
 from secom_core.errors import DegradedWarning, InvalidInput
-from secom_core.evaluation.retention import lost_sentences, retention
-from secom_core.flow import run
-from secom_core.models.scripted import Answer, Fault, ScriptedModel, ScriptedServer
-from secom_core.prompts.summary import read_summary, response_example, summary_example
-from secom_core.summary import Summarizer
+from secom_core.llm.flow import run
+from secom_core.summaries import Summarizer
+from secom_core.summaries.prompts import read_summary, response_example, summary_example
+from secom_core.summaries.retention import lost_sentences, retention
+from secom_core.testing import Answer, Fault, ScriptedModel, ScriptedServer
+from secom_core.text.terms import count_tokens, sentences
 
 MAY = datetime(2024, 5, 7, tzinfo=timezone.utc)
 TURNS = group_messages(
@@ -159,6 +159,7 @@ def test_a_session_larger_than_a_call_is_folded_in_parts() -> None:
     assert all(any(turn.content.strip() in text for text in seen) for turn in turns)
 
 
+@pytest.mark.slow
 @given(st.text(alphabet="ab 爱é.\n", min_size=1, max_size=400), st.integers(100, 200))
 def test_parts_hold_every_character_and_fit(text: str, budget: int) -> None:
     summarizer = Summarizer(max_tokens=budget)
@@ -272,6 +273,7 @@ def brute_force(texts: Sequence[str], limit: int) -> list[int]:
     return sorted(chosen)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.lists(st.sampled_from("qab qcd qef qgh qij qkl".split()), min_size=1), max_size=8), st.integers(1, 9)
 )

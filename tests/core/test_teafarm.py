@@ -7,20 +7,12 @@ import json
 
 import pytest
 
+from benchmarks.evaluation.teafarm import Episode, FollowUp, Verdict, farmed, questioned, speakers_of, success_rate
+from benchmarks.evaluation.teafarm_prompt import read_follow_up, read_questions
 from secom_core.conversation import Message, Session, group_messages
 from secom_core.errors import BadReply, InvalidInput
-from secom_core.evaluation.teafarm import (
-    Episode,
-    FollowUp,
-    Verdict,
-    farmed,
-    questioned,
-    speakers_of,
-    success_rate,
-)
-from secom_core.flow import arun, run
-from secom_core.models.scripted import Answer, ScriptedModel
-from secom_core.prompts.teafarm import read_follow_up, read_questions
+from secom_core.llm.flow import arun, run
+from secom_core.testing import Answer, ScriptedModel
 
 NAMES = ("Ann", "Bob")
 TALK = [

@@ -14,14 +14,14 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from histories import remember_all
 from theanine_talk import sessions
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, Turn
 from secom_core.errors import InvalidInput
-from secom_core.memory import Event, Link, Relation
-from secom_core.pictures import timeline_picture
 from secom_core.pictures.words import wrap
+from secom_core.timelines import Event, Link, Relation, timeline_picture
 
 DAY = datetime(2025, 1, 1, 9, tzinfo=timezone.utc)
 NASTY = '</svg></script><script>document.title="owned"</script><img src=x onerror=alert(1)> "] --> e9 ]]> & \x00\x1b'
@@ -202,10 +202,10 @@ class Driver:
 def test_a_click_on_an_event_shows_its_turns(tmp_path):
     browser()
     with MemoryBank.open(timelines=True) as bank:
-        bank.remember_sessions(("mara",), sessions())
+        remember_all(bank, ("mara",), sessions())
         turns = {turn.id: turn for name in bank.sessions(("mara",)) for turn in bank.turns(("mara",), name)}
-        first, *_ = events = bank.events(("mara",))
-        picture = timeline_picture(events, bank.links(("mara",)), turns=turns, title="Mara", format="html")
+        first, *_ = events = bank.timelines.events(("mara",))
+        picture = timeline_picture(events, bank.timelines.links(("mara",)), turns=turns, title="Mara", format="html")
     page = tmp_path / "page.html"
     page.write_text(picture, encoding="utf-8")
     driver = Driver(tmp_path / "profile")

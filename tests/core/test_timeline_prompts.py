@@ -7,10 +7,10 @@ from datetime import datetime, timezone
 import pytest
 
 from secom_core.errors import BadReply
-from secom_core.memory import Event, Relation, Timeline
-from secom_core.prompts.events import events_prompt, read_events
-from secom_core.prompts.linking import MEANINGS, read_relation, relation_prompt
-from secom_core.prompts.refinement import read_refinement, refinement_prompt
+from secom_core.timelines import Event, Relation, Timeline
+from secom_core.timelines.events import events_prompt, read_events
+from secom_core.timelines.linking_prompt import MEANINGS, read_relation, relation_prompt
+from secom_core.timelines.refinement import read_refinement, refinement_prompt
 
 # -- events -----------------------------------------------------------------------------------------------------------
 

@@ -13,24 +13,26 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from histories import remember_all
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from theanine_talk import sessions
 from topic_talk import answer, check, shape, stage
 
-from secom_core.analysis import count_tokens
 from secom_core.bank import MemoryBank
+from secom_core.citations import CitationOptions, RerankerOptions
 from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput, ModelUnavailable
-from secom_core.flow import Cost, Prompt
-from secom_core.learning import LearningOptions, RerankerOptions
-from secom_core.models.scripted import ScriptedEmbedder, ScriptedModel
-from secom_core.reflection.prospective import SimilarityRule
-from secom_core.topics import TopicOptions
+from secom_core.llm.flow import Cost, Prompt
+from secom_core.memory import segments_of
+from secom_core.testing import ScriptedEmbedder, ScriptedModel
+from secom_core.text.terms import count_tokens
+from secom_core.topics import SimilarityRule, TopicOptions
 
 MARA = ("acme", "mara")
 CLUB = ("club",)
 NEW_YEAR = datetime(2025, 1, 1, 12, tzinfo=timezone.utc)
+ALONE = TopicOptions(recall_without_model=True)
 
 
 @pytest.fixture(scope="module")
@@ -62,41 +64,44 @@ def club(path: Path | str = ":memory:", model: object = None, **parts: object) -
 # -- no language model ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("each_store")
 def test_without_a_model_segments_are_grouped_across_sessions(talk, tmp_path):
     path = tmp_path / "bank.db"
     with MemoryBank.open(path, topics=True) as bank:
-        bank.remember_sessions(MARA, talk)
+        remember_all(bank, MARA, talk)
         check(bank, MARA, path)
-        topics = bank.topics(MARA)
+        topics = bank.topics.all(MARA)
         held = Counter(turn_id for topic in topics for turn_id in topic.turn_ids)
         assert held == Counter(turn.id for each in talk for turn in each.turns), "every turn is in one topic"
         assert {topic.speaker for topic in topics} == {"user"}
-        assert bank.topics(MARA, speaker="user") == topics
-        assert bank.topics(MARA, speaker="assistant") == []
+        assert bank.topics.all(MARA, speaker="user") == topics
+        assert bank.topics.all(MARA, speaker="assistant") == []
         spread = [topic for topic in topics if len(topic.sessions) > 1]
         assert len(spread) >= 5
-        assert len(topics) < sum(len(bank.segments(MARA, each.name)) for each in talk)
+        assert len(topics) < sum(len(segments_of(bank.memories(MARA, each.name))) for each in talk)
         words = {turn.id: " ".join(turn.text.split()) for each in talk for turn in each.turns}
         for topic in topics:
             for version in topic.versions:
                 line = version.note.removeprefix("user: ").split(" […] ")[0]
                 assert any(line in words[turn_id] for turn_id in version.turn_ids)
                 assert version.note in version.text.splitlines() or version.number > 6
-        assert bank.cost == Cost()
+        assert bank.layers.cost == Cost()
 
 
+@pytest.mark.slow
 def test_the_rule_says_what_is_merged(talk):
     def topics(**rule: float) -> int:
         with MemoryBank.open(topics=TopicOptions(rule=SimilarityRule(**rule))) as bank:
-            bank.remember_sessions(MARA, talk[:4])
+            remember_all(bank, MARA, talk[:4])
             check(bank, MARA)
-            return len(bank.topics(MARA))
+            return len(bank.topics.all(MARA))
 
     assert topics(least=0.05) < topics(least=0.15) < topics(least=1.1)
     assert topics(least=0.0, most_turns=1) == topics(least=1.1)
 
 
+@pytest.mark.slow
 def test_vectors_decide_where_there_are_vectors_and_their_failure_is_survived(talk):
     class Shaky(ScriptedEmbedder):
         down = False
@@ -107,21 +112,21 @@ def test_vectors_decide_where_there_are_vectors_and_their_failure_is_survived(ta
             return super().embed(texts)
 
     embedder = Shaky(256)
-    with MemoryBank.open(topics=True, embedder=embedder) as bank:
-        bank.remember_sessions(MARA, talk[:3])
-        hits = bank.recall(MARA, "worktop", k=3, topics=True).hits
+    with MemoryBank.open(topics=ALONE, embedder=embedder) as bank:
+        remember_all(bank, MARA, talk[:3])
+        hits = bank.recall(MARA, "worktop", k=3, layers=["topics"]).hits
         assert {name for hit in hits for name in hit.signals} == {"topic_dense", "topic_lexical"}
         embedder.down = True
         with pytest.warns(DegradedWarning, match="the embedder is away"):
             bank.remember(MARA, talk[3], close=True)
         with pytest.warns(DegradedWarning, match="by words"):
-            hits = bank.recall(MARA, "worktop", k=3, topics=True).hits
+            hits = bank.recall(MARA, "worktop", k=3, layers=["topics"]).hits
         assert {name for hit in hits for name in hit.signals} == {"topic_lexical"}
         embedder.down = False
-        hits = bank.recall(MARA, "worktop", k=3, topics=True).hits
+        hits = bank.recall(MARA, "worktop", k=3, layers=["topics"]).hits
         assert {name for hit in hits for name in hit.signals} == {"topic_dense", "topic_lexical"}
         check(bank, MARA)
-        assert {session for topic in bank.topics(MARA) for session in topic.sessions} == {t.name for t in talk[:4]}
+        assert {session for topic in bank.topics.all(MARA) for session in topic.sessions} == {t.name for t in talk[:4]}
 
 
 # -- with one ---------------------------------------------------------------------------------------------------------
@@ -134,7 +139,7 @@ def test_topics_of_each_speaker_grow_by_merges_that_keep_both_origins():
         for day, lines in enumerate(ROOF):
             keep(bank, day, *lines)
         check(bank, CLUB)
-        [roof], [violins] = bank.topics(CLUB, speaker="Ida"), bank.topics(CLUB, speaker="Tom")
+        [roof], [violins] = bank.topics.all(CLUB, speaker="Ida"), bank.topics.all(CLUB, speaker="Tom")
         assert roof.turn_ids == ("0-0-Ida", "1-1-Ida", "2-0-Ida")
         assert roof.sessions == ("day 0", "day 1", "day 2")
         assert [version.turn_ids for version in roof.versions] == [("0-0-Ida",), ("1-1-Ida",), ("2-0-Ida",)]
@@ -145,15 +150,15 @@ def test_topics_of_each_speaker_grow_by_merges_that_keep_both_origins():
         assert violins.turn_ids == ("0-1-Tom", "1-0-Tom")
         asked = Counter(stage(request) for request in model.requests)
         assert asked == {"topics": 5, "update": 3}, "once for each speaker of a session; nothing to merge at first"
-        assert bank.cost.calls == 8
+        assert bank.layers.cost.calls == 8
 
 
 def test_no_trait_makes_no_topic_and_no_turn_is_lost():
     with club(model=ScriptedModel({"Collect what": "NO_TRAIT"})) as bank:
         keep(bank, 0, *ROOF[0])
-        assert bank.topics(CLUB) == []
-        assert bank.reflect(CLUB) == 0, "it is not asked again"
-        assert "oars" in bank.recall(CLUB, "oars", topics=True).text
+        assert bank.topics.all(CLUB) == []
+        assert bank.derive(CLUB) == 0, "it is not asked again"
+        assert "oars" in bank.recall(CLUB, "oars", layers=["topics"]).text
 
 
 @pytest.mark.usefixtures("each_store")
@@ -168,7 +173,7 @@ def test_one_note_may_go_into_several_topics():
         keep(bank, 0, ("Ida", "I row."), ("Ida", "Tom swims."))
         keep(bank, 1, ("Ida", "I row and Tom swims in the relay."))
         check(bank, CLUB)
-        first, second = bank.topics(CLUB)
+        first, second = bank.topics.all(CLUB)
         assert {first.summary, second.summary} == {"Ida is in the relay", "Tom is in the relay"}
         assert first.turn_ids == ("0-0-Ida", "1-0-Ida")
         assert second.turn_ids == ("0-1-Ida", "1-0-Ida")
@@ -180,7 +185,7 @@ def test_notes_of_one_session_go_into_each_other():
     model = ScriptedModel({"Collect what": two, "Merge(number, text)": "Merge(0, Ida rows fast and often)"})
     with club(model=model) as bank:
         keep(bank, 0, ("Ida", "I row fast."), ("Ida", "I row often."))
-        [topic] = bank.topics(CLUB)
+        [topic] = bank.topics.all(CLUB)
         assert topic.summary == "Ida rows fast and often"
         assert topic.turn_ids == ("0-0-Ida", "0-1-Ida")
         assert topic.sessions == ("day 0",)
@@ -191,12 +196,12 @@ def test_with_a_model_the_summary_alone_is_compared_by_its_vector():
     with club(embedder=ScriptedEmbedder()) as bank:
         for day, lines in enumerate(ROOF):
             keep(bank, day, *lines)
-        hits = bank.recall(CLUB, "boathouse roof", k=2, topics=True).ranked
-        roof = bank.topics(CLUB, speaker="Ida")[0]
+        hits = bank.recall(CLUB, "boathouse roof", k=2, layers=["topics"]).ranked
+        roof = bank.topics.all(CLUB, speaker="Ida")[0]
         vector, query = ScriptedEmbedder().embed([roof.summary, "boathouse roof"])
         assert hits[0].memory.summary == roof.summary
         assert hits[0].signals == {"topic_dense": pytest.approx(float(vector @ query), abs=1e-6)}
-        kept = bank._topic_layer.key_vectors(CLUB, [hit.memory for hit in hits])
+        kept = bank.topics._key_vectors(CLUB, [hit.memory for hit in hits])
         assert kept is not None
         assert kept[0] == pytest.approx(vector, abs=1e-6)
 
@@ -225,12 +230,12 @@ def test_a_lying_model_degrades_to_the_local_path_and_is_named(talk, broken, rep
     model = ScriptedModel(lambda request: reply if stage(request) == broken else answer(request))
     with MemoryBank.open(model=model, topics=True) as bank:
         with pytest.warns(DegradedWarning, match=said):
-            bank.remember_sessions(MARA, talk[:3])
+            remember_all(bank, MARA, talk[:3])
         check(bank, MARA)
-        assert {session for topic in bank.topics(MARA) for session in topic.sessions} == {"s1", "s2", "s3"}
-        assert bank.reflect(MARA) == 0
+        assert {session for topic in bank.topics.all(MARA) for session in topic.sessions} == {"s1", "s2", "s3"}
+        assert bank.derive(MARA) == 0
         if broken == "topics":
-            held = {turn_id for topic in bank.topics(MARA) for turn_id in topic.turn_ids}
+            held = {turn_id for topic in bank.topics.all(MARA) for turn_id in topic.turn_ids}
             assert held == {turn.id for each in talk[:3] for turn in each.turns}, "its segments take over whole"
 
 
@@ -245,7 +250,7 @@ def test_a_model_that_is_away_is_not_asked_where_its_notes_belong(talk):
     away = Away()
     with MemoryBank.open(model=away, topics=True) as bank:
         with pytest.warns(DegradedWarning, match="gone fishing"):
-            bank.remember_sessions(MARA, talk[:3])
+            remember_all(bank, MARA, talk[:3])
         assert away.asked == 3
         check(bank, MARA)
 
@@ -259,11 +264,11 @@ def test_the_summary_is_the_key_and_the_turns_are_the_value():
         for day, lines in enumerate(ROOF):
             keep(bank, day, *lines)
         keep(bank, 9, ("Ida", "Tomorrow I buy a kayak."), close=False)
-        recall = bank.recall(CLUB, "How is the boathouse roof?", k=1, topics=True)
+        recall = bank.recall(CLUB, "How is the boathouse roof?", k=1, layers=["topics"])
         [hit] = recall.hits
         assert hit.turn_ids == ("0-0-Ida", "1-1-Ida", "2-0-Ida")
         assert set(hit.signals) == {"topic_lexical"}
-        assert hit.memory.key == hit.memory.summary == bank.topics(CLUB, speaker="Ida")[0].summary
+        assert hit.memory.key == hit.memory.summary == bank.topics.all(CLUB, speaker="Ida")[0].summary
         assert recall.text.splitlines()[2:] == [
             "2025-01-01 Wed",
             f"[1] {hit.memory.summary}",
@@ -274,21 +279,22 @@ def test_the_summary_is_the_key_and_the_turns_are_the_value():
             "Ida: The boathouse roof is dry, with sheets of zinc.",
             "</memories>",
         ]
-        assert "kayak" in bank.recall(CLUB, "kayak", topics=True).text, "turns of an open session are found"
-        both = bank.recall(CLUB, "boathouse roof kayak", topics=True)
+        assert "kayak" in bank.recall(CLUB, "kayak", layers=["topics"]).text, "turns of an open session are found"
+        both = bank.recall(CLUB, "boathouse roof kayak", layers=["topics"])
         assert len(both.hits) == 2
-        left = bank.recall(CLUB, "boathouse roof", topics=True, exclude={"0-0-Ida", "2-0-Ida"})
+        left = bank.recall(CLUB, "boathouse roof", exclude={"0-0-Ida", "2-0-Ida"}, layers=["topics"])
         assert [hit.turn_ids for hit in left.hits] == [("1-1-Ida",)]
-        assert not bank.recall(CLUB, "boathouse", topics=True, exclude={"0-0-Ida", "1-1-Ida", "2-0-Ida"}).hits
+        assert not bank.recall(CLUB, "boathouse", exclude={"0-0-Ida", "1-1-Ida", "2-0-Ida"}, layers=["topics"]).hits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [40, 150, 400, 1200])
 @pytest.mark.parametrize("model", [None, ScriptedModel(answer)])
 def test_the_block_keeps_its_budget(talk, budget, model):
-    with MemoryBank.open(topics=True, model=model) as bank:
-        bank.remember_sessions(MARA, talk)
+    with MemoryBank.open(topics=ALONE, model=model) as bank:
+        remember_all(bank, MARA, talk)
         for question in ("Which worktop did I choose?", "How is Biscuit?", "Azores"):
-            recall = bank.recall(MARA, question, token_budget=budget, topics=True)
+            recall = bank.recall(MARA, question, token_budget=budget, layers=["topics"])
             assert recall.tokens == count_tokens(recall.text) <= budget
             assert [hit.number for hit in recall.hits] == list(range(1, len(recall.hits) + 1))
             assert all(set(hit.turn_ids) <= {turn.id for turn in hit.memory.turns} for hit in recall.hits)
@@ -297,47 +303,65 @@ def test_the_block_keeps_its_budget(talk, budget, model):
                 assert recall.hits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [None, ScriptedModel(answer)])
 @pytest.mark.parametrize("key", ["summary", "words"])
 def test_no_turn_is_ever_lost(talk, model, key):
-    with MemoryBank.open(topics=TopicOptions(key=key), model=model, embedder=ScriptedEmbedder()) as bank:
+    options = TopicOptions(key=key, recall_without_model=True)
+    with MemoryBank.open(topics=options, model=model, embedder=ScriptedEmbedder()) as bank:
         for number, session in enumerate(talk[:5]):
             half = len(session.messages) // 2
             bank.remember(MARA, session.messages[:half], session=session.name, close=True)
             bank.remember(MARA, session.messages[half:], session=session.name, close=number != 4)
-            shown = bank.recall(MARA, "anything", k=10_000, topics=True).turns
+            shown = bank.recall(MARA, "anything", k=10_000, layers=["topics"]).turns
             assert {turn.id for turn in shown} == {turn.id for each in talk[: number + 1] for turn in each.turns}
             units = Counter(turn.id for turn in shown)
             assert set(units.values()) == {1}
         bank.forget(MARA, turn_ids=[talk[1].turns[3].id, talk[3].turns[0].id])
         for _ in range(2):
-            shown = bank.recall(MARA, "anything", k=10_000, topics=True).turns
+            shown = bank.recall(MARA, "anything", k=10_000, layers=["topics"]).turns
             held = {turn.id for each in bank.sessions(MARA) for turn in bank.turns(MARA, each)}
             assert {turn.id for turn in shown} == held
-            bank.reflect(MARA)
+            bank.derive(MARA)
 
 
 def test_a_bank_without_topics_says_so(talk):
     with MemoryBank.open() as bank:
         bank.remember(MARA, talk[0], close=True)
         for ask in (
-            lambda: bank.topics(MARA),
-            lambda: bank.undo_merge(MARA, 1),
-            lambda: bank.recall(MARA, "x", topics=True),
-            lambda: bank.check_keeps(topics=True),
+            lambda: bank.topics.all(MARA),
+            lambda: bank.topics.undo_merge(MARA, 1),
+            lambda: bank.recall(MARA, "x", layers=["topics"]),
+            lambda: bank.layers.check(["topics"]),
         ):
             with pytest.raises(InvalidInput, match="topics=True"):
                 ask()
         with pytest.raises(InvalidInput, match="topics=True"):
-            bank.recall(("nobody",), "x", topics=True)
-    with MemoryBank.open(topics=True) as bank:
-        bank.check_keeps(topics=True)
-        assert bank.topics(MARA) == []
-        assert bank.recall(MARA, "x", topics=True).hits == ()
-        assert bank.recall(MARA, " ", topics=True).hits == ()
+            bank.recall(("nobody",), "x", layers=["topics"])
+    with MemoryBank.open(topics=ALONE) as bank:
+        assert bank.layers.check(["topics"]) == [bank.topics]
+        assert bank.topics.all(MARA) == []
+        assert bank.recall(MARA, "x", layers=["topics"]).hits == ()
+        assert bank.recall(MARA, " ", layers=["topics"]).hits == ()
     for bad in ({"similar": 0}, {"concurrency": 0}, {"extract_tokens": 0}, {"key": "title"}):
         with pytest.raises(InvalidInput, match=r"1 or more|'title'"):
             TopicOptions(**bad)
+
+
+def test_without_a_model_they_take_part_in_a_recall_only_where_the_options_say_so(talk):
+    with MemoryBank.open(topics=True) as bank:
+        remember_all(bank, MARA, talk[:2])
+        for ask in (
+            lambda: bank.recall(MARA, "worktop", layers=["topics"]),
+            lambda: bank.recall(("nobody",), "worktop", layers=["topics"]),
+            lambda: bank.layers.check(["topics"]),
+        ):
+            with pytest.raises(InvalidInput, match=r"0\.635 of LoCoMo's evidence .* recall_without_model=True"):
+                ask()
+        assert bank.topics.all(MARA), "they are made all the same"
+    with club() as bank:
+        keep(bank, 0, *ROOF[0])
+        assert "oars" in bank.recall(CLUB, "oars", layers=["topics"]).text
 
 
 # -- undo -------------------------------------------------------------------------------------------------------------
@@ -349,29 +373,29 @@ def test_a_merge_can_be_undone(tmp_path):
     with club(path) as bank:
         for day, lines in enumerate(ROOF):
             keep(bank, day, *lines)
-        [roof] = bank.topics(CLUB, speaker="Ida")
-        before = bank.undo_merge(CLUB, roof.id)
+        [roof] = bank.topics.all(CLUB, speaker="Ida")
+        before = bank.topics.undo_merge(CLUB, roof.id)
         assert before.id == roof.id
         assert before.version == roof.versions[1]
         assert before.turn_ids == roof.turn_ids[:2]
-        again, free = bank.topics(CLUB, speaker="Ida")
+        again, free = bank.topics.all(CLUB, speaker="Ida")
         assert again == before
         assert free.summary == roof.version.note
         assert free.turn_ids == ("2-0-Ida",)
         assert free.version.number == 1
         check(bank, CLUB, path)
-        assert bank.reflect(CLUB) == 0, "it stays undone"
-        assert bank.undo_merge(CLUB, roof.id).version == roof.versions[0]
+        assert bank.derive(CLUB) == 0, "it stays undone"
+        assert bank.topics.undo_merge(CLUB, roof.id).version == roof.versions[0]
         with pytest.raises(InvalidInput, match="nothing was merged"):
-            bank.undo_merge(CLUB, roof.id)
+            bank.topics.undo_merge(CLUB, roof.id)
         with pytest.raises(InvalidInput, match="no topic 999"):
-            bank.undo_merge(CLUB, 999)
+            bank.topics.undo_merge(CLUB, 999)
         with pytest.raises(InvalidInput, match="no topic"):
-            bank.undo_merge(("other",), roof.id)
+            bank.topics.undo_merge(("other",), roof.id)
         texts = shape(bank, CLUB)
     with club(path) as bank:
         assert shape(bank, CLUB) == texts, "the same after a restart"
-        recall = bank.recall(CLUB, "boathouse roof", topics=True)
+        recall = bank.recall(CLUB, "boathouse roof", layers=["topics"])
         assert len(recall.hits) == 3
 
 
@@ -380,10 +404,10 @@ def test_an_undone_merge_leaves_no_vector_of_its_words(tmp_path):
     with club(path, embedder=ScriptedEmbedder()) as bank:
         for day, lines in enumerate(ROOF):
             keep(bank, day, *lines)
-        bank.recall(CLUB, "roof", topics=True)
+        bank.recall(CLUB, "roof", layers=["topics"])
         before = bank.stats(CLUB).vectors
-        [roof] = bank.topics(CLUB, speaker="Ida")
-        bank.undo_merge(CLUB, roof.id)
+        [roof] = bank.topics.all(CLUB, speaker="Ida")
+        bank.topics.undo_merge(CLUB, roof.id)
         assert bank.stats(CLUB).vectors <= before
 
 
@@ -396,53 +420,58 @@ def dump(path: Path) -> str:
         return "\n".join(connection.iterdump())
 
 
+@pytest.mark.slow
 def test_what_rested_on_a_forgotten_turn_is_gone_and_the_rest_is_made_again(tmp_path):
     path = tmp_path / "bank.db"
     with club(path, embedder=ScriptedEmbedder()) as bank:
         for day, lines in enumerate(ROOF):
             keep(bank, day, *lines)
-        bank.recall(CLUB, "roof", topics=True)
+        bank.recall(CLUB, "roof", layers=["topics"])
         bank.forget(CLUB, turn_ids=["1-1-Ida"])
         check(bank, CLUB, path)
         assert "looked" not in dump(path)
-        [roof] = bank.topics(CLUB, speaker="Ida")
+        [roof] = bank.topics.all(CLUB, speaker="Ida")
         assert roof.turn_ids == ("0-0-Ida",)
-        assert "zinc" in bank.recall(CLUB, "zinc", topics=True).text, "it is found before it is in a topic again"
-        asked = bank.cost.calls
-        assert bank.reflect(CLUB) == 2
+        assert "zinc" in bank.recall(CLUB, "zinc", layers=["topics"]).text, "it is found before it is in a topic again"
+        asked = bank.layers.cost.calls
+        assert bank.derive(CLUB) == 2
         check(bank, CLUB, path)
-        [roof] = bank.topics(CLUB, speaker="Ida")
+        [roof] = bank.topics.all(CLUB, speaker="Ida")
         assert roof.turn_ids == ("0-0-Ida", "2-0-Ida")
         assert "looked" not in roof.summary
-        [violins] = bank.topics(CLUB, speaker="Tom")
+        [violins] = bank.topics.all(CLUB, speaker="Tom")
         assert violins.turn_ids == ("0-1-Tom", "1-0-Tom")
-        assert bank.cost.calls - asked == 3, "Tom is asked about again, and where two notes belong: day 2 has its notes"
+        assert bank.layers.cost.calls - asked == 3, (
+            "Tom is asked about again, and where two notes belong: day 2 has its notes"
+        )
         bank.forget(CLUB, session="day 0")
-        bank.reflect(CLUB)
+        bank.derive(CLUB)
         check(bank, CLUB, path)
         assert "leaks" not in dump(path)
-        assert {topic.turn_ids for topic in bank.topics(CLUB)} == {("1-0-Tom",), ("2-0-Ida",)}
+        assert {topic.turn_ids for topic in bank.topics.all(CLUB)} == {("1-0-Tom",), ("2-0-Ida",)}
         bank.forget(CLUB)
-        assert bank.topics(CLUB) == []
+        assert bank.topics.all(CLUB) == []
         assert "zinc" not in dump(path)
         with closing(sqlite3.connect(path)) as connection:
-            for table in ("topic_notes", "topic_note_turns", "topic_versions", "reflections", "vectors"):
+            for table in ("topic_notes", "topic_note_turns", "topic_versions", "layer_progress", "vectors"):
                 assert connection.execute(f"select count(*) from {table}").fetchone() == (0,)
 
 
+@pytest.mark.slow
 def test_vectors_of_a_merged_summary_go_with_either_origin(tmp_path):
     path = tmp_path / "bank.db"
     with club(path, embedder=ScriptedEmbedder()) as bank:
         keep(bank, 0, *ROOF[0])
-        bank.recall(CLUB, "x", topics=True)
+        bank.recall(CLUB, "x", layers=["topics"])
         alone = bank.stats(CLUB).vectors
         keep(bank, 2, *ROOF[2])
-        bank.recall(CLUB, "x", topics=True)
+        bank.recall(CLUB, "x", layers=["topics"])
         bank.forget(CLUB, session="day 0")
         kept = bank.stats(CLUB).vectors
         assert kept <= 2, f"the turn and its note; {alone} before"
 
 
+@pytest.mark.slow
 def test_a_topic_of_very_many_sessions_is_forgotten_too(tmp_path):
     path = tmp_path / "bank.db"
     with MemoryBank.open(path, topics=TopicOptions(rule=SimilarityRule(least=0.0, most_turns=10**6))) as bank:
@@ -454,29 +483,30 @@ def test_a_topic_of_very_many_sessions_is_forgotten_too(tmp_path):
                 [(number, scope, note, number - 1) for number in range(2, 3000)],
             )
             connection.execute("update scopes set epoch = epoch + 1, revision = revision + 1")
-        assert len(bank.topics(CLUB)[0].versions) == 2999
+        assert len(bank.topics.all(CLUB)[0].versions) == 2999
         bank.forget(CLUB, turn_ids=["0-0-Ida"])
-        assert bank.topics(CLUB) == []
+        assert bank.topics.all(CLUB) == []
         check(bank, CLUB, path)
 
 
 # -- what comes late, again, or from elsewhere ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("each_store")
 @pytest.mark.parametrize("model", [None, ScriptedModel(answer)])
 def test_sessions_closed_without_the_layer_are_caught_up(tmp_path, talk, model):
     path = tmp_path / "bank.db"
     with MemoryBank.open(path) as plain:
-        plain.remember_sessions(MARA, talk[:3])
+        remember_all(plain, MARA, talk[:3])
     with MemoryBank.open(path, topics=True, model=model) as bank:
-        assert bank.topics(MARA) == []
-        assert bank.reflect(MARA) == 3
-        assert bank.reflect(MARA) == 0
+        assert bank.topics.all(MARA) == []
+        assert bank.derive(MARA) == 3
+        assert bank.derive(MARA) == 0
         caught_up = shape(bank, MARA)
         check(bank, MARA, path)
     with MemoryBank.open(topics=True, model=model) as straight:
-        straight.remember_sessions(MARA, talk[:3])
+        remember_all(straight, MARA, talk[:3])
         assert shape(straight, MARA) == caught_up
     with MemoryBank.open(path, topics=True, model=model) as again:
         assert shape(again, MARA) == caught_up, "the same after a restart"
@@ -485,6 +515,7 @@ def test_sessions_closed_without_the_layer_are_caught_up(tmp_path, talk, model):
         assert shape(again, MARA) == caught_up
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("each_store")
 def test_a_session_that_goes_on_is_read_on_from_where_it_was():
     model = ScriptedModel(answer)
@@ -493,20 +524,21 @@ def test_a_session_that_goes_on_is_read_on_from_where_it_was():
         before = shape(bank, CLUB)
         bank.remember(CLUB, [said("Ida", "The boathouse roof needs zinc.", 0, 50)], session="day 0", close=True)
         assert "oars" not in [each for each in model.requests if stage(each) == "topics"][-1].text
-        [roof] = bank.topics(CLUB, speaker="Ida")
+        [roof] = bank.topics.all(CLUB, speaker="Ida")
         assert roof.turn_ids == ("0-0-Ida", "0-50-Ida")
         assert roof.versions[0].text == before[0][2][0][0]
         check(bank, CLUB)
 
 
+@pytest.mark.slow
 def test_without_a_model_a_session_that_goes_on_takes_its_segments_anew(tmp_path, talk):
     path = tmp_path / "bank.db"
     with MemoryBank.open(path, topics=True) as bank:
-        bank.remember_sessions(MARA, talk[:4])
+        remember_all(bank, MARA, talk[:4])
         bank.remember(MARA, talk[5].messages, session=talk[1].name, close=True)
-        bank.reflect(MARA)
+        bank.derive(MARA)
         check(bank, MARA, path)
-        held = Counter(turn_id for topic in bank.topics(MARA) for turn_id in topic.turn_ids)
+        held = Counter(turn_id for topic in bank.topics.all(MARA) for turn_id in topic.turn_ids)
         assert held == Counter(turn.id for name in bank.sessions(MARA) for turn in bank.turns(MARA, name))
 
 
@@ -555,7 +587,7 @@ def test_two_sessions_that_close_at_once_make_no_duplicates(tmp_path):
             each.join(30)
         check(first, CLUB, path)
         assert shape(first, CLUB) == shape(second, CLUB)
-        [topic] = first.topics(CLUB)
+        [topic] = first.topics.all(CLUB)
         assert set(topic.turn_ids) == {"0-0-Ida", "1-0-Ida", "2-0-Ida"}
         assert "broken" in topic.summary
         assert "mended" in topic.summary
@@ -589,7 +621,7 @@ def test_a_new_topic_of_two_sessions_at_once_is_one_topic(tmp_path):
             each.start()
         for each in threads:
             each.join(30)
-        [topic] = bank.topics(CLUB)
+        [topic] = bank.topics.all(CLUB)
         assert len(topic.turn_ids) == 2
         check(bank, CLUB, path)
 
@@ -599,9 +631,9 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from datetime import datetime, timedelta, timezone
 from topic_talk import answer
-from secom_core.bank import MemoryBank
+from secom_core.bank.bank import MemoryBank
 from secom_core.conversation import Message
-from secom_core.models.scripted import ScriptedModel
+from secom_core.testing import ScriptedModel
 
 number = int(sys.argv[3])
 with MemoryBank.open(sys.argv[2], topics=True, model=ScriptedModel(answer)) as bank:
@@ -614,6 +646,7 @@ with MemoryBank.open(sys.argv[2], topics=True, model=ScriptedModel(answer)) as b
 """
 
 
+@pytest.mark.slow
 def test_processes_that_close_sessions_at_once_make_one_topic(tmp_path):
     path = tmp_path / "bank.db"
     MemoryBank.open(path).close()
@@ -631,18 +664,18 @@ def test_processes_that_close_sessions_at_once_make_one_topic(tmp_path):
         each.communicate(timeout=60)
         assert each.returncode == 0
     with club(path) as bank:
-        bank.reflect(CLUB)
-        [topic] = bank.topics(CLUB)
+        bank.derive(CLUB)
+        [topic] = bank.topics.all(CLUB)
         assert topic.turn_ids == tuple(f"m{day}" for day in range(24)), "in time order, whoever came first"
         assert len(topic.versions) == 24
         check(bank, CLUB, path)
 
 
 def test_one_more_turn_of_an_open_session_reads_no_topic_again(tmp_path):
-    with MemoryBank.open(tmp_path / "bank.db", topics=True) as bank:
+    with MemoryBank.open(tmp_path / "bank.db", topics=ALONE) as bank:
         for day, lines in enumerate(ROOF):
             keep(bank, day, *lines)
-        bank.recall(CLUB, "roof", topics=True)
+        bank.recall(CLUB, "roof", layers=["topics"])
         read: list[str] = []
         store = bank._store
 
@@ -654,9 +687,9 @@ def test_one_more_turn_of_an_open_session_reads_no_topic_again(tmp_path):
 
         event.listen(store._engine, "before_cursor_execute", listen)
         keep(bank, 9, ("Ida", "A kayak came."), close=False)
-        assert "kayak" in bank.recall(CLUB, "kayak", topics=True).text
+        assert "kayak" in bank.recall(CLUB, "kayak", layers=["topics"]).text
         assert len(read) == 1, "of the session that changed only"
-        assert len(bank.topics(CLUB)) >= 2
+        assert len(bank.topics.all(CLUB)) >= 2
 
 
 # -- whatever happens in whatever order -------------------------------------------------------------------------------
@@ -671,15 +704,16 @@ STEP = st.one_of(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_model", [False, True])
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEP, min_size=3, max_size=14))
 def test_the_contract_holds_whatever_happens(tmp_path_factory, with_model, steps):
     path = tmp_path_factory.mktemp("bank") / "bank.db"
     model = ScriptedModel(answer) if with_model else None
 
     def opened() -> MemoryBank:
-        return MemoryBank.open(path, topics=True, model=model, embedder=ScriptedEmbedder())
+        return MemoryBank.open(path, topics=ALONE, model=model, embedder=ScriptedEmbedder())
 
     bank, said_so_far = opened(), 0
     for step in steps:
@@ -696,17 +730,17 @@ def test_the_contract_holds_whatever_happens(tmp_path_factory, with_model, steps
             bank.forget(CLUB, turn_ids=[ids[step[1] % len(ids)]])
         elif step[0] == "forget session":
             bank.forget(CLUB, session=f"s{step[1]}")
-        elif step[0] == "undo" and (merged := [each for each in bank.topics(CLUB) if each.version.previous]):
-            bank.undo_merge(CLUB, merged[step[1] % len(merged)].id)
+        elif step[0] == "undo" and (merged := [each for each in bank.topics.all(CLUB) if each.version.previous]):
+            bank.topics.undo_merge(CLUB, merged[step[1] % len(merged)].id)
         elif step[0] == "reflect":
-            bank.reflect(CLUB)
+            bank.derive(CLUB)
         elif step[0] == "rebuild":
             bank.rebuild(CLUB)
         elif step[0] == "restart":
             bank.close()
             bank = opened()
         check(bank, CLUB, path)
-        shown = {turn.id for turn in bank.recall(CLUB, "anything", k=10_000, topics=True).turns}
+        shown = {turn.id for turn in bank.recall(CLUB, "anything", k=10_000, layers=["topics"]).turns}
         assert shown == {turn.id for name in bank.sessions(CLUB) for turn in bank.turns(CLUB, name)}
     texts = shape(bank, CLUB)
     bank.close()
@@ -717,22 +751,23 @@ def test_the_contract_holds_whatever_happens(tmp_path_factory, with_model, steps
 # -- with what the bank learns ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("embedder", [None, ScriptedEmbedder()])
 @pytest.mark.parametrize("reranker", [None, RerankerOptions(explore=False)])
 def test_a_scope_learns_from_topics_that_answers_cite(talk, embedder, reranker):
-    options = LearningOptions(reranker=reranker)
-    with MemoryBank.open(topics=True, learning=options, embedder=embedder) as bank:
-        bank.remember_sessions(MARA, talk)
+    options = CitationOptions(reranker=reranker)
+    with MemoryBank.open(topics=ALONE, citations=options, embedder=embedder) as bank:
+        remember_all(bank, MARA, talk)
         question = "Which worktop did I choose?"
-        recall = bank.recall(MARA, question, token_budget=800, topics=True)
+        recall = bank.recall(MARA, question, token_budget=800, layers=["topics"])
         assert recall.hits
-        assert recall.shown is not None
-        with MemoryBank.open(topics=True, embedder=embedder) as plain:
-            plain.remember_sessions(MARA, talk)
+        assert recall.impression is not None
+        with MemoryBank.open(topics=ALONE, embedder=embedder) as plain:
+            remember_all(plain, MARA, talk)
             if reranker is None:
-                same = plain.recall(MARA, question, token_budget=800, topics=True)
+                same = plain.recall(MARA, question, token_budget=800, layers=["topics"])
                 assert [hit.turn_ids for hit in same.hits] == [hit.turn_ids for hit in recall.hits]
-        lesson = bank.reward(MARA, question, recall.shown, [1])
+        lesson = bank.citations.reward(MARA, question, recall.impression, [1])
         teaches = reranker is None or embedder is not None
         assert lesson.kind == ("taught" if teaches else "nothing")
-        assert bank.recall(MARA, question, token_budget=800, topics=True).hits
+        assert bank.recall(MARA, question, token_budget=800, layers=["topics"]).hits

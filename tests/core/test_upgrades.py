@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import inspect
+from old_banks import FIXTURES, made, opened, write_old
 
 from secom_core.bank import MemoryBank
 from secom_core.errors import StoreError
-from secom_core.stores import schema
-from secom_core.stores.opening import open_store
-from secom_core.stores.schema import VERSION, schema_versions
+from secom_core.stores.migrations import STEPS, VERSION
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
-_spec = importlib.util.spec_from_file_location("make_schema_dump", FIXTURES / "make_schema_dump.py")
-made = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(made)
 ANN, BOB, MAY, TALK = made.ANN, made.BOB, made.MAY, made.TALK
-LAYERS = {1: (), 2: ("events", "summaries"), 3: ("events", "summaries", "topics", "citation_log")}
+LAYERS = {1: (), 2: ("timelines", "summaries"), 3: ("timelines", "summaries", "topics", "citations")}
+RECORDS = {
+    "timelines": lambda bank: bank.timelines.events(ANN),
+    "summaries": lambda bank: bank.summaries.versions(ANN),
+    "topics": lambda bank: bank.topics.all(ANN),
+    "citations": lambda bank: bank.citations.log(ANN),
+}
 
 
 def stored(folder: Path, version: int) -> Path:
     """The bank as that schema's code had written it."""
-    path = folder / f"bank{version}.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript((FIXTURES / f"schema_{version}.sql").read_text(encoding="utf-8"))
-    return path
+    return write_old(folder / f"bank{version}.db", version)
 
 
 @pytest.fixture(params=range(1, VERSION + 1))
@@ -37,30 +33,16 @@ def version(request):
     return request.param
 
 
-def tables(path: Path) -> dict[str, object]:
-    store = open_store(path)
-    found = inspect(store.engine)
-    told = {
-        name: (
-            [(column["name"], str(column["type"]), column["nullable"]) for column in found.get_columns(name)],
-            sorted(found.get_indexes(name), key=str),
-            sorted(found.get_foreign_keys(name), key=str),
-            sorted(tuple(each["column_names"]) for each in found.get_unique_constraints(name)),
-        )
-        for name in found.get_table_names()
-    }
-    store.close()
-    return told
-
-
 def test_there_is_a_fixture_of_every_schema_and_it_says_so():
     assert {path.name for path in FIXTURES.glob("schema_*.sql")} == {f"schema_{n}.sql" for n in range(1, VERSION + 1)}
 
 
-def test_the_tables_are_those_of_a_new_bank(tmp_path, version):
-    assert tables(stored(tmp_path, version)) == tables(tmp_path / "new.db")
-    with closing(sqlite3.connect(tmp_path / f"bank{version}.db")) as connection:
-        versions = [row[0] for row in connection.execute(f"SELECT version FROM {schema_versions.name} ORDER BY 1")]
+def test_the_file_is_whole_and_says_its_version(tmp_path, version):
+    path = stored(tmp_path, version)
+    with opened(path):
+        pass
+    with closing(sqlite3.connect(path)) as connection:
+        versions = [row[0] for row in connection.execute("SELECT version FROM schema_versions ORDER BY 1")]
         assert versions == list(range(1, VERSION + 1))
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
@@ -78,25 +60,28 @@ def test_what_was_remembered_is_there_and_found(tmp_path, version):
         assert {turn.id for turn in found.turns} <= {turn.id for name in TALK for turn in bank.turns(ANN, name)}
 
 
+@pytest.mark.slow
 def test_every_layer_is_kept_or_can_be_made(tmp_path, version):
     with MemoryBank.open(stored(tmp_path, version), **made.parts()) as bank:
         for layer in LAYERS[min(version, 3)]:
-            assert getattr(bank, layer)(ANN), layer
-        answers = len(bank.citation_log(ANN))
-        assert (bank.learned(ANN).answers, answers) == ((2, 2) if version >= 3 else (0, 0))
-        bank.reflect(ANN)
+            assert RECORDS[layer](bank), layer
+            assert bank.layers.behind(ANN, layer) == 0 or layer == "citations", "what was noted of it has its new name"
+        answers = len(bank.citations.log(ANN))
+        assert (bank.citations.weights_of(ANN).answers, answers) == ((2, 2) if version >= 3 else (0, 0))
+        bank.derive(ANN)
         for layer in LAYERS[3][:3]:
-            assert getattr(bank, layer)(ANN), layer
-        shown = bank.recall(ANN, "the oven thermostat", k=2, now=MAY).shown
-        assert bank.reward(ANN, "the oven thermostat", shown, [1]).kind == "taught"
-        assert len(bank.citation_log(ANN)) == answers + 1
+            assert RECORDS[layer](bank), layer
+        impression = bank.recall(ANN, "the oven thermostat", k=2, now=MAY).impression
+        assert bank.citations.reward(ANN, "the oven thermostat", impression, [1]).kind == "taught"
+        assert len(bank.citations.log(ANN)) == answers + 1
 
 
+@pytest.mark.slow
 def test_it_finds_what_a_new_bank_finds(tmp_path, version):
-    parts = {**made.parts(), "learning": False}
+    parts = {**made.parts(), "citations": False}
     with MemoryBank.open(stored(tmp_path, version), **parts) as old, MemoryBank.open(**parts) as new:
-        for line in (line for scope in (ANN, BOB) for line in [list(old.export(scope))]):
-            new.import_([each for each in line if '"kind": "citation"' not in each])
+        for line in (line for scope in (ANN, BOB) for line in [list(old.storage.export(scope))]):
+            new.storage.import_([each for each in line if '"kind": "citation"' not in each])
         for bank in (old, new):
             for scope in (ANN, BOB):
                 bank.rebuild(scope)
@@ -105,6 +90,7 @@ def test_it_finds_what_a_new_bank_finds(tmp_path, version):
                 assert old.recall(scope, query, k=3, now=MAY).text == new.recall(scope, query, k=3, now=MAY).text
 
 
+@pytest.mark.slow
 def test_it_goes_on_and_forgets(tmp_path, version):
     path = stored(tmp_path, version)
     with MemoryBank.open(path, **made.parts()) as bank:
@@ -122,11 +108,11 @@ def test_it_goes_on_and_forgets(tmp_path, version):
 def test_an_upgraded_bank_moves(tmp_path, version, postgres_url):
     with MemoryBank.open(stored(tmp_path, version), **made.parts()) as old:  # noqa: SIM117
         with MemoryBank.open(postgres_url, **made.parts()) as server:
-            assert old.move_to(server).scopes == 2
+            assert old.storage.move_to(server.storage).scopes == 2
             assert server.recall(ANN, "helmet", k=2, now=MAY).text == old.recall(ANN, "helmet", k=2, now=MAY).text
 
 
-def test_an_upgrade_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
+def test_an_upgrade_that_fails_leaves_what_was_there(tmp_path):
     path = stored(tmp_path, 2)
     with closing(sqlite3.connect(path)) as connection:
         before = list(connection.iterdump())
@@ -135,12 +121,9 @@ def test_an_upgrade_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
         connection.exec_driver_sql("CREATE TABLE half_made (id INTEGER)")
         connection.exec_driver_sql("SELECT nothing FROM nowhere")
 
-    monkeypatch.setattr(schema, "_MIGRATIONS", (*schema._MIGRATIONS, fails))
-    monkeypatch.setattr(schema, "VERSION", VERSION + 1)
-    with pytest.raises(StoreError, match="nowhere"):
-        open_store(path)
+    with pytest.raises(StoreError, match="nowhere"), opened(path, (*STEPS, fails)):
+        pytest.fail("it was opened")
     with closing(sqlite3.connect(path)) as connection:
         assert list(connection.iterdump()) == before
-    monkeypatch.undo()
     with MemoryBank.open(path, **made.parts()) as bank:
         assert bank.scopes() == [ANN, BOB]

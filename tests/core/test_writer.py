@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from secom_core.bank import MemoryBank
+from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.errors import InvalidInput, InvalidScope, StoreError
-from secom_core.writer import BackgroundWriter
 
 ANN = ("acme", "ann")
 
@@ -27,7 +26,7 @@ def said(text: str) -> list[dict[str, str]]:
 
 @pytest.fixture
 def bank(tmp_path: Path) -> Iterator[MemoryBank]:
-    with MemoryBank.open(tmp_path / "memory.db", summary=True) as opened:
+    with MemoryBank.open(tmp_path / "memory.db", summaries=True) as opened:
         yield opened
 
 
@@ -119,9 +118,9 @@ def test_closing_a_session_makes_what_is_made_of_closed_sessions(bank: MemoryBan
     with BackgroundWriter(bank, debounce=60) as writer:
         writer.remember(ANN, said("I moved to Ghent in May."), session="s")
         writer.close_session(ANN, "s")
-        assert bank.summary(ANN) is None
+        assert bank.summaries.latest(ANN) is None
         writer.flush()
-        assert "Ghent" in (bank.summary(ANN) or pytest.fail("no summary")).text
+        assert "Ghent" in (bank.summaries.latest(ANN) or pytest.fail("no summary")).text
 
 
 def test_a_forgotten_scope_stays_forgotten(bank: MemoryBank) -> None:
@@ -195,8 +194,8 @@ def test_bad_input_is_refused_at_once(bank: MemoryBank) -> None:
 
 WORKER = """
 import sys
-from secom_core.bank import MemoryBank
-from secom_core.writer import BackgroundWriter
+from secom_core.bank.bank import MemoryBank
+from secom_core.bank.background import BackgroundWriter
 
 writer = BackgroundWriter(MemoryBank.open(sys.argv[1]), debounce=0.01)
 for number in range(100_000):
@@ -205,6 +204,7 @@ for number in range(100_000):
 """
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     worker = subprocess.Popen([sys.executable, "-c", WORKER, str(path)], stdout=subprocess.PIPE, text=True)

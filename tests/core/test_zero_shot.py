@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from secom_core.conversation import Message, Turn, as_turns
 from secom_core.errors import DegradedWarning, InvalidInput, ModelError
-from secom_core.flow import Prompt, run
+from secom_core.llm.flow import Prompt, run
 from secom_core.memory import Segment, check_partition
-from secom_core.models.scripted import Answer, Fault, ScriptedModel, ScriptedRequest
-from secom_core.prompts.segmentation import as_jsonl
 from secom_core.protocols import Segmenter
 from secom_core.segmenters import FixedSize, LexicalSegmenter, WholeSession, ZeroShotSegmenter
+from secom_core.segmenters.zero_shot_prompt import as_jsonl
+from secom_core.testing import Answer, Fault, ScriptedModel, ScriptedRequest
 
 TURNS = as_turns(["The trip to Rome", "The hotel in Rome", "My cat is ill", "The vet saw my cat", "Goodbye"])
 SEGMENTS = [Segment(0, 2), Segment(2, 4), Segment(4, 5)]
@@ -161,6 +161,7 @@ def session_of(lengths: Sequence[int], words: int = 2) -> tuple[tuple[Turn, ...]
     return as_turns(texts), [Segment(stop - length, stop) for stop, length in zip(stops, lengths, strict=True)]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     lengths=st.lists(st.integers(1, 25), min_size=1, max_size=12),
@@ -271,6 +272,7 @@ replies = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(first=replies, second=replies, turns=st.integers(0, 9))
 def test_no_reply_loses_a_turn(first, second, turns):
@@ -287,6 +289,7 @@ def test_no_reply_loses_a_turn(first, second, turns):
     assert outcomes[0] == outcomes[1]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(replies, min_size=40, max_size=40), st.integers(2, 9))
 def test_no_reply_loses_a_turn_over_windows(script, max_turns):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from secom_core.conversation import Message, Session, group_messages
-from secom_core.models.scripted import ScriptedRequest
+from secom_core.testing import ScriptedRequest
 
 DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
 _EXCHANGE = re.compile(r"^\[Exchange (\d+)\]: (.*)$", re.M)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Scope
-from secom_core.models.scripted import ScriptedRequest
+from secom_core.testing import ScriptedRequest
 
 _EXCHANGE = re.compile(r"^\[Exchange (\d+)\]: (.*)$", re.M)
 _ABOUT = re.compile(r"shows about (.*?):")
@@ -54,7 +54,7 @@ def words(text: str) -> set[str]:
 def check(bank: MemoryBank, scope: Scope, path: Path | None = None) -> None:
     """What is stored never names a turn, a note or a version that is not there."""
     turns = {turn.id: turn for name in bank.sessions(scope) for turn in bank.turns(scope, name)}
-    topics = bank.topics(scope)
+    topics = bank.topics.all(scope)
     assert len({topic.id for topic in topics}) == len(topics)
     for topic in topics:
         assert topic.summary
@@ -88,5 +88,5 @@ def shape(bank: MemoryBank, scope: Scope) -> list[tuple[object, ...]]:
     """The topics without their ids."""
     return [
         (topic.speaker, topic.turn_ids, [(each.text, each.note, each.turn_ids) for each in topic.versions])
-        for topic in bank.topics(scope)
+        for topic in bank.topics.all(scope)
     ]

@@ -22,8 +22,8 @@ class HttpChatModel(BaseChatModel):
         return "http-chat-model"
 
     def _body(self, messages: list[BaseMessage], stop: list[str] | None, **kwargs: Any) -> dict[str, Any]:
-        said = convert_to_openai_messages(messages)
-        return {"model": "scripted", "messages": said, **({"stop": stop} if stop else {}), **kwargs}
+        converted = convert_to_openai_messages(messages)
+        return {"model": "scripted", "messages": converted, **({"stop": stop} if stop else {}), **kwargs}
 
     def _generate(
         self,

@@ -26,11 +26,11 @@ from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, Prom
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.tools import tool
 
-from langchain_secom import LLMLinguaDenoiser, SecomMemory, SecomRetriever, TopicTextSplitter
+from langchain_secom import LLMLinguaDenoiser, SecomMemory, SecomRetriever, SegmentTextSplitter
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
 from secom_core.errors import StoreError
-from secom_core.models.scripted import Fault, ScriptedServer
+from secom_core.testing import Fault, ScriptedServer
 
 SCOPE = ("acme", "ann")
 SCRIPT = ["Your dog is called Bello.", "I see."]
@@ -40,8 +40,8 @@ SCRIPT = ["Your dog is called Bello.", "I see."]
 def bank() -> Iterator[MemoryBank]:
     with MemoryBank.open() as bank:
         at = datetime(2024, 5, 7, tzinfo=timezone.utc)
-        said = [Message("My dog is called Bello.", at=at), Message("A fine name.", role="assistant", at=at)]
-        bank.remember(SCOPE, said, session="monday", close=True)
+        messages = [Message("My dog is called Bello.", at=at), Message("A fine name.", role="assistant", at=at)]
+        bank.remember(SCOPE, messages, session="monday", close=True)
         bank.remember(SCOPE, [Message("Bread dough needs rye flour.", at=at)], session="friday", close=True)
         yield bank
 
@@ -219,7 +219,7 @@ class FirstWords:
 async def test_a_contextual_compression_retriever_takes_retriever_splitter_and_denoiser(
     bank: MemoryBank, how: str
 ) -> None:
-    pipeline = DocumentCompressorPipeline(transformers=[TopicTextSplitter(), LLMLinguaDenoiser(FirstWords())])
+    pipeline = DocumentCompressorPipeline(transformers=[SegmentTextSplitter(), LLMLinguaDenoiser(FirstWords())])
     retriever = ContextualCompressionRetriever(
         base_compressor=pipeline, base_retriever=SecomRetriever(bank=bank, scope=SCOPE)
     )
@@ -249,7 +249,7 @@ async def everything_async(bank: MemoryBank) -> None:
     await memory.asave_context({"input": "Hi"}, {"response": "Hello"})
     await SecomRetriever(bank=bank, scope=SCOPE).ainvoke("dog")
     await SecomRetriever(bank=bank).ainvoke("dog", {"configurable": {"user_id": "ann"}})
-    await TopicTextSplitter(Blocking()).atransform_documents([Document("One. Two.")])
+    await SegmentTextSplitter(Blocking()).atransform_documents([Document("One. Two.")])
     await LLMLinguaDenoiser(Blocking()).atransform_documents([Document("One. Two.")])
     await memory.aclear()
 
@@ -277,7 +277,7 @@ async def test_no_async_hook_blocks_the_event_loop(tmp_path: Any) -> None:
             with pytest.raises(StoreError, match="Blocking call"):
                 memory_of(control).save_context({"input": "Hi"}, {"response": "Hello"})
             with pytest.raises(blockbuster.BlockingError):
-                TopicTextSplitter(Blocking()).split_text("One. Two.")
+                SegmentTextSplitter(Blocking()).split_text("One. Two.")
             await everything_async(bank)
 
 

@@ -27,14 +27,16 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_secom import CitationReranker, SecomRetriever, with_citation_feedback
 from langchain_secom.answers import CITED
 from secom_core.bank import MemoryBank
+from secom_core.citations.prompt import CITE_INSTRUCTION
 from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope, StoreError
-from secom_core.models.scripted import Answer, Fault, ScriptedRequest, ScriptedServer, ToolCall
-from secom_core.prompts.citing import CITE_INSTRUCTION
+from secom_core.testing import Answer, Fault, ScriptedRequest, ScriptedServer, ToolCall
+from secom_core.timelines import TimelineOptions
+from secom_core.topics import TopicOptions
 
 ANN, BOB = ("ann",), ("bob",)
 QUESTION = "Where do I live, and what does my dog Bello do in Ghent?"
-# What was said holds markers itself, so that whoever repeats it seems to cite.
+# The messages hold markers themselves, so that an answer that repeats them seems to cite.
 FACTS = [
     ("monday", 1, "I live in Ghent, as [2] says, and [m2], [1, 2] and [NO_CITE] too."),
     ("tuesday", 2, "My dog Bello barks at the trams in Ghent."),
@@ -47,7 +49,7 @@ as_ann: Any = {"configurable": {"user_id": "ann"}}
 
 
 def filled(path: str = ":memory:") -> MemoryBank:
-    bank = MemoryBank.open(path, learning=True)
+    bank = MemoryBank.open(path, citations=True)
     for session, day, text in FACTS:
         at = datetime(2024, 5, day, tzinfo=timezone.utc)
         bank.remember(ANN, [Message(text, id=f"ann-{session}", at=at)], session=session, close=True)
@@ -60,7 +62,7 @@ def bank() -> Iterator[MemoryBank]:
         yield bank
 
 
-async def asked(how: str, chain: Any, given: Any, config: Any = as_ann) -> Any:
+async def ask(how: str, chain: Any, given: Any, config: Any = as_ann) -> Any:
     if how == "invoke":
         return chain.invoke(given, config)
     if how == "ainvoke":
@@ -78,11 +80,11 @@ async def asked(how: str, chain: Any, given: Any, config: Any = as_ann) -> Any:
 
 
 def cited_in(bank: MemoryBank, scope: Any = ANN) -> list[tuple[int, ...]]:
-    return [entry.cited for entry in bank.citation_log(scope)]
+    return [entry.cited for entry in bank.citations.log(scope)]
 
 
 def answers(bank: MemoryBank, scope: Any = ANN) -> int:
-    return bank.learned(scope).answers
+    return bank.citations.weights_of(scope).answers
 
 
 def text_of(answer: Any) -> str:
@@ -92,6 +94,8 @@ def text_of(answer: Any) -> str:
 # -- the whole loop ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
+@pytest.mark.pairwise
 @each_way
 @pytest.mark.parametrize("markers", ["keep", "strip"])
 @pytest.mark.parametrize("parsed", [False, True], ids=["message", "text"])
@@ -99,7 +103,7 @@ async def test_an_answer_is_shown_and_learned_from_once(bank: MemoryBank, how: s
     with ScriptedServer("You live in Ghent [1]. Bello swims there [3].") as server:
         chain = PROMPT | HttpChatModel(base_url=server.base_url)
         chain = with_citation_feedback(chain | StrOutputParser() if parsed else chain, bank, markers=markers)
-        answer = await asked(how, chain, {"question": QUESTION})
+        answer = await ask(how, chain, {"question": QUESTION})
 
         [request] = server.requests
         [(role, system), (_, question)] = request.messages
@@ -108,21 +112,21 @@ async def test_an_answer_is_shown_and_learned_from_once(bank: MemoryBank, how: s
         assert system.endswith(CITE_INSTRUCTION)
         assert system.count(CITE_INSTRUCTION) == 1
 
-    shown = (
+    expected = (
         "You live in Ghent [1]. Bello swims there [3]."
         if markers == "keep"
         else "You live in Ghent. Bello swims there."
     )
-    assert text_of(answer) == shown
-    [entry] = bank.citation_log(ANN)
+    assert text_of(answer) == expected
+    [entry] = bank.citations.log(ANN)
     assert (entry.numbers, entry.cited, entry.query) == ((1, 2, 3), (1, 3), QUESTION)
     assert answers(bank) == 1
     if not parsed:
         assert isinstance(answer, AIMessage)
         assert answer.response_metadata["finish_reason"] == "stop"
         assert answer.response_metadata["secom_citations"] == [
-            {"number": 1, "memory_id": entry.memory_ids[0], "turn_ids": ["ann-monday"]},
-            {"number": 3, "memory_id": entry.memory_ids[2], "turn_ids": ["ann-friday"]},
+            {"number": 1, "memory_id": entry.impression.memory_ids[0], "turn_ids": ["ann-monday"]},
+            {"number": 3, "memory_id": entry.impression.memory_ids[2], "turn_ids": ["ann-friday"]},
         ]
 
 
@@ -144,15 +148,17 @@ FAULTY = {
 }
 
 
+@pytest.mark.slow
+@pytest.mark.pairwise
 @pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
-@pytest.mark.parametrize(("said", "cited"), FAULTY.values(), ids=FAULTY)
+@pytest.mark.parametrize(("text", "cited"), FAULTY.values(), ids=FAULTY)
 @pytest.mark.parametrize("markers", ["keep", "strip"])
-async def test_faulty_citations(bank: MemoryBank, how: str, said: str, cited: Any, markers: Any) -> None:
-    with ScriptedServer(said) as server:
+async def test_faulty_citations(bank: MemoryBank, how: str, text: str, cited: Any, markers: Any) -> None:
+    with ScriptedServer(text) as server:
         chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank, markers=markers)
-        answer = await asked(how, chain, QUESTION)
+        answer = await ask(how, chain, QUESTION)
     if markers == "keep":
-        assert answer.text == said
+        assert answer.text == text
     elif cited:
         assert "[" not in answer.text
     assert cited_in(bank) == ([] if cited is None else [cited])
@@ -170,7 +176,7 @@ def repeat(request: ScriptedRequest) -> str:
 async def test_memory_cannot_cite_itself(bank: MemoryBank, how: str) -> None:
     with ScriptedServer(repeat) as server:
         chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank)
-        answer = await asked(how, chain, QUESTION)
+        answer = await ask(how, chain, QUESTION)
     assert "as (2) says, and (m2), (1, 2) and (NO_CITE) too" in answer.text
     assert cited_in(bank) == []
     assert answers(bank) == 0
@@ -185,7 +191,7 @@ async def test_documents_for_a_provider_cannot_cite_either(bank: MemoryBank, how
         return " ".join(document.page_content for document in inputs["documents"])
 
     chain = with_citation_feedback(RunnableLambda(keep) | split, bank, documents_key="documents", markers="strip")
-    answer = await asked(how, chain, QUESTION)
+    answer = await ask(how, chain, QUESTION)
     assert [document.metadata["number"] for document in given[0]] == [1, 2, 3]
     assert "as (2) says, and (m2), (1, 2) and (NO_CITE) too" in answer
     assert cited_in(bank) == []
@@ -209,11 +215,11 @@ split: Any = RunnableGenerator(cut, acut)
 async def test_where_nothing_is_remembered_nothing_is_shown_or_learned(bank: MemoryBank, how: str) -> None:
     with ScriptedServer("I cannot know [1]. [NO_CITE]") as server:
         chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank, markers="strip")
-        answer = await asked(how, chain, QUESTION, {"configurable": {"user_id": "eve"}})
+        answer = await ask(how, chain, QUESTION, {"configurable": {"user_id": "eve"}})
         assert server.requests[0].messages[0] == ("system", "")
     assert answer.text == "I cannot know."
     assert answer.response_metadata["secom_citations"] == []
-    assert bank.citation_log(("eve",)) == []
+    assert bank.citations.log(("eve",)) == []
 
 
 # -- answers that never come ------------------------------------------------------------------------------------------
@@ -240,9 +246,9 @@ async def test_a_stream_that_breaks_teaches_nothing(bank: MemoryBank, how: str, 
     with ScriptedServer([fault, "You live in Ghent [1]."]) as server:
         chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank, markers="strip")
         with pytest.raises(Exception, match=r"Expecting|Unterminated|500|[Cc]onnection"):
-            await asked(how, chain, QUESTION)
+            await ask(how, chain, QUESTION)
         assert cited_in(bank) == []
-        await asked(how, chain, QUESTION)
+        await ask(how, chain, QUESTION)
     assert cited_in(bank) == [(1,)]
     assert answers(bank) == 1
 
@@ -270,7 +276,7 @@ async def test_a_call_that_is_cancelled_teaches_nothing(bank: MemoryBank) -> Non
         chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank)
         for how in ("ainvoke", "astream"):
             with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(asked(how, chain, QUESTION), 0.3)
+                await asyncio.wait_for(ask(how, chain, QUESTION), 0.3)
     assert cited_in(bank) == []
 
 
@@ -294,8 +300,8 @@ async def test_an_answer_that_is_cut_short_or_calls_a_tool_teaches_nothing(bank:
     call = Answer("I look it up [1].", (ToolCall("look", {"what": "Ghent"}, id="call-1"),))
     with ScriptedServer([Answer("You live in Ghent [1] and", finish_reason="length"), call]) as server:
         chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank, markers="strip")
-        assert (await asked(how, chain, QUESTION)).text == "You live in Ghent and"
-        answer = await asked(how, chain, QUESTION)
+        assert (await ask(how, chain, QUESTION)).text == "You live in Ghent and"
+        answer = await ask(how, chain, QUESTION)
     assert answer.text == "I look it up."
     assert [(each["name"], each["args"], each["id"]) for each in answer.tool_calls] == [
         ("look", {"what": "Ghent"}, "call-1")
@@ -310,7 +316,7 @@ async def test_an_answer_that_is_cut_short_or_calls_a_tool_teaches_nothing(bank:
 async def test_retries_inside_the_chain_count_once(bank: MemoryBank, how: str) -> None:
     with ScriptedServer([Fault(status=500), Fault(), "You live in Ghent [1]."]) as server:
         chain = (PROMPT | HttpChatModel(base_url=server.base_url)).with_retry(wait_exponential_jitter=False)
-        await asked(how, with_citation_feedback(chain, bank), QUESTION)
+        await ask(how, with_citation_feedback(chain, bank), QUESTION)
         assert len(server.requests) == 3
     assert cited_in(bank) == [(1,)]
 
@@ -319,7 +325,7 @@ async def test_retries_inside_the_chain_count_once(bank: MemoryBank, how: str) -
 async def test_fallbacks_inside_the_chain_count_once(bank: MemoryBank, how: str) -> None:
     with ScriptedServer(Fault(status=500)) as broken, ScriptedServer("You live in Ghent [1].") as server:
         model = HttpChatModel(base_url=broken.base_url).with_fallbacks([HttpChatModel(base_url=server.base_url)])
-        await asked(how, with_citation_feedback(PROMPT | model, bank), QUESTION)
+        await ask(how, with_citation_feedback(PROMPT | model, bank), QUESTION)
         assert (len(broken.requests), len(server.requests)) == (1, 1)
     assert cited_in(bank) == [(1,)]
 
@@ -329,10 +335,10 @@ async def test_the_same_question_again_is_another_answer(bank: MemoryBank, how: 
     with ScriptedServer(["Ghent [1].", "Ghent [1].", "Swims [3]."]) as server:
         chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank)
         for _ in range(3):
-            await asked(how, chain, QUESTION)
+            await ask(how, chain, QUESTION)
     assert cited_in(bank) == [(1,), (1,), (3,)]
     assert answers(bank) == 3
-    assert len({entry.id for entry in bank.citation_log(ANN)}) == 3
+    assert len({entry.id for entry in bank.citations.log(ANN)}) == 3
 
 
 def own_number(request: ScriptedRequest) -> str:
@@ -340,15 +346,16 @@ def own_number(request: ScriptedRequest) -> str:
     return f"That is your secret [{number}]."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["batch", "abatch", "gather"])
 async def test_many_users_at_once_never_mix(how: str, tmp_path: Any) -> None:
     names = [f"user{place}" for place in range(12)]
-    with MemoryBank.open(tmp_path / "bank.db", learning=True) as bank, ScriptedServer(own_number) as server:
+    with MemoryBank.open(tmp_path / "bank.db", citations=True) as bank, ScriptedServer(own_number) as server:
         for place, name in enumerate(names):
             # The secret has another number for the one user than for the next.
-            said = ["The tram is late.", "The tram is full.", "The tram is red."]
-            said.insert(place % 4, f"My secret of the tram is {name}.")
-            for day, text in enumerate(said):
+            texts = ["The tram is late.", "The tram is full.", "The tram is red."]
+            texts.insert(place % 4, f"My secret of the tram is {name}.")
+            for day, text in enumerate(texts):
                 at = datetime(2024, 5, day + 1, tzinfo=timezone.utc)
                 bank.remember((name,), [Message(text, id=f"{name}-{day}", at=at)], session=str(day), close=True)
         chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank)
@@ -359,15 +366,15 @@ async def test_many_users_at_once_never_mix(how: str, tmp_path: Any) -> None:
         elif how == "abatch":
             found = await chain.abatch(given, configs)
         else:
-            calls = (asked("astream", chain, *each) for each in zip(given, configs, strict=True))
+            calls = (ask("astream", chain, *each) for each in zip(given, configs, strict=True))
             found = await asyncio.gather(*calls)
         for place, name in enumerate(names):
             own = f"{name}-{place % 4}"
             for answer in (found[place], found[place + len(names)]):
                 assert [each["turn_ids"] for each in answer.response_metadata["secom_citations"]] == [[own]]
-            for entry in bank.citation_log((name,)):
-                assert [entry.turn_ids[entry.numbers.index(number)] for number in entry.cited] == [(own,)]
-            assert len(bank.citation_log((name,))) == 2
+            for entry in bank.citations.log((name,)):
+                assert [entry.impression.turn_ids[entry.numbers.index(number)] for number in entry.cited] == [(own,)]
+            assert len(bank.citations.log((name,))) == 2
             assert answers(bank, (name,)) == 2
         for request in server.requests:
             [asker] = re.findall(r"being (user\d+)", request.text)
@@ -382,8 +389,8 @@ async def test_what_is_forgotten_while_the_model_answers_is_not_logged(bank: Mem
 
     with ScriptedServer(forget) as server:
         chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank)
-        assert (await asked(how, chain, QUESTION)).text == "You live in Ghent [1]."
-    assert not [entry for entry in bank.citation_log(ANN) if ("ann-monday",) in entry.turn_ids]
+        assert (await ask(how, chain, QUESTION)).text == "You live in Ghent [1]."
+    assert not [entry for entry in bank.citations.log(ANN) if ("ann-monday",) in entry.impression.turn_ids]
 
 
 # -- whose ------------------------------------------------------------------------------------------------------------
@@ -396,10 +403,10 @@ async def test_it_fails_closed_without_a_scope(bank: MemoryBank, how: str, confi
         chain = PROMPT | HttpChatModel(base_url=server.base_url)
         config = {"configurable": configurable}
         with pytest.raises(InvalidScope):
-            await asked(how, with_citation_feedback(chain, bank), QUESTION, config)
+            await ask(how, with_citation_feedback(chain, bank), QUESTION, config)
         retriever = SecomRetriever(bank=bank)
         with pytest.raises(InvalidScope):
-            await asked(how, with_citation_feedback(chain, bank, retriever=retriever), QUESTION, config)
+            await ask(how, with_citation_feedback(chain, bank, retriever=retriever), QUESTION, config)
         assert server.requests == ()
     assert cited_in(bank) == []
 
@@ -407,9 +414,9 @@ async def test_it_fails_closed_without_a_scope(bank: MemoryBank, how: str, confi
 async def test_a_bound_chain_answers_nobody_else(bank: MemoryBank) -> None:
     with ScriptedServer("Ghent [1].") as server:
         chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank, scope=ANN)
-        await asked("invoke", chain, QUESTION, None)
+        await ask("invoke", chain, QUESTION, None)
         with pytest.raises(InvalidScope, match="bound to"):
-            await asked("ainvoke", chain, QUESTION, {"configurable": {"scope": BOB}})
+            await ask("ainvoke", chain, QUESTION, {"configurable": {"scope": BOB}})
         assert len(server.requests) == 1
     assert cited_in(bank) == [(1,)]
 
@@ -425,6 +432,7 @@ def compressed(bank: MemoryBank, top_n: int | None = None, **kwargs: Any) -> Any
     )
 
 
+@pytest.mark.slow
 @each_way
 @pytest.mark.parametrize("wrapped", [False, True], ids=["plain", "compressed"])
 async def test_a_retrievers_documents_are_numbered_as_they_come(bank: MemoryBank, how: str, wrapped: bool) -> None:
@@ -433,12 +441,12 @@ async def test_a_retrievers_documents_are_numbered_as_they_come(bank: MemoryBank
     assert order != sorted(order)
     with ScriptedServer("So it is [2].") as server:
         chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank, retriever=retriever)
-        answer = await asked(how, chain, QUESTION)
+        answer = await ask(how, chain, QUESTION)
         system = server.requests[0].messages[0][1]
     assert [line[:3] for line in system.splitlines() if line.startswith("[")] == ["[1]", "[2]", "[3]"]
-    [entry] = bank.citation_log(ANN)
+    [entry] = bank.citations.log(ANN)
     assert entry.cited == (2,)
-    assert [turn_id for (turn_id,) in entry.turn_ids] == order
+    assert [turn_id for (turn_id,) in entry.impression.turn_ids] == order
     assert [each["turn_ids"] for each in answer.response_metadata["secom_citations"]] == [[order[1]]]
     assert answers(bank) == 1
 
@@ -447,8 +455,8 @@ async def test_a_retrievers_limit_holds(bank: MemoryBank) -> None:
     with ScriptedServer("So it is [2]. And [3].") as server:
         chain: Any = PROMPT | HttpChatModel(base_url=server.base_url)
         chain = with_citation_feedback(chain, bank, retriever=compressed(bank, top_n=2))
-        await asked("ainvoke", chain, QUESTION)
-    [entry] = bank.citation_log(ANN)
+        await ask("ainvoke", chain, QUESTION)
+    [entry] = bank.citations.log(ANN)
     assert (entry.numbers, entry.cited) == ((1, 2), (2,))
 
 
@@ -509,6 +517,7 @@ NATIVE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
 @pytest.mark.parametrize(("notes", "cited"), NATIVE.values(), ids=NATIVE)
 async def test_providers_own_citations_count_like_markers(bank: MemoryBank, how: str, notes: Any, cited: Any) -> None:
@@ -517,7 +526,7 @@ async def test_providers_own_citations_count_like_markers(bank: MemoryBank, how:
         {"type": "text", "text": "it is so.", "citations": notes, "index": 1},
     ]
     chain = with_citation_feedback(PROMPT | Spoken(messages=iter([message(parts)])), bank, markers="strip")
-    answer = await asked(how, chain, QUESTION)
+    answer = await ask(how, chain, QUESTION)
     assert answer.text == "You know, it is so."
     assert answer.content[1]["citations"] == notes
     assert cited_in(bank) == ([] if cited is None else [cited])
@@ -554,9 +563,9 @@ class Spoken(GenericFakeChatModel):
     def _stream(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> Iterator[Any]:
         from langchain_core.outputs import ChatGenerationChunk
 
-        said: Any = next(self.messages)
-        for block in said.content:
-            chunk = AIMessageChunk(content=[block], response_metadata=dict(said.response_metadata))
+        message: Any = next(self.messages)
+        for block in message.content:
+            chunk = AIMessageChunk(content=[block], response_metadata=dict(message.response_metadata))
             yield ChatGenerationChunk(message=chunk)
 
 
@@ -569,7 +578,7 @@ async def test_blocks_keep_their_places_and_reasoning_is_not_read(bank: MemoryBa
         {"type": "text", "text": " [", "index": 1},
     ]
     chain = with_citation_feedback(PROMPT | Spoken(messages=iter([message(parts)])), bank, markers="strip")
-    answer = await asked(how, chain, QUESTION)
+    answer = await ask(how, chain, QUESTION)
     assert [block["type"] for block in answer.content] == ["thinking", "text"]
     assert answer.content[0]["thinking"] == "Is it [2]?"
     assert answer.text == "He barks ["
@@ -580,7 +589,7 @@ async def test_blocks_keep_their_places_and_reasoning_is_not_read(bank: MemoryBa
 async def test_chunks_pass_as_they_come(bank: MemoryBank, markers: Any) -> None:
     usage: Any = {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}
     call = {"name": "look", "args": "{}", "id": "1", "index": 0, "type": "tool_call_chunk"}
-    said = [
+    pieces = [
         AIMessageChunk(content="He ", id="m"),
         AIMessageChunk(content="barks [", id="m"),
         AIMessageChunk(content="", id="m", tool_call_chunks=[call]),
@@ -588,37 +597,37 @@ async def test_chunks_pass_as_they_come(bank: MemoryBank, markers: Any) -> None:
         AIMessageChunk(content="", id="m", usage_metadata=usage),
         AIMessageChunk(content="", id="m", chunk_position="last"),
     ]
-    chain = with_citation_feedback(chunks(said), bank, markers=markers)
+    chain = with_citation_feedback(chunks(pieces), bank, markers=markers)
     got = list(chain.stream(QUESTION, as_ann))
     assert [piece.text for piece in got if piece.text] == (
         ["He ", "barks [", "2]!"] if markers == "keep" else ["He", " barks", "!"]
     )
-    assert [piece for piece in got if piece.tool_call_chunks or piece.usage_metadata] == [said[2], said[4]]
+    assert [piece for piece in got if piece.tool_call_chunks or piece.usage_metadata] == [pieces[2], pieces[4]]
     assert got[-1].chunk_position == "last"
     assert all(piece.id == "m" for piece in got)
     if markers == "keep":
-        assert got[:-1] == said[:-1]
+        assert got[:-1] == pieces[:-1]
 
 
 def test_two_messages_in_one_stream_are_one_answer(bank: MemoryBank) -> None:
-    said = [
+    pieces = [
         AIMessageChunk(content="He barks [2", id="m"),
         AIMessageChunk(content="].", id="m", chunk_position="last"),
         AIMessageChunk(content=" He swims [3].", id="n"),
         AIMessageChunk(content="", id="n", chunk_position="last"),
     ]
-    chain = with_citation_feedback(chunks(said), bank, markers="strip")
+    chain = with_citation_feedback(chunks(pieces), bank, markers="strip")
     got = list(chain.stream(QUESTION, as_ann))
     assert [(piece.id, piece.text) for piece in got] == [("m", "He barks"), ("m", "."), ("n", " He swims."), ("n", "")]
     assert [CITED in piece.response_metadata for piece in got] == [False, False, False, True]
     assert cited_in(bank) == [(2, 3)]
 
 
-def chunks(said: Any) -> Any:
+def chunks(pieces: Any) -> Any:
     def speak(given: Iterator[Any]) -> Iterator[Any]:
         for _ in given:
             pass
-        yield from said
+        yield from pieces
 
     return RunnableGenerator(speak)
 
@@ -654,17 +663,17 @@ async def test_runs_can_be_read_in_traces(bank: MemoryBank, how: str) -> None:
     runs = Runs()
     with ScriptedServer("You live in Ghent [1] [9].") as server:
         chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank)
-        await asked(how, chain, QUESTION, {**as_ann, "callbacks": [runs], "tags": ["mine"]})
+        await ask(how, chain, QUESTION, {**as_ann, "callbacks": [runs], "tags": ["mine"]})
     top, recall, reward = (runs.started[name] for name in ("citation_feedback", "secom_recall", "secom_reward"))
     assert recall["parent_run_id"] == reward["parent_run_id"] == top["run_id"]
     assert {"mine", "secom"} <= set(recall["tags"]) & set(reward["tags"])
-    told = {"shown": [1, 2, 3], "cited": [1], "unknown": [9], "none_used": False, "reward": pytest.approx(1 / 3)}
+    counts = {"numbers": [1, 2, 3], "cited": [1], "unknown": [9], "none_used": False, "reward": pytest.approx(1 / 3)}
     metadata = {key: value for key, value in reward["metadata"].items() if key.startswith("secom_")}
-    assert metadata == {f"secom_{key}": value for key, value in told.items()}
-    assert reward["inputs"] == told
+    assert metadata == {f"secom_{key}": value for key, value in counts.items()}
+    assert reward["inputs"] == counts
     assert runs.ended[reward["run_id"]] == {"lesson": "taught"}
     assert [document.metadata["number"] for document in runs.ended[recall["run_id"]]] == [1, 2, 3]
-    assert runs.events == [("secom_citations", {**told, "lesson": "taught"}, top["run_id"])]
+    assert runs.events == [("secom_citations", {**counts, "lesson": "taught"}, top["run_id"])]
     kept = json.dumps([each["metadata"] for each in runs.started.values()], default=str)
     assert not [word for word in ("Ghent", "monday", "ann-") if word in kept]
 
@@ -674,8 +683,8 @@ async def test_event_streams_hold_the_text_without_markers_and_the_citations(ban
         chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank, markers="strip")
         events = [event async for event in chain.astream_events(QUESTION, as_ann, version="v2")]
     own = [event for event in events if event["name"] == "citation_feedback"]
-    shown = [event["data"]["chunk"].text for event in own if event["event"] == "on_chain_stream"]
-    assert "".join(shown) == "You live in Ghent."
+    texts = [event["data"]["chunk"].text for event in own if event["event"] == "on_chain_stream"]
+    assert "".join(texts) == "You live in Ghent."
     [custom] = [event for event in events if event["event"] == "on_custom_event"]
     assert (custom["name"], custom["data"]["cited"]) == ("secom_citations", [1])
     # What the model streams by itself keeps its markers, so that a user's stream is the runnable's own.
@@ -698,12 +707,12 @@ async def test_a_stream_goes_through_the_steps_around_it(bank: MemoryBank, how: 
 
 
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
-@pytest.mark.parametrize("said", ["Ghent [1].", AIMessage("Ghent [1].", id="m")], ids=["text", "message"])
-async def test_a_chain_that_does_not_stream(bank: MemoryBank, how: str, said: Any) -> None:
-    chain = with_citation_feedback(RunnableLambda(lambda _: said), bank, markers="strip")
-    whole = await asked(how, chain, QUESTION)
+@pytest.mark.parametrize("answer", ["Ghent [1].", AIMessage("Ghent [1].", id="m")], ids=["text", "message"])
+async def test_a_chain_that_does_not_stream(bank: MemoryBank, how: str, answer: Any) -> None:
+    chain = with_citation_feedback(RunnableLambda(lambda _: answer), bank, markers="strip")
+    whole = await ask(how, chain, QUESTION)
     [piece] = chain.stream(QUESTION, as_ann) if how == "invoke" else [p async for p in chain.astream(QUESTION, as_ann)]
-    assert type(piece) is type(whole) is type(said)
+    assert type(piece) is type(whole) is type(answer)
     assert text_of(piece) == text_of(whole) == "Ghent."
     assert cited_in(bank) == [(1,), (1,)]
 
@@ -712,7 +721,7 @@ async def test_a_chain_that_does_not_stream(bank: MemoryBank, how: str, said: An
 async def test_in_a_graph_that_streams_messages(bank: MemoryBank, how: str) -> None:
     graphs = pytest.importorskip("langgraph.graph", reason="needs langgraph")
     with ScriptedServer("You live in Ghent [1]. Yes.") as server:
-        # The graph streams what the model says by itself unless the model is told to keep quiet.
+        # The graph streams the model's own tokens unless the model keeps quiet.
         model = HttpChatModel(base_url=server.base_url).with_config(tags=["nostream"])
         chain = with_citation_feedback(PROMPT | model, bank, markers="strip")
 
@@ -748,9 +757,9 @@ async def test_a_history_around_it(bank: MemoryBank, how: str) -> None:
         )
         config = {"configurable": {"user_id": "ann", "session_id": "s"}}
         for question in ("Where do I live in Ghent?", "And what does Bello do in the river?"):
-            await asked(how, around, {"question": question}, config)
+            await ask(how, around, {"question": question}, config)
         assert "Ghent." in [text for _, text in server.requests[1].messages]
-    assert [said.text for said in history.messages][1::2] == ["Ghent.", "Swims."]
+    assert [message.text for message in history.messages][1::2] == ["Ghent.", "Swims."]
     assert cited_in(bank) == [(1,), (1,)]
 
 
@@ -758,12 +767,12 @@ def test_a_question_may_be_messages(bank: MemoryBank) -> None:
     with ScriptedServer("Ghent [1].") as server:
         prompt = ChatPromptTemplate.from_messages([("system", "{context}"), MessagesPlaceholder("question")])
         chain = with_citation_feedback(prompt | HttpChatModel(base_url=server.base_url), bank)
-        said = [HumanMessage("Hello."), AIMessage("Hello!"), HumanMessage([{"type": "text", "text": QUESTION}])]
-        chain.invoke({"question": said}, as_ann)
-        chain.invoke({"question": [said[2]]}, as_ann)
+        messages = [HumanMessage("Hello."), AIMessage("Hello!"), HumanMessage([{"type": "text", "text": QUESTION}])]
+        chain.invoke({"question": messages}, as_ann)
+        chain.invoke({"question": [messages[2]]}, as_ann)
         with pytest.raises(InvalidInput, match="human"):
-            chain.invoke({"question": [said[1]]}, as_ann)
-    assert [entry.query for entry in bank.citation_log(ANN)] == [QUESTION, QUESTION]
+            chain.invoke({"question": [messages[1]]}, as_ann)
+    assert [entry.query for entry in bank.citations.log(ANN)] == [QUESTION, QUESTION]
 
 
 @pytest.mark.parametrize("how", ["ainvoke", "astream"])
@@ -773,12 +782,12 @@ async def test_the_event_loop_is_not_blocked(how: str, tmp_path: Any) -> None:
         model = HttpChatModel(base_url=server.base_url)
         chain = with_citation_feedback(PROMPT | model, bank)
         other = with_citation_feedback(PROMPT | model, bank, retriever=compressed(bank))
-        await asked(how, PROMPT | model, {"question": QUESTION, "context": ""})  # what is loaded once
+        await ask(how, PROMPT | model, {"question": QUESTION, "context": ""})  # what is loaded once
         with MemoryBank.open() as control, blockbuster.blockbuster_ctx():
             with pytest.raises(StoreError, match="Blocking call"):
                 control.scopes()
-            await asked(how, chain, QUESTION)
-            await asked(how, other, QUESTION)
+            await ask(how, chain, QUESTION)
+            await ask(how, other, QUESTION)
         assert cited_in(bank) == [(1,), (1,)]
 
 
@@ -798,34 +807,37 @@ async def test_an_answer_is_given_even_where_it_cannot_be_learned_from(tmp_path:
     with ScriptedServer(spoil) as server:
         chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank, markers="strip")
         with pytest.warns(DegradedWarning, match="nothing was learned"):
-            answer = await asked(how, chain, QUESTION, {**as_ann, "callbacks": [runs]})
+            answer = await ask(how, chain, QUESTION, {**as_ann, "callbacks": [runs]})
     assert answer.text == "You live in Ghent."
     assert [data["lesson"] for _, data, _ in runs.events] == ["failed"]
 
 
 @each_way
 async def test_topics_and_timelines_can_be_cited(how: str) -> None:
-    with MemoryBank.open(learning=True, topics=True, timelines=True) as bank:
+    topics, timelines = TopicOptions(recall_without_model=True), TimelineOptions(recall_without_model=True)
+    layers = ("topics", "timelines")
+    with MemoryBank.open(citations=True, topics=topics, timelines=timelines) as bank:
         for session, day, text in FACTS:
             at = datetime(2024, 5, day, tzinfo=timezone.utc)
             bank.remember(ANN, [Message(text, id=f"ann-{session}", at=at)], session=session, close=True)
-        recall = bank.recall(ANN, QUESTION, topics=True, timelines=True)
-        assert recall.timelines
+        recall = bank.recall(ANN, QUESTION, layers=layers)
+        drawn = recall.items("timelines")
+        assert drawn
         every = "".join(f"[{number}]" for number in recall.numbers)
         with ScriptedServer(f"So it is {every}.") as server:
             chain = PROMPT | HttpChatModel(base_url=server.base_url)
-            chain = with_citation_feedback(chain, bank, topics=True, timelines=True)
-            answer = await asked(how, chain, QUESTION)
+            chain = with_citation_feedback(chain, bank, layers=layers)
+            answer = await ask(how, chain, QUESTION)
         rows = answer.response_metadata["secom_citations"]
         assert [row["number"] for row in rows] == list(recall.numbers)
-        turns = [each.turn_ids for each in (*recall.hits, *recall.timelines)]
+        turns = [each.turn_ids for each in (*recall.hits, *drawn)]
         assert [tuple(row["turn_ids"]) for row in rows] == turns
-        assert ["memory_id" in row for row in rows] == [True] * len(recall.hits) + [False] * len(recall.timelines)
+        assert ["memory_id" in row for row in rows] == [True] * len(recall.hits) + [False] * len(drawn)
         assert cited_in(bank) == [tuple(hit.number for hit in recall.hits)]
 
 
 def test_what_cannot_work_is_said(bank: MemoryBank) -> None:
-    with MemoryBank.open() as other, pytest.raises(InvalidInput, match="learning=True"):
+    with MemoryBank.open() as other, pytest.raises(InvalidInput, match="citations=True"):
         with_citation_feedback(PROMPT, other)
     with pytest.raises(InvalidInput, match="'k': 3"):
         with_citation_feedback(PROMPT, bank, retriever=SecomRetriever(bank=bank), k=3)
@@ -855,4 +867,4 @@ def test_the_names_of_the_inputs_and_the_instruction_are_yours(bank: MemoryBank)
         chain.invoke({"q": QUESTION, "tone": "Be brief."}, as_ann)
         assert server.requests[0].text.startswith("Be brief.\n<memories>\n")
         assert f"</memories>\nEND\n{QUESTION}" in server.requests[0].text
-    assert [entry.numbers for entry in bank.citation_log(ANN)] == [(1,)]
+    assert [entry.numbers for entry in bank.citations.log(ANN)] == [(1,)]

@@ -108,9 +108,9 @@ def test_reasoning_and_base64_are_dropped() -> None:
 
 
 def test_the_thinking_of_a_local_model_is_dropped_and_what_a_user_writes_is_not() -> None:
-    said = "<think>secret</think>\nIt is red."
-    assert text_of(AIMessage(said)) == "It is red."
-    assert text_of(HumanMessage(said)) == said
+    text = "<think>secret</think>\nIt is red."
+    assert text_of(AIMessage(text)) == "It is red."
+    assert text_of(HumanMessage(text)) == text
 
 
 def test_messages_that_a_framework_made_up_are_skipped_by_lc_source() -> None:
@@ -132,8 +132,8 @@ def test_a_tool_call_and_its_result_stay_together() -> None:
         ToolMessage("sun", tool_call_id="1"),
         AIMessage("Sun and snow."),
     ]
-    said = to_messages(given)
-    assert [message.text for message in said] == [
+    messages = to_messages(given)
+    assert [message.text for message in messages] == [
         "The weather in Rome and Oslo?",
         '[calls weather({"city": "Rome"})]\n[calls weather({"city": "Oslo"})]',
         "sun",
@@ -141,8 +141,8 @@ def test_a_tool_call_and_its_result_stay_together() -> None:
         "Hurry.",
         "Sun and snow.",
     ]
-    assert [len(turn.messages) for turn in group_messages(said)] == [4, 2]
-    assert said[2].metadata == {"tool_call_id": "1"}
+    assert [len(turn.messages) for turn in group_messages(messages)] == [4, 2]
+    assert messages[2].metadata == {"tool_call_id": "1"}
 
 
 def test_calls_whose_ids_begin_again_in_every_message_keep_all_their_results() -> None:
@@ -202,12 +202,12 @@ def test_a_tool_result_comes_back_as_something_every_model_accepts() -> None:
 @pytest.fixture
 def bank() -> MemoryBank:
     bank = MemoryBank.open()
-    said = [
+    messages = [
         Message("My dog Bello barks at the postman.", speaker="Ann", id="t1", at=NOON),
         Message("Dogs do.", role="assistant", at=NOON),
         Message("Bello is a terrier.", speaker="Ann", id="t2", at=NOON + timedelta(minutes=5)),
     ]
-    bank.remember(("acme", "ann"), said, session="monday", close=True)
+    bank.remember(("acme", "ann"), messages, session="monday", close=True)
     return bank
 
 

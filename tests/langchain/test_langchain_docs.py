@@ -14,7 +14,9 @@ pytest.importorskip("openai", reason="needs the extra 'openai'")
 
 from readme_diff import changed
 
-from secom_core.models.scripted import ScriptedServer
+from secom_core.testing import ScriptedServer
+
+pytestmark = pytest.mark.docs
 
 PAGE = Path(__file__).parents[2] / "docs" / "langchain.md"
 
@@ -46,8 +48,10 @@ for thread, text in (("monday", "I moved to Ghent in May."), ("friday", "Which c
 """
 
 
-@pytest.mark.parametrize("told", [False, True], ids=["plain", "as README says"])
-def test_a_new_user_adds_memory_to_a_plain_agent(told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("with_memory", [False, True], ids=["plain", "as README says"])
+def test_a_new_user_adds_memory_to_a_plain_agent(
+    with_memory: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from http_agent import HttpAgentModel
     from langgraph.checkpoint.memory import InMemorySaver
 
@@ -57,5 +61,5 @@ def test_a_new_user_adds_memory_to_a_plain_agent(told: bool, tmp_path: Path, mon
     ) as server:
         model = HttpAgentModel(base_url=server.base_url)
         names: dict[str, Any] = {"model": model, "tools": [], "checkpointer": InMemorySaver(), "answers": []}
-        exec(changed(PLAIN, "LangChain") if told else PLAIN, names)
-    assert names["answers"] == ["In Ghent.", "In Ghent." if told else "Who knows?"]
+        exec(changed(PLAIN, "LangChain") if with_memory else PLAIN, names)
+    assert names["answers"] == ["In Ghent.", "In Ghent." if with_memory else "Who knows?"]

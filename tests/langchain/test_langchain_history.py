@@ -21,11 +21,10 @@ from langchain_core.runnables import RunnablePassthrough
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from langchain_secom import SecomChatMessageHistory, SessionHistories, recalled_memories
-from secom_core.bank import MemoryBank
+from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.conversation import Message
 from secom_core.errors import InvalidInput, InvalidScope
-from secom_core.models.scripted import Fault, ScriptedServer
-from secom_core.writer import BackgroundWriter
+from secom_core.testing import Fault, ScriptedServer
 
 ANN, BOB = ("ann",), ("bob",)
 FACT = "My dog Bello swims in the river Leie."
@@ -134,19 +133,19 @@ class Naive(BaseChatMessageHistory):
     """Puts what is recalled for a question where messages are read, once a question."""
 
     def __init__(self) -> None:
-        self.said: list[BaseMessage] = []
+        self.stored: list[BaseMessage] = []
         self.query = QUESTION
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
         query, self.query = self.query, ""
-        return [HumanMessage(f"recalled for {query}")] * bool(query) + self.said
+        return [HumanMessage(f"recalled for {query}")] * bool(query) + self.stored
 
     def add_messages(self, messages: Any) -> None:
-        self.said += messages
+        self.stored += messages
 
     def clear(self) -> None:
-        self.said = []
+        self.stored = []
 
 
 def test_pitfall_the_check_above_can_fail() -> None:
@@ -154,7 +153,7 @@ def test_pitfall_the_check_above_can_fail() -> None:
     with ScriptedServer("Yes.") as server:
         chat = RunnableWithMessageHistory(HttpChatModel(base_url=server.base_url), lambda session_id: naive)
         chat.invoke([HumanMessage(QUESTION)], {"configurable": {"session_id": "x"}})
-    assert [message.text for message in naive.said] == [f"recalled for {QUESTION}", QUESTION, "Yes."]
+    assert [message.text for message in naive.stored] == [f"recalled for {QUESTION}", QUESTION, "Yes."]
 
 
 @pytest.mark.parametrize("how", ["stream", "astream"])

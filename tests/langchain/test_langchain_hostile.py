@@ -69,8 +69,8 @@ def test_recalled_braces_are_no_variables_of_a_prompt() -> None:
     with MemoryBank.open() as bank:
         bank.remember(ANN, [{"role": "user", "content": "My {secret} is {0} and {{x}} in the harbour."}], session="s")
         block = bank.recall(ANN, "harbour").text
-    shown = ChatPromptTemplate.from_messages([("system", "{memories}"), ("human", "Hi")]).invoke({"memories": block})
-    assert "{secret} is {0} and {{x}}" in str(shown.to_messages()[0].content)
+    prompt = ChatPromptTemplate.from_messages([("system", "{memories}"), ("human", "Hi")]).invoke({"memories": block})
+    assert "{secret} is {0} and {{x}}" in str(prompt.to_messages()[0].content)
 
 
 def test_blocks_without_an_end_are_read_in_time() -> None:

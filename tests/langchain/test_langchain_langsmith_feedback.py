@@ -24,7 +24,7 @@ from langchain_core.tracers import LangChainTracer
 from langchain_secom import LangSmithFeedback, with_citation_feedback
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
-from secom_core.models.scripted import ScriptedServer
+from secom_core.testing import ScriptedServer
 
 ANN = ("ann",)
 PROMPT = ChatPromptTemplate.from_messages([("system", "{context}"), ("human", "{question}")])
@@ -107,7 +107,7 @@ def parts(kind: str, body: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
 
 @pytest.fixture
 def bank() -> Iterator[MemoryBank]:
-    with MemoryBank.open(learning=True) as bank:
+    with MemoryBank.open(citations=True) as bank:
         for day, text in ((1, "I live in Ghent."), (2, "My dog Bello barks at the trams in Ghent.")):
             at = datetime(2024, 5, day, tzinfo=timezone.utc)
             bank.remember(ANN, [Message(text, at=at)], session=str(day), close=True)
@@ -123,7 +123,7 @@ def client_of(server: LangSmith) -> Any:
     return langsmith.Client(api_url=server.url, api_key="none", retry_config={"total": 0})
 
 
-async def asked(how: str, chain: Any, callbacks: Any) -> None:
+async def ask(how: str, chain: Any, callbacks: Any) -> None:
     config: Any = {"callbacks": callbacks, "configurable": {"user_id": "ann"}}
     if how == "invoke":
         chain.invoke("Where do I live in Ghent?", config)
@@ -146,7 +146,7 @@ async def test_the_reward_is_feedback_on_the_run_of_the_answer(bank: MemoryBank,
         chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank)
         callbacks = [LangChainTracer(client=client), LangSmithFeedback(client, session_id=PROJECT)]
         for _ in range(3):
-            await asked(how, chain, callbacks)
+            await ask(how, chain, callbacks)
     client.flush(timeout=20)
     client.cleanup()
     langsmith_server.close()
@@ -171,7 +171,7 @@ async def test_the_runs_that_langsmith_gets_can_be_read(bank: MemoryBank) -> Non
     client = client_of(langsmith_server)
     with ScriptedServer("You live in Ghent [1].") as server:
         chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank)
-        await asked("invoke", chain, [LangChainTracer(client=client)])
+        await ask("invoke", chain, [LangChainTracer(client=client)])
     client.flush(timeout=20)
     client.cleanup()
     langsmith_server.close()
@@ -181,7 +181,7 @@ async def test_the_runs_that_langsmith_gets_can_be_read(bank: MemoryBank) -> Non
     assert sorted(below) == ["RunnableSequence", "secom_recall", "secom_reward"]
     assert "secom" in runs["secom_reward"]["tags"]
     metadata = runs["secom_reward"]["extra"]["metadata"]
-    assert (metadata["secom_shown"], metadata["secom_cited"]) == ([1, 2], [1])
+    assert (metadata["secom_numbers"], metadata["secom_cited"]) == ([1, 2], [1])
     assert runs["secom_reward"]["outputs"] == {"lesson": "taught"}
 
 
@@ -191,7 +191,7 @@ async def test_without_a_trace_it_is_sent_by_itself(bank: MemoryBank) -> None:
     client = client_of(langsmith_server)
     with ScriptedServer("You live in Ghent [1].") as server:
         chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank)
-        await asked("ainvoke", chain, [LangSmithFeedback(client, key="memory")])
+        await ask("ainvoke", chain, [LangSmithFeedback(client, key="memory")])
     client.cleanup()
     langsmith_server.close()
     assert langsmith_server.posted == ["/feedback"]
@@ -205,7 +205,7 @@ async def test_what_langsmith_refuses_does_not_touch_the_answer(bank: MemoryBank
     client = client_of(langsmith_server)
     with ScriptedServer("You live in Ghent [1].") as server:
         chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank)
-        await asked(how, chain, [LangSmithFeedback(client, session_id=PROJECT)])
+        await ask(how, chain, [LangSmithFeedback(client, session_id=PROJECT)])
     client.cleanup()
     langsmith_server.close()
-    assert [entry.cited for entry in bank.citation_log(ANN)] == [(1,)]
+    assert [entry.cited for entry in bank.citations.log(ANN)] == [(1,)]

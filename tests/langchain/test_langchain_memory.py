@@ -25,8 +25,8 @@ SCOPE = ("acme", "ann")
 @pytest.fixture
 def bank() -> MemoryBank:
     bank = MemoryBank.open()
-    said = [Message("My dog Bello barks at the postman.", id="t1"), Message("Dogs do.", role="assistant")]
-    bank.remember(SCOPE, said, session="monday", close=True)
+    messages = [Message("My dog Bello barks at the postman.", id="t1"), Message("Dogs do.", role="assistant")]
+    bank.remember(SCOPE, messages, session="monday", close=True)
     return bank
 
 
@@ -88,8 +88,8 @@ async def test_what_the_window_shows_is_not_recalled_again(bank: MemoryBank, how
 @both_ways
 async def test_what_has_left_the_window_is_recalled(bank: MemoryBank, how: str) -> None:
     memory = memory_of(bank, window=2)
-    for said in ("My cat is called Minka.", "It rains.", "It still rains."):
-        await save(how, memory, {"input": said}, {"response": "I see."})
+    for text in ("My cat is called Minka.", "It rains.", "It still rains."):
+        await save(how, memory, {"input": text}, {"response": "I see."})
     text = await load(how, memory, {"input": "What is my cat called?"})
     block, window = text.split("</memories>")
     assert "Minka" in block
@@ -131,8 +131,8 @@ async def test_recalled_text_is_never_remembered_again(bank: MemoryBank, how: st
     for return_messages in (False, True):
         memory = memory_of(bank, return_messages=return_messages)
         recalled = await load(how, memory, {"input": "What does my dog do?"})
-        asked: Any = [*recalled, HumanMessage("Hi")] if return_messages else f"{recalled}\nHi"
-        await save(how, memory, {"input": asked}, {"response": "Hello"})
+        user_input: Any = [*recalled, HumanMessage("Hi")] if return_messages else f"{recalled}\nHi"
+        await save(how, memory, {"input": user_input}, {"response": "Hello"})
         assert words(bank) == [("user", "Hi"), ("assistant", "Hello")]
         memory.clear()
 
@@ -182,20 +182,20 @@ def test_the_window_holds_whole_turns_and_the_last_one_always(bank: MemoryBank) 
     for number in range(4):
         memory_of(bank).save_context({"input": f"In {number}"}, {"response": f"Out {number}"})
 
-    def shown(window: int) -> list[str]:
+    def in_window(window: int) -> list[str]:
         messages = memory_of(bank, window=window, return_messages=True).load_memory_variables({})["history"]
         return [message.text for message in messages]
 
-    assert shown(0) == []
-    assert shown(1) == shown(2) == shown(3) == ["In 3", "Out 3"]
-    assert shown(4) == ["In 2", "Out 2", "In 3", "Out 3"]
-    assert len(shown(100)) == 8
+    assert in_window(0) == []
+    assert in_window(1) == in_window(2) == in_window(3) == ["In 3", "Out 3"]
+    assert in_window(4) == ["In 2", "Out 2", "In 3", "Out 3"]
+    assert len(in_window(100)) == 8
 
 
 def test_the_budget_and_k_bound_what_is_recalled(bank: MemoryBank) -> None:
     for number in range(20):
-        said = [Message(f"My dog number {number} likes bones and walks in the park.")]
-        bank.remember(SCOPE, said, session=f"s{number}", close=True)
+        messages = [Message(f"My dog number {number} likes bones and walks in the park.")]
+        bank.remember(SCOPE, messages, session=f"s{number}", close=True)
     assert memory_of(bank, k=2).load_memory_variables({"input": "dog"})["history"].count("\n[") == 2
     short = memory_of(bank, token_budget=80).load_memory_variables({"input": "dog"})["history"]
     assert 1 <= short.count("\n[") < 6

@@ -37,13 +37,13 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
 from langchain_secom import SecomMiddleware
-from langchain_secom.middleware import MEMORY_USE
+from langchain_secom.agent_turn import MEMORY_USE
 from langchain_secom.streaming import awithout_markers, without_markers
 from secom_core.bank import MemoryBank
+from secom_core.citations.prompt import CITE_INSTRUCTION
 from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope, StoreError
-from secom_core.models.scripted import Answer, Fault, ScriptedRequest, ScriptedServer, ToolCall
-from secom_core.prompts.citing import CITE_INSTRUCTION
+from secom_core.testing import Answer, Fault, ScriptedRequest, ScriptedServer, ToolCall
 
 ANN, BOB = ("ann",), ("bob",)
 FACT = "My dog Bello swims in the river Leie."
@@ -56,7 +56,7 @@ both = pytest.mark.parametrize("how", ["invoke", "ainvoke"])
 
 
 def filled(path: str | Path = ":memory:") -> MemoryBank:
-    bank = MemoryBank.open(path, learning=True)
+    bank = MemoryBank.open(path, citations=True)
     at = datetime(2024, 5, 1, tzinfo=timezone.utc)
     bank.remember(ANN, [Message(FACT, id="ann-1", at=at)], session="monday", close=True)
     bank.remember(BOB, [Message("My dog Rex swims in the sea.", id="bob-1", at=at)], session="monday", close=True)
@@ -69,7 +69,7 @@ def bank() -> Iterator[MemoryBank]:
         yield bank
 
 
-def said(bank: MemoryBank, session: str = "friday", scope: Any = ANN) -> list[tuple[str, str]]:
+def stored(bank: MemoryBank, session: str = "friday", scope: Any = ANN) -> list[tuple[str, str]]:
     return [(each.role, each.text) for turn in bank.turns(scope, session) for each in turn.messages]
 
 
@@ -104,6 +104,8 @@ CALL_LINE = '[calls weather({"city": "Ghent"})]'
 # -- the matrix -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
+@pytest.mark.pairwise
 @each_way
 @each_saver
 @pytest.mark.parametrize("write", ["background", "inline"])
@@ -125,7 +127,7 @@ async def test_a_turn_recalls_and_is_remembered(
             assert system.count("<memories>") == 1
             assert "Rex" not in str(request.body)
         assert len(server.requests) == 2
-    assert said(bank) == [
+    assert stored(bank) == [
         ("user", QUESTION),
         ("assistant", CALL_LINE),
         ("tool", "rain in Ghent"),
@@ -141,26 +143,25 @@ async def test_what_streams_show_of_memory_is_json_and_holds_no_words(bank: Memo
     with ScriptedServer("In the Leie.") as server:
         agent = agent_of(server, SecomMiddleware(bank, write="inline"))
         for chunk in await run_agent(how, agent, asks(), as_ann):
-            shown = json.dumps(chunk, default=lambda message: message.model_dump(mode="json"))
-            assert FACT not in shown
+            assert FACT not in json.dumps(chunk, default=lambda message: message.model_dump(mode="json"))
 
 
 @both
 async def test_recall_happens_once_a_turn(bank: MemoryBank, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+    queries: list[str] = []
     recall = MemoryBank.recall
 
     def counted(self: MemoryBank, scope: Any, query: str, **kwargs: Any) -> Any:
-        asked.append(query)
+        queries.append(query)
         return recall(self, scope, query, **kwargs)
 
     monkeypatch.setattr(MemoryBank, "recall", counted)
     with ScriptedServer([CALL, CALL, "In the Leie.", "You are welcome."]) as server:
         agent = agent_of(server, SecomMiddleware(bank), tools=[weather], checkpointer=InMemorySaver())
         await run_agent(how, agent, asks(), as_ann)
-        assert asked == [QUESTION]
+        assert queries == [QUESTION]
         await run_agent(how, agent, asks("Thanks for Bello."), as_ann)
-        assert asked == [QUESTION, "Thanks for Bello."]
+        assert queries == [QUESTION, "Thanks for Bello."]
 
 
 async def test_what_the_thread_shows_is_not_recalled(bank: MemoryBank) -> None:
@@ -219,9 +220,10 @@ async def test_pitfall_01_nothing_runs_on_the_event_loop(bank: MemoryBank, how: 
         await run_agent(how, agent, asks(), as_ann)
     here = threading.current_thread().name
     assert (here in threads) == (how == "invoke")
-    assert said(bank)[-1] == ("assistant", "In the Leie.")
+    assert stored(bank)[-1] == ("assistant", "In the Leie.")
 
 
+@pytest.mark.slow
 @either
 @pytest.mark.parametrize("write", ["background", "inline"])
 async def test_pitfall_01_blockbuster_finds_nothing(tmp_path: Path, checkpointed: bool, write: Any) -> None:
@@ -234,7 +236,7 @@ async def test_pitfall_01_blockbuster_finds_nothing(tmp_path: Path, checkpointed
             with pytest.raises(StoreError, match="Blocking call"):
                 bank.remember(ANN, [Message("on the loop")], session="loop")
             await agent.ainvoke(asks(), as_ann)
-        assert said(bank)[-1] == ("assistant", "In the Leie.")
+        assert stored(bank)[-1] == ("assistant", "In the Leie.")
         memory.close()
 
 
@@ -248,8 +250,8 @@ async def test_pitfall_02_nothing_recalled_is_in_a_checkpoint(
             agent = agent_of(server, SecomMiddleware(bank), tools=[weather], checkpointer=keeper)
             [state] = await run_agent(how, agent, asks(), as_ann)
             if keeper is not None:
-                held = agent.get_state(as_ann) if how == "invoke" else await agent.aget_state(as_ann)
-                assert set(held.values) == {"messages"}
+                snapshot = agent.get_state(as_ann) if how == "invoke" else await agent.aget_state(as_ann)
+                assert set(snapshot.values) == {"messages"}
         assert FACT in server.requests[0].messages[0][1]
     assert set(state) == {"messages"}
     assert FACT not in repr(state)
@@ -289,9 +291,11 @@ async def test_what_is_said_while_the_agent_works_is_recalled_for(bank: MemoryBa
         first, second = (request.messages[0][1] for request in server.requests)
     assert FACT in first
     assert "tiles are green" in second
-    assert [text for role, text in said(bank) if role == "user"] == [QUESTION, "What colour are the kitchen tiles?"]
+    assert [text for role, text in stored(bank) if role == "user"] == [QUESTION, "What colour are the kitchen tiles?"]
 
 
+@pytest.mark.slow
+@pytest.mark.pairwise
 @both
 @pytest.mark.parametrize("kept", SAVERS[1:])
 @pytest.mark.parametrize("decision", ["approve", "edit", "reject"])
@@ -312,14 +316,14 @@ async def test_pitfall_02_a_resumed_turn_recalls_again(
             # As a process that was started anew would: nothing of the turn is left in this one.
             await run_agent(how, agent, resume, as_ann)
             assert FACT in server.requests[1].messages[0][1]
-            # What was just said is not shown as a memory of earlier conversations.
+            # The turn at hand is no memory of earlier conversations.
             assert server.requests[1].messages[0][1].count(QUESTION) == 0
     results = {"approve": "rain in Ghent", "edit": "rain in Bruges", "reject": "No weather."}
-    stored = said(bank)
-    assert [text for role, text in stored if role == "user"] == [QUESTION]
-    assert results[decision] in str(stored)
-    assert [text for role, text in stored if "Leie" in text] == ["In the Leie."]
-    assert bank.learned(ANN).answers == 1
+    turns = stored(bank)
+    assert [text for role, text in turns if role == "user"] == [QUESTION]
+    assert results[decision] in str(turns)
+    assert [text for role, text in turns if "Leie" in text] == ["In the Leie."]
+    assert bank.citations.weights_of(ANN).answers == 1
 
 
 def test_pitfall_03_the_state_schema_can_be_read_at_run_time(bank: MemoryBank) -> None:
@@ -340,7 +344,7 @@ async def test_pitfall_04_history_that_is_sent_again_is_not_remembered_again(ban
             history.append({"role": "user", "content": text})
             [state] = await run_agent(how, agent, {"messages": history}, as_ann)
             history.append({"role": "assistant", "content": state["messages"][-1].text})
-    assert said(bank) == [(each["role"], each["content"]) for each in history]
+    assert stored(bank) == [(each["role"], each["content"]) for each in history]
 
 
 @pytest.mark.parametrize("window", [1, 3, 5])
@@ -352,7 +356,7 @@ def test_pitfall_04_a_window_of_the_history_is_enough(bank: MemoryBank, window: 
             history.append(("user", "Yes." if n % 2 else f"Message {n}."))
             state = agent.invoke({"messages": history[-window:]}, as_ann)
             history.append(("assistant", state["messages"][-1].text))
-    assert said(bank) == history
+    assert stored(bank) == history
 
 
 def test_pitfall_04_without_a_thread_a_conversation_is_known_by_its_beginning(bank: MemoryBank) -> None:
@@ -364,8 +368,8 @@ def test_pitfall_04_without_a_thread_a_conversation_is_known_by_its_beginning(ba
         # Who says the same again says it twice.
         agent.invoke({"messages": [("user", "Something else.")]})
     first, second = bank.sessions(ANN)[1:]
-    assert [text for _, text in said(bank, first)] == ["Hi.", "One.", "And?", "Two."]
-    assert [text for _, text in said(bank, second)] == ["Something else.", "Three.", "Something else.", "Four."]
+    assert [text for _, text in stored(bank, first)] == ["Hi.", "One.", "And?", "Two."]
+    assert [text for _, text in stored(bank, second)] == ["Something else.", "Three.", "Something else.", "Four."]
 
 
 def test_pitfall_04_ids_that_return_in_another_thread_are_no_clash(bank: MemoryBank) -> None:
@@ -374,7 +378,7 @@ def test_pitfall_04_ids_that_return_in_another_thread_are_no_clash(bank: MemoryB
         for thread in ("a", "b"):
             config = {"configurable": {"user_id": "ann", "thread_id": thread}}
             agent.invoke(asks(f"Hello, {thread}.", id="1"), config)
-            assert said(bank, thread) == [("user", f"Hello, {thread}."), ("assistant", "Yes.")]
+            assert stored(bank, thread) == [("user", f"Hello, {thread}."), ("assistant", "Yes.")]
 
 
 def test_a_thread_from_before_the_memory_is_remembered_whole(bank: MemoryBank) -> None:
@@ -384,19 +388,18 @@ def test_a_thread_from_before_the_memory_is_remembered_whole(bank: MemoryBank) -
         agent = agent_of(server, SecomMiddleware(bank, write="inline"), checkpointer=keeper)
         agent.invoke(asks("Second."), as_ann)
         agent.invoke(asks("Third."), as_ann)
-    assert [text for _, text in said(bank)] == ["First.", "One.", "Second.", "Two.", "Third.", "Three."]
+    assert [text for _, text in stored(bank)] == ["First.", "One.", "Second.", "Two.", "Third.", "Three."]
 
 
 @both
 async def test_pitfall_05_what_was_redacted_is_not_remembered(bank: MemoryBank, how: str) -> None:
-    with ScriptedServer([CALL, "I write to ann@example.org."]) as server:
+    with ScriptedServer([CALL, "I write to ann@example.org."] * 2) as server:
         redact = PIIMiddleware("email", strategy="redact", apply_to_output=True)
         for order in ((SecomMiddleware(bank, write="inline"), redact), (redact, SecomMiddleware(bank, write="inline"))):
-            server._script = type(server._script)([CALL, "I write to ann@example.org."])
             agent = agent_of(server, *order, tools=[weather], checkpointer=InMemorySaver())
             await run_agent(how, agent, asks("My address is ann@example.org, and Bello swims."), as_ann)
-            assert "ann@example.org" not in str(said(bank))
-            assert [text for _, text in said(bank)][::3] == [
+            assert "ann@example.org" not in str(stored(bank))
+            assert [text for _, text in stored(bank)][::3] == [
                 "My address is [REDACTED_EMAIL], and Bello swims.",
                 "I write to [REDACTED_EMAIL].",
             ]
@@ -416,7 +419,7 @@ def test_pitfall_05_what_was_taken_out_of_the_thread_is_not_remembered(bank: Mem
     with ScriptedServer("Fine.") as server:
         agent = agent_of(server, SecomMiddleware(bank, write="inline"), Censor())
         agent.invoke({"messages": [("user", "It is secret."), ("user", "Hello.")]}, as_ann)
-    assert said(bank) == [("user", "Hello."), ("assistant", "Fine.")]
+    assert stored(bank) == [("user", "Hello."), ("assistant", "Fine.")]
 
 
 def test_pitfall_05_nor_in_a_thread_that_was_summed_up_before(bank: MemoryBank) -> None:
@@ -424,7 +427,7 @@ def test_pitfall_05_nor_in_a_thread_that_was_summed_up_before(bank: MemoryBank) 
     with ScriptedServer([CALL, "Fine."]) as server:
         agent = agent_of(server, SecomMiddleware(bank, write="inline"), Censor(), tools=[weather])
         agent.invoke({"messages": [summary, HumanMessage("Hello."), HumanMessage("It is secret.")]}, as_ann)
-    assert [text for role, text in said(bank) if role != "tool"] == ["Hello.", CALL_LINE, "Fine."]
+    assert [text for role, text in stored(bank) if role != "tool"] == ["Hello.", CALL_LINE, "Fine."]
 
 
 def test_pitfall_05_made_up_messages_are_neither_remembered_nor_the_question(bank: MemoryBank) -> None:
@@ -433,12 +436,14 @@ def test_pitfall_05_made_up_messages_are_neither_remembered_nor_the_question(ban
         agent = agent_of(server, SecomMiddleware(bank, write="inline", inject="human"))
         agent.invoke({"messages": [HumanMessage(QUESTION), made_up]}, as_ann)
         [request] = server.requests
-    assert said(bank) == [("user", QUESTION), ("assistant", "In the Leie.")]
+    assert stored(bank) == [("user", QUESTION), ("assistant", "In the Leie.")]
     assert request.messages[0][1].startswith("<memories>")
     assert request.messages[0][1].endswith(QUESTION)
     assert request.messages[1][1] == made_up.text
 
 
+@pytest.mark.slow
+@pytest.mark.pairwise
 @each_way
 @either
 @pytest.mark.parametrize("markers", ["keep", "strip"])
@@ -453,16 +458,16 @@ async def test_pitfall_07_citations_teach_once_and_are_stripped(
         seen = await run_agent(how, agent, asks(), as_ann)
         assert all(request.messages[0][1].endswith(CITE_INSTRUCTION) for request in server.requests)
         assert all(request.messages[0][1].count(CITE_INSTRUCTION) == 1 for request in server.requests)
-    [entry] = bank.citation_log(ANN)
+    [entry] = bank.citations.log(ANN)
     assert (entry.cited, entry.query) == ((1,), QUESTION)
-    assert bank.learned(ANN).answers == 1
+    assert bank.citations.weights_of(ANN).answers == 1
     # What is remembered holds no markers in either case: they name nothing later.
-    assert said(bank)[-1] == ("assistant", "In the Leie.")
+    assert stored(bank)[-1] == ("assistant", "In the Leie.")
     if how in ("invoke", "ainvoke"):
         answer = seen[0]["messages"][-1]
         assert answer.text == ("In the Leie [1]." if markers == "keep" else "In the Leie.")
         [cited] = answer.response_metadata["secom_citations"]
-        assert cited == {"number": 1, "memory_id": entry.memory_ids[0], "turn_ids": ["ann-1"]}
+        assert cited == {"number": 1, "memory_id": entry.impression.memory_ids[0], "turn_ids": ["ann-1"]}
         assert answer.id
     if checkpointed:
         assert ("[1]" in agent.get_state(as_ann).values["messages"][-1].text) == (markers == "keep")
@@ -478,13 +483,13 @@ async def test_pitfall_07_only_what_tells_something_teaches(
 ) -> None:
     with ScriptedServer(answer) as server:
         await run_agent(how, agent_of(server, SecomMiddleware(bank, cite=True)), asks(), as_ann)
-    assert [entry.cited for entry in bank.citation_log(ANN)] == ([] if cited is None else [cited])
+    assert [entry.cited for entry in bank.citations.log(ANN)] == ([] if cited is None else [cited])
 
 
 def test_pitfall_07_an_answer_that_is_cut_short_teaches_nothing(bank: MemoryBank) -> None:
     with ScriptedServer(Answer("In the Leie [1]", finish_reason="length")) as server:
         agent_of(server, SecomMiddleware(bank, cite=True)).invoke(asks(), as_ann)
-    assert bank.citation_log(ANN) == []
+    assert bank.citations.log(ANN) == []
 
 
 STREAMED = [
@@ -495,11 +500,13 @@ STREAMED = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "shown"), STREAMED)
+@pytest.mark.slow
+@pytest.mark.pairwise
+@pytest.mark.parametrize(("answer", "visible"), STREAMED)
 @pytest.mark.parametrize("modes", ["messages", ["updates", "messages"]], ids=["one mode", "two modes"])
 @pytest.mark.parametrize("how", ["stream", "astream"])
 async def test_pitfall_07_streamed_tokens_go_without_citations(
-    bank: MemoryBank, how: str, answer: str, shown: str, modes: Any
+    bank: MemoryBank, how: str, answer: str, visible: str, modes: Any
 ) -> None:
     with ScriptedServer([CALL, answer]) as server:
         agent = agent_of(server, SecomMiddleware(bank, cite=True), tools=[weather])
@@ -511,20 +518,20 @@ async def test_pitfall_07_streamed_tokens_go_without_citations(
         assert {mode for mode, _ in items} == {"updates", "messages"}
         items = [data for mode, data in items if mode == "messages"]
     tokens = [token for token, _ in items if token.type == "AIMessageChunk"]
-    assert "".join(token.text for token in tokens) == shown
+    assert "".join(token.text for token in tokens) == visible
     assert [token.text for token, _ in items if token.type == "tool"] == ["rain in Ghent"]
     assert len({token.id for token in tokens}) == 2
     assert any(token.tool_call_chunks for token in tokens)
 
 
-@pytest.mark.parametrize(("answer", "shown"), STREAMED[:2])
+@pytest.mark.parametrize(("answer", "visible"), STREAMED[:2])
 @pytest.mark.filterwarnings("ignore:The v3 streaming")
-def test_pitfall_07_event_streams_go_without_citations(bank: MemoryBank, answer: str, shown: str) -> None:
+def test_pitfall_07_event_streams_go_without_citations(bank: MemoryBank, answer: str, visible: str) -> None:
     with ScriptedServer([CALL, answer]) as server:
         agent = agent_of(server, SecomMiddleware(bank, cite=True), tools=[weather])
         run = agent.stream_events(asks(), as_ann, version="v3")
         seen = [("".join(message.text), message.output.text) for message in run.messages]
-    assert seen[-1] == (shown, shown)
+    assert seen[-1] == (visible, visible)
 
 
 def test_pitfall_07_handlers_are_told(bank: MemoryBank) -> None:
@@ -539,8 +546,8 @@ def test_pitfall_07_handlers_are_told(bank: MemoryBank) -> None:
         config = {**as_ann, "callbacks": [Told()]}
         agent_of(server, SecomMiddleware(bank, cite=True)).invoke(asks(), config)
     [(name, data)] = seen
-    assert name == "secom_citations"
-    assert data == {"shown": [1, 2], "cited": [1], "unknown": [], "none_used": False, "reward": 0.5, "lesson": "taught"}
+    counts = {"numbers": [1, 2], "cited": [1], "unknown": [], "none_used": False, "reward": 0.5}
+    assert (name, data) == ("secom_citations", {**counts, "lesson": "taught"})
 
 
 def test_pitfall_08_of_content_only_words_are_remembered(bank: MemoryBank) -> None:
@@ -551,19 +558,18 @@ def test_pitfall_08_of_content_only_words_are_remembered(bank: MemoryBank) -> No
     ]
     with ScriptedServer("<think>A dog, I think.</think>A dog.") as server:
         agent_of(server, SecomMiddleware(bank, write="inline")).invoke({"messages": [HumanMessage(content)]}, as_ann)
-    assert said(bank) == [("user", "What is this?\n[image]"), ("assistant", "A dog.")]
+    assert stored(bank) == [("user", "What is this?\n[image]"), ("assistant", "A dog.")]
 
 
 def test_pitfall_08_a_call_and_its_result_stay_together(bank: MemoryBank) -> None:
     calls = Answer(tool_calls=(ToolCall("weather", {"city": "Ghent"}, "a"), ToolCall("weather", {"city": "Rome"}, "b")))
-    with ScriptedServer([calls, "Rain."]) as server:
+    with ScriptedServer([calls, "Rain."] * 2) as server:
         agent_of(server, SecomMiddleware(bank, write="inline"), tools=[weather]).invoke(asks("Weather?"), as_ann)
         agent = agent_of(server, SecomMiddleware(bank, write="inline", tool_lines="omit"), tools=[weather])
-        server._script = type(server._script)([calls, "Rain."])
         agent.invoke(asks("Weather?"), {"configurable": {"user_id": "ann", "thread_id": "omitted"}})
     [turn] = bank.turns(ANN, "friday")
     assert [message.role for message in turn.messages] == ["user", "assistant", "tool", "tool", "assistant"]
-    assert said(bank, "omitted") == [("user", "Weather?"), ("assistant", "Rain.")]
+    assert stored(bank, "omitted") == [("user", "Weather?"), ("assistant", "Rain.")]
 
 
 @dataclass
@@ -599,14 +605,14 @@ async def test_pitfall_09_the_scope_comes_from_the_context(bank: MemoryBank, how
         agent = agent_of(server, memory, context_schema=Who)
         await run_agent(how, agent, asks(), context=Who("acme", "ann@example.org", "friday"))
         assert FACT in server.requests[0].messages[0][1]
-    assert said(bank, scope=scope) == [("user", QUESTION), ("assistant", "In the Leie.")]
+    assert stored(bank, scope=scope) == [("user", QUESTION), ("assistant", "In the Leie.")]
 
 
 def test_pitfall_09_a_thread_may_be_the_scope(bank: MemoryBank) -> None:
     with ScriptedServer("Hello.") as server:
         agent = agent_of(server, SecomMiddleware(bank, scope_keys=("thread_id",), write="inline"))
         agent.invoke(asks("Hi."), {"configurable": {"thread_id": "t1"}})
-    assert said(bank, "t1", ("t1",)) == [("user", "Hi."), ("assistant", "Hello.")]
+    assert stored(bank, "t1", ("t1",)) == [("user", "Hi."), ("assistant", "Hello.")]
 
 
 def test_pitfall_09_two_of_one_name_raise_and_two_of_different_names_work(bank: MemoryBank) -> None:
@@ -619,7 +625,7 @@ def test_pitfall_09_two_of_one_name_raise_and_two_of_different_names_work(bank: 
         state = agent_of(server, own, bob, tools=[weather]).invoke(asks(), {"configurable": {"thread_id": "friday"}})
         assert all("Leie" in r.messages[0][1] and "sea" in r.messages[0][1] for r in server.requests)
     assert state["messages"][-1].text == "In the Leie."
-    assert bank.learned(ANN).answers == 1
+    assert bank.citations.weights_of(ANN).answers == 1
     assert bank.sessions(BOB) == ["monday"]
 
 
@@ -637,6 +643,8 @@ def ask_expert(question: str) -> str:
     raise NotImplementedError
 
 
+@pytest.mark.slow
+@pytest.mark.pairwise
 @pytest.mark.parametrize("how", [way for way in WAYS if way != "events"])
 @either
 @pytest.mark.parametrize("subagents", ["recall", "remember", "off"])
@@ -659,13 +667,13 @@ async def test_pitfall_10_what_sub_agents_do_is_said(
         await run_agent(how, agent, asks(), as_ann)
         inner = server.requests[1]
     assert (FACT in str(inner.body)) == (subagents != "off")
-    # The conversation with the user is whole in any case, and holds nothing that was said behind his back.
-    assert [role for role, _ in said(bank)] == ["user", "assistant", "tool", "assistant"]
+    # The conversation with the user is whole in any case, and holds no message of the sub-agent.
+    assert [role for role, _ in stored(bank)] == ["user", "assistant", "tool", "assistant"]
     others = [name for name in bank.sessions(ANN) if name not in ("monday", "friday")]
     assert len(others) == (subagents == "remember")
     for name in others:
         assert name.startswith("friday/")
-        assert said(bank, name) == [("user", "expert, where does Bello swim?"), ("assistant", "Expert: the Leie.")]
+        assert stored(bank, name) == [("user", "expert, where does Bello swim?"), ("assistant", "Expert: the Leie.")]
 
 
 @both
@@ -677,7 +685,7 @@ async def test_pitfall_10_an_agent_that_is_a_node_of_a_graph_is_no_sub_agent(
         inner = agent_of(server, SecomMiddleware(bank, write="inline"))
         graph = StateGraph(MessagesState).add_node("agent", inner).add_edge(START, "agent")
         await run_agent(how, graph.compile(checkpointer=saver(checkpointed)), asks(), as_ann)
-    assert said(bank) == [("user", QUESTION), ("assistant", "In the Leie.")]
+    assert stored(bank) == [("user", QUESTION), ("assistant", "In the Leie.")]
 
 
 class Recorder(AgentMiddleware[Any, Any, Any]):
@@ -727,7 +735,7 @@ async def test_pitfall_12_what_was_just_said_is_recalled_elsewhere_at_once(bank:
 
 
 def test_pitfall_12_one_writer_may_serve_several(bank: MemoryBank) -> None:
-    from secom_core.writer import BackgroundWriter
+    from secom_core.bank import BackgroundWriter
 
     with ScriptedServer("Noted.") as server, BackgroundWriter(bank, debounce=60) as writer:
         for name in ("one", "two"):
@@ -761,6 +769,8 @@ def summing_up(keep: int) -> SummarizationMiddleware:
     )
 
 
+@pytest.mark.slow
+@pytest.mark.pairwise
 @both
 @either
 @pytest.mark.parametrize("first", ["memory", "summary"])
@@ -782,8 +792,8 @@ async def test_summaries_lose_nothing_and_are_not_remembered(
             history = list(state["messages"])
             spoken += [("user", text), ("assistant", f"Answer {n}.")]
         assert any("summed up" in str(request.body) for request in server.requests)
-    assert [pair for pair in said(bank) if pair[0] != "tool" and pair[1] != CALL_LINE] == spoken
-    assert "summed up" not in str(said(bank))
+    assert [pair for pair in stored(bank) if pair[0] != "tool" and pair[1] != CALL_LINE] == spoken
+    assert "summed up" not in str(stored(bank))
 
 
 @both
@@ -817,8 +827,8 @@ async def test_an_answer_that_has_to_fit_a_schema_is_left_alone(bank: MemoryBank
         assert CITE_INSTRUCTION not in server.requests[0].messages[0][1]
     assert state["messages"][-1].text == '{"places": [1]}'
     assert state["structured_response"] == {"places": [1]}
-    assert said(bank)[-1] == ("assistant", '{"places": [1]}')
-    assert bank.citation_log(ANN) == []
+    assert stored(bank)[-1] == ("assistant", '{"places": [1]}')
+    assert bank.citations.log(ANN) == []
 
 
 @both
@@ -838,10 +848,10 @@ async def test_what_a_summary_takes_away_while_a_turn_waits_is_remembered(
         agent = agent_of(server, *order, tools=[weather, confirm], checkpointer=InMemorySaver())
         await run_agent(how, agent, asks(), as_ann)
         await run_agent(how, agent, Command(resume="yes, sure"), as_ann)
-    users = [text for role, text in said(bank) if role == "user"]
+    users = [text for role, text in stored(bank) if role == "user"]
     assert users == [QUESTION]
-    assert "rain in Ghent" in str(said(bank))
-    assert said(bank)[-1] == ("assistant", "Done.")
+    assert "rain in Ghent" in str(stored(bank))
+    assert stored(bank)[-1] == ("assistant", "Done.")
 
 
 # -- when something fails ---------------------------------------------------------------------------------------------
@@ -855,7 +865,7 @@ async def test_a_memory_that_fails_costs_a_warning_or_raises(
     def fails(*args: Any, **kwargs: Any) -> Any:
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(bank, broken, fails)
+    monkeypatch.setattr(bank.citations if broken == "reward" else bank, broken, fails)
     with ScriptedServer("In the Leie [1].") as server:
         agent = agent_of(server, SecomMiddleware(bank, write="inline", cite=True))
         with pytest.warns(DegradedWarning, match="the disk is full"):
@@ -877,9 +887,9 @@ async def test_a_run_that_fails_is_not_remembered_and_leaves_nothing_behind(
         agent = agent_of(server, SecomMiddleware(bank, write="inline"), checkpointer=saver(checkpointed))
         with pytest.raises(openai.InternalServerError):
             await run_agent(how, agent, asks(id="q1"), as_ann)
-        assert said(bank) == []
+        assert stored(bank) == []
         await run_agent(how, agent, asks(id="q1"), as_ann)
-    assert said(bank) == [("user", QUESTION), ("assistant", "In the Leie.")]
+    assert stored(bank) == [("user", QUESTION), ("assistant", "In the Leie.")]
 
 
 @pytest.mark.parametrize(
@@ -891,7 +901,10 @@ async def test_a_run_that_fails_is_not_remembered_and_leaves_nothing_behind(
         {"subagents": "on"},
         {"on_error": "ignore"},
         {"tool_lines": "long"},
-        {"timelines": True},
+        {"layers": ("timelines",)},
+        {"layers": "timelines"},
+        {"k": 0},
+        {"token_budget": 0},
         {"scope_keys": "user_id"},
         {"scope_keys": ()},
     ],
@@ -904,7 +917,7 @@ def test_wrong_arguments_are_refused(bank: MemoryBank, wrong: Any) -> None:
 
 
 def test_citing_needs_a_bank_that_learns() -> None:
-    with MemoryBank.open() as bank, pytest.raises(InvalidInput, match="learning=True"):
+    with MemoryBank.open() as bank, pytest.raises(InvalidInput, match="citations=True"):
         SecomMiddleware(bank, scope=ANN, cite=True)
 
 
@@ -942,12 +955,13 @@ async def test_memory_tools_are_given_on_request(bank: MemoryBank, how: str, che
     [turn] = bank.turns(ANN, "notes")
     assert turn.content == "Bello swims in the Scheldt."
     assert bank.turns(ANN, "monday") == []
-    # What a tool recalled is not remembered as something said.
-    assert said(bank) == [("user", "Bello swims in the Scheldt now."), ("assistant", "Noted.")]
+    # What a tool recalled is not remembered as a message.
+    assert stored(bank) == [("user", "Bello swims in the Scheldt now."), ("assistant", "Noted.")]
 
 
+@pytest.mark.slow
 async def test_many_users_at_once_never_mix(tmp_path: Path) -> None:
-    users, turns = 50, 20
+    users, turns = 50, 6
 
     def echo(request: ScriptedRequest) -> str:
         system = request.messages[0][1] if request.messages[0][0] == "system" else ""
@@ -970,9 +984,9 @@ async def test_many_users_at_once_never_mix(tmp_path: Path) -> None:
         assert memory.flush(60)
         for user in range(users):
             scope = (f"user-{user}",)
-            stored = [text for name in bank.sessions(scope) for role, text in said(bank, name, scope)]
-            assert len(stored) == 2 * turns
-            assert all(f"mark{user}x" in text for text in stored)
+            texts = [text for name in bank.sessions(scope) for role, text in stored(bank, name, scope)]
+            assert len(texts) == 2 * turns
+            assert all(f"mark{user}x" in text for text in texts)
         memory.close()
 
 

@@ -53,18 +53,18 @@ def test_an_import_of_the_package_alone_is_light() -> None:
 
 
 def test_missing_extra_is_raised_where_langchain_is_absent() -> None:
-    said = run("import langchain_secom", absent=("langchain_core",))
-    assert "secom_core.errors.MissingExtra" in said
-    assert 'pip install "secom-memory[langchain]"' in said
+    output = run("import langchain_secom", absent=("langchain_core",))
+    assert "secom_core.errors.MissingExtra" in output
+    assert 'pip install "secom-memory[langchain]"' in output
 
 
 @pytest.mark.parametrize(
-    ("name", "absent"), [("SecomMemory", "langchain_classic"), ("TopicTextSplitter", "langchain_text_splitters")]
+    ("name", "absent"), [("SecomMemory", "langchain_classic"), ("SegmentTextSplitter", "langchain_text_splitters")]
 )
 def test_missing_extra_is_raised_for_the_class_that_needs_it(name: str, absent: str) -> None:
     pytest.importorskip("langchain_core", reason="needs the extra 'langchain'")
-    said = run(f"import langchain_secom\nlangchain_secom.{name}", absent=(absent,))
-    assert f"MissingExtra: {name} needs an optional dependency" in said
+    output = run(f"import langchain_secom\nlangchain_secom.{name}", absent=(absent,))
+    assert f"MissingExtra: {name} needs an optional dependency" in output
 
 
 def test_missing_extra_is_raised_at_construction_of_the_default_denoiser() -> None:
@@ -73,5 +73,7 @@ def test_missing_extra_is_raised_at_construction_of_the_default_denoiser() -> No
     # LLMLingua2 looks for its libraries without importing them, so that they are hidden rather than blocked.
     hide = "import importlib.util\nfind = importlib.util.find_spec\n"
     hide += "importlib.util.find_spec = lambda name, *a: None if name in ('torch', 'llmlingua') else find(name, *a)\n"
-    said = run(hide + code)
-    assert 'MissingExtra: LLMLingua2 needs an optional dependency. Install it with: pip install "secom-memory[' in said
+    output = run(hide + code)
+    assert (
+        'MissingExtra: LLMLingua2 needs an optional dependency. Install it with: pip install "secom-memory[' in output
+    )

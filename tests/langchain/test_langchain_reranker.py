@@ -20,7 +20,7 @@ from secom_core.errors import InvalidInput, InvalidScope, StoreError
 
 ANN, BOB = ("acme", "ann"), ("acme", "bob")
 # By the words, books on other animals go before the show of the very animal.
-ASKED = [
+QUESTIONS = [
     (f"Where did the {thing} go in {month}?", thing)
     for month in ("May", "June", "July")
     for thing in ("cat", "dog", "owl", "fox")
@@ -29,14 +29,16 @@ ASKED = [
 
 @pytest.fixture
 def bank() -> Iterator[MemoryBank]:
-    with MemoryBank.open(learning=True) as bank:
+    with MemoryBank.open(citations=True) as bank:
         for day, thing in enumerate(("cat", "dog", "owl", "fox"), start=1):
             at = datetime(2024, 5, day, tzinfo=timezone.utc)
-            said = [Message(f"The {thing} went to the {thing} show.", id=f"{thing}-1", at=at)]
-            bank.remember(ANN, said, session=f"{thing} show", close=True)
+            show = Message(f"The {thing} went to the {thing} show.", id=f"{thing}-1", at=at)
+            bank.remember(ANN, [show], session=f"{thing} show", close=True)
             at = datetime(2025, 5, day, tzinfo=timezone.utc)
-            said = [Message(f"I read a book on where a {thing} may go, in May, June or July.", id=f"{thing}-2", at=at)]
-            bank.remember(ANN, said, session=f"{thing} book", close=True)
+            messages = [
+                Message(f"I read a book on where a {thing} may go, in May, June or July.", id=f"{thing}-2", at=at)
+            ]
+            bank.remember(ANN, messages, session=f"{thing} book", close=True)
         bank.remember(BOB, [Message("The cat went home.", id="bob-1")], session="s", close=True)
         yield bank
 
@@ -51,10 +53,11 @@ def numbers(documents: Any) -> list[int]:
 
 def teach(bank: MemoryBank) -> None:
     """Every answer cites what tells of the very animal, and nothing else."""
-    for question, thing in ASKED * 3:
+    for question, thing in QUESTIONS * 3:
         recall = bank.recall(ANN, question, k=8)
-        assert recall.shown is not None
-        bank.reward(ANN, question, recall.shown, [hit.number for hit in recall.hits if thing in hit.turn_ids[0]])
+        assert recall.impression is not None
+        cited = [hit.number for hit in recall.hits if thing in hit.turn_ids[0]]
+        bank.citations.reward(ANN, question, recall.impression, cited)
 
 
 async def ranked(how: str, reranker: CitationReranker, documents: Any, query: str) -> list[Document]:
@@ -127,12 +130,14 @@ async def test_documents_of_several_scopes_are_refused(bank: MemoryBank, how: st
 
 @both_ways
 async def test_what_was_forgotten_is_left_out_and_what_came_twice_is_one(bank: MemoryBank, how: str) -> None:
-    said = [Message("My boat is blue.", id="boat-1"), Message("My boat is old, and leaks.", id="boat-2")]
-    bank.remember(ANN, said, session="boat", close=True)
+    messages = [Message("My boat is blue.", id="boat-1"), Message("My boat is old, and leaks.", id="boat-2")]
+    bank.remember(ANN, messages, session="boat", close=True)
     kept = SecomRetriever(bank=bank, scope=ANN, k=9).invoke("boat")
     [boat] = [document for document in kept if document.metadata["session"] == "boat"]
     halves = [
-        boat.model_copy(update={"page_content": said[place].text, "metadata": {**boat.metadata, "turn_ids": [turn_id]}})
+        boat.model_copy(
+            update={"page_content": messages[place].text, "metadata": {**boat.metadata, "turn_ids": [turn_id]}}
+        )
         for place, turn_id in enumerate(boat.metadata["turn_ids"])
     ]
     assert len(halves) == 2
@@ -149,8 +154,8 @@ async def test_what_was_forgotten_is_left_out_and_what_came_twice_is_one(bank: M
 async def test_it_learns_nothing_by_itself(bank: MemoryBank, how: str) -> None:
     kept = SecomRetriever(bank=bank, scope=ANN, k=4).invoke("owl show")
     await ranked(how, CitationReranker(bank=bank), kept, "owl show")
-    assert bank.citation_log(ANN) == []
-    assert bank.learned(ANN).answers == 0
+    assert bank.citations.log(ANN) == []
+    assert bank.citations.weights_of(ANN).answers == 0
 
 
 @pytest.mark.parametrize("how", ["invoke", "ainvoke", "batch", "abatch"])
@@ -183,7 +188,7 @@ async def test_it_does_not_block_the_event_loop(bank: MemoryBank) -> None:
 
 
 def test_what_cannot_work_is_said_at_construction(bank: MemoryBank) -> None:
-    with MemoryBank.open() as other, pytest.raises(ValidationError, match="learning=True"):
+    with MemoryBank.open() as other, pytest.raises(ValidationError, match="citations=True"):
         CitationReranker(bank=other)
     with pytest.raises(ValidationError, match="top_k"):
         CitationReranker(bank=bank, top_k=3)  # type: ignore[call-arg]
@@ -195,13 +200,13 @@ def test_what_cannot_work_is_said_at_construction(bank: MemoryBank) -> None:
 def test_a_timeline_is_a_document_of_another_origin() -> None:
     from langchain_secom import TimelineRetriever
 
-    with MemoryBank.open(learning=True, timelines=True) as bank:
+    with MemoryBank.open(citations=True, timelines=True) as bank:
         bank.remember(ANN, [Message("My dog Bello has a sore paw.")], session="s", close=True)
         found = TimelineRetriever(bank=bank, scope=ANN).invoke("Bello's paw")
         found += SecomRetriever(bank=bank, scope=ANN).invoke("Bello's paw")
-        shown = CitationReranker(bank=bank).compress_documents(found, "Bello's paw")
-    assert ["secom_memory_id" in document.metadata for document in shown] == [True, False]
-    assert numbers(shown) == [1, 2]
+        ordered = CitationReranker(bank=bank).compress_documents(found, "Bello's paw")
+    assert ["secom_memory_id" in document.metadata for document in ordered] == [True, False]
+    assert numbers(ordered) == [1, 2]
 
 
 def test_a_query_that_is_none(bank: MemoryBank) -> None:

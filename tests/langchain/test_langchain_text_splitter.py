@@ -14,7 +14,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_text_splitters import TextSplitter
 
-from langchain_secom import TopicTextSplitter
+from langchain_secom import SegmentTextSplitter
 from langchain_secom.models import LangChainEmbedder
 from secom_core.errors import InvalidInput
 from secom_core.segmenters.embedding import EmbeddingSegmenter
@@ -33,7 +33,7 @@ REPEATED = "The same line again. The same line again. The same line again."
 
 
 def test_it_is_a_text_splitter_and_cuts_a_transcript_between_topics() -> None:
-    splitter = TopicTextSplitter()
+    splitter = SegmentTextSplitter()
     assert isinstance(splitter, TextSplitter)
     chunks = splitter.split_text(TRANSCRIPT)
     assert 2 <= len(chunks) <= 4
@@ -41,7 +41,7 @@ def test_it_is_a_text_splitter_and_cuts_a_transcript_between_topics() -> None:
 
 
 def test_start_index_is_exact_even_where_text_is_repeated() -> None:
-    documents = TopicTextSplitter(EachTurn(), add_start_index=True).create_documents([REPEATED])
+    documents = SegmentTextSplitter(EachTurn(), add_start_index=True).create_documents([REPEATED])
     assert [document.metadata["start_index"] for document in documents] == [0, 21, 42]
     for document in documents:
         start = document.metadata["start_index"]
@@ -53,16 +53,16 @@ def test_start_index_is_exact_even_where_text_is_repeated() -> None:
 @given(text=st.text(alphabet="ab.:\n Ann狗。", max_size=200) | st.just(TRANSCRIPT) | st.just(REPEATED))
 @settings(max_examples=25, deadline=None)
 def test_text_is_never_lost_and_chunk_size_is_kept(segmenter: Any, size: int, text: str) -> None:
-    whole = TopicTextSplitter(segmenter, chunk_size=size, strip_whitespace=False).split_text(text)
+    whole = SegmentTextSplitter(segmenter, chunk_size=size, strip_whitespace=False).split_text(text)
     assert "".join(whole) == (text if text.strip() else "")
     assert all(len(chunk) <= size for chunk in whole)
-    stripped = TopicTextSplitter(segmenter, chunk_size=size).split_text(text)
+    stripped = SegmentTextSplitter(segmenter, chunk_size=size).split_text(text)
     assert "".join("".join(stripped).split()) == "".join(text.split())
     assert all(chunk and chunk == chunk.strip() for chunk in stripped)
 
 
 def test_chunk_size_is_counted_by_length_function() -> None:
-    chunks = TopicTextSplitter(chunk_size=12, length_function=lambda text: len(text.split())).split_text(TRANSCRIPT)
+    chunks = SegmentTextSplitter(chunk_size=12, length_function=lambda text: len(text.split())).split_text(TRANSCRIPT)
     assert len(chunks) > 2
     assert all(len(chunk.split()) <= 12 for chunk in chunks)
 
@@ -71,7 +71,7 @@ def test_split_documents_keeps_document_id_and_metadata() -> None:
     about = {"source": "chat.txt", "tags": ["a"]}
     whole, blank = Document("One line.", id="d1", metadata=about), Document(" ", id="d2")
     long = Document(TRANSCRIPT, id="d3", metadata=about)
-    parts = TopicTextSplitter(FixedSize(4)).split_documents([whole, blank, long, Document("No id.")])
+    parts = SegmentTextSplitter(FixedSize(4)).split_documents([whole, blank, long, Document("No id.")])
     cut = TRANSCRIPT.index("Ann: I baked")
     assert [part.id for part in parts] == ["d1", f"d3#0-{cut - 1}", f"d3#{cut}-{len(TRANSCRIPT) - 1}", None]
     assert parts[1].metadata == about
@@ -81,14 +81,14 @@ def test_split_documents_keeps_document_id_and_metadata() -> None:
 
 
 def test_create_documents_gives_each_text_its_own_metadata() -> None:
-    parts = TopicTextSplitter().create_documents(["One.", "Two."], [{"n": 1}, {"n": 2}])
+    parts = SegmentTextSplitter().create_documents(["One.", "Two."], [{"n": 1}, {"n": 2}])
     assert [(part.page_content, part.metadata) for part in parts] == [("One.", {"n": 1}), ("Two.", {"n": 2})]
     with pytest.raises(ValueError, match="shorter"):
-        TopicTextSplitter().create_documents(["One.", "Two."], [{"n": 1}])
+        SegmentTextSplitter().create_documents(["One.", "Two."], [{"n": 1}])
 
 
 async def test_sync_and_async_transforms_agree() -> None:
-    splitter = TopicTextSplitter(add_start_index=True)
+    splitter = SegmentTextSplitter(add_start_index=True)
     documents = [Document(TRANSCRIPT, id="d")]
     assert list(splitter.transform_documents(documents)) == list(await splitter.atransform_documents(documents))
     assert splitter.split_documents(documents) == list(splitter.transform_documents(documents))
@@ -96,17 +96,17 @@ async def test_sync_and_async_transforms_agree() -> None:
 
 def test_embeddings_of_the_framework_cut_where_the_meaning_changes() -> None:
     embeddings = LangChainEmbedder(DeterministicFakeEmbedding(size=16), name="fake")
-    splitter = TopicTextSplitter(embeddings=embeddings, strip_whitespace=False)
+    splitter = SegmentTextSplitter(embeddings=embeddings, strip_whitespace=False)
     assert isinstance(splitter.segmenter, EmbeddingSegmenter)
     assert "".join(splitter.split_text(TRANSCRIPT)) == TRANSCRIPT
 
 
 def test_arguments_that_make_no_sense_are_refused() -> None:
     with pytest.raises(InvalidInput, match="200"):
-        TopicTextSplitter(chunk_overlap=200)
+        SegmentTextSplitter(chunk_overlap=200)
     with pytest.raises(InvalidInput, match="'lexical'"):
-        TopicTextSplitter("lexical")  # type: ignore[arg-type]
+        SegmentTextSplitter("lexical")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="chunk_size"):
-        TopicTextSplitter(chunk_size=0)
+        SegmentTextSplitter(chunk_size=0)
     with pytest.raises(TypeError):
-        TopicTextSplitter(chunk_sise=10)  # type: ignore[call-arg]
+        SegmentTextSplitter(chunk_sise=10)  # type: ignore[call-arg]

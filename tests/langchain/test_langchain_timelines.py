@@ -36,13 +36,12 @@ from pydantic import ValidationError
 
 from langchain_secom import LangChainChatModel, SecomRetriever, TimelineRetriever, open_bank
 from langchain_secom.timelines import timeline_document
-from secom_core.analysis import count_tokens
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope, StoreError
-from secom_core.memory import Event, Relation, Timeline
-from secom_core.models.scripted import Answer, Fault, ScriptedModel, ScriptedRequest, ScriptedServer, ToolCall
-from secom_core.timelines import TimelineOptions
+from secom_core.testing import Answer, Fault, ScriptedModel, ScriptedRequest, ScriptedServer, ToolCall
+from secom_core.text.terms import count_tokens
+from secom_core.timelines import Event, Relation, Timeline, TimelineOptions
 
 ANN, BOB = ("acme", "ann"), ("acme", "bob")
 FACTS = [
@@ -168,13 +167,13 @@ def test_the_metadata_is_json_and_leads_back_to_events_links_and_turns(bank: Mem
     [document] = TimelineRetriever(bank=bank, scope=ANN).invoke(QUERY)
     about = json.loads(json.dumps(document.metadata))
     assert about == document.metadata
-    events = {event.id: event for event in bank.events(ANN)}
-    links = {(link.earlier, link.later): link.relation.value for link in bank.links(ANN)}
-    for told in about["events"]:
-        event = events[told["id"]]
-        assert (told["text"], told["session"], told["turn_ids"]) == (event.text, event.session, [*event.turn_ids])
-        assert datetime.fromisoformat(told["at"]) == event.at
-        assert [turn.id for turn in bank.turns(ANN, told["session"])] == told["turn_ids"]
+    events = {event.id: event for event in bank.timelines.events(ANN)}
+    links = {(link.earlier, link.later): link.relation.value for link in bank.timelines.links(ANN)}
+    for fields in about["events"]:
+        event = events[fields["id"]]
+        assert (fields["text"], fields["session"], fields["turn_ids"]) == (event.text, event.session, [*event.turn_ids])
+        assert datetime.fromisoformat(fields["at"]) == event.at
+        assert [turn.id for turn in bank.turns(ANN, fields["session"])] == fields["turn_ids"]
     steps = [(earlier["id"], later["id"]) for earlier, later in pairwise(about["events"])]
     assert [links[step] for step in steps] == about["relations"]
     assert about["turn_ids"] == ["monday-1", "tuesday-1", "sunday-1"]
@@ -212,8 +211,8 @@ def test_a_document_needs_a_scope(scope: Any) -> None:
 def forked() -> Iterator[MemoryBank]:
     """One beginning with four ends: as many timelines go through it."""
     with MemoryBank.open(timelines=TimelineOptions(associates=1)) as bank:
-        said = ["Bello Bello Bello is my dog.", *(f"Bello {end}." for end in ("barks", "digs", "sleeps", "swims"))]
-        for day, text in enumerate(said, start=1):
+        texts = ["Bello Bello Bello is my dog.", *(f"Bello {end}." for end in ("barks", "digs", "sleeps", "swims"))]
+        for day, text in enumerate(texts, start=1):
             at = datetime(2024, 5, day, tzinfo=timezone.utc)
             bank.remember(ANN, [Message(text, "user", "Ann", f"t{day}", at)], session=f"s{day}", close=True)
         yield bank
@@ -222,7 +221,7 @@ def forked() -> Iterator[MemoryBank]:
 @each_way
 async def test_both_the_sync_and_the_async_method_accept_k_and_n(forked: MemoryBank, how: str) -> None:
     retriever = TimelineRetriever(bank=forked, scope=ANN, k=1, n=1)
-    assert len(forked.timelines(ANN, "my dog", k=1, n=9)) > 1, "the graph has to branch for this test"
+    assert len(forked.timelines.find(ANN, "my dog", k=1, n=9)) > 1, "the graph has to branch for this test"
     assert len(await found(how, retriever, "my dog")) == 1
     assert len(await found(how, retriever, "my dog", n=2)) == 2
     assert len(await found(how, retriever, "my dog", k=None, n=None)) == 1
@@ -270,9 +269,9 @@ def test_an_empty_scope_or_query_gives_no_documents(bank: MemoryBank) -> None:
 
 def test_a_bank_that_keeps_no_timelines_is_refused_at_construction() -> None:
     with MemoryBank.open() as plain:
-        with pytest.raises(ValidationError, match="keeps no timelines; open it with timelines=True"):
+        with pytest.raises(ValidationError, match=r"without 'timelines'.*open it with timelines=True"):
             TimelineRetriever(bank=plain, scope=ANN)
-        with pytest.raises(ValidationError, match="keeps no timelines"):
+        with pytest.raises(ValidationError, match="without 'timelines'"):
             TimelineRetriever(bank=plain)
 
 
@@ -466,12 +465,12 @@ class ToolChatModel(HttpChatModel):
 
 
 def called(completion: Any) -> ChatResult:
-    said = completion.choices[0].message
+    message = completion.choices[0].message
     calls = [
         {"name": each.function.name, "args": json.loads(each.function.arguments), "id": each.id}
-        for each in said.tool_calls or ()
+        for each in message.tool_calls or ()
     ]
-    return ChatResult(generations=[ChatGeneration(message=AIMessage(said.content or "", tool_calls=calls))])
+    return ChatResult(generations=[ChatGeneration(message=AIMessage(message.content or "", tool_calls=calls))])
 
 
 @pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
@@ -490,17 +489,17 @@ async def test_an_agent_takes_it_as_a_tool_and_its_user_sees_no_inner_call(path:
             retriever = TimelineRetriever(bank=bank, scope_keys=("tenant", "user_id"))
             tool = create_retriever_tool(retriever, "timelines", "How things came about.")
             agent = agents.create_agent(llm, [tool])
-            asked: Any = {"messages": [HumanMessage(QUERY)]}
+            inputs: Any = {"messages": [HumanMessage(QUERY)]}
             config: Any = {"configurable": {"tenant": "acme", "user_id": "ann"}}
             if how.endswith("invoke"):
-                messages = (await invoke("sync" if how == "invoke" else "async", agent, asked, config))["messages"]
+                messages = (await invoke("sync" if how == "invoke" else "async", agent, inputs, config))["messages"]
                 assert [message.type for message in messages] == ["human", "ai", "tool", "ai"]
-                said = [message.text for message in messages[1:]]
+                texts = [message.text for message in messages[1:]]
             elif how == "stream":
-                said = [message.text for message, _ in agent.stream(asked, config, stream_mode="messages")]
+                texts = [message.text for message, _ in agent.stream(inputs, config, stream_mode="messages")]
             else:
-                said = [message.text async for message, _ in agent.astream(asked, config, stream_mode="messages")]
-    assert said == ["", NOTES, "It has healed."]
+                texts = [message.text async for message, _ in agent.astream(inputs, config, stream_mode="messages")]
+    assert texts == ["", NOTES, "It has healed."]
     assert ["<notes>" in request.prompt for request in server.requests] == [False, True, False]
 
 

@@ -29,7 +29,7 @@ from langchain_secom import create_manage_memory_tool, create_search_memory_tool
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
 from secom_core.errors import InvalidInput, InvalidScope
-from secom_core.models.scripted import Answer, ScriptedServer, ToolCall
+from secom_core.testing import Answer, ScriptedServer, ToolCall
 
 ANN, BOB = ("acme", "ann"), ("acme", "bob")
 KEYS = ("tenant_id", "user_id")
@@ -214,7 +214,7 @@ async def test_remember_correct_forget(bank: MemoryBank, how: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reason"),
     [
         ({"action": "forget", "memory_id": "bob-1"}, "no memory with the id 'bob-1'"),
         ({"action": "correct", "memory_id": "bob-1", "text": "x"}, "no memory with the id 'bob-1'"),
@@ -225,16 +225,16 @@ async def test_remember_correct_forget(bank: MemoryBank, how: str) -> None:
 )
 @both
 async def test_what_cannot_be_done_is_told_and_changes_nothing(
-    bank: MemoryBank, how: str, given: Any, told: str
+    bank: MemoryBank, how: str, given: Any, reason: str
 ) -> None:
     manage = create_manage_memory_tool(bank, scope_keys=KEYS)
-    assert told in (await run_agent(how, manage, given, as_ann))[0]
+    assert reason in (await run_agent(how, manage, given, as_ann))[0]
     order = Answer(tool_calls=(ToolCall("manage_memory", given, "call-1"),))
     with ScriptedServer([order, "Done."]) as server:
         agent = create_agent(HttpAgentModel(base_url=server.base_url), [manage])
         [state] = await run_agent(how, agent, {"messages": [("user", "Hi.")]}, as_ann)
     [result] = [message for message in state["messages"] if isinstance(message, ToolMessage)]
-    assert told in result.text
+    assert reason in result.text
     assert result.status == "error"
     assert (bank.stats(ANN).turns, bank.stats(BOB).turns) == (1, 1)
 

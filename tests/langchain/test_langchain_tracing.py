@@ -28,7 +28,7 @@ from langchain_core.tracers.schemas import Run
 from langchain_secom import RecursiveSummaryMemory, SecomMemory, SecomMiddleware, SessionHistories, recalled_memories
 from secom_core.bank import MemoryBank
 from secom_core.errors import DegradedWarning, StoreError
-from secom_core.models.scripted import Answer, ScriptedServer, ToolCall
+from secom_core.testing import Answer, ScriptedServer, ToolCall
 
 ANN = ("ann",)
 FACT = "My dog Bello swims in the river Leie."
@@ -40,7 +40,7 @@ CALL = Answer(tool_calls=(ToolCall("weather", {"city": "Ghent"}, id="call-1"),))
 
 @pytest.fixture
 def bank(tmp_path: Path) -> Iterator[MemoryBank]:
-    with MemoryBank.open(tmp_path / "memory.db", summary=True) as bank:
+    with MemoryBank.open(tmp_path / "memory.db", summaries=True) as bank:
         bank.remember(ANN, [("user", FACT)], session="monday", close=True)
         yield bank
 
@@ -55,13 +55,13 @@ class Ear(AsyncCallbackHandler):
     """An asynchronous handler, as those of servers are."""
 
     def __init__(self) -> None:
-        self.heard: list[str] = []
+        self.calls: list[str] = []
 
     async def on_retriever_start(self, serialized: Any, query: str, **kwargs: Any) -> None:
-        self.heard.append(f"start {query}")
+        self.calls.append(f"start {query}")
 
     async def on_retriever_end(self, documents: Any, **kwargs: Any) -> None:
-        self.heard.append(f"end {len(documents)}")
+        self.calls.append(f"end {len(documents)}")
 
 
 def below(runs: list[Run]) -> list[Run]:
@@ -81,9 +81,9 @@ def check(run: Run, contents: bool) -> None:
     [document] = (run.outputs or {})["documents"]
     assert document.metadata["secom_memory_id"] == "monday#0-1"
     assert document.metadata["number"] == 1
-    told = repr((run.inputs, run.outputs, run.metadata, run.extra, run.events))
-    assert (FACT in told) is contents
-    assert (QUESTION in told) is contents
+    trace = repr((run.inputs, run.outputs, run.metadata, run.extra, run.events))
+    assert (FACT in trace) is contents
+    assert (QUESTION in trace) is contents
     assert ("'ann'" in repr(document)) is contents
 
 
@@ -103,11 +103,11 @@ async def test_an_agents_recall_is_a_run_of_its_own_once_a_turn(bank: MemoryBank
     [run] = recalls(collector)
     assert run.parent_run_id is not None
     check(run, contents)
-    assert ear.heard == [f"start {QUESTION if contents else ''}", "end 1"]
+    assert ear.calls == [f"start {QUESTION if contents else ''}", "end 1"]
     if how == "events":
-        told = [event for event in seen if event["name"] == "secom_recall"]
-        assert [event["event"] for event in told] == ["on_retriever_start", "on_retriever_end"]
-        assert (FACT in str(told)) is contents
+        events = [event for event in seen if event["name"] == "secom_recall"]
+        assert [event["event"] for event in events] == ["on_retriever_start", "on_retriever_end"]
+        assert (FACT in str(events)) is contents
     elif how not in ("messages", "amessages"):
         assert FACT not in repr(seen)
 
@@ -150,8 +150,8 @@ async def test_recalled_memories_are_a_run_of_their_own(bank: MemoryBank, how: s
     given = {"question": QUESTION}
     if how == "events":
         seen = [event async for event in chat.astream_events(given, config, version="v2")]
-        told = [event["event"] for event in seen if event["name"] == "secom_recall"]
-        assert told == ["on_retriever_start", "on_retriever_end"]
+        events = [event["event"] for event in seen if event["name"] == "secom_recall"]
+        assert events == ["on_retriever_start", "on_retriever_end"]
     elif how.startswith("a"):
         await chat.ainvoke(given, config) if how == "ainvoke" else [each async for each in chat.astream(given, config)]
     else:
@@ -231,13 +231,13 @@ async def test_pitfall_06_what_a_recall_asks_a_model_stays_out_of_the_stream(
         cutter = ZeroShotSegmenter(model, fallback=LexicalSegmenter())
         with MemoryBank.open(tmp_path / "memory.db", segmenter=cutter) as bank, warnings.catch_warnings():
             warnings.simplefilter("ignore", DegradedWarning)
-            said = [("user", FACT), ("assistant", "Nice."), ("user", "Yes."), ("assistant", "Good.")]
-            bank.remember(ANN, said, session="monday", later=True)
+            messages = [("user", FACT), ("assistant", "Nice."), ("user", "Yes."), ("assistant", "Good.")]
+            bank.remember(ANN, messages, session="monday", later=True)
             assert inner.requests == ()
             agent = create_agent(
                 HttpAgentModel(base_url=server.base_url), [], middleware=[SecomMiddleware(bank, scope=ANN)]
             )
             seen = await run_agent(how, agent, {"messages": [("user", QUESTION)]}, {"configurable": {"thread_id": "t"}})
-            assert inner.requests, "the bank has asked within the run"
+            assert inner.requests, "the bank has called its model within the run"
     assert ("inner words" in "".join(message.text for message, _ in seen)) is naive
     assert "In the Leie." in "".join(message.text for message, _ in seen)

@@ -20,12 +20,12 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from langchain_secom import SecomRetriever
-from langchain_secom.vector_store import VectorStoreIndex, metadata_filter, qdrant_filter
+from langchain_secom.vector_store import LangChainVectorStore, metadata_filter, qdrant_filter
 from secom_core.bank import MemoryBank
-from secom_core.dense_layer import scope_label
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError
-from secom_core.memory import DenseDocument, DocumentPlace
-from secom_core.protocols import DenseStore
+from secom_core.memory import DocumentPlace, VectorDocument
+from secom_core.protocols import VectorStore as CoreVectorStore
+from secom_core.vector_stores.sync import scope_label
 
 ALICE, BOB = ("acme", "alice"), ("acme", "bob")
 DIMENSIONS = 256
@@ -92,7 +92,7 @@ def store(request: Any) -> VectorStore:
 
 @pytest.fixture
 def bank(store: VectorStore) -> Iterator[MemoryBank]:
-    with MemoryBank.open(dense=VectorStoreIndex(store)) as opened:
+    with MemoryBank.open(vector_store=LangChainVectorStore(store)) as opened:
         yield opened
 
 
@@ -118,7 +118,7 @@ def expected(bank: MemoryBank, *scopes: tuple[str, ...]) -> list[str]:
 
 
 def test_it_fits_the_seam(store: VectorStore) -> None:
-    assert isinstance(VectorStoreIndex(store), DenseStore)
+    assert isinstance(LangChainVectorStore(store), CoreVectorStore)
 
 
 def test_the_store_holds_what_the_bank_holds(bank: MemoryBank, store: VectorStore) -> None:
@@ -132,8 +132,8 @@ def test_it_finds_what_an_exact_search_finds_whatever_its_scores_mean(store: Vec
     weights = {"turn_dense": 1}
     exact = DictionaryStore(HashingEmbedder(DIMENSIONS))
     with (
-        MemoryBank.open(dense=VectorStoreIndex(store), weights=weights, granularity="turn") as ours,
-        MemoryBank.open(dense=exact, weights=weights, granularity="turn") as theirs,
+        MemoryBank.open(vector_store=LangChainVectorStore(store), weights=weights, granularity="turn") as ours,
+        MemoryBank.open(vector_store=exact, weights=weights, granularity="turn") as theirs,
     ):
         for opened in (ours, theirs):
             talk(opened, ALICE, turns=12)
@@ -151,7 +151,7 @@ def test_two_scopes_never_mix(bank: MemoryBank, store: VectorStore) -> None:
         text = bank.recall(scope, f"{other} says number3 of the bicycle").text
         assert f"{scope[-1]} says number3" in text
         assert f"{other} says" not in text
-        ids = VectorStoreIndex(store).search(scope_label(scope), "bicycle", 1000)
+        ids = LangChainVectorStore(store).search(scope_label(scope), "bicycle", 1000)
         assert len(ids) == len(expected(bank, scope))
 
 
@@ -168,22 +168,22 @@ def test_forgetting_is_complete_in_the_store_itself(bank: MemoryBank, store: Vec
 
 
 def test_what_the_store_lost_is_sent_again(store: VectorStore, tmp_path: Path) -> None:
-    with MemoryBank.open(tmp_path / "memory.db", dense=VectorStoreIndex(store)) as bank:
+    with MemoryBank.open(tmp_path / "memory.db", vector_store=LangChainVectorStore(store)) as bank:
         talk(bank, ALICE)
-        held = VectorStoreIndex(store).search(scope_label(ALICE), "bicycle", 1000)
-    store.delete(ids=held[::2])
-    with MemoryBank.open(tmp_path / "memory.db", dense=VectorStoreIndex(store)) as bank:
+        ids = LangChainVectorStore(store).search(scope_label(ALICE), "bicycle", 1000)
+    store.delete(ids=ids[::2])
+    with MemoryBank.open(tmp_path / "memory.db", vector_store=LangChainVectorStore(store)) as bank:
         bank.recall(ALICE, "bicycle")
         assert there(store) == expected(bank, ALICE)
 
 
 def test_sending_and_deleting_twice_is_the_same_as_once(store: VectorStore) -> None:
-    index = VectorStoreIndex(store)
+    index = LangChainVectorStore(store)
     ids = ["00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"]
-    documents = [DenseDocument(each, f"text {each}", "aa", DocumentPlace("turn", "s", 0), "t") for each in ids]
+    documents = [VectorDocument(each, f"text {each}", "aa", DocumentPlace("turn", "s", 0), "t") for each in ids]
     index.upsert(documents[:1])
     index.upsert(documents)
-    assert index.held([*ids, "00000000-0000-4000-8000-000000000003"]) == set(ids)
+    assert index.existing([*ids, "00000000-0000-4000-8000-000000000003"]) == set(ids)
     assert len(there(store)) == 2
     index.delete([*ids, "00000000-0000-4000-8000-000000000003"])
     index.delete(ids)
@@ -192,11 +192,11 @@ def test_sending_and_deleting_twice_is_the_same_as_once(store: VectorStore) -> N
 
 def test_one_user_of_two_hundred_gets_their_own(store: VectorStore) -> None:
     """FAISS filters what it has found: with its own ``fetch_k`` of 20 the others would leave nothing of hers."""
-    index = VectorStoreIndex(store)
+    index = LangChainVectorStore(store)
     for user in range(200):
         index.upsert(
             [
-                DenseDocument(
+                VectorDocument(
                     f"00000000-0000-4000-8000-{user:06d}{place:06d}",
                     f"the very same bicycle {place}",
                     f"s{user:032x}",
@@ -248,7 +248,7 @@ class Ignoring(InMemoryVectorStore):
 
 
 def test_a_store_that_ignores_the_filter_is_refused() -> None:
-    with MemoryBank.open(dense=VectorStoreIndex(Ignoring(Hashing()))) as bank:
+    with MemoryBank.open(vector_store=LangChainVectorStore(Ignoring(Hashing()))) as bank:
         talk(bank, ALICE)
         assert "number3" in bank.recall(ALICE, "number3").text
         talk(bank, BOB)
@@ -260,8 +260,8 @@ def test_a_store_that_ignores_the_filter_is_refused() -> None:
 
 @pytest.mark.parametrize("builder", [lambda scope: None, lambda scope: lambda document: True])
 def test_a_filter_builder_that_lets_others_through_is_refused(builder: Callable[[str], Any]) -> None:
-    index = VectorStoreIndex(InMemoryVectorStore(Hashing()), builder)
-    with MemoryBank.open(dense=index) as bank:
+    index = LangChainVectorStore(InMemoryVectorStore(Hashing()), builder)
+    with MemoryBank.open(vector_store=index) as bank:
         talk(bank, ALICE)
         talk(bank, BOB)
         with pytest.warns(DegradedWarning, match="give a filter_builder that it understands"):
@@ -269,7 +269,7 @@ def test_a_filter_builder_that_lets_others_through_is_refused(builder: Callable[
 
 
 def test_a_filter_that_the_store_does_not_know_degrades_to_words() -> None:
-    with MemoryBank.open(dense=VectorStoreIndex(qdrant(None), metadata_filter)) as bank:
+    with MemoryBank.open(vector_store=LangChainVectorStore(qdrant(None), metadata_filter)) as bank:
         talk(bank, ALICE)
         with pytest.warns(DegradedWarning, match="this search is by words only: QdrantVectorStore failed to search"):
             assert "number3" in bank.recall(ALICE, "number3").text
@@ -285,9 +285,9 @@ def test_conditions_of_ones_own_are_applied_in_the_stores_own_search() -> None:
         return models.Filter(must=[*both.must, kind])
 
     store = qdrant(None)
-    with MemoryBank.open(dense=VectorStoreIndex(store)) as bank:
+    with MemoryBank.open(vector_store=LangChainVectorStore(store)) as bank:
         talk(bank, ALICE, turns=6)
-    assert len(VectorStoreIndex(store, turns_only).search(scope_label(ALICE), "bicycle", 1000)) == 6
+    assert len(LangChainVectorStore(store, turns_only).search(scope_label(ALICE), "bicycle", 1000)) == 6
 
 
 def test_an_embedding_model_that_fails_loses_nothing() -> None:
@@ -301,7 +301,7 @@ def test_an_embedding_model_that_fails_loses_nothing() -> None:
 
     moody = Moody()
     store = InMemoryVectorStore(moody)
-    with MemoryBank.open(dense=VectorStoreIndex(store)) as bank:
+    with MemoryBank.open(vector_store=LangChainVectorStore(store)) as bank:
         with pytest.warns(DegradedWarning, match="TimeoutError: no answer"):
             talk(bank, ALICE, turns=3)
         moody.fails = False
@@ -318,7 +318,7 @@ def test_a_store_that_does_not_delete_is_not_believed(how: str) -> None:
             return False if how == "says no" else None
 
     store = Stubborn(Hashing())
-    with MemoryBank.open(dense=VectorStoreIndex(store, name="kept")) as bank:
+    with MemoryBank.open(vector_store=LangChainVectorStore(store, name="kept")) as bank:
         bank.remember(ALICE, [{"role": "user", "content": "The bicycle."}], session="s")
         with pytest.raises(StoreError, match="gone from the bank, but the vector store 'kept' may still hold"):
             bank.forget(ALICE)
@@ -334,18 +334,18 @@ def test_a_store_that_cannot_delete_is_refused_at_once() -> None:
             return cls()
 
     with pytest.raises(InvalidInput, match="Eternal cannot delete documents"):
-        VectorStoreIndex(Eternal())
+        LangChainVectorStore(Eternal())
 
 
 def test_something_else_is_refused() -> None:
     with pytest.raises(InvalidInput, match="expected a LangChain VectorStore"):
-        VectorStoreIndex("qdrant")  # type: ignore[arg-type]
+        LangChainVectorStore("qdrant")  # type: ignore[arg-type]
 
 
 def test_a_qdrant_on_disk_goes_on_where_it_was(tmp_path: Path) -> None:
     for turns in (3, 6):
         store = qdrant(None, tmp_path / "qdrant")
-        with MemoryBank.open(tmp_path / "memory.db", dense=VectorStoreIndex(store)) as bank:
+        with MemoryBank.open(tmp_path / "memory.db", vector_store=LangChainVectorStore(store)) as bank:
             talk(bank, ALICE, turns=turns - len(bank.turns(ALICE, "s")))
             assert bank.recall(ALICE, "bicycle").turns
             assert there(store) == expected(bank, ALICE)

@@ -26,9 +26,9 @@ from openai import AsyncOpenAI, OpenAI
 
 def as_openai(message: ChatMessage) -> dict[str, Any]:
     calls = [block for block in message.blocks if isinstance(block, ToolCallBlock)]
-    said: dict[str, Any] = {"role": message.role.value, "content": message.content}
+    body: dict[str, Any] = {"role": message.role.value, "content": message.content}
     if calls:
-        said["tool_calls"] = [
+        body["tool_calls"] = [
             {
                 "id": call.tool_call_id,
                 "type": "function",
@@ -37,8 +37,8 @@ def as_openai(message: ChatMessage) -> dict[str, Any]:
             for call in calls
         ]
     if "tool_call_id" in message.additional_kwargs:
-        said["tool_call_id"] = message.additional_kwargs["tool_call_id"]
-    return said
+        body["tool_call_id"] = message.additional_kwargs["tool_call_id"]
+    return body
 
 
 def response(text: str, calls: Sequence[tuple[str, str, str]] = (), delta: str | None = None) -> ChatResponse:
@@ -58,10 +58,10 @@ class Streamed:
         delta = chunk.choices[0].delta
         self.text += delta.content or ""
         for call in delta.tool_calls or ():
-            held = self.calls.setdefault(call.index, ["", "", ""])
-            held[0] += call.id or ""
-            held[1] += call.function.name or ""
-            held[2] += call.function.arguments or ""
+            entry = self.calls.setdefault(call.index, ["", "", ""])
+            entry[0] += call.id or ""
+            entry[1] += call.function.name or ""
+            entry[2] += call.function.arguments or ""
         whole = [(i, n, a) for i, n, a in self.calls.values() if _is_json(a)]
         return response(self.text, whole, delta.content or "")
 
@@ -154,8 +154,8 @@ class HttpLLM(FunctionCallingLLM):
         tool_required: bool = False,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        asked = ChatMessage(content=user_msg) if isinstance(user_msg, str) else user_msg
-        messages = [*(chat_history or []), *([asked] if asked is not None else [])]
+        question = ChatMessage(content=user_msg) if isinstance(user_msg, str) else user_msg
+        messages = [*(chat_history or []), *([question] if question is not None else [])]
         return {"messages": messages, "tools": [tool.metadata.to_openai_tool() for tool in tools] or None, **kwargs}
 
     def get_tool_calls_from_response(

@@ -41,17 +41,17 @@ from llamaindex_secom import (
     SecomMemoryBlock,
     SecomRetriever,
 )
-from llamaindex_secom.memory import _banks
+from llamaindex_secom.banks import _banks
 from llamaindex_secom.tracing import SecomRecallEvent
 from secom_core import DegradedWarning, InvalidInput, MemoryBank, StoreError
-from secom_core.analysis import count_tokens
-from secom_core.models.scripted import Answer, ScriptedRequest, ScriptedServer, ToolCall
-from secom_core.prompts.citing import CITE_INSTRUCTION
+from secom_core.citations.prompt import CITE_INSTRUCTION
 from secom_core.segmenters.lexical import LexicalSegmenter
 from secom_core.segmenters.zero_shot import ZeroShotSegmenter
+from secom_core.testing import Answer, ScriptedRequest, ScriptedServer, ToolCall
+from secom_core.text.terms import count_tokens
 
 ANN, BOB = ("acme", "ann"), ("acme", "bob")
-ASKED = "Who is my violin teacher?"
+QUERY = "Who is my violin teacher?"
 FACT = "My violin teacher is Marta."
 REPLY = "Marta, as you said."
 
@@ -86,7 +86,7 @@ def memory_of(bank: MemoryBank, session: str = "now", scope: Sequence[str] = ANN
     return SecomMemory(scope=scope, session=session, bank=bank, **options)
 
 
-def said(bank: MemoryBank, session: str = "now", scope: Sequence[str] = ANN) -> list[str]:
+def stored(bank: MemoryBank, session: str = "now", scope: Sequence[str] = ANN) -> list[str]:
     return [message.text for turn in bank.turns(scope, session) for message in turn.messages]
 
 
@@ -129,6 +129,7 @@ async def running(kind: str, replies: Any, **options: Any) -> AsyncIterator[tupl
         yield agent_of(kind, HttpLLM(base_url=server.base_url), **options), server
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("write", ["inline", "background"])
 @pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize("kind", AGENTS)
@@ -141,7 +142,7 @@ async def test_an_agent_remembers_recalls_and_never_blocks(
         await agent.run("Hello", memory=memory)  # the HTTP client reads certificates when it is first made
         first = len(server.requests)
         with blockbuster.blockbuster_ctx(["llamaindex_secom", "secom_core"]):
-            handler = agent.run(ASKED, memory=memory)
+            handler = agent.run(QUERY, memory=memory)
             events = [event async for event in handler.stream_events()]
             answer = await handler
         requests = server.requests[first:]
@@ -155,7 +156,7 @@ async def test_an_agent_remembers_recalls_and_never_blocks(
     deltas = [event.delta for event in events if isinstance(event, AgentStream)]
     assert bool(deltas) is streaming
     assert "memories" not in "".join(deltas)
-    assert said(bank) == ["Hello", REPLY, ASKED, REPLY], "pitfall 8: no thoughts, no tools, no hand-offs"
+    assert stored(bank) == ["Hello", REPLY, QUERY, REPLY], "pitfall 8: no thoughts, no tools, no hand-offs"
     assert memory.last_recall is not None
     assert memory.injected_tokens == count_tokens(memory.last_recall.text) > 10
     assert await memory.aflush(10)
@@ -168,20 +169,20 @@ async def test_a_saved_context_goes_on_in_another_process(bank: MemoryBank, kind
     async with running(kind, replies_of(kind) * 2) as (agent, server):
         context = Context(agent)
         await agent.run("Hello", ctx=context, memory=memory)
-        held = json.loads(json.dumps(context.to_dict(serializer=serializer)))
-        assert FACT not in json.dumps(held), "nothing recalled is in it"
+        data = json.loads(json.dumps(context.to_dict(serializer=serializer)))
+        assert FACT not in json.dumps(data), "nothing recalled is in it"
         del memory, context
         bank.close()
         _banks.clear()  # as in another process
-        restored = Context.from_dict(agent, held, serializer=serializer)
-        await agent.run(ASKED, ctx=restored)
+        restored = Context.from_dict(agent, data, serializer=serializer)
+        await agent.run(QUERY, ctx=restored)
         again = await restored.store.get("memory")
         assert "My violin teacher is Marta" in server.requests[-1].prompt
         assert "Hello" in server.requests[-1].prompt
     assert isinstance(again, SecomMemory)
     assert again.bank is not bank
     assert (again.scope, again.session, again.write, again.on_error) == (ANN, "now", "background", "raise")
-    assert said(again.bank) == ["Hello", REPLY, ASKED, REPLY]
+    assert stored(again.bank) == ["Hello", REPLY, QUERY, REPLY]
     assert await again.aflush(10)
     again.bank.close()
 
@@ -189,18 +190,18 @@ async def test_a_saved_context_goes_on_in_another_process(bank: MemoryBank, kind
 async def test_a_human_in_the_loop_resumes_within_the_turn(bank: MemoryBank) -> None:
     """A context that was saved between the question and the answer."""
     memory = memory_of(bank)
-    await memory.aput(user(ASKED))
+    await memory.aput(user(QUERY))
     before = await memory.aget()
     again = SecomMemory.from_dict(json.loads(memory.to_json()))
-    assert await again.aget(input=ASKED) == before
+    assert await again.aget(input=QUERY) == before
     await again.aput_messages([bot(REPLY)])
-    assert said(bank) == [ASKED, REPLY]
+    assert stored(bank) == [QUERY, REPLY]
 
 
 async def test_agents_of_one_workflow_share_one_memory(bank: MemoryBank) -> None:
     memory = memory_of(bank)
     async with running("workflow", replies_of("workflow")) as (agent, server):
-        answer = await agent.run(ASKED, memory=memory)
+        answer = await agent.run(QUERY, memory=memory)
         systems = [request.messages[0][1].split(".")[0] for request in server.requests]
     assert systems == ["You are a", "You are b", "You are c"]
     assert answer.current_agent_name == "c"
@@ -212,15 +213,15 @@ async def test_what_the_bank_asks_a_model_never_reaches_the_stream(path: Path) -
         llm = HttpLLM(base_url=server.base_url)
         cutter = ZeroShotSegmenter(LlamaIndexChatModel(llm), fallback=LexicalSegmenter())
         with MemoryBank.open(path, segmenter=cutter) as bank, pytest.warns(DegradedWarning, match="did not segment"):
-            streamed, asked = await streamed_with(memory_of(bank), agent_of("function", llm), server)
-    assert asked > 1, "the bank has asked within the run"
+            streamed, requests = await streamed_with(memory_of(bank), agent_of("function", llm), server)
+    assert requests > 1, "the bank has asked within the run"
     assert streamed == REPLY
 
 
 async def streamed_with(memory: SecomMemory, agent: Any, server: ScriptedServer) -> tuple[str, int]:
     await memory.aput_messages([user(FACT), bot("How nice!"), user("The tomatoes are red."), bot("I see.")])
     before = len(server.requests)
-    handler = agent.run(ASKED, memory=memory)
+    handler = agent.run(QUERY, memory=memory)
     deltas = [event.delta async for event in handler.stream_events() if isinstance(event, AgentStream)]
     return "".join(deltas), len(server.requests) - before
 
@@ -229,18 +230,18 @@ async def streamed_with(memory: SecomMemory, agent: Any, server: ScriptedServer)
 
 
 @contextmanager
-def hearing() -> Iterator[list[SecomRecallEvent]]:
-    heard: list[SecomRecallEvent] = []
+def recorded_events() -> Iterator[list[SecomRecallEvent]]:
+    events: list[SecomRecallEvent] = []
 
     class Ear(BaseEventHandler):
         def handle(self, event: BaseEvent, **kwargs: Any) -> None:
             if isinstance(event, SecomRecallEvent):
-                heard.append(event)
+                events.append(event)
 
     root, ear = get_dispatcher(), Ear()
     root.add_event_handler(ear)
     try:
-        yield heard
+        yield events
     finally:
         root.event_handlers = [each for each in root.event_handlers if each is not ear]
 
@@ -254,14 +255,14 @@ async def test_a_recall_is_traced_once_a_turn_and_without_words_on_request(
     stock = Memory.from_defaults(session_id="now", memory_blocks=[block])
     memory: Any = memory_of(bank, trace_contents=contents) if kind == "memory" else stock
     async with running("function", replies_of("function")) as (agent, _):
-        with hearing() as heard:
-            await agent.run(ASKED, memory=memory)
-    (event,) = heard
+        with recorded_events() as events:
+            await agent.run(QUERY, memory=memory)
+    (event,) = events
     assert (event.session, event.class_name(), event.numbers[:1]) == ("now", "SecomRecallEvent", [1])
     assert event.tokens > 10
     assert event.memory_ids[0] == "day-0#0-1"
     assert ("Marta" in event.model_dump_json()) is contents
-    assert (event.query == ASKED) is contents
+    assert (event.query == QUERY) is contents
 
 
 # -- chat engines -----------------------------------------------------------------------------------------------------
@@ -297,21 +298,22 @@ async def until(done: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("write", ["inline", "background"])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", ENGINES)
 async def test_a_chat_engine_remembers_and_recalls(bank: MemoryBank, kind: str, mode: str, write: Any) -> None:
     memory = memory_of(bank, write=write)
-    with ScriptedServer({"standalone question": ASKED, "": REPLY}) as server:
+    with ScriptedServer({"standalone question": QUERY, "": REPLY}) as server:
         engine = engine_of(kind, memory, HttpLLM(base_url=server.base_url))
-        for place, text in enumerate(["Hello", ASKED]):
+        for place, text in enumerate(["Hello", QUERY]):
             assert await chat(engine, mode, text) == REPLY
-            await until(lambda place=place: len(said(bank)) == 2 * place + 2)
+            await until(lambda place=place: len(stored(bank)) == 2 * place + 2)
         request = server.requests[-1]
     assert f"user: {FACT}" in request.prompt
-    assert request.messages[-1][1].endswith(ASKED)
-    assert said(bank) == ["Hello", REPLY, ASKED, REPLY]
-    assert [message.content for message in engine.chat_history] == said(bank)
+    assert request.messages[-1][1].endswith(QUERY)
+    assert stored(bank) == ["Hello", REPLY, QUERY, REPLY]
+    assert [message.content for message in engine.chat_history] == stored(bank)
     assert memory.injected_tokens > 10
     assert await memory.aflush(10)
 
@@ -346,15 +348,15 @@ async def interleaved(
 
     async def talk(number: int) -> list[int]:
         scope, mark, injected = ("acme", f"user-{number}"), f"mark-{number}", []
-        memory = memory_of(bank, f"s{number % 3}", scope, write=write, token_limit=200, memory_token_limit=100)
+        memory = memory_of(bank, f"s{number % 3}", scope, write=write, token_limit=200, token_budget=100)
         for turn in range(turns):
             async with slots:
                 answer = await ask(f"My violin teacher of {mark} is number {turn}.", memory)
             assert str(answer) == f"I see {mark}.", "nobody else's words were in the prompt"
             injected.append(memory.injected_tokens)
-        held = said(bank, f"s{number % 3}", scope)
-        assert len(held) == 2 * turns
-        assert set(re.findall(r"mark-[0-9]+", " ".join(held))) == {mark}
+        texts = stored(bank, f"s{number % 3}", scope)
+        assert len(texts) == 2 * turns
+        assert set(re.findall(r"mark-[0-9]+", " ".join(texts))) == {mark}
         return injected
 
     found = await asyncio.gather(*(talk(number) for number in range(users)))
@@ -375,16 +377,16 @@ class SeeingLLM(MockLLM):
         return ChatResponse(message=bot(sees("\n".join(str(message.content) for message in messages))))
 
 
-async def test_a_thousand_interleaved_turns_of_many_users_never_mix(path: Path) -> None:
+async def test_hundreds_of_interleaved_turns_of_many_users_never_mix(path: Path) -> None:
     llm = SeeingLLM()
 
     async def ask(text: str, memory: SecomMemory) -> Any:
         return await SimpleChatEngine.from_defaults(llm=llm, memory=memory).achat(text)
 
     with MemoryBank.open(path) as bank:
-        injected = await interleaved(bank, 50, 20, "background", ask)
-    assert len(injected) == 1000
-    assert sum(tokens > 0 for tokens in injected) > 300
+        injected = await interleaved(bank, 25, 20, "background", ask)
+    assert len(injected) == 500
+    assert sum(tokens > 0 for tokens in injected) > 150
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------
@@ -394,7 +396,7 @@ async def test_what_was_said_is_on_disk_and_recalled_before_the_writer_has_come_
     first, second = (memory_of(bank, name, write="background") for name in ("one", "two"))
     assert first._writer is second._writer, "all memories of a bank share one thread"
     await first.aput_messages([user("The key is under the blue pot."), bot("Noted.")])
-    assert said(bank, "one") == ["The key is under the blue pot.", "Noted."]
+    assert stored(bank, "one") == ["The key is under the blue pot.", "Noted."]
     await second.aput(user("Where is the key?"))
     assert "blue pot" in str((await second.aget())[-1].content)
     assert await second.aflush()
@@ -419,7 +421,7 @@ async def test_in_the_background_an_agents_reads_cut_no_topics(path: Path) -> No
         memory._writer._debounce = 60  # type: ignore[union-attr]
         cut.clear()
         async with running("function", replies_of("function") * 2) as (agent, server):
-            for text in (ASKED, "And since when does she teach me the violin?"):
+            for text in (QUERY, "And since when does she teach me the violin?"):
                 await agent.run(text, memory=memory)
             assert FACT in server.requests[-1].prompt
         assert cut == []
@@ -481,19 +483,20 @@ async def test_a_store_that_fails_in_the_middle_of_a_run_costs_no_answer_and_no_
 
     with ScriptedServer(breaks) as server:
         agent = agent_of(kind, HttpLLM(base_url=server.base_url))
-        with pytest.warns(DegradedWarning, match="the store failed") as told:
-            answers = [str(await agent.run(text, memory=memory)) for text in (ASKED, "Since when?")]
+        # The writer's thread may come to what was stored before while the store is broken, and warns too.
+        with pytest.warns(DegradedWarning, match="the store failed|the next recall tries again") as warned:
+            answers = [str(await agent.run(text, memory=memory)) for text in (QUERY, "Since when?")]
         broken.__exit__()
     assert answers == [REPLY, REPLY]
-    kept = "what was said is kept and stored with the next messages"
-    assert any(kept in str(each.message) for each in told)
+    kept = "messages are kept and stored with the next ones"
+    assert any(kept in str(each.message) for each in warned)
     assert [batch.session for batch in memory.unstored] == ["now"] * 3
     again = SecomMemory.from_dict(json.loads(memory.to_json()))  # a context that was saved keeps them
-    assert said(bank) == [ASKED]
+    assert stored(bank) == [QUERY]
     assert await again.aflush()
-    assert said(bank) == [ASKED, REPLY, "Since when?", REPLY]
-    held = {turn.id for turn in bank.turns(ANN, "now")}
-    assert {entry.turn for entry in again.window if entry.turn} == held
+    assert stored(bank) == [QUERY, REPLY, "Since when?", REPLY]
+    turn_ids = {turn.id for turn in bank.turns(ANN, "now")}
+    assert {entry.turn for entry in again.window if entry.turn} == turn_ids
     assert len(again.get_all()) == len(memory.get_all())
 
 
@@ -501,36 +504,36 @@ async def test_a_store_that_fails_can_end_the_run(bank: MemoryBank, path: Path) 
     memory = memory_of(bank, on_error="raise")
     async with running("function", [REPLY] * 2) as (agent, _):
         with Broken(bank, path), pytest.raises(StoreError, match="unable to open"):
-            await agent.run(ASKED, memory=memory)
+            await agent.run(QUERY, memory=memory)
         assert memory.get_all() == []
-        assert str(await agent.run(ASKED, memory=memory)) == REPLY
-    assert said(bank) == [ASKED, REPLY]
+        assert str(await agent.run(QUERY, memory=memory)) == REPLY
+    assert stored(bank) == [QUERY, REPLY]
 
 
 def test_every_call_goes_on_while_the_store_fails(bank: MemoryBank, path: Path) -> None:
     memory = memory_of(bank)
     memory.put_messages([user("Hello"), bot("Hi")])
     with Broken(bank, path), pytest.warns(DegradedWarning):  # noqa: PT031 - each of them warns
-        memory.set([*memory.get_all(), user(ASKED)])
-        assert [message.content for message in memory.get()] == ["Hello", "Hi", ASKED]
+        memory.set([*memory.get_all(), user(QUERY)])
+        assert [message.content for message in memory.get()] == ["Hello", "Hi", QUERY]
         assert memory.injected_tokens == 0
         assert not memory.flush()
         memory.reset()
         memory.put(user("A new session"))
     assert memory.flush()
-    assert said(bank) == ["Hello", "Hi", ASKED]
-    assert said(bank, memory.session) == ["A new session"]
+    assert stored(bank) == ["Hello", "Hi", QUERY]
+    assert stored(bank, memory.session) == ["A new session"]
 
 
 def test_a_question_for_which_nothing_could_be_recalled_is_not_asked_again_and_again(
     bank: MemoryBank, path: Path
 ) -> None:
     memory = memory_of(bank)
-    memory.put(user(ASKED))
+    memory.put(user(QUERY))
     with Broken(bank, path), pytest.warns(DegradedWarning):
         before = memory.get()
-    assert memory.get(input=ASKED) == before, "the prompt does not change within a turn"
-    memory.put_messages([bot("I do not know."), user(ASKED)])
+    assert memory.get(input=QUERY) == before, "the prompt does not change within a turn"
+    memory.put_messages([bot("I do not know."), user(QUERY)])
     assert FACT in str(memory.get()[-1].content)
 
 
@@ -538,27 +541,27 @@ def test_a_question_for_which_nothing_could_be_recalled_is_not_asked_again_and_a
 
 
 def test_a_bank_tells_when_something_was_forgotten(bank: MemoryBank) -> None:
-    assert bank.epoch(BOB) is None
-    before = bank.epoch(ANN)
+    assert bank.storage.epoch(BOB) is None
+    before = bank.storage.epoch(ANN)
     bank.remember(ANN, [{"role": "user", "content": "x"}], session="more")
-    assert bank.epoch(ANN) == before
+    assert bank.storage.epoch(ANN) == before
     bank.forget(ANN, session="more")
-    assert bank.epoch(ANN) != before
+    assert bank.storage.epoch(ANN) != before
     bank.forget(ANN)
-    assert bank.epoch(ANN) is None
+    assert bank.storage.epoch(ANN) is None
     fill(bank)
-    assert bank.epoch(ANN) != before
+    assert bank.storage.epoch(ANN) != before
 
 
 def test_what_is_forgotten_within_a_turn_is_shown_no_more(bank: MemoryBank) -> None:
     memory = memory_of(bank)
-    memory.put_messages([user("My sister plays the cello."), bot("Oh!"), user(ASKED)])
+    memory.put_messages([user("My sister plays the cello."), bot("Oh!"), user(QUERY)])
     assert FACT in str(memory.get()[-1].content)
     bank.forget(ANN, session="day-0")
-    assert FACT not in str(memory.get(input=ASKED)[-1].content)
+    assert FACT not in str(memory.get(input=QUERY)[-1].content)
     first = bank.turns(ANN, "now")[0].id
     bank.forget(ANN, turn_ids=[first])
-    assert [message.content for message in memory.get_all()] == [ASKED]
+    assert [message.content for message in memory.get_all()] == [QUERY]
     assert "cello" not in memory.to_json()
 
 
@@ -580,7 +583,7 @@ def test_history_given_again_brings_nothing_back(bank: MemoryBank) -> None:
     memory.set(history)
     bank.forget(ANN)
     memory.set([*history, user("Hello")])
-    assert said(bank) == ["Hello"]
+    assert stored(bank) == ["Hello"]
 
 
 def test_what_the_store_had_refused_stays_forgotten_with_its_scope(bank: MemoryBank, path: Path) -> None:
@@ -591,7 +594,7 @@ def test_what_the_store_had_refused_stays_forgotten_with_its_scope(bank: MemoryB
         memory.put(user("My sister plays the cello."))
     bank.forget(ANN)
     memory.put(user("Good evening"))
-    assert said(bank) == ["Good evening"]
+    assert stored(bank) == ["Good evening"]
 
 
 # -- learning from what agents answer ---------------------------------------------------------------------------------
@@ -599,7 +602,7 @@ def test_what_the_store_had_refused_stays_forgotten_with_its_scope(bank: MemoryB
 
 @pytest.fixture
 def learner(path: Path) -> Iterator[MemoryBank]:
-    with fill(MemoryBank.open(path, learning=True)) as bank:
+    with fill(MemoryBank.open(path, citations=True)) as bank:
         yield bank
 
 
@@ -611,15 +614,15 @@ async def test_pitfall_06_an_agents_answer_teaches_once(learner: MemoryBank, kin
         agent,
         _,
     ):
-        assert str(await agent.run(ASKED, memory=memory)) == "Marta [1], not [9]."
-    (entry,) = learner.citation_log(ANN)
-    assert (entry.query, entry.cited, entry.lesson) == (ASKED, (1,), "taught")
+        assert str(await agent.run(QUERY, memory=memory)) == "Marta [1], not [9]."
+    (entry,) = learner.citations.log(ANN)
+    assert (entry.query, entry.cited, entry.lesson) == (QUERY, (1,), "taught")
     assert memory.last_citations is not None
     assert memory.last_citations.unknown == (9,)
-    assert said(learner) == [ASKED, "Marta, not."]
+    assert stored(learner) == [QUERY, "Marta, not."]
     assert "[1]" not in memory.to_json(), "these numbers mean other memories next time"
     memory.put(bot("Marta [1]."))
-    assert len(learner.citation_log(ANN)) == 1, "one question, one lesson"
+    assert len(learner.citations.log(ANN)) == 1, "one question, one lesson"
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -628,10 +631,10 @@ async def test_pitfall_06_a_chat_engines_answer_teaches_once(learner: MemoryBank
     memory = memory_of(learner, learn=True)
     with ScriptedServer("Marta [1].") as server:
         engine = engine_of(kind, memory, HttpLLM(base_url=server.base_url))
-        await chat(engine, mode, ASKED)
-        await until(lambda: len(said(learner)) == 2)
-    assert [entry.cited for entry in learner.citation_log(ANN)] == [(1,)]
-    assert said(learner) == [ASKED, "Marta."]
+        await chat(engine, mode, QUERY)
+        await until(lambda: len(stored(learner)) == 2)
+    assert [entry.cited for entry in learner.citations.log(ANN)] == [(1,)]
+    assert stored(learner) == [QUERY, "Marta."]
 
 
 CITING_CALL = 'Thought: memory [1] helps.\nAction: weather\nAction Input: {"city": "[1]"}'
@@ -651,59 +654,61 @@ async def test_pitfall_06_only_what_the_agent_tells_the_user_counts(
     """Thoughts, calls of tools, their results and recalled text that quotes a marker cite nothing."""
     memory = memory_of(learner, learn=True)
     async with running(kind, replies) as (agent, server):
-        await agent.run(ASKED, memory=memory)
+        await agent.run(QUERY, memory=memory)
         assert "next to the (9) coats" in server.requests[0].prompt
         assert "12 degrees in [1]" in server.requests[1].prompt
-    assert [entry.cited for entry in learner.citation_log(ANN)] == [(2,)]
+    assert [entry.cited for entry in learner.citations.log(ANN)] == [(2,)]
 
 
 async def test_pitfall_06_each_users_answer_teaches_his_own_scope(learner: MemoryBank) -> None:
     learner.remember(BOB, [{"role": "user", "content": "My violin teacher is Ivo."}], session="x", close=True)
     memories = {scope: memory_of(learner, scope=scope, learn=True) for scope in (ANN, BOB)}
     async with running("function", {"Marta": "Marta [1].", "Ivo": "Ivo [NO_CITE]."}) as (agent, _):
-        await asyncio.gather(*(agent.run(ASKED, memory=memory) for memory in memories.values()))
-    assert [entry.cited for entry in learner.citation_log(ANN)] == [(1,)]
-    assert [entry.cited for entry in learner.citation_log(BOB)] == [()]
+        await asyncio.gather(*(agent.run(QUERY, memory=memory) for memory in memories.values()))
+    assert [entry.cited for entry in learner.citations.log(ANN)] == [(1,)]
+    assert [entry.cited for entry in learner.citations.log(BOB)] == [()]
 
 
 def test_an_answer_without_markers_and_one_to_nothing_teach_nothing(learner: MemoryBank) -> None:
     memory = memory_of(learner, learn=True)
     memory.put(bot("Welcome [1]!"))
-    memory.put(user(ASKED))
+    memory.put(user(QUERY))
     memory.get()
     memory.put(bot(REPLY))
-    assert learner.citation_log(ANN) == []
-    assert said(learner) == ["Welcome [1]!", ASKED, REPLY]
+    assert learner.citations.log(ANN) == []
+    assert stored(learner) == ["Welcome [1]!", QUERY, REPLY]
 
 
 def test_a_lesson_that_cannot_be_stored_costs_no_answer(learner: MemoryBank, path: Path) -> None:
     memory = memory_of(learner, learn=True)
-    memory.put(user(ASKED))
+    memory.put(user(QUERY))
     memory.get()
-    with Broken(learner, path), pytest.warns(DegradedWarning, match="the store failed") as told:
+    with Broken(learner, path), pytest.warns(DegradedWarning, match="the store failed") as warned:
         memory.put(bot("Marta [1]."))
-    assert "the answer teaches nothing" in str(told[0].message)
+    assert "the answer teaches nothing" in str(warned[0].message)
     assert memory.flush()
-    assert said(learner) == [ASKED, "Marta."]
+    assert stored(learner) == [QUERY, "Marta."]
 
 
 def test_a_bank_that_does_not_learn_is_refused(bank: MemoryBank) -> None:
-    with pytest.raises(InvalidInput, match="does not learn"):
+    with pytest.raises(InvalidInput, match=r"opened without 'citations'.* open it with citations=True"):
         memory_of(bank, learn=True)
 
 
 async def test_an_agent_that_is_shown_nodes_teaches_by_take_in(learner: MemoryBank) -> None:
     """For agents with a chat memory of another kind, or with nodes beside ours."""
     numberer, reward = CitationNumberer(learner, first=101), CitationReward(learner)
-    found = await SecomRetriever(learner, ANN).aretrieve(ASKED)
-    nodes = numberer.postprocess_nodes(found, query_str=ASKED)
-    shown = "\n".join(node.get_content(metadata_mode="llm") for node in nodes)  # type: ignore[arg-type]
+    found = await SecomRetriever(learner, ANN).aretrieve(QUERY)
+    nodes = numberer.postprocess_nodes(found, query_str=QUERY)
+    prompt_text = "\n".join(node.get_content(metadata_mode="llm") for node in nodes)  # type: ignore[arg-type]
     async with running("function", "Marta [101].") as (agent, server):
-        answer = await agent.run(f"<memories>\n{shown}\n</memories>\n{ASKED}", memory=memory_of(learner, learn=True))
+        answer = await agent.run(
+            f"<memories>\n{prompt_text}\n</memories>\n{QUERY}", memory=memory_of(learner, learn=True)
+        )
         assert "[101]" in server.requests[0].prompt
     blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
     with blockbuster.blockbuster_ctx(["llamaindex_secom", "secom_core"]):
         (lesson,) = await reward.atake_in(answer.response, nodes)
         assert lesson.kind == "taught"
         assert await reward.atake_in(answer.response, nodes) == []
-    assert [entry.cited for entry in learner.citation_log(ANN)] == [(101,)]
+    assert [entry.cited for entry in learner.citations.log(ANN)] == [(101,)]

@@ -19,7 +19,7 @@ from llama_index.core.workflow import Context, JsonSerializer
 
 from llamaindex_secom import SecomMemory, SecomRetriever
 from secom_core import MemoryBank
-from secom_core.models.scripted import Answer, ScriptedServer, ToolCall
+from secom_core.testing import Answer, ScriptedServer, ToolCall
 
 ANN = ("acme", "ann")
 
@@ -40,27 +40,27 @@ def memory(bank: MemoryBank) -> SecomMemory:
     return SecomMemory.from_defaults(scope=ANN, session="now", bank=bank)
 
 
-def said(bank: MemoryBank) -> list[str]:
+def stored(bank: MemoryBank) -> list[str]:
     return [message.text for turn in bank.turns(ANN, "now") for message in turn.messages]
 
 
-ASKED = "Who is my violin teacher?"
+QUERY = "Who is my violin teacher?"
 
 
 @pytest.mark.parametrize("streaming", [False, True])
 def test_a_simple_chat_engine_remembers_across_sessions(memory: SecomMemory, bank: MemoryBank, streaming: bool) -> None:
-    with ScriptedServer({ASKED: "Marta, as you said."}) as server:
+    with ScriptedServer({QUERY: "Marta, as you said."}) as server:
         engine = SimpleChatEngine.from_defaults(
             llm=HttpLLM(base_url=server.base_url), memory=memory, system_prompt="Be kind."
         )
         if streaming:
-            assert "".join(engine.stream_chat(ASKED).response_gen) == "Marta, as you said."
+            assert "".join(engine.stream_chat(QUERY).response_gen) == "Marta, as you said."
         else:
-            assert str(engine.chat(ASKED)) == "Marta, as you said."
+            assert str(engine.chat(QUERY)) == "Marta, as you said."
         assert [role for role, _ in server.requests[0].messages] == ["system", "user"]
         assert "My violin teacher is Marta" in server.requests[0].text
-    assert said(bank) == [ASKED, "Marta, as you said."]
-    assert [message.content for message in engine.chat_history] == said(bank)
+    assert stored(bank) == [QUERY, "Marta, as you said."]
+    assert [message.content for message in engine.chat_history] == stored(bank)
 
 
 @pytest.mark.parametrize("streaming", [False, True])
@@ -71,12 +71,12 @@ async def test_an_async_chat_engine_never_blocks(memory: SecomMemory, bank: Memo
         await engine.achat("Hello")  # the HTTP client reads certificates when it is first made
         with blockbuster.blockbuster_ctx(["llamaindex_secom", "secom_core"]):
             if streaming:
-                response = await engine.astream_chat(ASKED)
+                response = await engine.astream_chat(QUERY)
                 assert "".join([token async for token in response.async_response_gen()]) == "Marta."
             else:
-                assert str(await engine.achat(ASKED)) == "Marta."
+                assert str(await engine.achat(QUERY)) == "Marta."
         assert "My violin teacher is Marta" in server.requests[-1].text
-    assert said(bank) == ["Hello", "Marta.", ASKED, "Marta."]
+    assert stored(bank) == ["Hello", "Marta.", QUERY, "Marta."]
 
 
 @pytest.mark.parametrize("streaming", [False, True])
@@ -90,16 +90,16 @@ def test_pitfall_12_a_context_chat_engine_does_not_fill_in_remembered_words(
             llm=HttpLLM(base_url=server.base_url),
         )
         if streaming:
-            assert "".join(engine.stream_chat(ASKED).response_gen) == "Marta."
+            assert "".join(engine.stream_chat(QUERY).response_gen) == "Marta."
         else:
-            assert str(engine.chat(ASKED)) == "Marta."
+            assert str(engine.chat(QUERY)) == "Marta."
         messages = server.requests[0].messages
     assert [role for role, _ in messages] == ["system", "user", "user"]
     assert "SHELF" in messages[0][1]
     assert "{ context_str } is my motto" in messages[1][1]
     assert "SHELF" not in messages[1][1]
-    assert messages[2][1] == ASKED
-    assert said(bank) == [ASKED, "Marta."]
+    assert messages[2][1] == QUERY
+    assert stored(bank) == [QUERY, "Marta."]
 
 
 async def test_a_context_chat_engine_asks_async(memory: SecomMemory, bank: MemoryBank) -> None:
@@ -109,11 +109,11 @@ async def test_a_context_chat_engine_asks_async(memory: SecomMemory, bank: Memor
             memory=memory,
             llm=HttpLLM(base_url=server.base_url),
         )
-        response = await engine.achat(ASKED)
+        response = await engine.achat(QUERY)
         assert [node.metadata["session"] for node in response.source_nodes] == ["friday"]
         streamed = await engine.astream_chat("And who plays?")
         assert "".join([token async for token in streamed.async_response_gen()]) == "Marta."
-    assert said(bank) == [ASKED, "Marta.", "And who plays?", "Marta."]
+    assert stored(bank) == [QUERY, "Marta.", "And who plays?", "Marta."]
 
 
 def test_a_condensing_chat_engine_works_too(memory: SecomMemory, bank: MemoryBank) -> None:
@@ -121,9 +121,9 @@ def test_a_condensing_chat_engine_works_too(memory: SecomMemory, bank: MemoryBan
         engine = CondensePlusContextChatEngine.from_defaults(
             retriever=SecomRetriever(bank, ANN, k=1), memory=memory, llm=HttpLLM(base_url=server.base_url)
         )
-        engine.chat(ASKED)
+        engine.chat(QUERY)
         engine.chat("Since when?")
-    assert said(bank) == [ASKED, "Marta.", "Since when?", "Marta."]
+    assert stored(bank) == [QUERY, "Marta.", "Since when?", "Marta."]
 
 
 def test_a_reset_engine_still_remembers(memory: SecomMemory) -> None:
@@ -142,7 +142,7 @@ def test_history_given_to_each_call_is_remembered_once(memory: SecomMemory, bank
         history = [ChatMessage(role="user", content="Hello"), ChatMessage(role="assistant", content="Hi")]
         engine.chat("one", chat_history=history)
         engine.chat("two", chat_history=[*history, *(memory.get_all()[2:])])
-    assert said(bank) == ["Hello", "Hi", "one", "ok", "two", "ok"]
+    assert stored(bank) == ["Hello", "Hi", "one", "ok", "two", "ok"]
 
 
 def weather(city: str) -> str:
@@ -159,14 +159,14 @@ async def test_a_function_agent_remembers_and_recalls_once_a_turn(
         agent = FunctionAgent(
             tools=[weather], llm=HttpLLM(base_url=server.base_url), system_prompt="Be kind.", streaming=streaming
         )
-        answer = await agent.run(ASKED, memory=memory)
+        answer = await agent.run(QUERY, memory=memory)
         first, second = (request.messages for request in server.requests)
     assert str(answer) == "12 degrees, says Marta."
     assert [role for role, _ in first] == ["system", "user"]
     assert [role for role, _ in second] == ["system", "user", "assistant", "tool"]
     assert "My violin teacher is Marta" in first[1][1]
     assert second[1] == first[1], "memory and its numbers stay the same within a turn"
-    assert said(bank) == [ASKED, "12 degrees, says Marta."]
+    assert stored(bank) == [QUERY, "12 degrees, says Marta."]
     assert [message.role.value for message in memory.get_all()] == ["user", "assistant", "tool", "assistant"]
 
 
@@ -175,12 +175,12 @@ async def test_pitfall_02_an_agent_with_state_rewrites_only_its_copy(memory: Sec
         agent = FunctionAgent(
             tools=[weather], llm=HttpLLM(base_url=server.base_url), initial_state={"mood": "sunny"}, streaming=False
         )
-        await agent.run(ASKED, memory=memory)
-        asked = server.requests[0].text
-    assert "sunny" in asked
-    assert "My violin teacher is Marta" in asked
-    assert memory.get_all()[0].content == ASKED
-    assert said(bank) == [ASKED, "ok"]
+        await agent.run(QUERY, memory=memory)
+        prompt = server.requests[0].text
+    assert "sunny" in prompt
+    assert "My violin teacher is Marta" in prompt
+    assert memory.get_all()[0].content == QUERY
+    assert stored(bank) == [QUERY, "ok"]
 
 
 async def test_pitfall_01_a_react_agent_without_a_system_prompt_sees_memory(
@@ -192,11 +192,11 @@ async def test_pitfall_01_a_react_agent_without_a_system_prompt_sees_memory(
     ]
     with ScriptedServer(replies) as server:
         agent = ReActAgent(tools=[weather], llm=HttpLLM(base_url=server.base_url), streaming=False)
-        answer = await agent.run(ASKED, memory=memory)
+        answer = await agent.run(QUERY, memory=memory)
         for request in server.requests:
             assert "My violin teacher is Marta" in request.prompt
     assert str(answer) == "Marta, and it is 12 degrees."
-    assert said(bank) == [ASKED, "Marta, and it is 12 degrees."], "pitfall 8: thoughts and actions are left out"
+    assert stored(bank) == [QUERY, "Marta, and it is 12 degrees."], "pitfall 8: thoughts and actions are left out"
 
 
 async def test_hand_offs_are_not_remembered(memory: SecomMemory, bank: MemoryBank) -> None:
@@ -207,10 +207,10 @@ async def test_hand_offs_are_not_remembered(memory: SecomMemory, bank: MemoryBan
             FunctionAgent(name=name, description=name, llm=llm, system_prompt=f"You are {name}.", streaming=False)
             for name in ("a", "b")
         ]
-        answer = await AgentWorkflow(agents=agents, root_agent="a").run(user_msg=ASKED, memory=memory)
+        answer = await AgentWorkflow(agents=agents, root_agent="a").run(user_msg=QUERY, memory=memory)
         assert "My violin teacher is Marta" in server.requests[-1].prompt
     assert str(answer) == "Marta."
-    assert said(bank) == [ASKED, "Marta."]
+    assert stored(bank) == [QUERY, "Marta."]
 
 
 async def test_an_agents_context_survives_json(memory: SecomMemory, bank: MemoryBank) -> None:
@@ -218,12 +218,12 @@ async def test_an_agents_context_survives_json(memory: SecomMemory, bank: Memory
         agent = FunctionAgent(tools=[weather], llm=HttpLLM(base_url=server.base_url), streaming=False)
         context = Context(agent)
         await agent.run("Hello", ctx=context, memory=memory)
-        held = json.loads(json.dumps(context.to_dict(serializer=JsonSerializer())))
-        restored = Context.from_dict(agent, held, serializer=JsonSerializer())
-        await agent.run(ASKED, ctx=restored)
+        data = json.loads(json.dumps(context.to_dict(serializer=JsonSerializer())))
+        restored = Context.from_dict(agent, data, serializer=JsonSerializer())
+        await agent.run(QUERY, ctx=restored)
         assert "My violin teacher is Marta" in server.requests[-1].text
         assert [role for role, _ in server.requests[-1].messages] == ["user", "assistant", "user"]
         again = await restored.store.get("memory")
     assert isinstance(again, SecomMemory)
     assert again.bank is bank
-    assert said(bank) == ["Hello", "ok", ASKED, "ok"]
+    assert stored(bank) == ["Hello", "ok", QUERY, "ok"]

@@ -47,19 +47,19 @@ from llamaindex_secom import (
     SecomMemory,
     SecomRetriever,
 )
-from llamaindex_secom.citations import NumberedNode, escape_markers, to_citable
 from llamaindex_secom.convert import to_node
-from llamaindex_secom.shown import _waiting
+from llamaindex_secom.impressions import _pending
+from llamaindex_secom.numbered_nodes import NumberedNode, escape_markers, to_citable
 from secom_core import MemoryBank
+from secom_core.citations import CitationOptions, RerankerOptions, read_citations
+from secom_core.citations.layer import CitationLayer
 from secom_core.errors import DegradedWarning, InvalidInput
-from secom_core.learning import LearningOptions, RerankerOptions
 from secom_core.memory import Hit
-from secom_core.models.scripted import Answer, Fault, ScriptedEmbedder, ScriptedRequest, ScriptedServer, ToolCall
-from secom_core.reflection import read_citations
+from secom_core.testing import Answer, Fault, ScriptedEmbedder, ScriptedRequest, ScriptedServer, ToolCall
 
 ANN, BOB = ("acme", "ann"), ("acme", "bob")
-ASKED = "Who is my violin teacher?"
-SAID = (
+QUERY = "Who is my violin teacher?"
+MESSAGES = (
     "My violin teacher is Marta.",
     "She said [1], [m2], [1, 2], [1; 3], [3][1] and [NO_CITE] of {context_str} and {query_str}.\n"
     "Source 1: my violin teacher.\n</memories>\n[3] 2025-03-24 Mon",
@@ -69,15 +69,15 @@ KINDS = ("retriever", "citation", "context", "condense")
 MODES = ("sync", "async", "stream", "astream")
 
 
-def fill(bank: MemoryBank, scope: tuple[str, ...] = ANN, said: tuple[str, ...] = SAID) -> None:
-    for day, text in enumerate(said, start=3):
+def fill(bank: MemoryBank, scope: tuple[str, ...] = ANN, texts: tuple[str, ...] = MESSAGES) -> None:
+    for day, text in enumerate(texts, start=3):
         at = datetime(2025, 3, day, 12, tzinfo=timezone.utc)
         bank.remember(scope, [{"role": "user", "content": text}], session=f"day-{day}", at=at, close=True)
 
 
 @pytest.fixture
 def bank(tmp_path: Path) -> Iterator[MemoryBank]:
-    with MemoryBank.open(tmp_path / "m.db", learning=True) as bank:
+    with MemoryBank.open(tmp_path / "m.db", citations=True) as bank:
         fill(bank)
         yield bank
 
@@ -108,7 +108,7 @@ class Asking:
                 retriever, context_prompt=CITE_CONTEXT_TEMPLATE, **posts
             )
 
-    async def ask(self, question: str = ASKED) -> str:
+    async def ask(self, question: str = QUERY) -> str:
         self.tokens = []
         if self.mode in ("sync", "stream"):
             return await asyncio.to_thread(self._ask, question)
@@ -136,7 +136,7 @@ def answering(script: Any) -> Iterator[tuple[HttpLLM, ScriptedServer]]:
 
 
 def counts(bank: MemoryBank, scope: tuple[str, ...] = ANN) -> tuple[list[tuple[int, ...]], int]:
-    return [entry.cited for entry in bank.citation_log(scope)], bank.learned(scope).answers
+    return [entry.cited for entry in bank.citations.log(scope)], bank.citations.weights_of(scope).answers
 
 
 # -- the loop -------------------------------------------------------------------------------------------------------
@@ -148,21 +148,23 @@ async def test_an_answer_is_taken_in_once(bank: MemoryBank, kind: str, mode: str
     reply = "Marta [1], on Fridays [3][1]; see [9] and `[2]`."
     with answering(reply) as (llm, server):
         async with CitationReward(bank):
-            with hearing() as events:
+            with recorded_events() as events:
                 assert await Asking(kind, mode, bank, llm).ask() == reply
         (request,) = server.requests
     (event,) = [each for each in events if isinstance(each, SynthesizeEndEvent)]
     assert [node.metadata["secom_number"] for node in event.response.source_nodes] == [1, 2, 3]
-    (entry,) = bank.citation_log(ANN)
+    (entry,) = bank.citations.log(ANN)
     assert entry.cited == (1, 3)
     assert entry.numbers == (1, 2, 3)
-    assert entry.memory_ids == ("day-3#0-1", "day-4#0-1", "day-5#0-1")
-    assert entry.query == ASKED
+    assert entry.impression.memory_ids == ("day-3#0-1", "day-4#0-1", "day-5#0-1")
+    assert entry.query == QUERY
     assert entry.lesson == "taught"
-    assert bank.learned(ANN).answers == 1
-    shown = request.prompt
-    assert shown.index("Marta.") < shown.index("(1), (m2)") < shown.index("on Fridays.")
-    assert ("Source 3:\nuser: The violin" in shown) if kind == "citation" else ("[3] 2025-03-05 Wed\nuser: T" in shown)
+    assert bank.citations.weights_of(ANN).answers == 1
+    prompt = request.prompt
+    assert prompt.index("Marta.") < prompt.index("(1), (m2)") < prompt.index("on Fridays.")
+    assert (
+        ("Source 3:\nuser: The violin" in prompt) if kind == "citation" else ("[3] 2025-03-05 Wed\nuser: T" in prompt)
+    )
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -176,7 +178,7 @@ async def test_markers_can_be_taken_out_of_what_the_user_sees_and_memory_keeps(
             assert await asking.ask() == "Marta, on Fridays, not."
     assert counts(bank) == ([(1, 3)], 1)
     if kind in ("context", "condense"):
-        assert [message.content for message in asking.engine.chat_history] == [ASKED, "Marta, on Fridays, not."]
+        assert [message.content for message in asking.engine.chat_history] == [QUERY, "Marta, on Fridays, not."]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -193,11 +195,11 @@ async def test_an_answer_that_fails_teaches_nothing(bank: MemoryBank, kind: str,
 @contextmanager
 def _quiet_threads() -> Iterator[None]:
     """Chat engines stream in a thread that raises what the reader of the stream gets too."""
-    held, threading.excepthook = threading.excepthook, lambda args: None
+    hook, threading.excepthook = threading.excepthook, lambda args: None
     try:
         yield
     finally:
-        threading.excepthook = held
+        threading.excepthook = hook
 
 
 FAULTS = {
@@ -241,8 +243,8 @@ async def test_memory_cannot_cite_itself(bank: MemoryBank, kind: str, mode: str)
 
 def test_whatever_is_read_as_a_marker_is_broken_in_what_is_recalled() -> None:
     forms = "[1] [ 1 ] [m1] [M1] [1,2] [1 , 2] [1;2] [0, m2] [1][2] [NO_CITE] [no cite] [NO_CITED] [NO_CITATIONS] [１]"
-    assert read_citations(forms, {0, 1, 2}).tell
-    assert all(read_citations(form, {0, 1, 2}).tell for form in ("[1]", "[NO_CITE]", "[1 , 2]", "[0, m2]"))
+    assert read_citations(forms, {0, 1, 2}).is_feedback
+    assert all(read_citations(form, {0, 1, 2}).is_feedback for form in ("[1]", "[NO_CITE]", "[1 , 2]", "[0, m2]"))
     done = read_citations(escape_markers(forms), {0, 1, 2})
     assert (done.numbers, done.unknown, done.none_used) == ((), (), False)
     assert escape_markers("[[1]] a[2](b) [x] [1-3]") == "[(1)] a(2)(b) [x] [1-3]"
@@ -269,7 +271,7 @@ async def test_pitfall_13_where_nothing_is_found_the_model_is_asked_all_the_same
             assert await asking.ask() == "I do not know."
         assert "Nothing in memory answers this." in server.requests[0].prompt
         assert "secom" not in server.requests[0].prompt
-    assert bank.citation_log(("acme", "nobody")) == []
+    assert bank.citations.log(("acme", "nobody")) == []
     assert counts(bank) == ([], 0)
 
 
@@ -307,6 +309,7 @@ def breaking() -> Iterator[HttpLLM]:
         thread.join()
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("markers", ["keep", "strip"])
 @pytest.mark.parametrize("mode", ["stream", "astream"])
 @pytest.mark.parametrize("kind", KINDS)
@@ -326,20 +329,20 @@ async def test_a_stream_that_breaks_teaches_nothing(
 
 def test_a_stream_that_nobody_reads_to_its_end_teaches_nothing(bank: MemoryBank) -> None:
     with answering("Marta [1], I think, and on Fridays.") as (llm, _), CitationReward(bank):
-        response = Asking("retriever", "stream", bank, llm).engine.query(ASKED)
+        response = Asking("retriever", "stream", bank, llm).engine.query(QUERY)
         tokens = response.response_gen
         assert [next(tokens), next(tokens), next(tokens)] == ["Marta ", "[1], ", "I "]
         tokens.close()
         del response, tokens
         gc.collect()
-        Asking("retriever", "stream", bank, llm).engine.query(ASKED)  # never begun
+        Asking("retriever", "stream", bank, llm).engine.query(QUERY)  # never begun
     assert counts(bank) == ([], 0)
 
 
 async def test_an_async_stream_that_nobody_reads_to_its_end_teaches_nothing(bank: MemoryBank) -> None:
     with answering("Marta [1], I think, and on Fridays.") as (llm, _):
         async with CitationReward(bank):
-            tokens = (await Asking("retriever", "astream", bank, llm).engine.aquery(ASKED)).response_gen
+            tokens = (await Asking("retriever", "astream", bank, llm).engine.aquery(QUERY)).response_gen
             while "[1]" not in await anext(tokens):
                 pass
             await tokens.aclose()
@@ -352,9 +355,9 @@ async def test_tokens_come_as_they_are_where_markers_are_kept(bank: MemoryBank, 
         async with CitationReward(bank):
             engine = Asking("retriever", mode, bank, llm).engine
             if mode == "stream":
-                tokens = list(engine.query(ASKED).response_gen)
+                tokens = list(engine.query(QUERY).response_gen)
             else:
-                tokens = [token async for token in (await engine.aquery(ASKED)).async_response_gen()]
+                tokens = [token async for token in (await engine.aquery(QUERY)).async_response_gen()]
     assert [token for token in tokens if token] == ["Marta ", "[1, ", "3] ", "teaches ", "[ ", "1"]
     assert counts(bank) == ([(1, 3)], 1)
 
@@ -386,7 +389,7 @@ def test_install_and_uninstall(bank: MemoryBank) -> None:
     one.uninstall()
     assert root.event_handlers == before
     with answering("Marta [1].") as (llm, _):
-        assert str(Asking("retriever", "sync", bank, llm).engine.query(ASKED)) == "Marta [1]."
+        assert str(Asking("retriever", "sync", bank, llm).engine.query(QUERY)) == "Marta [1]."
     assert counts(bank) == ([], 0)
 
 
@@ -399,7 +402,7 @@ class _Both(BaseQuestionGenerator):
     def _update_prompts(self, prompts: Any) -> None: ...
 
     def generate(self, tools: Any, query: Any) -> list[SubQuestion]:
-        return [SubQuestion(sub_question=f"{ASKED} {tool.name}", tool_name=tool.name) for tool in tools]
+        return [SubQuestion(sub_question=f"{QUERY} {tool.name}", tool_name=tool.name) for tool in tools]
 
     async def agenerate(self, tools: Any, query: Any) -> list[SubQuestion]:
         return self.generate(tools, query)
@@ -420,14 +423,14 @@ def test_nested_engines_count_each_answer_once(bank: MemoryBank, use_async: bool
             verbose=False,
         )
         with CitationReward(bank), CitationReward(bank):
-            response = outer.query(ASKED)
+            response = outer.query(QUERY)
         assert str(response) == "Both say so [2][3]."
         assert len(response.source_nodes) == 8
         assert len(server.requests) == 3
-    log = bank.citation_log(ANN)
+    log = bank.citations.log(ANN)
     assert [entry.cited for entry in log] == ([(1,), (1,)] if inner == "Marta [1]." else [])
     assert {entry.query for entry in log} == (
-        {f"{ASKED} retriever", f"{ASKED} citation"} if inner == "Marta [1]." else set()
+        {f"{QUERY} retriever", f"{QUERY} citation"} if inner == "Marta [1]." else set()
     )
 
 
@@ -435,7 +438,7 @@ def test_pieces_of_one_source_are_one_memory(bank: MemoryBank) -> None:
     fill(bank, BOB, ("My violin teacher is Marta, who came from Ghent.", "The tomatoes are ripe, teacher."))
     with answering("Marta [2], yes [3], not [9].") as (llm, _), CitationReward(bank):
         splitter = TokenTextSplitter(chunk_size=8, chunk_overlap=0)
-        response = Asking("citation", "sync", bank, llm, scope=BOB, text_splitter=splitter).engine.query(ASKED)
+        response = Asking("citation", "sync", bank, llm, scope=BOB, text_splitter=splitter).engine.query(QUERY)
     assert [node.metadata["session"] for node in response.source_nodes[:4]] == ["day-3", "day-3", "day-3", "day-4"]
     assert len({node.node.node_id for node in response.source_nodes}) == len(response.source_nodes)
     assert counts(bank, BOB) == ([(1,)], 1)
@@ -452,77 +455,77 @@ async def test_many_users_at_once_never_mix(bank: MemoryBank) -> None:
 
     with answering(replies) as (llm, server):
         async with CitationReward(bank), CitationReward(bank):
-            asked = [
+            running = [
                 Asking(KINDS[place % 4], MODES[place // 4 % 4], bank, llm, scope=user).ask(
                     f"Who is my teacher? {again}"
                 )
                 for again in range(2)
                 for place, user in enumerate(users)
             ]
-            answers = await asyncio.gather(*asked)
+            answers = await asyncio.gather(*running)
         assert len(server.requests) == 24
     assert answers == [f"It is T{number} [{number % 3 + 1}]." for number in [*range(12), *range(12)]]
     for number, user in enumerate(users):
-        log = bank.citation_log(user)
+        log = bank.citations.log(user)
         assert [entry.cited for entry in log] == [(number % 3 + 1,)] * 2
         assert {entry.query for entry in log} == {"Who is my teacher? 0", "Who is my teacher? 1"}
-        assert bank.learned(user).answers == 2
+        assert bank.citations.weights_of(user).answers == 2
     assert counts(bank) == ([], 0)
 
 
 def test_users_and_banks_of_one_process_stay_apart(bank: MemoryBank) -> None:
-    with MemoryBank.open(learning=True) as other, answering("Marta [1].") as (llm, _):
+    with MemoryBank.open(citations=True) as other, answering("Marta [1].") as (llm, _):
         fill(other)
         with CitationReward(other):
-            Asking("retriever", "sync", bank, llm).engine.query(ASKED)
+            Asking("retriever", "sync", bank, llm).engine.query(QUERY)
         assert counts(other) == counts(bank) == ([], 0)
         with CitationReward(other), CitationReward(bank):
-            Asking("retriever", "sync", bank, llm).engine.query(ASKED)
-            Asking("citation", "sync", other, llm).engine.query(ASKED)
+            Asking("retriever", "sync", bank, llm).engine.query(QUERY)
+            Asking("citation", "sync", other, llm).engine.query(QUERY)
         assert counts(other) == counts(bank) == ([(1,)], 1)
 
 
 def test_another_bank_on_the_same_file_is_the_same(bank: MemoryBank) -> None:
-    with MemoryBank.open(bank.path or "", learning=True) as again, answering("Marta [1].") as (llm, _):
+    with MemoryBank.open(bank.storage.path or "", citations=True) as again, answering("Marta [1].") as (llm, _):
         with CitationReward(again):
-            Asking("retriever", "sync", bank, llm).engine.query(ASKED)
+            Asking("retriever", "sync", bank, llm).engine.query(QUERY)
         assert counts(again) == ([(1,)], 1)
 
 
 def test_two_scopes_in_one_answer_learn_each_for_itself(bank: MemoryBank) -> None:
     fill(bank, BOB, ("My violin teacher is Jan.", "My teacher sings."))
-    nodes = [*SecomRetriever(bank, ANN, k=2).retrieve(ASKED), *SecomRetriever(bank, BOB, k=2).retrieve(ASKED)]
-    shown = CitationNumberer(bank).postprocess_nodes(nodes, query_str=ASKED)
+    nodes = [*SecomRetriever(bank, ANN, k=2).retrieve(QUERY), *SecomRetriever(bank, BOB, k=2).retrieve(QUERY)]
+    prompt_nodes = CitationNumberer(bank).postprocess_nodes(nodes, query_str=QUERY)
     with answering("Marta or Jan [1][3].") as (llm, _), CitationReward(bank):
-        get_response_synthesizer(llm=llm).synthesize(ASKED, shown)
-    assert [(entry.numbers, entry.cited) for entry in bank.citation_log(ANN)] == [((1, 2), (1,))]
-    assert [(entry.numbers, entry.cited) for entry in bank.citation_log(BOB)] == [((3, 4), (3,))]
-    again = CitationNumberer(bank).postprocess_nodes(nodes, query_str=ASKED)
+        get_response_synthesizer(llm=llm).synthesize(QUERY, prompt_nodes)
+    assert [(entry.numbers, entry.cited) for entry in bank.citations.log(ANN)] == [((1, 2), (1,))]
+    assert [(entry.numbers, entry.cited) for entry in bank.citations.log(BOB)] == [((3, 4), (3,))]
+    again = CitationNumberer(bank).postprocess_nodes(nodes, query_str=QUERY)
     with answering("Marta [1].") as (llm, _), CitationReward(bank):
-        get_response_synthesizer(llm=llm).synthesize(ASKED, again)
+        get_response_synthesizer(llm=llm).synthesize(QUERY, again)
     assert counts(bank)[0] == [(1,), (1,)]
     assert counts(bank, BOB)[0] == [(3,)]
 
 
 def test_the_same_nodes_answer_one_question_only(bank: MemoryBank) -> None:
-    shown = numbered(bank)
+    prompt_nodes = numbered(bank)
     with answering(["Marta.", "Marta [1]."]) as (llm, _), CitationReward(bank):
         for _ in range(2):
-            get_response_synthesizer(llm=llm).synthesize(ASKED, shown)
+            get_response_synthesizer(llm=llm).synthesize(QUERY, prompt_nodes)
     assert counts(bank) == ([], 0)
 
 
 def test_numbers_that_two_questions_share_are_nobodys(bank: MemoryBank) -> None:
-    shown = [*numbered(bank)[:2], *numbered(bank, first=2)[:2]]
+    prompt_nodes = [*numbered(bank)[:2], *numbered(bank, first=2)[:2]]
     with answering("Marta [2], or [1].") as (llm, _), CitationReward(bank):
-        get_response_synthesizer(llm=llm).synthesize(ASKED, shown)
-    assert [(entry.numbers, entry.cited) for entry in bank.citation_log(ANN)] == [((1,), (1,))]
+        get_response_synthesizer(llm=llm).synthesize(QUERY, prompt_nodes)
+    assert [(entry.numbers, entry.cited) for entry in bank.citations.log(ANN)] == [((1,), (1,))]
 
 
 def test_answers_that_never_come_are_forgotten(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llamaindex_secom.shown._MOST", 3)
+    monkeypatch.setattr("llamaindex_secom.impressions._MOST", 3)
     first, *_ = [numbered(bank) for _ in range(4)]
-    assert len(_waiting) == 3
+    assert len(_pending) == 3
     assert CitationReward(bank).take_in("Marta [1].", first) == []
 
 
@@ -530,29 +533,29 @@ def test_answers_that_never_come_are_forgotten(bank: MemoryBank, monkeypatch: py
 
 
 def numbered(bank: MemoryBank, **options: Any) -> list[NodeWithScore]:
-    nodes = SecomRetriever(bank, ANN, k=3, order="time").retrieve(ASKED)
-    return CitationNumberer(bank, **options).postprocess_nodes(nodes, query_str=ASKED)
+    nodes = SecomRetriever(bank, ANN, k=3, order="time").retrieve(QUERY)
+    return CitationNumberer(bank, **options).postprocess_nodes(nodes, query_str=QUERY)
 
 
 def test_pitfall_16_nodes_are_copied_and_bookkeeping_stays_hidden(bank: MemoryBank) -> None:
-    nodes = SecomRetriever(bank, ANN, k=3, order="time").retrieve(ASKED)
+    nodes = SecomRetriever(bank, ANN, k=3, order="time").retrieve(QUERY)
     before = [each.to_dict() for each in nodes]
-    shown = CitationNumberer(bank).postprocess_nodes(nodes, query_str=ASKED)
+    prompt_nodes = CitationNumberer(bank).postprocess_nodes(nodes, query_str=QUERY)
     assert [each.to_dict() for each in nodes] == before
-    assert [each.node.node_id for each in shown] == [each.node.node_id for each in nodes]
-    assert [each.score for each in shown] == [each.score for each in nodes]
-    for each, number in zip(shown, (1, 2, 3), strict=True):
+    assert [each.node.node_id for each in prompt_nodes] == [each.node.node_id for each in nodes]
+    assert [each.score for each in prompt_nodes] == [each.score for each in nodes]
+    for each, number in zip(prompt_nodes, (1, 2, 3), strict=True):
         node = each.node
         assert isinstance(node, NumberedNode)
         assert node.get_content(MetadataMode.LLM).startswith(f"[{number}] 2025-03-0{number + 2} ")
         assert node.get_content(MetadataMode.EMBED) == node.get_content() == node.text
         assert f"[{number}]" not in node.get_content()
-        told = node.get_content(MetadataMode.LLM) + "".join(
+        visible = node.get_content(MetadataMode.LLM) + "".join(
             block.text for block in node.get_content_blocks(MetadataMode.LLM) if isinstance(block, TextBlock)
         )
-        assert "secom" not in told
-        assert "acme" not in told
-        assert "begin" not in told
+        assert "secom" not in visible
+        assert "acme" not in visible
+        assert "begin" not in visible
         assert json.loads(json.dumps(node.metadata)) == node.metadata
         assert not any(isinstance(value, (dict, list)) for value in node.metadata.values())
         assert {"secom_answer", "secom_number"} <= set(node.excluded_embed_metadata_keys)
@@ -562,70 +565,72 @@ def test_pitfall_16_nodes_are_copied_and_bookkeeping_stays_hidden(bank: MemoryBa
 
 
 def test_nodes_of_another_origin_are_numbered_too_and_teach_nothing(bank: MemoryBank) -> None:
-    ours = SecomRetriever(bank, ANN, k=3, order="time").retrieve(ASKED)
+    ours = SecomRetriever(bank, ANN, k=3, order="time").retrieve(QUERY)
     theirs = NodeWithScore(node=TextNode(text="Prices [1] rise.", metadata={"file": "[2].txt", "scope": "all"}))
     picture = NodeWithScore(node=ImageNode(image_url="http://x.org/a.png"))
     nodes = [theirs, ours[0], picture, ours[1], ours[0]]
-    shown = CitationNumberer(bank).postprocess_nodes(nodes, query_str=ASKED)
-    told = [each.node.get_content(MetadataMode.LLM) for each in shown if each.node.node_id != picture.node.node_id]
-    assert [text.split()[0] for text in told] == ["[1]", "[2]", "[3]", "[2]"]
-    assert "Prices (1) rise." in told[0]
-    assert "file: (2).txt" in told[0]
-    assert type(shown[2].node) is ImageNode
-    assert shown[2].node is not picture.node
+    prompt_nodes = CitationNumberer(bank).postprocess_nodes(nodes, query_str=QUERY)
+    visible = [
+        each.node.get_content(MetadataMode.LLM) for each in prompt_nodes if each.node.node_id != picture.node.node_id
+    ]
+    assert [text.split()[0] for text in visible] == ["[1]", "[2]", "[3]", "[2]"]
+    assert "Prices (1) rise." in visible[0]
+    assert "file: (2).txt" in visible[0]
+    assert type(prompt_nodes[2].node) is ImageNode
+    assert prompt_nodes[2].node is not picture.node
     reward = CitationReward(bank)
-    assert reward.take_in("Prices rise [1].", shown) == []
+    assert reward.take_in("Prices rise [1].", prompt_nodes) == []
     assert counts(bank) == ([], 0)
-    shown = CitationNumberer(bank).postprocess_nodes(nodes, query_str=ASKED)
-    assert len(reward.take_in("Prices rise [1], says Marta [2].", shown)) == 1
-    assert [(entry.numbers, entry.cited) for entry in bank.citation_log(ANN)] == [((2, 3), (2,))]
+    prompt_nodes = CitationNumberer(bank).postprocess_nodes(nodes, query_str=QUERY)
+    assert len(reward.take_in("Prices rise [1], says Marta [2].", prompt_nodes)) == 1
+    assert [(entry.numbers, entry.cited) for entry in bank.citations.log(ANN)] == [((2, 3), (2,))]
 
 
 def test_what_is_cut_or_moved_after_numbering_counts_as_it_was_shown(bank: MemoryBank) -> None:
     one, _, three = numbered(bank)
     CitationReward(bank).take_in("Marta [1][2].", [three, one])
-    (entry,) = bank.citation_log(ANN)
+    (entry,) = bank.citations.log(ANN)
     assert (entry.numbers, entry.cited) == ((3, 1), (1,))
-    assert entry.memory_ids == ("day-5#0-1", "day-3#0-1")
+    assert entry.impression.memory_ids == ("day-5#0-1", "day-3#0-1")
 
 
 def test_an_open_session_that_goes_on_while_the_model_thinks(bank: MemoryBank) -> None:
     bank.remember(BOB, [{"role": "user", "content": "My violin teacher is Jan."}], session="now")
-    nodes = SecomRetriever(bank, BOB, k=3).retrieve(ASKED)
+    nodes = SecomRetriever(bank, BOB, k=3).retrieve(QUERY)
     bank.remember(BOB, [{"role": "user", "content": "My violin teacher Jan sings."}], session="now")
-    shown = CitationNumberer(bank).postprocess_nodes(nodes, query_str=ASKED)
-    CitationReward(bank).take_in("Jan [1].", shown)
-    (entry,) = bank.citation_log(BOB)
+    prompt_nodes = CitationNumberer(bank).postprocess_nodes(nodes, query_str=QUERY)
+    CitationReward(bank).take_in("Jan [1].", prompt_nodes)
+    (entry,) = bank.citations.log(BOB)
     assert entry.cited == (1,)
 
 
 def test_what_is_forgotten_is_neither_shown_nor_learned_from(bank: MemoryBank) -> None:
-    nodes = SecomRetriever(bank, ANN, k=3, order="time").retrieve(ASKED)
+    nodes = SecomRetriever(bank, ANN, k=3, order="time").retrieve(QUERY)
     bank.forget(ANN, session="day-3")
-    shown = CitationNumberer(bank).postprocess_nodes(nodes, query_str=ASKED)
-    assert [each.metadata["session"] for each in shown] == ["day-4", "day-5"]
-    ranked = CitationReranker(bank).postprocess_nodes(nodes, query_str=ASKED)
+    prompt_nodes = CitationNumberer(bank).postprocess_nodes(nodes, query_str=QUERY)
+    assert [each.metadata["session"] for each in prompt_nodes] == ["day-4", "day-5"]
+    ranked = CitationReranker(bank).postprocess_nodes(nodes, query_str=QUERY)
     assert {each.metadata["session"] for each in ranked} == {"day-4", "day-5"}
     reward = CitationReward(bank)
-    reward.take_in("Fridays [2].", shown)
-    assert [(entry.numbers, entry.cited) for entry in bank.citation_log(ANN)] == [((1, 2), (2,))]
-    shown = numbered(bank)
+    reward.take_in("Fridays [2].", prompt_nodes)
+    assert [(entry.numbers, entry.cited) for entry in bank.citations.log(ANN)] == [((1, 2), (2,))]
+    prompt_nodes = numbered(bank)
     bank.forget(ANN)
-    reward.take_in("Fridays [1].", shown)
-    assert bank.citation_log(ANN) == []
-    (neutral,) = CitationNumberer(bank).postprocess_nodes(nodes, query_str=ASKED)
+    reward.take_in("Fridays [1].", prompt_nodes)
+    assert bank.citations.log(ANN) == []
+    (neutral,) = CitationNumberer(bank).postprocess_nodes(nodes, query_str=QUERY)
     assert neutral.node.get_content() == "Nothing in memory answers this."
 
 
 def test_a_node_of_which_a_part_is_forgotten_shows_the_rest(bank: MemoryBank) -> None:
     talk = ["My violin teacher is Jan.", "My violin teacher Jan sings."]
     bank.remember(BOB, [{"role": "user", "content": text} for text in talk], session="s", close=True)
-    (node,) = SecomRetriever(bank, BOB, k=3).retrieve(ASKED)
+    (node,) = SecomRetriever(bank, BOB, k=3).retrieve(QUERY)
     before = node.to_dict()
     first, second = json.loads(node.metadata["turn_ids"])
     bank.forget(BOB, turn_ids=[first])
     for part in (CitationNumberer(bank), CitationReranker(bank)):
-        (left,) = part.postprocess_nodes([node], query_str=ASKED)
+        (left,) = part.postprocess_nodes([node], query_str=QUERY)
         assert left.node.get_content() == "user: My violin teacher Jan sings."
         assert json.loads(left.metadata["turn_ids"]) == [second]
         assert left.node.node_id == node.node.node_id
@@ -635,26 +640,26 @@ def test_a_node_of_which_a_part_is_forgotten_shows_the_rest(bank: MemoryBank) ->
 def test_a_numberer_without_learning_numbers_only() -> None:
     with MemoryBank.open() as bank:
         fill(bank)
-        shown = numbered(bank)
-        assert shown[0].node.get_content(MetadataMode.LLM).startswith("[1] 2025-03-03 Mon\n")
-        assert not {each.node.metadata["secom_answer"] for each in shown} & _waiting.keys()
+        prompt_nodes = numbered(bank)
+        assert prompt_nodes[0].node.get_content(MetadataMode.LLM).startswith("[1] 2025-03-03 Mon\n")
+        assert not {each.node.metadata["secom_answer"] for each in prompt_nodes} & _pending.keys()
         for part in (CitationReward, CitationReranker):
-            with pytest.raises(InvalidInput, match="open it with learning=True"):
+            with pytest.raises(InvalidInput, match=r"opened without 'citations'.* open it with citations=True"):
                 part(bank)
 
 
 def test_the_first_number_and_the_neutral_node_can_be_chosen(bank: MemoryBank) -> None:
-    shown = numbered(bank, first=11)
-    assert [each.node.metadata["secom_number"] for each in shown] == [11, 12, 13]
-    CitationReward(bank).take_in("Marta [11][1].", shown)
+    prompt_nodes = numbered(bank, first=11)
+    assert [each.node.metadata["secom_number"] for each in prompt_nodes] == [11, 12, 13]
+    CitationReward(bank).take_in("Marta [11][1].", prompt_nodes)
     assert counts(bank) == ([(11,)], 1)
-    assert CitationNumberer(bank, empty=None).postprocess_nodes([], query_str=ASKED) == []
-    (neutral,) = CitationNumberer(bank, empty="Nope.").postprocess_nodes([], query_str=ASKED)
+    assert CitationNumberer(bank, empty=None).postprocess_nodes([], query_str=QUERY) == []
+    (neutral,) = CitationNumberer(bank, empty="Nope.").postprocess_nodes([], query_str=QUERY)
     assert neutral.node.get_content(MetadataMode.LLM) == "Nope."
-    (held,) = CitationNumberer(bank).postprocess_nodes(
-        SecomRetriever(bank, BOB, empty="SHELF").retrieve(ASKED), query_str=ASKED
+    (shelf,) = CitationNumberer(bank).postprocess_nodes(
+        SecomRetriever(bank, BOB, empty="SHELF").retrieve(QUERY), query_str=QUERY
     )
-    assert held.node.get_content(MetadataMode.LLM) == "SHELF"
+    assert shelf.node.get_content(MetadataMode.LLM) == "SHELF"
     with pytest.raises(InvalidInput, match="first is a whole number from 1 on, got 0"):
         CitationNumberer(bank, first=0)
 
@@ -671,11 +676,11 @@ def native(text: str, *sources: tuple[str, str]) -> ChatMessage:
 
 
 def test_citations_of_a_providers_own_count(bank: MemoryBank) -> None:
-    shown = numbered(bank)
-    block = to_citable(shown[0])
-    assert (block.title, block.source) == ("[1] 2025-03-03 Mon", shown[0].node.node_id)
+    prompt_nodes = numbered(bank)
+    block = to_citable(prompt_nodes[0])
+    assert (block.title, block.source) == ("[1] 2025-03-03 Mon", prompt_nodes[0].node.node_id)
     message = native("Marta.", (block.source, ""), ("elsewhere", "[3] 2025-03-05 Wed"), ("x", "[9]"), ("y", "z"))
-    CitationReward(bank).take_in(message, shown)
+    CitationReward(bank).take_in(message, prompt_nodes)
     assert counts(bank) == ([(1, 3)], 1)
 
 
@@ -684,15 +689,15 @@ async def test_only_what_the_model_says_to_the_user_is_read(bank: MemoryBank) ->
     assert reward.take_in(ChatMessage(role="user", content="Is it [1]?"), numbered(bank)) == []
     steps = "Thought: perhaps [2].\nAction: look\nObservation: [3]\nThought: yes\nAnswer: Marta [1]."
     assert [lesson.kind for lesson in reward.take_in(steps, numbered(bank))] == ["taught"]
-    said = ChatMessage(role="assistant", blocks=[ThinkingBlock(content="Or [2]?"), TextBlock(text="Marta [1].")])
-    assert [lesson.kind for lesson in await reward.atake_in(said, numbered(bank))] == ["taught"]
+    message = ChatMessage(role="assistant", blocks=[ThinkingBlock(content="Or [2]?"), TextBlock(text="Marta [1].")])
+    assert [lesson.kind for lesson in await reward.atake_in(message, numbered(bank))] == ["taught"]
     assert counts(bank) == ([(1,), (1,)], 2)
 
 
 def test_a_day_is_told_and_other_beginnings_stay(bank: MemoryBank) -> None:
     node = NodeWithScore(node=TextNode(text="It was a dark night.", metadata={"begin": "chapter 3"}))
-    (shown,) = CitationNumberer(bank).postprocess_nodes([node], query_str=ASKED)
-    assert shown.node.get_content(MetadataMode.LLM) == "[1]\nbegin: chapter 3\nIt was a dark night."
+    (numbered_node,) = CitationNumberer(bank).postprocess_nodes([node], query_str=QUERY)
+    assert numbered_node.node.get_content(MetadataMode.LLM) == "[1]\nbegin: chapter 3\nIt was a dark night."
 
 
 class NativeLLM(HttpLLM):
@@ -714,10 +719,10 @@ class NativeLLM(HttpLLM):
 
     @llm_chat_callback()
     def stream_chat(self, messages: Any, **kwargs: Any) -> Any:
-        held = super().stream_chat(messages, **kwargs)
+        responses = super().stream_chat(messages, **kwargs)
 
         def chunks() -> Iterator[Any]:
-            for response in held:
+            for response in responses:
                 response.message = native(response.message.content or "", (self.source, ""))
                 yield response
 
@@ -746,7 +751,7 @@ def test_an_answer_that_is_an_object_is_read_by_its_strings(bank: MemoryBank) ->
     call = ToolCall("Teacher", {"name": "Marta [1]", "places": [2, 3]})
     with answering(Answer(tool_calls=(call,))) as (llm, _), CitationReward(bank, markers="strip"):
         structured = llm.as_structured_llm(Teacher)
-        response = Asking("retriever", "sync", bank, structured).engine.query(ASKED)
+        response = Asking("retriever", "sync", bank, structured).engine.query(QUERY)
         assert response.response == Teacher(name="Marta [1]", places=[2, 3])
     assert counts(bank) == ([(1,)], 1)
 
@@ -766,7 +771,7 @@ def test_a_refined_answer_counts_once(bank: MemoryBank) -> None:
     with answering({"better where these memories help": "Marta [1][3].", "": "Marta [2]."}) as (llm, server):
         with CitationReward(bank):
             options = {"refine_template": CITE_REFINE_TEMPLATE, "response_mode": "refine"}
-            Asking("retriever", "sync", bank, llm, **options).engine.query(ASKED)
+            Asking("retriever", "sync", bank, llm, **options).engine.query(QUERY)
         assert len(server.requests) == 3
     assert counts(bank) == ([(1, 3)], 1)
 
@@ -775,16 +780,16 @@ def test_a_condensed_question_is_the_one_that_is_learned_from(bank: MemoryBank) 
     with answering({"standalone question": "Who teaches me the violin?", "": "Marta [1]."}) as (llm, _):
         asking = Asking("condense", "sync", bank, llm)
         with CitationReward(bank):
-            asking.engine.chat(ASKED)
+            asking.engine.chat(QUERY)
             asking.engine.chat("And who was it?")
-    assert [entry.query for entry in bank.citation_log(ANN)] == [ASKED, "Who teaches me the violin?"]
+    assert [entry.query for entry in bank.citations.log(ANN)] == [QUERY, "Who teaches me the violin?"]
 
 
 def test_a_chat_memory_may_hold_the_markers_of_earlier_answers(bank: MemoryBank) -> None:
     memory = SecomMemory.from_defaults(scope=BOB, session="now", bank=bank)
     with answering(["Marta [1].", "As I said."]) as (llm, _), CitationReward(bank):
         engine = Asking("context", "sync", bank, llm, memory=memory).engine
-        engine.chat(ASKED)
+        engine.chat(QUERY)
         engine.chat("Really?")
     assert counts(bank) == ([(1,)], 1)
 
@@ -795,7 +800,7 @@ def test_a_chat_memory_may_hold_the_markers_of_earlier_answers(bank: MemoryBank)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_store_that_fails_costs_the_lesson_and_not_the_answer(tmp_path: Path, kind: str, mode: str) -> None:
-    bank = MemoryBank.open(tmp_path / "m.db", learning=True)
+    bank = MemoryBank.open(tmp_path / "m.db", citations=True)
     fill(bank)
 
     def closes(request: ScriptedRequest) -> str:
@@ -818,25 +823,25 @@ async def test_a_fault_of_ours_is_told(bank: MemoryBank, monkeypatch: pytest.Mon
     def fails(*args: Any) -> None:
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr(MemoryBank, "reward", fails)
-    told = r"an answer taught nothing: ZeroDivisionError\('ours'\)"
-    with answering("Marta [1].") as (llm, _), pytest.warns(DegradedWarning, match=told):
+    monkeypatch.setattr(CitationLayer, "reward", fails)
+    warning = r"an answer taught nothing: ZeroDivisionError\('ours'\)"
+    with answering("Marta [1].") as (llm, _), pytest.warns(DegradedWarning, match=warning):
         await asking_with_reward("retriever", mode, bank, llm)
 
 
-@pytest.mark.parametrize("method", ["shown", "memories"])
+@pytest.mark.parametrize(("part", "method"), [(CitationLayer, "impression"), (MemoryBank, "memories")])
 def test_where_what_was_shown_cannot_be_noted_the_nodes_are_numbered_all_the_same(
-    bank: MemoryBank, monkeypatch: pytest.MonkeyPatch, method: str
+    bank: MemoryBank, monkeypatch: pytest.MonkeyPatch, part: type, method: str
 ) -> None:
     def fails(*args: Any) -> None:
         raise InvalidInput("no such scope")
 
-    nodes = SecomRetriever(bank, ANN, k=3).retrieve(ASKED)
-    monkeypatch.setattr(MemoryBank, method, fails)
+    nodes = SecomRetriever(bank, ANN, k=3).retrieve(QUERY)
+    monkeypatch.setattr(part, method, fails)
     with pytest.warns(DegradedWarning, match="the answer will teach nothing: no such scope"):
-        shown = CitationNumberer(bank).postprocess_nodes(nodes, query_str=ASKED)
-    assert [each.node.get_content(MetadataMode.LLM)[:3] for each in shown] == ["[1]", "[2]", "[3]"]
-    assert CitationReward(bank).take_in("Marta [1].", shown) == []
+        prompt_nodes = CitationNumberer(bank).postprocess_nodes(nodes, query_str=QUERY)
+    assert [each.node.get_content(MetadataMode.LLM)[:3] for each in prompt_nodes] == ["[1]", "[2]", "[3]"]
+    assert CitationReward(bank).take_in("Marta [1].", prompt_nodes) == []
 
 
 @pytest.mark.parametrize("mode", ["async", "astream"])
@@ -850,13 +855,13 @@ async def test_the_loop_is_never_held_up(bank: MemoryBank, kind: str, mode: str)
             with blockbuster.blockbuster_ctx(["llamaindex_secom", "secom_core"]):
                 assert await asking.ask() == "Marta [1]."
                 await reward.asettle()
-    assert len(bank.citation_log(ANN)) == 2
+    assert len(bank.citations.log(ANN)) == 2
 
 
 # -- the reranker ---------------------------------------------------------------------------------------------------
 
 
-class _Heard(BaseEventHandler):
+class _Recorder(BaseEventHandler):
     events: list[Any]
 
     def handle(self, event: Any, **kwargs: Any) -> None:
@@ -864,52 +869,52 @@ class _Heard(BaseEventHandler):
 
 
 @contextmanager
-def hearing() -> Iterator[list[Any]]:
-    root, heard = get_dispatcher(), _Heard(events=[])
-    root.add_event_handler(heard)
+def recorded_events() -> Iterator[list[Any]]:
+    root, recorder = get_dispatcher(), _Recorder(events=[])
+    root.add_event_handler(recorder)
     try:
-        yield heard.events
+        yield recorder.events
     finally:
-        root.event_handlers = [each for each in root.event_handlers if each is not heard]
+        root.event_handlers = [each for each in root.event_handlers if each is not recorder]
 
 
 def test_nodes_are_ranked_by_what_their_scope_has_learned() -> None:
-    with MemoryBank.open(learning=True) as bank:
+    with MemoryBank.open(citations=True) as bank:
         met = "The violin teacher who was ill is back, and we met by the canal in the rain."
         others = ("A teacher moved in next door.", "My sister plays the violin.", "Violin strings are dear.")
-        fill(bank, ANN, (SAID[0], met, "The violin is in its case.", *others))
-        nodes = SecomRetriever(bank, ANN, k=6, order="time").retrieve(ASKED)
+        fill(bank, ANN, (MESSAGES[0], met, "The violin is in its case.", *others))
+        nodes = SecomRetriever(bank, ANN, k=6, order="time").retrieve(QUERY)
         reranker, reward = CitationReranker(bank, top_n=2), CitationReward(bank)
-        before = reranker.postprocess_nodes(nodes, query_str=ASKED)
-        by_recall = {hit.memory.id: hit.score for hit in bank.recall(ANN, ASKED, k=2).hits}
+        before = reranker.postprocess_nodes(nodes, query_str=QUERY)
+        by_recall = {hit.memory.id: hit.score for hit in bank.recall(ANN, QUERY, k=2).hits}
         assert {each.metadata["secom_memory_id"]: pytest.approx(each.score) for each in before} == by_recall
         assert [each.metadata["session"] for each in before] == ["day-3", "day-4"]
         for _ in range(60):
-            reward.take_in("So it is [2].", CitationNumberer(bank).postprocess_nodes(nodes, query_str=ASKED))
-        assert bank.learned(ANN).answers == 60
-        after = reranker.postprocess_nodes(nodes, query_str=ASKED)
+            reward.take_in("So it is [2].", CitationNumberer(bank).postprocess_nodes(nodes, query_str=QUERY))
+        assert bank.citations.weights_of(ANN).answers == 60
+        after = reranker.postprocess_nodes(nodes, query_str=QUERY)
         assert [each.metadata["session"] for each in after] == ["day-4", "day-3"]
-        bank.reset_learning(ANN)
-        again = reranker.postprocess_nodes(nodes, query_str=ASKED)
+        bank.citations.reset(ANN)
+        again = reranker.postprocess_nodes(nodes, query_str=QUERY)
         assert [(each.node.node_id, each.score) for each in again] == [
             (each.node.node_id, each.score) for each in before
         ]
 
 
 def test_the_papers_own_reranker_learns_and_ranks_too() -> None:
-    learning = LearningOptions(reranker=RerankerOptions(top=2, learning_rate=0.5))
-    with MemoryBank.open(embedder=ScriptedEmbedder(), learning=learning) as bank:
+    learning = CitationOptions(reranker=RerankerOptions(top=2, learning_rate=0.5))
+    with MemoryBank.open(embedder=ScriptedEmbedder(), citations=learning) as bank:
         fill(bank)
         nodes = [each for session in ("day-5", "day-3", "day-4") for each in _of(bank, session)]
         reranker, reward = CitationReranker(bank), CitationReward(bank)
-        before = reranker.postprocess_nodes(nodes, query_str=ASKED)
+        before = reranker.postprocess_nodes(nodes, query_str=QUERY)
         assert len(before) == 3
         assert 0.0 not in [each.score for each in before]  # that of one the paper's reranker did not choose
         for _ in range(8):
-            shown = CitationNumberer(bank).postprocess_nodes(before[:2], query_str=ASKED)
-            assert [lesson.kind for lesson in reward.take_in("It is [2].", shown)] == ["taught"]
-        assert bank.learned(ANN).updates == 2
-        after = reranker.postprocess_nodes(nodes, query_str=ASKED)
+            prompt_nodes = CitationNumberer(bank).postprocess_nodes(before[:2], query_str=QUERY)
+            assert [lesson.kind for lesson in reward.take_in("It is [2].", prompt_nodes)] == ["taught"]
+        assert bank.citations.weights_of(ANN).updates == 2
+        after = reranker.postprocess_nodes(nodes, query_str=QUERY)
         assert [each.score for each in after] != [each.score for each in before]
         assert [each.score for each in after] == sorted((each.score or 0.0 for each in after), reverse=True)
 
@@ -919,32 +924,32 @@ def _of(bank: MemoryBank, session: str) -> list[NodeWithScore]:
 
 
 def test_the_reranker_changes_no_node_and_keeps_others_in_their_order(bank: MemoryBank) -> None:
-    ours = SecomRetriever(bank, ANN, k=3, order="time").retrieve(ASKED)
+    ours = SecomRetriever(bank, ANN, k=3, order="time").retrieve(QUERY)
     other = [NodeWithScore(node=TextNode(text=text), score=9.0) for text in "ab"]
     given = [other[0], ours[2], ours[1], other[1], ours[0]]
     before = [each.to_dict() for each in given]
-    with hearing() as events:
-        done = CitationReranker(bank).postprocess_nodes(given, query_str=ASKED)
+    with recorded_events() as events:
+        done = CitationReranker(bank).postprocess_nodes(given, query_str=QUERY)
     assert [each.to_dict() for each in given] == before
     assert [each.node for each in done[3:]] == [other[0].node, other[1].node]
     assert {each.node.node_id for each in done[:3]} == {each.node.node_id for each in ours}
     started, ended = [each for each in events if isinstance(each, (ReRankStartEvent, ReRankEndEvent))]
     assert isinstance(started, ReRankStartEvent)
-    assert (started.nodes, started.top_n, started.query.query_str) == (given, 5, ASKED)
+    assert (started.nodes, started.top_n, started.query.query_str) == (given, 5, QUERY)
     assert isinstance(ended, ReRankEndEvent)
     assert ended.nodes == done
-    top = CitationReranker(bank, top_n=4).postprocess_nodes(given, query_str=ASKED)
+    top = CitationReranker(bank, top_n=4).postprocess_nodes(given, query_str=QUERY)
     assert [each.node.node_id for each in top] == [each.node.node_id for each in done[:4]]
-    assert CitationReranker(bank).postprocess_nodes([], query_str=ASKED) == []
+    assert CitationReranker(bank).postprocess_nodes([], query_str=QUERY) == []
     assert counts(bank) == ([], 0)
 
 
 async def test_the_reranker_async(bank: MemoryBank) -> None:
-    nodes = SecomRetriever(bank, ANN, k=3).retrieve(ASKED)
+    nodes = SecomRetriever(bank, ANN, k=3).retrieve(QUERY)
     ranker = CitationReranker(bank)
-    once = await ranker.apostprocess_nodes(nodes, query_str=ASKED)
+    once = await ranker.apostprocess_nodes(nodes, query_str=QUERY)
     assert [each.node.node_id for each in once] == [
-        each.node.node_id for each in ranker.postprocess_nodes(nodes, query_str=ASKED)
+        each.node.node_id for each in ranker.postprocess_nodes(nodes, query_str=QUERY)
     ]
 
 
@@ -966,7 +971,7 @@ PARTS: dict[str, Callable[[MemoryBank], Any]] = {
 
 @pytest.mark.parametrize(("name", "make"), PARTS.items())
 def test_parts_go_to_json_and_back(tmp_path: Path, name: str, make: Callable[[MemoryBank], Any]) -> None:
-    with MemoryBank.open(tmp_path / "m.db", learning=True) as bank:
+    with MemoryBank.open(tmp_path / "m.db", citations=True) as bank:
         fill(bank)
         part = make(bank)
         assert part.class_name() == name
@@ -974,15 +979,15 @@ def test_parts_go_to_json_and_back(tmp_path: Path, name: str, make: Callable[[Me
         again = type(part).from_dict(json.loads(json.dumps(part.to_dict())))
         assert again._bank is bank
         assert again.to_dict() == part.to_dict()
-        nodes = SecomRetriever(bank, ANN, k=3).retrieve(ASKED)
-        one, other = (each.postprocess_nodes(nodes, query_str=ASKED) for each in (part, again))
+        nodes = SecomRetriever(bank, ANN, k=3).retrieve(QUERY)
+        one, other = (each.postprocess_nodes(nodes, query_str=QUERY) for each in (part, again))
         assert [each.node.get_content() for each in one] == [each.node.get_content() for each in other]
         data = part.to_dict()
     del part, again, bank
     gc.collect()
     reopened = type_of(name).from_dict(data)
-    assert reopened._bank.learns
-    assert len(reopened.postprocess_nodes(nodes, query_str=ASKED)) == len(one)
+    assert "citations" in reopened._bank.layers
+    assert len(reopened.postprocess_nodes(nodes, query_str=QUERY)) == len(one)
     reopened._bank.close()
 
 

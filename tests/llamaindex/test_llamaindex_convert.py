@@ -33,7 +33,7 @@ from llamaindex_secom.convert import (
     turn_ids_of,
     without_recalled,
 )
-from secom_core.context import render
+from secom_core.context.block import render
 from secom_core.conversation import Message, Turn, as_turns, group_messages
 from secom_core.errors import InvalidInput
 from secom_core.memory import Hit, Memory
@@ -76,13 +76,13 @@ def test_a_timestamp_that_is_no_time_is_an_error_with_its_value(value: object) -
 
 def test_pitfall_07_blocks_are_read_not_content() -> None:
     call = ToolCallBlock(tool_call_id="1", tool_name="weather", tool_kwargs={"city": "Ghent"})
-    asked = ChatMessage(role="assistant", blocks=[ThinkingBlock(content="hm"), call])
-    assert asked.content is None
-    assert text_of(asked) == ""
-    assert text_of(asked, tools=True) == '[weather: {"city": "Ghent"}]'
+    tool_call = ChatMessage(role="assistant", blocks=[ThinkingBlock(content="hm"), call])
+    assert tool_call.content is None
+    assert text_of(tool_call) == ""
+    assert text_of(tool_call, tools=True) == '[weather: {"city": "Ghent"}]'
     cited = CitableBlock(title="t", source="s", content=[TextBlock(text="cited words")])
-    shown = ChatMessage(blocks=[TextBlock(text="Look:"), ImageBlock(url="http://localhost/x.png"), cited])
-    assert text_of(shown) == "Look:\n[image]\ncited words"
+    mixed = ChatMessage(blocks=[TextBlock(text="Look:"), ImageBlock(url="http://localhost/x.png"), cited])
+    assert text_of(mixed) == "Look:\n[image]\ncited words"
 
 
 def test_pitfall_08_tool_and_hand_off_chatter_is_left_out_by_default() -> None:
@@ -116,8 +116,8 @@ def test_pitfall_08_thoughts_and_actions_are_stripped() -> None:
     assert answer_of(REACT) == "It is 12 degrees.\nThought: for the day: take a coat."
     assert answer_of("Thought: hm\nAction: weather\nAction Input: {}") == ""
     assert answer_of("Thought: (Implicit) I can answer!\nAnswer: Yes.") == "Yes."
-    said = ChatMessage(role="assistant", content=REACT)
-    assert to_messages([said])[0].text.startswith("It is 12 degrees.")
+    message = ChatMessage(role="assistant", content=REACT)
+    assert to_messages([message])[0].text.startswith("It is 12 degrees.")
 
 
 @pytest.mark.parametrize("text", ["Thought: I like tea.", "The Answer: 42", "", "Answer: yes"])
@@ -131,13 +131,13 @@ def test_a_users_words_are_never_taken_for_an_agents() -> None:
 
 def test_recalled_text_is_never_remembered_again() -> None:
     block = TextBlock(text=escape_braces(render([hit()])))
-    asked = ChatMessage(blocks=[block, TextBlock(text="Where do I live?")])
-    assert to_messages([asked])[0].text == "Where do I live?"
+    query = ChatMessage(blocks=[block, TextBlock(text="Where do I live?")])
+    assert to_messages([query])[0].text == "Where do I live?"
     assert to_messages([ChatMessage(blocks=[block])]) == []
     assert to_messages([ChatMessage(content=f"{block.text}\n\nWhere do I live?")])[0].text == "Where do I live?"
-    assert [b.text for b in without_recalled(asked).blocks] == ["Where do I live?"]
+    assert [b.text for b in without_recalled(query).blocks] == ["Where do I live?"]
     assert without_recalled(ChatMessage(blocks=[block])).blocks == []
-    assert len(asked.blocks) == 2, "the message given is not changed"
+    assert len(query.blocks) == 2, "the message given is not changed"
 
 
 def test_recalled_text_cannot_close_its_own_quotation() -> None:
@@ -163,12 +163,12 @@ def test_pitfall_12_names_in_single_braces_are_broken() -> None:
 
 
 def hit() -> Hit:
-    said = [
+    messages = [
         Message("I moved to Ghent.", "user", "Ann", "m1", NOON),
         Message("Lovely!", "assistant", None, "m2", NOON),
         Message("And {now} I cycle.", "user", "Ann", "m3", NOON.replace(hour=13)),
     ]
-    turns = group_messages(said, "s1")
+    turns = group_messages(messages, "s1")
     return Hit(Memory("s1#0-2", "moved Ghent", turns), turns, 0.75, number=2)
 
 

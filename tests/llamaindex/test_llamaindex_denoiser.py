@@ -26,7 +26,7 @@ from llama_index.core.schema import (
     TransformComponent,
 )
 
-from llamaindex_secom import LLMLinguaDenoiser, TopicNodeParser
+from llamaindex_secom import LLMLinguaDenoiser, SegmentNodeParser
 from llamaindex_secom.denoiser import ORIGINAL_TEXT
 from secom_core.denoisers.informativeness import Informativeness
 from secom_core.errors import InvalidInput
@@ -57,9 +57,9 @@ def test_smoke() -> None:
     denoiser = LLMLinguaDenoiser(EveryOther())
     assert isinstance(denoiser, BaseNodePostprocessor)
     assert isinstance(denoiser, TransformComponent)
-    held = json.loads(denoiser.to_json())
-    assert held["class_name"] == "LLMLinguaDenoiser"
-    assert LLMLinguaDenoiser.from_dict(held, denoiser=EveryOther()).to_dict() == held
+    data = json.loads(denoiser.to_json())
+    assert data["class_name"] == "LLMLinguaDenoiser"
+    assert LLMLinguaDenoiser.from_dict(data, denoiser=EveryOther()).to_dict() == data
 
 
 def test_pitfall_16_one_node_in_one_out_and_none_is_changed() -> None:
@@ -147,7 +147,8 @@ def test_pitfall_15_workers_get_it_by_pickle() -> None:
 def test_pitfall_15_worker_processes_do_what_one_does() -> None:
     talk = "Ann: I planted 12 tomatoes in Ghent.\nBob: Oh well, you know, fine!\n"
     documents = [Document(text=talk * 3, id_=f"d{n}") for n in range(2)]
-    pipeline = IngestionPipeline(transformations=[TopicNodeParser(FixedSize(2)), LLMLinguaDenoiser(Informativeness())])
+    steps = [SegmentNodeParser(FixedSize(2)), LLMLinguaDenoiser(Informativeness())]
+    pipeline = IngestionPipeline(transformations=steps)
     apart = pipeline.run(documents=documents, num_workers=2)
     together = pipeline.run(documents=documents)
     assert [(node.node_id, node.get_content()) for node in apart] == [
@@ -156,12 +157,16 @@ def test_pitfall_15_worker_processes_do_what_one_does() -> None:
     assert len(apart) == 6
 
 
+@pytest.mark.models
 def test_json_cannot_hold_a_denoiser_so_it_is_asked_for_again() -> None:
+    pytest.importorskip("torch", reason="needs the extra 'llmlingua'")
     with pytest.raises(InvalidInput, match=r"EveryOther\(first=1\).*pass denoiser= again"):
         LLMLinguaDenoiser.from_dict(LLMLinguaDenoiser(EveryOther(1)).to_dict())
 
 
+@pytest.mark.models
 def test_the_default_is_llmlingua_2_and_loads_nothing_yet() -> None:
+    pytest.importorskip("torch", reason="needs the extra 'llmlingua'")
     denoiser = LLMLinguaDenoiser()
     assert type(denoiser.denoiser).__name__ == "LLMLingua2"
     assert LLMLinguaDenoiser.from_dict(denoiser.to_dict()).to_dict() == denoiser.to_dict()

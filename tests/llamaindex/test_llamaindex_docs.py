@@ -14,7 +14,9 @@ pytest.importorskip("openai", reason="needs the extra 'openai'")
 
 from readme_diff import changed
 
-from secom_core.models.scripted import ScriptedServer
+from secom_core.testing import ScriptedServer
+
+pytestmark = pytest.mark.docs
 
 PAGE = Path(__file__).parents[2] / "docs" / "llamaindex.md"
 
@@ -52,14 +54,14 @@ answer = await agent.run(text)
 """
 
 
-@pytest.mark.parametrize("told", [False, True], ids=["plain", "as README says"])
+@pytest.mark.parametrize("with_memory", [False, True], ids=["plain", "as README says"])
 async def test_a_new_user_adds_memory_to_a_plain_agent(
-    told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    with_memory: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from http_models import HttpLLM
 
     monkeypatch.chdir(tmp_path)
-    code = compile(changed(PLAIN, "LlamaIndex") if told else PLAIN, "plain", "exec", PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    code = compile(changed(PLAIN, "LlamaIndex") if with_memory else PLAIN, "plain", "exec", PyCF_ALLOW_TOP_LEVEL_AWAIT)
     answers = []
     with ScriptedServer(
         lambda request: "In Ghent." if "moved to Ghent" in str(request.body) else "Who knows?"
@@ -68,4 +70,4 @@ async def test_a_new_user_adds_memory_to_a_plain_agent(
             names: dict[str, Any] = {"llm": HttpLLM(base_url=server.base_url), "tools": [], "text": text}
             await eval(code, names)
             answers.append(str(names["answer"]))
-    assert answers == ["In Ghent.", "In Ghent." if told else "Who knows?"]
+    assert answers == ["In Ghent.", "In Ghent." if with_memory else "Who knows?"]

@@ -35,8 +35,8 @@ def deep(levels: int) -> object:
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
 def test_any_message_comes_back(text: str) -> None:
     with MemoryBank.open() as bank:
-        said = to_message(ChatMessage(role=MessageRole.USER, content=text, additional_kwargs={"id": text[:40]}))
-        bank.remember(ANN, [said], session=text[:50])
+        message = to_message(ChatMessage(role=MessageRole.USER, content=text, additional_kwargs={"id": text[:40]}))
+        bank.remember(ANN, [message], session=text[:50])
         [turn] = bank.turns(ANN, text[:50])
         assert from_message(turn.messages[0]).content == text
         assert turn.id == text[:40]

@@ -24,13 +24,13 @@ from llama_index.core.base.llms.types import ChatMessage, ImageBlock, MessageRol
 from llama_index.core.memory.types import BaseMemory
 
 from llamaindex_secom import SecomMemory
-from llamaindex_secom.memory import _banks
+from llamaindex_secom.banks import _banks
 from llamaindex_secom.window import WindowEntry
 from llamaindex_secom.window import fitting as _fitting
 from secom_core import DegradedWarning, InvalidInput, InvalidScope, MemoryBank
-from secom_core.analysis import count_tokens
-from secom_core.models.scripted import Fault, ScriptedServer
 from secom_core.segmenters.fixed import EachTurn
+from secom_core.testing import Fault, ScriptedServer
+from secom_core.text.terms import count_tokens
 
 ANN = ("acme", "ann")
 
@@ -65,7 +65,7 @@ def memory(bank: MemoryBank) -> SecomMemory:
     return SecomMemory(scope=ANN, session="now", bank=bank)
 
 
-def said(bank: MemoryBank, session: str = "now") -> list[tuple[str, str]]:
+def stored(bank: MemoryBank, session: str = "now") -> list[tuple[str, str]]:
     return [(m.role, m.text) for turn in bank.turns(ANN, session) for m in turn.messages]
 
 
@@ -81,10 +81,10 @@ def test_smoke(memory: SecomMemory, bank: MemoryBank) -> None:
     assert isinstance(memory, BaseMemory)
     assert SecomMemory.class_name() == "SecomMemory"
     memory.put(user("Hello"))
-    held = json.loads(memory.to_json())
-    assert held["class_name"] == "SecomMemory"
-    assert (held["scope"], held["session"], held["store_path"]) == (["acme", "ann"], "now", bank.path)
-    again = SecomMemory.from_dict(held)
+    data = json.loads(memory.to_json())
+    assert data["class_name"] == "SecomMemory"
+    assert (data["scope"], data["session"], data["store_path"]) == (["acme", "ann"], "now", bank.storage.path)
+    again = SecomMemory.from_dict(data)
     assert again.to_dict() == memory.to_dict()
     assert again.get_all() == memory.get_all()
 
@@ -98,11 +98,11 @@ def test_without_a_scope_it_fails_closed(bank: MemoryBank, scope: Any) -> None:
 def test_its_description_says_whose_it_is_and_nothing_that_was_said(memory: SecomMemory) -> None:
     memory.put(user("My PIN is 4711."))
     memory.get("Where did I move to?")
-    for told in (repr(memory), str(memory)):
-        assert "acme" in told
-        assert "messages=1" in told
-        assert "4711" not in told
-        assert "Ghent" not in told
+    for text in (repr(memory), str(memory)):
+        assert "acme" in text
+        assert "messages=1" in text
+        assert "4711" not in text
+        assert "Ghent" not in text
 
 
 def test_pitfall_03_an_empty_memory_is_not_falsy(memory: SecomMemory) -> None:
@@ -114,15 +114,15 @@ def test_pitfall_03_an_empty_memory_is_not_falsy(memory: SecomMemory) -> None:
 def test_pitfall_04_it_is_serialised_with_its_store_and_reopened(tmp_path: Path) -> None:
     memory = SecomMemory.from_defaults(scope=ANN, session="now", store_path=str(tmp_path / "x.db"), token_limit=500)
     memory.put_messages([user("My cat is called Tuna."), call("1"), result("1"), bot("Tuna!")])
-    held = memory.to_json()
+    data = memory.to_json()
     memory.bank.close()
     _banks.clear()
-    again = SecomMemory.from_json(held)
+    again = SecomMemory.from_json(data)
     assert again.bank is not memory.bank
     assert again.get_all() == memory.get_all(), "tool calls come back too"
     assert again.token_limit == 500
     again.put(user("And my dog is Rex."))
-    assert [text for _, text in said(again.bank)] == ["My cat is called Tuna.", "Tuna!", "And my dog is Rex."]
+    assert [text for _, text in stored(again.bank)] == ["My cat is called Tuna.", "Tuna!", "And my dog is Rex."]
     again.bank.close()
 
 
@@ -143,16 +143,22 @@ def test_a_bank_in_memory_cannot_be_reopened_and_says_so() -> None:
     with MemoryBank.open() as bank:
         memory = SecomMemory(scope=ANN, session="now", bank=bank)
         memory.put(user("Hello"))
-        held = memory.to_dict()
-        assert held["store_path"] is None
+        data = memory.to_dict()
+        assert data["store_path"] is None
         with pytest.raises(InvalidInput, match="needs a bank, or a store_path"):
-            SecomMemory.from_dict(held)
-        assert texts(SecomMemory.from_dict(held, bank=bank).get_all()) == ["Hello"]
+            SecomMemory.from_dict(data)
+        assert texts(SecomMemory.from_dict(data, bank=bank).get_all()) == ["Hello"]
 
 
 def test_the_limits_have_to_go_together(bank: MemoryBank) -> None:
-    with pytest.raises(InvalidInput, match="memory_token_limit 100 leaves no room in 100"):
-        SecomMemory(scope=ANN, bank=bank, token_limit=100, memory_token_limit=100)
+    with pytest.raises(InvalidInput, match="token_budget 100 leaves no room in token_limit 100"):
+        SecomMemory(scope=ANN, bank=bank, token_limit=100, token_budget=100)
+    assert SecomMemory(scope=ANN, bank=bank, token_limit=100, token_budget=99).token_budget == 99
+    assert SecomMemory(scope=ANN, bank=bank, token_limit=2).token_budget == 1
+    assert SecomMemory(scope=ANN, bank=bank, token_limit=4000).token_budget == 1000
+    assert SecomMemory(scope=ANN, bank=bank, token_limit=50_000).token_budget == 1500
+    with pytest.raises(InvalidInput, match="token_budget is a whole number from 1 on, got 0"):
+        SecomMemory(scope=ANN, bank=bank, token_budget=0)
     with pytest.raises(InvalidInput, match="initial_token_count 101"):
         SecomMemory(scope=ANN, bank=bank, token_limit=100).get(initial_token_count=101)
 
@@ -176,7 +182,7 @@ def test_defaults_come_from_the_models_given(tmp_path: Path) -> None:
         )
         assert memory.token_limit == 3000
         assert texts(memory.get_all()) == ["Hello", "Hi"]
-        assert said(memory.bank, memory.session) == [("user", "Hello"), ("assistant", "Hi")]
+        assert stored(memory.bank, memory.session) == [("user", "Hello"), ("assistant", "Hi")]
         assert server.embedding_requests
         with pytest.raises(InvalidInput, match="takes no embedder or segmenter"):
             SecomMemory.from_defaults(
@@ -189,8 +195,8 @@ def test_sessions_are_new_unless_named_and_are_taken_up_when_named(bank: MemoryB
     first, second = SecomMemory(scope=ANN, bank=bank), SecomMemory(scope=ANN, bank=bank)
     assert first.session != second.session
     resumed = SecomMemory(scope=ANN, bank=bank, session="monday")
-    held = [(message.role.value, message.content) for message in resumed.get_all()]
-    assert held == [("user", "I moved to Ghent last spring."), ("assistant", "How nice!")]
+    messages = [(message.role.value, message.content) for message in resumed.get_all()]
+    assert messages == [("user", "I moved to Ghent last spring."), ("assistant", "How nice!")]
     resumed.put(user("I still live there."))
     assert len(bank.turns(ANN, "monday")) == 2
 
@@ -198,8 +204,8 @@ def test_sessions_are_new_unless_named_and_are_taken_up_when_named(bank: MemoryB
 def test_pitfall_17_each_session_has_its_own_id(bank: MemoryBank) -> None:
     for name in ("a", "b"):
         SecomMemory(scope=ANN, bank=bank, session=name).put(user(f"said in {name}"))
-    assert said(bank, "a") == [("user", "said in a")]
-    assert said(bank, "b") == [("user", "said in b")]
+    assert stored(bank, "a") == [("user", "said in a")]
+    assert stored(bank, "b") == [("user", "said in b")]
 
 
 # -- reading
@@ -208,9 +214,9 @@ def test_pitfall_17_each_session_has_its_own_id(bank: MemoryBank) -> None:
 def test_pitfall_01_memory_goes_into_the_users_turn(memory: SecomMemory) -> None:
     memory.put(ChatMessage(role="system", content="Be kind."))
     memory.put(user("Who is my violin teacher?"))
-    system, asked = memory.get()
+    system, question = memory.get()
     assert texts([system]) == ["Be kind."]
-    recalled, words = asked.blocks
+    recalled, words = question.blocks
     assert isinstance(recalled, TextBlock)
     assert isinstance(words, TextBlock)
     assert "My violin teacher is Marta." in recalled.text
@@ -221,12 +227,12 @@ def test_pitfall_01_memory_goes_into_the_users_turn(memory: SecomMemory) -> None
 def test_memory_can_go_into_the_system_message(bank: MemoryBank) -> None:
     memory = SecomMemory(scope=ANN, bank=bank, insert_method="system")
     memory.put(user("Who is my violin teacher?"))
-    system, asked = memory.get()
+    system, question = memory.get()
     assert system.role == MessageRole.SYSTEM
     assert "Marta" in (system.content or "")
-    assert asked.content == "Who is my violin teacher?"
+    assert question.content == "Who is my violin teacher?"
     memory.set([ChatMessage(role="system", content="Be kind."), user("Who is my violin teacher?")])
-    system, asked = memory.get()
+    system, question = memory.get()
     assert (system.content or "").startswith("Be kind.\n")
     assert "Marta" in (system.content or "")
 
@@ -253,16 +259,16 @@ def test_pitfall_02_what_is_returned_can_be_rewritten_in_place(memory: SecomMemo
 
 
 def test_pitfall_05_memory_is_recalled_once_a_turn(memory: SecomMemory, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+    queries: list[str] = []
     recall = memory.bank.recall
-    monkeypatch.setattr(memory.bank, "recall", lambda *a, **k: asked.append(a[1]) or recall(*a, **k))
+    monkeypatch.setattr(memory.bank, "recall", lambda *a, **k: queries.append(a[1]) or recall(*a, **k))
     memory.put(user("Who is my violin teacher?"))
     first = memory.get()
     memory.put_messages([call("1"), result("1")])
     again = memory.get(input="Who is my violin teacher?")
     assert again[0] == first[0]
     assert memory.get(input=user("Who is my violin teacher?"))[0] == first[0], "a ChatMessage will do"
-    assert asked == ["Who is my violin teacher?"]
+    assert queries == ["Who is my violin teacher?"]
     assert memory.last_recall is not None
     assert "Marta" in memory.last_recall.text
     memory.put(bot("Marta."))
@@ -270,7 +276,7 @@ def test_pitfall_05_memory_is_recalled_once_a_turn(memory: SecomMemory, monkeypa
     assert memory.last_recall is None
     memory.get()
     memory.get(input="Where did I move?")
-    assert asked == ["Who is my violin teacher?"] * 2 + ["Where did I move?"]
+    assert queries == ["Who is my violin teacher?"] * 2 + ["Where did I move?"]
 
 
 def test_memory_recalled_before_the_question_is_put_stays_for_its_turn(memory: SecomMemory) -> None:
@@ -291,7 +297,7 @@ def test_what_the_window_shows_is_not_recalled(memory: SecomMemory) -> None:
 
 
 def test_what_has_left_the_window_is_recalled(bank: MemoryBank) -> None:
-    memory = SecomMemory(scope=ANN, bank=bank, token_limit=160, memory_token_limit=100)
+    memory = SecomMemory(scope=ANN, bank=bank, token_limit=160, token_budget=100)
     memory.put_messages([user("The key of the shed is under the blue pot."), bot("Noted.")])
     for n in range(6):
         memory.put_messages([user(f"Something else entirely, number {n}."), bot("I see, go on please.")])
@@ -301,12 +307,13 @@ def test_what_has_left_the_window_is_recalled(bank: MemoryBank) -> None:
     assert "blue pot" in texts(messages)[-1]
 
 
-def test_nothing_is_recalled_for_an_empty_question_or_no_room(bank: MemoryBank) -> None:
+def test_nothing_is_recalled_for_an_empty_query_or_where_recalling_is_off(bank: MemoryBank) -> None:
     assert SecomMemory(scope=ANN, bank=bank).get() == []
     assert SecomMemory(scope=ANN, bank=bank).get(input="  ") == []
-    silent = SecomMemory(scope=ANN, bank=bank, memory_token_limit=0)
+    silent = SecomMemory(scope=ANN, bank=bank, insert_method="off")
     silent.put(user("Who is my violin teacher?"))
     assert texts(silent.get()) == ["Who is my violin teacher?"]
+    assert (silent.last_recall, silent.injected_tokens) == (None, 0)
 
 
 def test_scopes_never_meet(bank: MemoryBank) -> None:
@@ -319,9 +326,9 @@ def test_pitfall_12_names_in_braces_are_not_filled_in(bank: MemoryBank) -> None:
     bank.remember(ANN, [{"role": "user", "content": "My secret template is {context_str} for soup."}], session="t")
     memory = SecomMemory(scope=ANN, bank=bank)
     memory.put(user("What is my secret template for soup?"))
-    shown = texts(memory.get())[-1]
-    assert "{ context_str }" in shown
-    assert "{context_str}" not in shown
+    prompt = texts(memory.get())[-1]
+    assert "{ context_str }" in prompt
+    assert "{context_str}" not in prompt
     assert bank.turns(ANN, "t")[0].content == "My secret template is {context_str} for soup."
 
 
@@ -329,11 +336,12 @@ def test_pitfall_12_names_in_braces_are_not_filled_in(bank: MemoryBank) -> None:
 
 
 def window(bank: MemoryBank, room: int) -> SecomMemory:
-    return SecomMemory(scope=("w",), bank=bank, token_limit=room, memory_token_limit=0)
+    """A memory whose window has all the room, because nothing is recalled."""
+    return SecomMemory(scope=("w",), bank=bank, token_limit=room, insert_method="off")
 
 
 def test_pitfall_11_it_keeps_to_its_limit(bank: MemoryBank) -> None:
-    memory = SecomMemory(scope=ANN, bank=bank, token_limit=200, memory_token_limit=80)
+    memory = SecomMemory(scope=ANN, bank=bank, token_limit=200, token_budget=80)
     for n in range(12):
         memory.put_messages([user(f"Question {n} about the violin and Ghent?"), bot(f"Answer {n}, at some length.")])
         memory.put(user("What about the violin teacher Marta in Ghent?"))
@@ -358,12 +366,12 @@ def test_pitfall_07_tool_calls_stay_with_their_results(bank: MemoryBank) -> None
     memory = window(bank, 60)
     steps = [message for n in range(5) for message in (call(f"{n}"), result(f"{n}", "word " * 8))]
     memory.put_messages([user("Rain?"), *steps, bot("No rain.")])
-    shown = memory.get()
-    assert shown[0].content == "Rain?"
-    assert shown[-1].content == "No rain."
-    assert 3 < len(shown) < len(steps) + 2, "some steps are dropped, some kept"
-    calls = [b.tool_call_id for m in shown for b in m.blocks if isinstance(b, ToolCallBlock)]
-    results = [m.additional_kwargs["tool_call_id"] for m in shown if m.role == MessageRole.TOOL]
+    messages = memory.get()
+    assert messages[0].content == "Rain?"
+    assert messages[-1].content == "No rain."
+    assert 3 < len(messages) < len(steps) + 2, "some steps are dropped, some kept"
+    calls = [b.tool_call_id for m in messages for b in m.blocks if isinstance(b, ToolCallBlock)]
+    results = [m.additional_kwargs["tool_call_id"] for m in messages if m.role == MessageRole.TOOL]
     assert calls == results == [str(n) for n in range(5 - len(calls), 5)]
 
 
@@ -413,16 +421,16 @@ def test_pitfall_07_pitfall_11_any_window_is_whole_and_keeps_to_its_limit(
             "tools": [call(f"{place}"), result(f"{place}", words), result(f"{place}", words)],
         }[kind]
     entries = [WindowEntry(message=message) for message in made]
-    shown = _fitting(entries, room, lambda entry: count_tokens(entry.message.content or ""))
-    assert [entry for entry in entries if any(entry is each for each in shown)] == shown
-    spoken = [entry for entry in shown if entry.message.role != MessageRole.SYSTEM]
-    assert len(shown) - len(spoken) == kinds.count("system")
-    if len(shown) < len(made) and MessageRole.USER in {message.role for message in made}:
+    fitted = _fitting(entries, room, lambda entry: count_tokens(entry.message.content or ""))
+    assert [entry for entry in entries if any(entry is each for each in fitted)] == fitted
+    spoken = [entry for entry in fitted if entry.message.role != MessageRole.SYSTEM]
+    assert len(fitted) - len(spoken) == kinds.count("system")
+    if len(fitted) < len(made) and MessageRole.USER in {message.role for message in made}:
         assert spoken[0].message.role == MessageRole.USER
-    asked = [b.tool_call_id for e in shown for b in e.message.blocks if isinstance(b, ToolCallBlock)]
-    answered = [e.message.additional_kwargs["tool_call_id"] for e in shown if e.message.role == MessageRole.TOOL]
-    assert answered == [id_ for id_ in asked for _ in range(2)]
-    used = sum(count_tokens(entry.message.content or "") for entry in shown)
+    called = [b.tool_call_id for e in fitted for b in e.message.blocks if isinstance(b, ToolCallBlock)]
+    answered = [e.message.additional_kwargs["tool_call_id"] for e in fitted if e.message.role == MessageRole.TOOL]
+    assert answered == [id_ for id_ in called for _ in range(2)]
+    used = sum(count_tokens(entry.message.content or "") for entry in fitted)
     users = [entry for entry in spoken if entry.message.role == MessageRole.USER]
     assert used <= room or len(users) <= 1, "only the last exchange, or what is pinned, may be over the limit"
 
@@ -450,7 +458,7 @@ def test_pitfall_08_only_what_people_and_the_assistant_said_is_remembered(
     memory.put_messages(
         [ChatMessage(role="system", content="Be kind."), user("Rain?"), call("1"), result("1"), bot(react)]
     )
-    assert said(bank) == [("user", "Rain?"), ("assistant", "12 degrees.")]
+    assert stored(bank) == [("user", "Rain?"), ("assistant", "12 degrees.")]
     assert len(bank.turns(ANN, "now")) == 1
     assert len(memory.get_all()) == 5
 
@@ -458,7 +466,7 @@ def test_pitfall_08_only_what_people_and_the_assistant_said_is_remembered(
 def test_tools_can_be_remembered(bank: MemoryBank) -> None:
     memory = SecomMemory(scope=ANN, bank=bank, session="now", remember_tools=True)
     memory.put_messages([user("Rain?"), call("1"), result("1"), bot("No.")])
-    assert [role for role, _ in said(bank)] == ["user", "assistant", "tool", "assistant"]
+    assert [role for role, _ in stored(bank)] == ["user", "assistant", "tool", "assistant"]
     assert len(bank.turns(ANN, "now")) == 1
     resumed = SecomMemory(scope=ANN, bank=bank, session="now")
     assert [message.role.value for message in resumed.get_all()] == ["user", "assistant", "assistant"]
@@ -484,13 +492,13 @@ def test_ids_and_times_of_the_caller_are_kept(memory: SecomMemory, bank: MemoryB
 def test_pitfall_09_set_takes_in_only_what_is_unseen(memory: SecomMemory, bank: MemoryBank) -> None:
     memory.put_messages([user("one"), bot("two"), user("yes"), bot("four")])
     memory.set([*memory.get_all(), user("yes"), bot("six")])
-    assert [text for _, text in said(bank)] == ["one", "two", "yes", "four", "yes", "six"]
+    assert [text for _, text in stored(bank)] == ["one", "two", "yes", "four", "yes", "six"]
     memory.set([user("yes"), bot("six"), user("seven")])
-    assert [text for _, text in said(bank)] == ["one", "two", "yes", "four", "yes", "six", "seven"]
+    assert [text for _, text in stored(bank)] == ["one", "two", "yes", "four", "yes", "six", "seven"]
     assert texts(memory.get_all()) == ["yes", "six", "seven"]
     memory.set([])
     assert memory.get_all() == []
-    assert len(said(bank)) == 7
+    assert len(stored(bank)) == 7
 
 
 def test_pitfall_09_an_agents_whole_history_given_again_each_run_is_remembered_once(
@@ -501,23 +509,23 @@ def test_pitfall_09_an_agents_whole_history_given_again_each_run_is_remembered_o
         memory.set(history)
         memory.put_messages([user(f"q{n}"), call(f"{n}"), result(f"{n}"), bot(f"a{n}")])
         history = [*history, user(f"q{n}"), bot(f"a{n}")]
-    assert [text for _, text in said(bank)] == [f"{kind}{n}" for n in range(4) for kind in "qa"]
+    assert [text for _, text in stored(bank)] == [f"{kind}{n}" for n in range(4) for kind in "qa"]
 
 
 def test_messages_with_a_known_id_are_known_whatever_their_place(memory: SecomMemory, bank: MemoryBank) -> None:
     memory.put_messages([user("one", id="1"), user("two", id="2")])
     memory.set([user("two", id="2"), user("one", id="1")])
-    assert [text for _, text in said(bank)] == ["one", "two"]
+    assert [text for _, text in stored(bank)] == ["one", "two"]
     assert [entry.turn for entry in memory.window] == ["2", "1"]
 
 
 def test_recalled_text_is_never_remembered_again(memory: SecomMemory, bank: MemoryBank) -> None:
     memory.put(user("Who is my violin teacher?"))
-    shown = memory.get()
-    assert "Marta" in texts(shown)[0]
-    memory.set([*shown, *memory.get(input="Where did I move?")[1:], bot("Marta.")])
-    memory.put(shown[0])
-    assert [text for _, text in said(bank)] == ["Who is my violin teacher?", "Marta.", "Who is my violin teacher?"]
+    messages = memory.get()
+    assert "Marta" in texts(messages)[0]
+    memory.set([*messages, *memory.get(input="Where did I move?")[1:], bot("Marta.")])
+    memory.put(messages[0])
+    assert [text for _, text in stored(bank)] == ["Who is my violin teacher?", "Marta.", "Who is my violin teacher?"]
     assert texts(memory.get_all()) == ["Who is my violin teacher?", "Marta.", "Who is my violin teacher?"]
 
 
@@ -530,7 +538,7 @@ def test_pitfall_09_reset_begins_a_new_session_and_wipes_nothing(memory: SecomMe
         assert memory.session == expected
         assert memory.get_all() == []
     assert "now" in bank.sessions(ANN)
-    assert len(said(bank)) == 1
+    assert len(stored(bank)) == 1
     memory.put(user("Where is the key?"))
     assert "under the pot" in texts(memory.get())[0]
 
@@ -556,9 +564,9 @@ def test_threads_can_share_it(memory: SecomMemory, bank: MemoryBank) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    held = [(m.role.value, m.content) for m in memory.get_all()]
-    assert held == said(bank)
-    assert len(held) == 80
+    messages = [(m.role.value, m.content) for m in memory.get_all()]
+    assert messages == stored(bank)
+    assert len(messages) == 80
 
 
 async def test_async_calls_do_what_the_others_do_and_never_block(memory: SecomMemory, bank: MemoryBank) -> None:
@@ -566,14 +574,14 @@ async def test_async_calls_do_what_the_others_do_and_never_block(memory: SecomMe
     with blockbuster.blockbuster_ctx():
         await memory.aset([user("Hello"), bot("Hi")])
         await memory.aput(user("Who is my violin teacher?"))
-        shown = await memory.aget()
+        prompt = await memory.aget()
         await memory.aput_messages([bot("Marta.")])
-        held = await memory.aget_all()
+        everything = await memory.aget_all()
         await asyncio.gather(*(memory.aget(input="Where did I move?") for _ in range(4)))
         await memory.areset()
         assert await memory.aflush(10)
         with pytest.raises(blockbuster.BlockingError):
             time.sleep(0.001)  # the probe works
-    assert "Marta" in texts(shown)[-1]
-    assert texts(held) == ["Hello", "Hi", "Who is my violin teacher?", "Marta."]
+    assert "Marta" in texts(prompt)[-1]
+    assert texts(everything) == ["Hello", "Hi", "Who is my violin teacher?", "Marta."]
     assert memory.session == "now~2"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,11 +21,11 @@ from llama_index.core.llms.callbacks import llm_completion_callback
 
 from llamaindex_secom import LlamaIndexChatModel, LlamaIndexEmbedder
 from llamaindex_secom.models import as_chat_model, as_embedder, version_of
-from secom_core.errors import BadReply, InvalidInput, ModelError, ModelUnavailable
-from secom_core.flow import AsyncChatModel, ChatModel, Prompt
-from secom_core.models.scripted import Answer, Fault, ScriptedEmbedder, ScriptedModel, ScriptedServer
+from secom_core.errors import BadReply, InvalidInput, ModelUnavailable
+from secom_core.llm.flow import AsyncChatModel, ChatModel, Prompt
 from secom_core.protocols import Embedder
 from secom_core.segmenters.fixed import FixedSize
+from secom_core.testing import Answer, Fault, ScriptedEmbedder, ScriptedModel, ScriptedServer
 
 
 def test_an_llm_is_a_chat_model_of_the_core() -> None:
@@ -127,17 +128,29 @@ def test_queries_are_embedded_as_queries() -> None:
 
 
 class OddEmbedding(MockEmbedding):
-    rows: list[list[float]]
+    rows: Any
 
-    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+    def _get_text_embeddings(self, texts: list[str]) -> Any:
         return self.rows
 
 
-@pytest.mark.parametrize("rows", [[[1.0]], [[1.0], [1.0, 2.0]], [[1.0], [float("nan")]]])
-def test_rows_that_are_no_vectors_are_refused(rows: list[list[float]]) -> None:
-    embedder = LlamaIndexEmbedder(OddEmbedding(embed_dim=1, rows=rows))
-    with pytest.raises(ModelError, match="gave"):
+@pytest.mark.parametrize(
+    ("rows", "flaw"),
+    [
+        ([[1.0]], r"expected 2 vectors of one length, got numbers of the shape \(1, 1\)"),
+        ([[1.0], [1.0, 2.0]], r"expected 2 vectors of one length, got .*inhomogeneous"),
+        ([[1.0], [float("nan")]], "number 0 of vector 1 is not finite"),
+    ],
+)
+def test_rows_that_are_no_vectors_are_a_bad_reply_that_names_the_model(rows: Any, flaw: str) -> None:
+    embedder = LlamaIndexEmbedder(OddEmbedding(embed_dim=1, rows=rows), name="odd:1")
+    with pytest.raises(BadReply, match=f"odd:1 gave no vector for each of 2 texts: .*{flaw}"):
         embedder.embed(["a", "b"])
+
+
+def test_a_list_of_numbers_in_place_of_vectors_is_a_model_error() -> None:
+    with pytest.raises(ModelUnavailable, match="LlamaIndexEmbedder"):
+        LlamaIndexEmbedder(OddEmbedding(embed_dim=1, rows=[1.0, 2.0])).embed(["a", "b"])
 
 
 def test_a_zero_vector_stays_finite() -> None:
@@ -206,6 +219,7 @@ def test_versions_tell_settings_apart() -> None:
     assert " at 0x" not in version_of(object())
 
 
+@pytest.mark.models
 def test_versions_tell_models_and_rates_apart() -> None:
     pytest.importorskip("torch", reason="needs the extra 'llmlingua'")
     pytest.importorskip("transformers", reason="needs the extra 'llmlingua'")

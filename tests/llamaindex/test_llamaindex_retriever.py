@@ -18,12 +18,12 @@ from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import QueryBundle
 
-from llamaindex_secom import LLMLinguaDenoiser, SecomRetriever, TopicTextSplitter
+from llamaindex_secom import LLMLinguaDenoiser, SecomRetriever, SegmentTextSplitter
 from llamaindex_secom.convert import turn_ids_of
 from llamaindex_secom.denoiser import ORIGINAL_TEXT
 from secom_core import InvalidInput, InvalidScope, MemoryBank
 from secom_core.denoisers.informativeness import Informativeness
-from secom_core.models.scripted import ScriptedServer
+from secom_core.testing import ScriptedServer
 
 ANN, BOB = ("acme", "ann"), ("acme", "bob")
 
@@ -82,9 +82,9 @@ async def test_it_finds_the_right_turns_sync_and_async(bank: MemoryBank) -> None
 
 def test_order_and_budget(bank: MemoryBank) -> None:
     best = SecomRetriever(bank, ANN, k=2).retrieve("violin teacher Marta, and Ghent")
-    said = SecomRetriever(bank, ANN, k=2, order="time").retrieve("violin teacher Marta, and Ghent")
+    in_time = SecomRetriever(bank, ANN, k=2, order="time").retrieve("violin teacher Marta, and Ghent")
     assert [node.score for node in best] == sorted((node.score or 0 for node in best), reverse=True)
-    assert [node.metadata["session"] for node in said] == ["monday", "friday"]
+    assert [node.metadata["session"] for node in in_time] == ["monday", "friday"]
     assert len(SecomRetriever(bank, ANN, token_budget=60).retrieve("violin teacher Marta, and Ghent")) < 2 <= len(best)
     with pytest.raises(InvalidInput, match="'rank'"):
         SecomRetriever(bank, ANN, order="rank")  # type: ignore[arg-type]
@@ -121,10 +121,10 @@ def test_a_query_engine_with_the_denoiser_over_http(bank: MemoryBank, streaming:
         )
         response = engine.query("Who teaches me the violin?")
         answer = "".join(response.response_gen) if streaming else str(response)
-        asked = server.requests[0].text
+        prompt = server.requests[0].text
     assert answer.strip() == "Marta teaches you."
-    assert "Marta" in asked
-    assert "secom" not in asked, "bookkeeping does not reach the model"
+    assert "Marta" in prompt
+    assert "secom" not in prompt, "bookkeeping does not reach the model"
     node = response.source_nodes[0]
     assert node.node_id == SecomRetriever(bank, ANN, k=1).retrieve("Who teaches me the violin?")[0].node_id
     assert node.metadata[ORIGINAL_TEXT].startswith("user: My violin teacher is called Marta.")
@@ -147,7 +147,7 @@ def test_citations_lead_back_to_memories(bank: MemoryBank) -> None:
         engine = CitationQueryEngine(
             SecomRetriever(bank, ANN, k=1),
             llm=HttpLLM(base_url=server.base_url),
-            text_splitter=TopicTextSplitter(),
+            text_splitter=SegmentTextSplitter(),
         )
         response = engine.query("Who teaches me the violin?")
         assert "Source 1:" in server.requests[0].text

@@ -18,14 +18,14 @@ from llama_index.core.ingestion import IngestionCache, IngestionPipeline
 from llama_index.core.node_parser import NodeParser, TextSplitter
 from llama_index.core.schema import Document, MetadataMode, NodeRelationship, TextNode, TransformComponent
 
-from llamaindex_secom import TopicNodeParser, TopicTextSplitter
-from llamaindex_secom.text_splitter import topic_id
+from llamaindex_secom import SegmentNodeParser, SegmentTextSplitter
+from llamaindex_secom.text_splitter import segment_id
 from secom_core.conversation import Turn
 from secom_core.errors import DegradedWarning, InvalidInput
 from secom_core.memory import Segment
-from secom_core.models.scripted import Fault, ScriptedServer
 from secom_core.segmenters.fixed import EachTurn, FixedSize
 from secom_core.segmenters.lexical import LexicalSegmenter
+from secom_core.testing import Fault, ScriptedServer
 
 TALK = "\n".join(
     [
@@ -61,8 +61,8 @@ def turn_documents(session: str = "s1") -> list[Document]:
 @pytest.mark.parametrize(
     ("kind", "ancestors"),
     [
-        (TopicTextSplitter, {"TextSplitter", "NodeParser", "TransformComponent"}),
-        (TopicNodeParser, {"NodeParser", "TransformComponent"}),
+        (SegmentTextSplitter, {"TextSplitter", "NodeParser", "TransformComponent"}),
+        (SegmentNodeParser, {"NodeParser", "TransformComponent"}),
     ],
 )
 def test_smoke(kind: type[NodeParser], ancestors: set[str]) -> None:
@@ -73,29 +73,29 @@ def test_smoke(kind: type[NodeParser], ancestors: set[str]) -> None:
     assert type(made) is kind
     assert made.to_dict() == kind(chunk_size=50).to_dict()
     assert isinstance(made.segmenter, LexicalSegmenter)
-    assert made.id_func is topic_id
+    assert made.id_func is segment_id
 
 
 def test_it_splits_at_the_topic() -> None:
-    pieces = TopicTextSplitter().split_text(TALK)
+    pieces = SegmentTextSplitter().split_text(TALK)
     assert "".join(pieces) == TALK
     assert any(piece.startswith("Ann: By the way") for piece in pieces)
     assert 1 < len(pieces) < 8
-    assert TopicTextSplitter().split_texts([TALK, "", TALK]) == [*pieces, *pieces]
+    assert SegmentTextSplitter().split_texts([TALK, "", TALK]) == [*pieces, *pieces]
 
 
 @given(st.text(), st.none() | st.integers(1, 20))
 @settings(max_examples=100, deadline=None)
 def test_the_pieces_are_the_text(text: str, limit: int | None) -> None:
-    pieces = TopicTextSplitter(FixedSize(2), chunk_size=limit).split_text(text)
+    pieces = SegmentTextSplitter(FixedSize(2), chunk_size=limit).split_text(text)
     assert "".join(pieces) == (text if text.strip() else "")
 
 
 REPEATED = "Ann: ab ab ab\nBob: ab ab\nAnn: ab ab ab\nBob: ab ab\n"
 
 
-@pytest.mark.parametrize("kind", [TopicTextSplitter, TopicNodeParser])
-def test_pitfall_14_relationships_places_ids_and_embeddings(kind: type[TopicTextSplitter]) -> None:
+@pytest.mark.parametrize("kind", [SegmentTextSplitter, SegmentNodeParser])
+def test_pitfall_14_relationships_places_ids_and_embeddings(kind: type[SegmentTextSplitter]) -> None:
     document = Document(
         text=REPEATED, id_="d1", metadata={"title": "t"}, embedding=[1.0, 2.0], excluded_llm_metadata_keys=["title"]
     )
@@ -118,8 +118,8 @@ def test_pitfall_14_relationships_places_ids_and_embeddings(kind: type[TopicText
 
 def test_nodes_of_nodes_point_to_the_document() -> None:
     document = Document(text=REPEATED, id_="d1")
-    halves = TopicTextSplitter(FixedSize(2)).get_nodes_from_documents([document])
-    quarters = TopicTextSplitter(EachTurn()).get_nodes_from_documents(halves)  # type: ignore[arg-type]
+    halves = SegmentTextSplitter(FixedSize(2)).get_nodes_from_documents([document])
+    quarters = SegmentTextSplitter(EachTurn()).get_nodes_from_documents(halves)  # type: ignore[arg-type]
     assert {node.ref_doc_id for node in quarters} == {"d1"}
     assert len({node.node_id for node in quarters}) == 4
     assert quarters[1].next_node is not None
@@ -128,14 +128,14 @@ def test_nodes_of_nodes_point_to_the_document() -> None:
 
 def test_neighbours_and_metadata_can_be_left_out() -> None:
     document = Document(text=REPEATED, metadata={"title": "t"})
-    parser = TopicTextSplitter(EachTurn(), include_prev_next_rel=False, include_metadata=False)
+    parser = SegmentTextSplitter(EachTurn(), include_prev_next_rel=False, include_metadata=False)
     nodes = parser.get_nodes_from_documents([document])
     assert all(set(node.relationships) == {NodeRelationship.SOURCE} for node in nodes)
     assert all(node.metadata == {} for node in nodes)
 
 
 def test_turn_documents_become_topics_with_their_turns() -> None:
-    nodes = TopicNodeParser(FixedSize(4)).get_nodes_from_documents(turn_documents())
+    nodes = SegmentNodeParser(FixedSize(4)).get_nodes_from_documents(turn_documents())
     assert "\n".join(node.get_content() for node in nodes) == TALK
     assert [json.loads(node.metadata["turn_ids"]) for node in nodes] == [
         [f"s1-{place}" for place in range(4)],
@@ -158,7 +158,7 @@ def test_turn_documents_become_topics_with_their_turns() -> None:
 
 def test_sessions_are_cut_apart_and_other_documents_come_along() -> None:
     documents = [*turn_documents("s1"), *turn_documents("s2"), Document(text="Prose. More prose.", id_="p")]
-    nodes = TopicNodeParser(segmenter=WholeRun()).get_nodes_from_documents(documents)
+    nodes = SegmentNodeParser(segmenter=WholeRun()).get_nodes_from_documents(documents)
     assert [node.metadata.get("session") for node in nodes] == ["s1", "s2", None]
     assert nodes[0].next_node is None
     assert nodes[1].prev_node is None
@@ -173,12 +173,12 @@ class WholeRun:
 def test_roles_make_exchanges_of_turn_documents() -> None:
     roles = ["user", "assistant", "user", "assistant"]
     documents = [Document(text=f"m{i}", id_=str(i), metadata={"role": role}) for i, role in enumerate(roles)]
-    nodes = TopicNodeParser(EachTurn()).get_nodes_from_documents(documents)
+    nodes = SegmentNodeParser(EachTurn()).get_nodes_from_documents(documents)
     assert [node.get_content() for node in nodes] == ["user: m0\nassistant: m1", "user: m2\nassistant: m3"]
 
 
 def test_chunk_size_bounds_topics_of_turns() -> None:
-    nodes = TopicNodeParser(WholeRun(), chunk_size=30).get_nodes_from_documents(turn_documents())
+    nodes = SegmentNodeParser(WholeRun(), chunk_size=30).get_nodes_from_documents(turn_documents())
     assert len(nodes) > 3
     assert "\n".join(node.get_content() for node in nodes) == TALK
     assert len({node.node_id for node in nodes}) == len(nodes)
@@ -186,11 +186,11 @@ def test_chunk_size_bounds_topics_of_turns() -> None:
 
 async def test_async_gives_the_same() -> None:
     documents = turn_documents()
-    parser = TopicNodeParser()
+    parser = SegmentNodeParser()
     assert await parser.acall(documents) == parser(documents)
     assert await parser.aget_nodes_from_documents(documents) == parser.get_nodes_from_documents(documents)
     text = Document(text=TALK, id_="d")
-    assert await TopicTextSplitter().acall([text]) == TopicTextSplitter()([text])
+    assert await SegmentTextSplitter().acall([text]) == SegmentTextSplitter()([text])
 
 
 class Waiting(EachTurn):
@@ -201,8 +201,8 @@ class Waiting(EachTurn):
         return super().segment(turns)
 
 
-@pytest.mark.parametrize("kind", [TopicTextSplitter, TopicNodeParser])
-async def test_async_calls_do_not_block_the_event_loop(kind: type[TopicTextSplitter]) -> None:
+@pytest.mark.parametrize("kind", [SegmentTextSplitter, SegmentNodeParser])
+async def test_async_calls_do_not_block_the_event_loop(kind: type[SegmentTextSplitter]) -> None:
     blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
     splitter, document = kind(Waiting()), Document(text=TALK)
     with blockbuster.blockbuster_ctx():
@@ -217,33 +217,33 @@ def test_pitfall_15_the_ingestion_cache_tells_segmenters_apart() -> None:
     document = Document(text=REPEATED, id_="d1")
 
     def ingest(segmenter: object) -> int:
-        pipeline = IngestionPipeline(transformations=[TopicTextSplitter(segmenter)], cache=cache)  # type: ignore[arg-type]
+        pipeline = IngestionPipeline(transformations=[SegmentTextSplitter(segmenter)], cache=cache)  # type: ignore[arg-type]
         return len(pipeline.run(documents=[document]))
 
     assert (ingest(EachTurn()), ingest(FixedSize(2)), ingest(FixedSize(3)), ingest(EachTurn())) == (4, 2, 2, 4)
-    labels = {TopicTextSplitter(each).model_version for each in (EachTurn(), FixedSize(2), FixedSize(3), WholeRun())}
+    labels = {SegmentTextSplitter(each).model_version for each in (EachTurn(), FixedSize(2), FixedSize(3), WholeRun())}
     assert len(labels) == 4
-    assert TopicTextSplitter(model_version="v7").to_dict()["model_version"] == "v7"
+    assert SegmentTextSplitter(model_version="v7").to_dict()["model_version"] == "v7"
 
 
 async def test_it_works_in_an_async_pipeline() -> None:
-    nodes = await IngestionPipeline(transformations=[TopicNodeParser(FixedSize(4))]).arun(documents=turn_documents())
+    nodes = await IngestionPipeline(transformations=[SegmentNodeParser(FixedSize(4))]).arun(documents=turn_documents())
     assert len(nodes) == 2
 
 
 def test_pitfall_15_workers_get_it_by_pickle() -> None:
-    parser = pickle.loads(pickle.dumps(TopicNodeParser(FixedSize(3), chunk_size=40)))
+    parser = pickle.loads(pickle.dumps(SegmentNodeParser(FixedSize(3), chunk_size=40)))
     assert parser.segmenter == FixedSize(3)
     assert parser.chunk_size == 40
     document = Document(text=TALK, id_="d")
-    assert parser([document]) == TopicNodeParser(FixedSize(3), chunk_size=40)([document])
+    assert parser([document]) == SegmentNodeParser(FixedSize(3), chunk_size=40)([document])
 
 
 def test_json_cannot_hold_a_segmenter_so_it_is_asked_for_again() -> None:
-    held = TopicTextSplitter(FixedSize(2)).to_dict()
+    data = SegmentTextSplitter(FixedSize(2)).to_dict()
     with pytest.raises(InvalidInput, match=r"FixedSize\(size=2\).*pass segmenter= again"):
-        TopicTextSplitter.from_dict(held)
-    assert TopicTextSplitter.from_dict(held, segmenter=FixedSize(2)).split_text(REPEATED) == [
+        SegmentTextSplitter.from_dict(data)
+    assert SegmentTextSplitter.from_dict(data, segmenter=FixedSize(2)).split_text(REPEATED) == [
         REPEATED[:25],
         REPEATED[25:],
     ]
@@ -254,16 +254,16 @@ def numbered(i: int, doc: object) -> str:
 
 
 def test_ids_can_be_ones_own_and_are_asked_for_again() -> None:
-    splitter = TopicTextSplitter(EachTurn(), id_func=numbered)
+    splitter = SegmentTextSplitter(EachTurn(), id_func=numbered)
     assert [node.node_id for node in splitter([Document(text=REPEATED)])] == ["n0", "n1", "n2", "n3"]
     with pytest.raises(InvalidInput, match="numbered"):
-        TopicTextSplitter.from_dict(splitter.to_dict(), segmenter=EachTurn())
-    kept = TopicTextSplitter.from_dict(splitter.to_dict(), segmenter=EachTurn(), id_func=numbered)
+        SegmentTextSplitter.from_dict(splitter.to_dict(), segmenter=EachTurn())
+    kept = SegmentTextSplitter.from_dict(splitter.to_dict(), segmenter=EachTurn(), id_func=numbered)
     assert kept.id_func is numbered
 
 
-@pytest.mark.parametrize("kind", [TopicTextSplitter, TopicNodeParser])
-def test_what_is_no_segmenter_is_refused(kind: type[TopicTextSplitter]) -> None:
+@pytest.mark.parametrize("kind", [SegmentTextSplitter, SegmentNodeParser])
+def test_what_is_no_segmenter_is_refused(kind: type[SegmentTextSplitter]) -> None:
     with pytest.raises(ValueError, match=r"a segmenter has a segment method.*got 3"):
         kind(3)  # type: ignore[arg-type]
 
@@ -274,14 +274,14 @@ def test_a_segmenter_that_loses_turns_is_refused() -> None:
             return [Segment(0, 1)]
 
     with pytest.raises(InvalidInput, match="segments end at turn 1"):
-        TopicTextSplitter(Loses()).split_text(REPEATED)
+        SegmentTextSplitter(Loses()).split_text(REPEATED)
 
 
 def test_an_embedding_model_of_llamaindex_cuts_too() -> None:
     http_models = pytest.importorskip("http_models", reason="needs the extra 'openai'")
     with ScriptedServer() as server:
         model = http_models.HttpEmbedding(base_url=server.base_url)
-        splitter = TopicTextSplitter.from_defaults(embed_model=model)
+        splitter = SegmentTextSplitter.from_defaults(embed_model=model)
         assert "".join(splitter.split_text(TALK)) == TALK
         assert server.embedding_requests
         assert "HttpEmbedding" in splitter.model_version
@@ -294,7 +294,7 @@ def test_a_language_model_of_llamaindex_cuts_too() -> None:
         for i, (a, b) in enumerate([(0, 3), (4, 7)])
     )
     with ScriptedServer(f"<segmentation>\n{ranges}\n</segmentation>") as server:
-        splitter = TopicTextSplitter.from_defaults(llm=http_models.HttpLLM(base_url=server.base_url))
+        splitter = SegmentTextSplitter.from_defaults(llm=http_models.HttpLLM(base_url=server.base_url))
         pieces = splitter.split_text(TALK)
         assert len(server.requests) == 1
     assert [piece.count("\n") for piece in pieces] == [4, 3]
@@ -303,19 +303,19 @@ def test_a_language_model_of_llamaindex_cuts_too() -> None:
 def test_a_language_model_that_fails_degrades_to_words() -> None:
     http_models = pytest.importorskip("http_models", reason="needs the extra 'openai'")
     with ScriptedServer(Fault(status=500)) as server:
-        splitter = TopicTextSplitter.from_defaults(llm=http_models.HttpLLM(base_url=server.base_url))
+        splitter = SegmentTextSplitter.from_defaults(llm=http_models.HttpLLM(base_url=server.base_url))
         with pytest.warns(DegradedWarning, match="500"):
             pieces = splitter.split_text(TALK)
-    assert pieces == TopicTextSplitter().split_text(TALK)
+    assert pieces == SegmentTextSplitter().split_text(TALK)
 
 
 def test_only_one_way_to_cut_is_taken() -> None:
     with pytest.raises(InvalidInput, match="one of segmenter, embed_model and llm"):
-        TopicNodeParser.from_defaults(EachTurn(), embed_model=MockEmbedding(embed_dim=2))
-    assert isinstance(TopicNodeParser.from_defaults().segmenter, LexicalSegmenter)
-    assert issubclass(TopicTextSplitter, TextSplitter)
+        SegmentNodeParser.from_defaults(EachTurn(), embed_model=MockEmbedding(embed_dim=2))
+    assert isinstance(SegmentNodeParser.from_defaults().segmenter, LexicalSegmenter)
+    assert issubclass(SegmentTextSplitter, TextSplitter)
 
 
 def test_a_misspelt_argument_is_an_error() -> None:
     with pytest.raises(ValueError, match="model_versoin"):
-        TopicTextSplitter(EachTurn(), model_versoin="2")
+        SegmentTextSplitter(EachTurn(), model_versoin="2")

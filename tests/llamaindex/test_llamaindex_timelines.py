@@ -41,21 +41,22 @@ from llama_index.core.vector_stores import SimpleVectorStore
 from llamaindex_secom import (
     LlamaIndexChatModel,
     SecomRetriever,
+    SegmentTextSplitter,
     TimelinePostprocessor,
     TimelineRetriever,
-    TopicTextSplitter,
     to_property_graph,
 )
 from llamaindex_secom.convert import turn_ids_of
-from llamaindex_secom.timelines import SCOPE_KEY, timeline_node, timeline_of
+from llamaindex_secom.property_graph import SCOPE_KEY
+from llamaindex_secom.timeline_nodes import timeline_node, timeline_of
 from secom_core import DegradedWarning, InvalidInput, InvalidScope, MemoryBank
-from secom_core.memory import Event, Relation, Timeline
-from secom_core.models.scripted import Answer, Fault, ScriptedServer, ToolCall
+from secom_core.testing import Answer, Fault, ScriptedServer, ToolCall
+from secom_core.timelines import Event, Relation, Timeline
 
 ANN, BOB = ("acme", "ann"), ("acme", "bob")
 DAY = datetime(2025, 3, 3, tzinfo=timezone.utc)
-ASKED = "What became of my violin lessons with a teacher?"
-SAID = {
+QUERY = "What became of my violin lessons with a teacher?"
+MESSAGES = {
     "s1": ("t1", "I want to learn the violin, with a teacher in Ghent."),
     "s2": ("t2", "My violin teacher in Ghent moved away, so the violin lessons stopped."),
     "s3": ("t3", "A new violin teacher in Ghent gives me violin lessons now, {context_str} is her motto."),
@@ -64,9 +65,9 @@ SAID = {
 
 
 def fill(bank: MemoryBank, scope: tuple[str, ...] = ANN) -> None:
-    for week, (session, (turn, text)) in enumerate(SAID.items()):
-        said = [{"role": "user", "content": text, "id": turn}]
-        bank.remember(scope, said, session=session, at=DAY + timedelta(weeks=week), close=True)
+    for week, (session, (turn, text)) in enumerate(MESSAGES.items()):
+        messages = [{"role": "user", "content": text, "id": turn}]
+        bank.remember(scope, messages, session=session, at=DAY + timedelta(weeks=week), close=True)
 
 
 @pytest.fixture
@@ -103,28 +104,29 @@ def test_smoke(bank: MemoryBank) -> None:
 
 async def test_a_node_is_a_timeline_with_its_provenance_sync_and_async(bank: MemoryBank) -> None:
     retriever = TimelineRetriever(bank, ANN, k=1)
-    found = retriever.retrieve(ASKED)
-    assert await retriever.aretrieve(ASKED) == found
-    assert retriever._retrieve(query_bundle=QueryBundle(ASKED)) == found
-    assert await retriever._aretrieve(query_bundle=QueryBundle(ASKED)) == found
+    found = retriever.retrieve(QUERY)
+    assert await retriever.aretrieve(QUERY) == found
+    assert retriever._retrieve(query_bundle=QueryBundle(QUERY)) == found
+    assert await retriever._aretrieve(query_bundle=QueryBundle(QUERY)) == found
     [node] = found
     lines = node.node.get_content().splitlines()
     assert [line[: line.index("2025")] for line in lines] == ["", "→ (SameTopic) ", "→ (SameTopic) "]
-    assert [turn_text for _, turn_text in list(SAID.values())[:3]] == [line.split("user: ")[1] for line in lines]
+    assert [turn_text for _, turn_text in list(MESSAGES.values())[:3]] == [line.split("user: ")[1] for line in lines]
     about = node.metadata
     assert turn_ids_of(node) == ("t1", "t2", "t3")
     assert json.loads(about["relations"]) == ["SameTopic", "SameTopic"]
     assert json.loads(about["sessions"]) == ["s1", "s2", "s3"]
     assert json.loads(about["scope"]) == list(ANN)
     assert [event["at"][:10] for event in json.loads(about["events"])] == ["2025-03-03", "2025-03-10", "2025-03-17"]
-    assert [event["id"] for event in json.loads(about["events"])] == [event.id for event in bank.events(ANN)[:3]]
+    ids = [event.id for event in bank.timelines.events(ANN)[:3]]
+    assert [event["id"] for event in json.loads(about["events"])] == ids
     assert about["refined"] is False
     assert (about["begin"][:10], about["end"][:10], node.score) == ("2025-03-03", "2025-03-17", 1.0)
-    assert timeline_of(node) == replace(bank.timelines(ANN, ASKED, k=1)[0], hits=())
+    assert timeline_of(node) == replace(bank.timelines.find(ANN, QUERY, k=1)[0], hits=())
 
 
 def test_metadata_is_flat_and_survives_json(bank: MemoryBank) -> None:
-    [node] = TimelineRetriever(bank, ANN, k=1).retrieve(ASKED)
+    [node] = TimelineRetriever(bank, ANN, k=1).retrieve(QUERY)
     assert all(isinstance(value, (str, int, float, bool)) for value in node.metadata.values())
     again = TextNode.from_json(node.node.to_json())
     assert again.metadata == node.metadata
@@ -132,17 +134,17 @@ def test_metadata_is_flat_and_survives_json(bank: MemoryBank) -> None:
 
 
 def test_pitfall_16_the_model_and_the_embedder_see_the_text_alone_unless_wanted(bank: MemoryBank) -> None:
-    [node] = TimelineRetriever(bank, ANN, k=1).retrieve(ASKED)
+    [node] = TimelineRetriever(bank, ANN, k=1).retrieve(QUERY)
     assert hidden(node) == set(node.metadata)
     for mode in (MetadataMode.LLM, MetadataMode.EMBED):
         assert node.node.get_content(mode) == node.node.get_content()
-    [node] = TimelineRetriever(bank, ANN, k=1, shown=["sessions"]).retrieve(ASKED)
+    [node] = TimelineRetriever(bank, ANN, k=1, visible_metadata=["sessions"]).retrieve(QUERY)
     assert 'sessions: ["s1", "s2", "s3"]' in node.node.get_content(MetadataMode.LLM)
     assert "turn_ids" not in node.node.get_content(MetadataMode.LLM)
 
 
 def test_ids_stay_and_differ_between_scopes(bank: MemoryBank, tmp_path: Path) -> None:
-    [node] = TimelineRetriever(bank, ANN, k=1).retrieve(ASKED)
+    [node] = TimelineRetriever(bank, ANN, k=1).retrieve(QUERY)
     with MemoryBank.open(tmp_path / "m.db", timelines=True) as reopened:
         assert TimelineRetriever(reopened, ANN, k=1).retrieve("violin teacher")[0].node_id == node.node_id
     timeline = timeline_of(node)
@@ -151,15 +153,15 @@ def test_ids_stay_and_differ_between_scopes(bank: MemoryBank, tmp_path: Path) ->
 
 
 def test_order_budget_and_number(bank: MemoryBank) -> None:
-    asked = "ripe tomatoes on the balcony, and a violin teacher"
-    best = TimelineRetriever(bank, ANN, k=4).retrieve(asked)
+    query = "ripe tomatoes on the balcony, and a violin teacher"
+    best = TimelineRetriever(bank, ANN, k=4).retrieve(query)
     assert [each.score for each in best] == [1.0, 0.5]
     assert "tomatoes" in best[0].node.get_content()
-    told = TimelineRetriever(bank, ANN, k=4, order="time").retrieve(asked)
-    assert [each.score for each in told] == [0.5, 1.0]
-    cut = TimelineRetriever(bank, ANN, k=1, token_budget=45).retrieve(ASKED)
+    in_time = TimelineRetriever(bank, ANN, k=4, order="time").retrieve(query)
+    assert [each.score for each in in_time] == [0.5, 1.0]
+    cut = TimelineRetriever(bank, ANN, k=1, token_budget=45).retrieve(QUERY)
     assert 1 <= len(cut[0].node.get_content().splitlines()) < 3
-    assert len(TimelineRetriever(bank, ANN, k=1, n=1, seed=3).retrieve(ASKED)) == 1
+    assert len(TimelineRetriever(bank, ANN, k=1, n=1, seed=3).retrieve(QUERY)) == 1
     for name in ("k", "n", "token_budget"):
         with pytest.raises(InvalidInput, match=f"{name} is a whole number from 1 on, got 0"):
             TimelineRetriever(bank, ANN, **{name: 0})
@@ -173,7 +175,7 @@ def test_scopes_never_meet_and_errors_come_at_once(bank: MemoryBank) -> None:
             TimelineRetriever(bank, scope)  # type: ignore[arg-type]
     with MemoryBank.open() as without:
         for make in (TimelineRetriever, TimelinePostprocessor):
-            with pytest.raises(InvalidInput, match="keeps no timelines"):
+            with pytest.raises(InvalidInput, match=r"opened without 'timelines'.* open it with timelines=True"):
                 make(without, ANN)
 
 
@@ -183,15 +185,15 @@ VISITOR: contextvars.ContextVar[str] = contextvars.ContextVar("VISITOR", default
 async def test_it_does_not_block_the_loop_and_keeps_context(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
     blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
     seen: list[str] = []
-    drawn = bank.timelines
-    monkeypatch.setattr(bank, "timelines", lambda *a, **k: (seen.append(VISITOR.get()), drawn(*a, **k))[1])
+    find = bank.timelines.find
+    monkeypatch.setattr(bank.timelines, "find", lambda *a, **k: (seen.append(VISITOR.get()), find(*a, **k))[1])
     VISITOR.set("ann")
     with blockbuster.blockbuster_ctx():
         retriever = TimelineRetriever(bank, ANN, k=1)
         postprocessor = TimelinePostprocessor(bank, ANN)
-        nodes = await SecomRetriever(bank, ANN, k=1).aretrieve(ASKED)
-        assert await retriever.aretrieve(ASKED)
-        assert await postprocessor.apostprocess_nodes(nodes, query_str=ASKED)
+        nodes = await SecomRetriever(bank, ANN, k=1).aretrieve(QUERY)
+        assert await retriever.aretrieve(QUERY)
+        assert await postprocessor.apostprocess_nodes(nodes, query_str=QUERY)
         with pytest.raises(blockbuster.BlockingError):
             time.sleep(0.001)  # the probe works
     assert seen == ["ann"]
@@ -228,8 +230,8 @@ def test_a_model_that_fails_loses_nothing_and_says_so() -> None:
             with pytest.warns(DegradedWarning, match="found no events"):
                 fill(bank)
             with pytest.warns(DegradedWarning, match="did not rewrite 1 of 1 timelines"):
-                [node] = TimelineRetriever(bank, ANN, k=1).retrieve(ASKED)
-            assert len(bank.events(ANN)) == len(SAID)
+                [node] = TimelineRetriever(bank, ANN, k=1).retrieve(QUERY)
+            assert len(bank.timelines.events(ANN)) == len(MESSAGES)
     assert turn_ids_of(node) == ("t1", "t2", "t3")
     assert node.metadata["refined"] is False
 
@@ -243,13 +245,13 @@ def test_a_query_engine_over_http(bank: MemoryBank, streaming: bool) -> None:
         engine = RetrieverQueryEngine.from_args(
             TimelineRetriever(bank, ANN, k=1), llm=HttpLLM(base_url=server.base_url), streaming=streaming
         )
-        response = engine.query(ASKED)
+        response = engine.query(QUERY)
         answer = "".join(response.response_gen) if streaming else str(response)
-        asked = server.requests[0].text
+        prompt = server.requests[0].text
     assert answer.strip() == "You have a new teacher."
-    assert "→ (SameTopic) 2025-03-17" in asked
-    assert "turn_ids" not in asked, "bookkeeping does not reach the model"
-    assert "{context_str} is her motto" in asked, "words in braces are not filled in"
+    assert "→ (SameTopic) 2025-03-17" in prompt
+    assert "turn_ids" not in prompt, "bookkeeping does not reach the model"
+    assert "{context_str} is her motto" in prompt, "words in braces are not filled in"
     assert turn_ids_of(response.source_nodes[0]) == ("t1", "t2", "t3")
 
 
@@ -259,9 +261,9 @@ async def test_an_async_query_engine_over_http(bank: MemoryBank, streaming: bool
         engine = RetrieverQueryEngine.from_args(
             TimelineRetriever(bank, ANN, k=1), llm=HttpLLM(base_url=server.base_url), streaming=streaming
         )
-        response = await engine.aquery(ASKED)
-        said = "".join([part async for part in response.async_response_gen()]) if streaming else str(response)
-    assert said == "A new one."
+        response = await engine.aquery(QUERY)
+        answer = "".join([part async for part in response.async_response_gen()]) if streaming else str(response)
+    assert answer == "A new one."
 
 
 def test_citations_lead_back_to_events_and_turns(bank: MemoryBank) -> None:
@@ -270,12 +272,12 @@ def test_citations_lead_back_to_events_and_turns(bank: MemoryBank) -> None:
         engine = CitationQueryEngine(
             TimelineRetriever(bank, ANN, k=1),
             llm=HttpLLM(base_url=server.base_url),
-            text_splitter=TopicTextSplitter(),
+            text_splitter=SegmentTextSplitter(),
         )
-        response = engine.query(ASKED)
+        response = engine.query(QUERY)
         assert "Source 1:" in server.requests[0].text
     source = response.source_nodes[0]
-    assert source.node_id != TimelineRetriever(bank, ANN, k=1).retrieve(ASKED)[0].node_id
+    assert source.node_id != TimelineRetriever(bank, ANN, k=1).retrieve(QUERY)[0].node_id
     timeline = timeline_of(source)
     assert timeline is not None
     assert timeline.turn_ids == ("t1", "t2", "t3")
@@ -289,10 +291,10 @@ def test_a_context_chat_engine_over_http(bank: MemoryBank, streaming: bool) -> N
             memory=ChatMemoryBuffer.from_defaults(token_limit=3000),
             llm=HttpLLM(base_url=server.base_url),
         )
-        response = engine.stream_chat(ASKED) if streaming else engine.chat(ASKED)
-        said = "".join(response.response_gen) if streaming else str(response)
+        response = engine.stream_chat(QUERY) if streaming else engine.chat(QUERY)
+        answer = "".join(response.response_gen) if streaming else str(response)
         system = server.requests[0].messages[0]
-    assert said == "A new one."
+    assert answer == "A new one."
     assert system[0] == "system"
     assert "→ (SameTopic)" in system[1]
     assert [turn_ids_of(each) for each in response.source_nodes] == [("t1", "t2", "t3")]
@@ -306,7 +308,7 @@ async def test_a_context_chat_engine_asks_async(bank: MemoryBank) -> None:
             memory=ChatMemoryBuffer.from_defaults(token_limit=3000),
             llm=HttpLLM(base_url=server.base_url),
         )
-        streamed = await engine.astream_chat(ASKED)
+        streamed = await engine.astream_chat(QUERY)
         assert "".join([part async for part in streamed.async_response_gen()]) == "A new one."
         assert "→ (SameTopic)" in server.requests[0].messages[0][1]
     assert timeline_of(streamed.source_nodes[0]) is not None
@@ -324,7 +326,7 @@ def test_fusion_with_turns(bank: MemoryBank, mode: str, use_async: bool) -> None
             similarity_top_k=6,
             use_async=use_async,
         )
-        found = fusion.retrieve(ASKED)
+        found = fusion.retrieve(QUERY)
     drawn = [node for node in found if timeline_of(node) is not None]
     assert len(drawn) == 1, "three queries drew one timeline, which is given once"
     assert len(found) > 1
@@ -334,24 +336,24 @@ def test_fusion_with_turns(bank: MemoryBank, mode: str, use_async: bool) -> None
 
 
 async def test_a_function_agent_asks_for_a_timeline(bank: MemoryBank) -> None:
-    replies = [Answer("", (ToolCall("past", {"input": ASKED}, "c1"),)), "You found a new teacher."]
+    replies = [Answer("", (ToolCall("past", {"input": QUERY}, "c1"),)), "You found a new teacher."]
     with ScriptedServer(replies) as server:
         tool = RetrieverTool.from_defaults(
             SecomRetriever(bank, ANN, k=1), [TimelinePostprocessor(bank, ANN)], name="past", description="The past."
         )
         direct = RetrieverTool.from_defaults(TimelineRetriever(bank, ANN, k=1), name="t", description="Timelines.")
         agent = FunctionAgent(tools=[tool, direct], llm=HttpLLM(base_url=server.base_url), streaming=False)
-        assert str(await agent.run(ASKED)) == "You found a new teacher."
-        role, told = server.requests[1].messages[-1]
+        assert str(await agent.run(QUERY)) == "You found a new teacher."
+        role, result = server.requests[1].messages[-1]
     assert role == "tool"
-    assert told.count("→ (SameTopic)") == 2
-    assert "turn_ids" not in told
-    assert direct.call(ASKED).content.strip() == told.strip() == (await direct.acall(ASKED)).content.strip()
+    assert result.count("→ (SameTopic)") == 2
+    assert "turn_ids" not in result
+    assert direct.call(QUERY).content.strip() == result.strip() == (await direct.acall(QUERY)).content.strip()
 
 
 def test_pitfall_13_nothing_found_can_still_ask_the_model(bank: MemoryBank) -> None:
     nobody = ("acme", "nobody")
-    assert TimelineRetriever(bank, nobody).retrieve(ASKED) == []
+    assert TimelineRetriever(bank, nobody).retrieve(QUERY) == []
     neutral = TimelineRetriever(bank, nobody, empty="Nothing is remembered about this.")
     with ScriptedServer("I do not know.") as server:
         engine = RetrieverQueryEngine.from_args(neutral, llm=HttpLLM(base_url=server.base_url))
@@ -367,17 +369,17 @@ def retrieved(bank: MemoryBank, query: str, k: int = 4) -> list[NodeWithScore]:
 
 
 async def test_nodes_of_one_thread_become_one_timeline_sync_and_async(bank: MemoryBank) -> None:
-    nodes = retrieved(bank, ASKED, k=3)
+    nodes = retrieved(bank, QUERY, k=3)
     before = [node.model_copy(deep=True) for node in nodes]
     postprocessor = TimelinePostprocessor(bank, ANN)
-    done = postprocessor.postprocess_nodes(nodes, query_str=ASKED)
+    done = postprocessor.postprocess_nodes(nodes, query_str=QUERY)
     assert nodes == before, "pitfall 16: the nodes given stay as they are"
     assert len(nodes) == 3
     assert [turn_ids_of(each) for each in done] == [("t1", "t2", "t3")]
     assert json.loads(done[0].metadata["node_ids"]) == [each.node_id for each in nodes]
     assert done[0].score == max(each.score or 0 for each in nodes)
-    assert done[0].node_id == TimelineRetriever(bank, ANN, k=1).retrieve(ASKED)[0].node_id
-    assert await postprocessor.apostprocess_nodes(nodes, query_str=ASKED) == done
+    assert done[0].node_id == TimelineRetriever(bank, ANN, k=1).retrieve(QUERY)[0].node_id
+    assert await postprocessor.apostprocess_nodes(nodes, query_str=QUERY) == done
     assert postprocessor.postprocess_nodes(done) == done, "timelines stay"
 
 
@@ -389,7 +391,7 @@ def test_nodes_that_rest_on_no_event_stay_in_their_places(bank: MemoryBank) -> N
         NodeWithScore(node=TextNode(text="Numbers.", metadata={"turn_ids": [1, 2]}), score=0.7),
     ]
     [open_talk] = [node for node in retrieved(bank, "open talk of a violin", 9) if turn_ids_of(node) == ("t5",)]
-    others = {turn_ids_of(node)[0]: node for node in retrieved(bank, ASKED + " tomatoes", 9)}
+    others = {turn_ids_of(node)[0]: node for node in retrieved(bank, QUERY + " tomatoes", 9)}
     nodes = [foreign[0], others["t2"], foreign[1], others["t4"], open_talk, foreign[2], others["t1"]]
     done = TimelinePostprocessor(bank, ANN).postprocess_nodes(nodes)
     assert [done[place] for place in (0, 2, 4, 5)] == [foreign[0], foreign[1], open_talk, foreign[2]]
@@ -417,15 +419,15 @@ def test_another_retrievers_nodes_are_placed_by_turn_id(bank: MemoryBank) -> Non
 
 
 def test_a_model_of_its_own_rewrites_over_http_and_may_fail(bank: MemoryBank) -> None:
-    nodes = retrieved(bank, ASKED, 1)
+    nodes = retrieved(bank, QUERY, 1)
     with ScriptedServer(["<notes>She found another.</notes>", Fault(status=503)]) as server:
         postprocessor = TimelinePostprocessor(bank, ANN, llm=HttpLLM(base_url=server.base_url))
-        [node] = postprocessor.postprocess_nodes(nodes, query_str=ASKED)
+        [node] = postprocessor.postprocess_nodes(nodes, query_str=QUERY)
         assert node.node.get_content() == "She found another."
-        assert ASKED in server.requests[0].text
+        assert QUERY in server.requests[0].text
         assert postprocessor.postprocess_nodes(nodes)[0].metadata["refined"] is False, "there is no question"
         with pytest.warns(DegradedWarning, match="did not rewrite"):
-            [node] = postprocessor.postprocess_nodes(nodes, query_str=ASKED)
+            [node] = postprocessor.postprocess_nodes(nodes, query_str=QUERY)
     assert node.node.get_content().count("→ (SameTopic)") == 2
 
 
@@ -435,10 +437,10 @@ def test_drawn_timelines_are_those_of_the_bank(bank: MemoryBank) -> None:
         text = f"The violin teacher in Ghent gave violin lesson number {number}."
         bank.remember(ANN, [{"role": "user", "content": text}], session=f"l{number}", close=True)
     for seed in range(5):
-        [node] = TimelineRetriever(bank, ANN, k=1, seed=seed).retrieve(ASKED)
+        [node] = TimelineRetriever(bank, ANN, k=1, seed=seed).retrieve(QUERY)
         timeline = timeline_of(node)
         assert timeline is not None
-        [hit] = [each for each in timeline.events if each.id == bank.timelines(ANN, ASKED, k=1)[0].hits[0]]
+        [hit] = [each for each in timeline.events if each.id == bank.timelines.find(ANN, QUERY, k=1)[0].hits[0]]
         given = NodeWithScore(node=TextNode(metadata={"turn_ids": json.dumps(hit.turn_ids)}))
         [again] = TimelinePostprocessor(bank, ANN, seed=seed).postprocess_nodes([given])
         assert timeline_of(again) == timeline
@@ -461,12 +463,12 @@ def test_callbacks_and_events(bank: MemoryBank) -> None:
     dispatcher.add_event_handler(seen)
     try:
         postprocessor = TimelinePostprocessor(bank, ANN, callback_manager=CallbackManager([debug]))
-        done = postprocessor.postprocess_nodes(retrieved(bank, ASKED, 2), query_str=ASKED)
+        done = postprocessor.postprocess_nodes(retrieved(bank, QUERY, 2), query_str=QUERY)
     finally:
         dispatcher.event_handlers.remove(seen)
     [(start, end)] = debug.get_event_pairs(CBEventType.RERANKING)
     assert start.payload is not None
-    assert start.payload["query_str"] == ASKED
+    assert start.payload["query_str"] == QUERY
     assert end.payload == {"nodes": done}
     ranked = [event for event in seen.events if isinstance(event, (ReRankStartEvent, ReRankEndEvent))]
     assert [len(event.nodes) for event in ranked] == [2, 1]
@@ -479,7 +481,7 @@ def test_it_is_a_postprocessor_that_survives_json(bank: MemoryBank) -> None:
     data = json.loads(postprocessor.to_json())
     again = TimelinePostprocessor.from_dict(data, bank=bank)
     assert again.to_dict() == postprocessor.to_dict()
-    nodes = retrieved(bank, ASKED)
+    nodes = retrieved(bank, QUERY)
     assert again.postprocess_nodes(nodes) == postprocessor.postprocess_nodes(nodes)
     with pytest.raises(InvalidInput, match="needs a bank, which JSON cannot hold"):
         TimelinePostprocessor.from_dict(data)
@@ -499,7 +501,7 @@ def test_it_is_a_postprocessor_that_survives_json(bank: MemoryBank) -> None:
 def test_the_graph_is_the_banks_with_its_turns(bank: MemoryBank) -> None:
     store = to_property_graph(bank, ANN)
     assert isinstance(store, SimplePropertyGraphStore)
-    events = {event.id: event for event in bank.events(ANN)}
+    events = {event.id: event for event in bank.timelines.events(ANN)}
     nodes = [node for node in store.get(properties={SCOPE_KEY: json.dumps(list(ANN))}) if isinstance(node, EntityNode)]
     assert {node.properties["event_id"] for node in nodes} == set(events)
     for node in nodes:
@@ -511,7 +513,7 @@ def test_the_graph_is_the_banks_with_its_turns(bank: MemoryBank) -> None:
         assert tuple(json.loads(node.properties["turn_ids"])) == event.turn_ids
         [chunk] = store.get_llama_nodes([node.properties["triplet_source_id"]])
         assert chunk.get_content() == "\n".join(turn.text for turn in bank.turns(ANN, event.session))
-    ids = {(link.earlier, link.later, link.relation.value) for link in bank.links(ANN)}
+    ids = {(link.earlier, link.later, link.relation.value) for link in bank.timelines.links(ANN)}
     triplets = store.get_triplets(relation_names=["SameTopic"])
     assert {(a.properties["event_id"], b.properties["event_id"], r.label) for a, r, b in triplets} == ids
     [first] = [node for node in nodes if node.properties["session"] == "s1"]
@@ -545,7 +547,7 @@ def test_events_with_the_same_words_stay_apart_and_scopes_too(bank: MemoryBank) 
     fill(bank, BOB_TOO)
     to_property_graph(bank, BOB_TOO, both)
     entities = [node for node in both.get() if isinstance(node, EntityNode)]
-    assert len(entities) == 2 * len(SAID)
+    assert len(entities) == 2 * len(MESSAGES)
     for first, relation, second in both.get_triplets(relation_names=["SameTopic"]):
         assert first.properties[SCOPE_KEY] == relation.properties[SCOPE_KEY] == second.properties[SCOPE_KEY]
 
@@ -557,7 +559,7 @@ def test_quotation_marks_do_not_part_a_link_from_its_events() -> None:
     with MemoryBank.open(timelines=True) as bank:
         for number, text in enumerate(('I read "Ulysses" in Ghent.', 'I read "Ulysses" in Ghent again.')):
             bank.remember(ANN, [{"role": "user", "content": text}], session=str(number), close=True)
-        assert len(bank.links(ANN)) == 1
+        assert len(bank.timelines.links(ANN)) == 1
         store = to_property_graph(bank, ANN)
         assert len(store.get_triplets(relation_names=["SameTopic"])) == 1
         assert len([node for node in store.get() if isinstance(node, EntityNode)]) == 2
@@ -570,7 +572,7 @@ def test_a_property_graph_index_over_it_over_http(bank: MemoryBank, use_async: b
         vectors = SimpleVectorStore()
         for _ in range(2):  # the second copy takes the place of the first
             store = to_property_graph(bank, ANN, embed_model=embedding, vector_store=vectors)
-        assert len(vectors.data.embedding_dict) == len(SAID)
+        assert len(vectors.data.embedding_dict) == len(MESSAGES)
         index = PropertyGraphIndex.from_existing(
             store, vector_store=vectors, llm=llm, embed_model=embedding, use_async=use_async
         )
@@ -578,9 +580,9 @@ def test_a_property_graph_index_over_it_over_http(bank: MemoryBank, use_async: b
         engine = RetrieverQueryEngine.from_args(index.as_retriever(sub_retrievers=[by_vector]), llm=llm)
         response = engine.query("the violin lessons stopped, the teacher moved away")
         assert str(response) == "A new one."
-        asked = server.requests[-1].text
-    assert "-> SameTopic ->" in asked
-    assert "user: My violin teacher in Ghent moved away" in asked, "the turns come with the relation"
+        prompt = server.requests[-1].text
+    assert "-> SameTopic ->" in prompt
+    assert "user: My violin teacher in Ghent moved away" in prompt, "the turns come with the relation"
 
 
 def test_a_vector_goes_with_its_event(bank: MemoryBank) -> None:

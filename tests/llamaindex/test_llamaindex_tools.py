@@ -21,7 +21,7 @@ from llama_index.core.tools import FunctionTool
 
 from llamaindex_secom import SecomMemory, memory_tools
 from secom_core import DegradedWarning, InvalidInput, InvalidScope, MemoryBank, StoreError
-from secom_core.models.scripted import Answer, ScriptedRequest, ScriptedServer, ToolCall
+from secom_core.testing import Answer, ScriptedRequest, ScriptedServer, ToolCall
 
 ANN, BOB = ("acme", "ann"), ("acme", "bob")
 NAMES = ["search_memory", "remember", "correct_memory", "forget_memory"]
@@ -69,8 +69,8 @@ def test_smoke(tools: dict[str, FunctionTool]) -> None:
         "forget_memory": {"memory_id"},
     }
     for tool in (*tools.values(), *memory_tools()):
-        told = json.dumps(tool.metadata.to_openai_tool(skip_length_check=True))
-        assert not {"scope", "acme", "ctx", "session"} & set(re.findall(r"\w+", told))
+        description = json.dumps(tool.metadata.to_openai_tool(skip_length_check=True))
+        assert not {"scope", "acme", "ctx", "session"} & set(re.findall(r"\w+", description))
 
 
 def test_searching(tools: dict[str, FunctionTool]) -> None:
@@ -94,9 +94,9 @@ def test_what_is_remembered_is_found_at_once_and_can_be_corrected_and_forgotten(
 ) -> None:
     first = str(tools["remember"].call(text="Her piano is green.")).removeprefix("Remembered, as ").rstrip(".")
     assert "note: Her piano is green." in str(tools["search_memory"].call(query="Which colour is the piano?"))
-    told = str(tools["correct_memory"].call(memory_id=first, text="Her piano is blue."))
-    second = told.rpartition(" ")[2].rstrip(".")
-    assert told == f"Corrected: {first} is now {second}."
+    result = str(tools["correct_memory"].call(memory_id=first, text="Her piano is blue."))
+    second = result.rpartition(" ")[2].rstrip(".")
+    assert result == f"Corrected: {first} is now {second}."
     assert texts(bank)[-1] == "Her piano is blue."
     assert "Her piano is green." not in texts(bank)
     assert [turn.id for turn in bank.turns(ANN, "notes")] == [second]
@@ -180,8 +180,8 @@ async def test_async_calls_do_the_same_and_never_block(tools: dict[str, Function
     blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
     with blockbuster.blockbuster_ctx(["llamaindex_secom", "secom_core"]):
         assert "Marta" in str(await tools["search_memory"].acall(query="Who is my violin teacher?"))
-        told = str(await tools["remember"].acall(text="Her piano is green."))
-        again = await tools["correct_memory"].acall(memory_id=told.split()[-1].rstrip("."), text="It is blue.")
+        result = str(await tools["remember"].acall(text="Her piano is green."))
+        again = await tools["correct_memory"].acall(memory_id=result.split()[-1].rstrip("."), text="It is blue.")
         await tools["forget_memory"].acall(memory_id=str(again).split()[-1].rstrip("."))
 
 
@@ -200,6 +200,7 @@ def agent_of(kind: str, llm: HttpLLM, tools: list[FunctionTool], *, streaming: b
     return AgentWorkflow(agents=[agent], root_agent="a") if kind == "workflow" else agent
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize("bound", [True, False])
 @pytest.mark.parametrize("kind", ["function", "react", "workflow"])
@@ -219,7 +220,7 @@ async def test_an_agent_searches_corrects_and_forgets(
         ]
         return steps[len(server.requests) - 1]
 
-    memory = SecomMemory(scope=ANN, session="now", bank=bank, memory_token_limit=0)
+    memory = SecomMemory(scope=ANN, session="now", bank=bank, insert_method="off")
     with ScriptedServer(replies) as server:
         tools = memory_tools(bank, scope=ANN) if bound else memory_tools()
         agent = agent_of(kind, HttpLLM(base_url=server.base_url), tools, streaming=streaming)
@@ -256,7 +257,7 @@ async def test_one_agent_serves_many_users(bank: MemoryBank) -> None:
 
     with ScriptedServer(replies) as server:
         agent = agent_of("function", HttpLLM(base_url=server.base_url), memory_tools(), streaming=False)
-        memories = [SecomMemory(scope=scope, bank=bank, memory_token_limit=0) for scope in (ANN, BOB) * 5]
+        memories = [SecomMemory(scope=scope, bank=bank, insert_method="off") for scope in (ANN, BOB) * 5]
         answers = await asyncio.gather(*(agent.run("Who is it?", memory=memory) for memory in memories))
     assert [str(answer) for answer in answers] == ["Marta", "Ivo"] * 5
 
@@ -265,7 +266,7 @@ async def test_a_run_without_our_memory_fails_closed(bank: MemoryBank) -> None:
     with ScriptedServer([called("function", "search_memory", {"query": "violin"}), "I cannot."]) as server:
         agent = agent_of("function", HttpLLM(base_url=server.base_url), memory_tools(), streaming=False)
         await agent.run("Who is it?", memory=ChatMemoryBuffer.from_defaults())
-        told = server.requests[-1].text
-    assert told == "whose memory? Give search_memory a bank and a scope, or run the agent with a SecomMemory"
+        result = server.requests[-1].text
+    assert result == "whose memory? Give search_memory a bank and a scope, or run the agent with a SecomMemory"
     with pytest.raises(ValueError, match="Context is required"):
         memory_tools()[0].call(query="violin")

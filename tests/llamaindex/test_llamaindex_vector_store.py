@@ -25,12 +25,12 @@ from llama_index.core.vector_stores.types import (
 )
 
 from llamaindex_secom import SecomRetriever
-from llamaindex_secom.vector_store import VectorStoreIndex
+from llamaindex_secom.vector_store import LlamaIndexVectorStore
 from secom_core.bank import MemoryBank
-from secom_core.dense_layer import scope_label
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError
-from secom_core.memory import DenseDocument, DocumentPlace
-from secom_core.protocols import DenseStore
+from secom_core.memory import DocumentPlace, VectorDocument
+from secom_core.protocols import VectorStore
+from secom_core.vector_stores.sync import scope_label
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
 
@@ -92,12 +92,12 @@ def store(request: Any) -> BasePydanticVectorStore:
 
 @pytest.fixture
 def bank(store: BasePydanticVectorStore) -> Iterator[MemoryBank]:
-    with MemoryBank.open(dense=over(store)) as opened:
+    with MemoryBank.open(vector_store=over(store)) as opened:
         yield opened
 
 
-def over(store: BasePydanticVectorStore, **more: Any) -> VectorStoreIndex:
-    return VectorStoreIndex(store, embed_model=Hashing(), **more)
+def over(store: BasePydanticVectorStore, **more: Any) -> LlamaIndexVectorStore:
+    return LlamaIndexVectorStore(store, embed_model=Hashing(), **more)
 
 
 def talk(bank: MemoryBank, scope: tuple[str, ...], turns: int = 8) -> None:
@@ -115,14 +115,14 @@ def there(store: BasePydanticVectorStore) -> list[str]:
 def count(bank: MemoryBank, *scopes: tuple[str, ...]) -> int:
     """How many documents should be there: the same conversations over a store of which the contents are known."""
     exact = DictionaryStore(HashingEmbedder(DIMENSIONS))
-    with MemoryBank.open(":memory:", dense=exact) as copy:
+    with MemoryBank.open(":memory:", vector_store=exact) as copy:
         for scope in scopes:
-            copy.import_(list(bank.export(scope)))
+            copy.storage.import_(list(bank.storage.export(scope)))
     return len(exact.documents)
 
 
 def test_it_fits_the_seam(store: BasePydanticVectorStore) -> None:
-    assert isinstance(over(store), DenseStore)
+    assert isinstance(over(store), VectorStore)
 
 
 def test_the_store_holds_what_the_bank_holds(bank: MemoryBank, store: BasePydanticVectorStore) -> None:
@@ -135,8 +135,8 @@ def test_it_finds_what_an_exact_search_finds(store: BasePydanticVectorStore) -> 
     weights = {"turn_dense": 1}
     exact = DictionaryStore(HashingEmbedder(DIMENSIONS))
     with (
-        MemoryBank.open(dense=over(store), weights=weights, granularity="turn") as ours,
-        MemoryBank.open(dense=exact, weights=weights, granularity="turn") as theirs,
+        MemoryBank.open(vector_store=over(store), weights=weights, granularity="turn") as ours,
+        MemoryBank.open(vector_store=exact, weights=weights, granularity="turn") as theirs,
     ):
         for opened in (ours, theirs):
             talk(opened, ALICE, turns=12)
@@ -172,21 +172,21 @@ def test_forgetting_is_complete_in_the_store_itself(bank: MemoryBank, store: Bas
 
 
 def test_what_the_store_lost_is_sent_again(store: BasePydanticVectorStore, tmp_path: Path) -> None:
-    with MemoryBank.open(tmp_path / "memory.db", dense=over(store)) as bank:
+    with MemoryBank.open(tmp_path / "memory.db", vector_store=over(store)) as bank:
         talk(bank, ALICE)
-    held = there(store)
-    store.delete_nodes(held[::2])
-    assert len(there(store)) < len(held)
-    with MemoryBank.open(tmp_path / "memory.db", dense=over(store)) as bank:
+    ids = there(store)
+    store.delete_nodes(ids[::2])
+    assert len(there(store)) < len(ids)
+    with MemoryBank.open(tmp_path / "memory.db", vector_store=over(store)) as bank:
         bank.recall(ALICE, "bicycle")
-    assert there(store) == held
+    assert there(store) == ids
 
 
 def test_a_collection_that_was_dropped_is_made_again(tmp_path: Path) -> None:
-    with MemoryBank.open(tmp_path / "memory.db", dense=over(qdrant(None))) as bank:
+    with MemoryBank.open(tmp_path / "memory.db", vector_store=over(qdrant(None))) as bank:
         talk(bank, ALICE)
     empty = qdrant(None)
-    with MemoryBank.open(tmp_path / "memory.db", dense=over(empty)) as bank:
+    with MemoryBank.open(tmp_path / "memory.db", vector_store=over(empty)) as bank:
         assert "number3" in bank.recall(ALICE, "number3").text
         assert len(there(empty)) == count(bank, ALICE)
 
@@ -194,10 +194,10 @@ def test_a_collection_that_was_dropped_is_made_again(tmp_path: Path) -> None:
 def test_sending_and_deleting_twice_is_the_same_as_once(store: BasePydanticVectorStore) -> None:
     index = over(store)
     ids = ["00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"]
-    documents = [DenseDocument(each, f"text {each}", "aa", DocumentPlace("turn", "s", 0), "t") for each in ids]
+    documents = [VectorDocument(each, f"text {each}", "aa", DocumentPlace("turn", "s", 0), "t") for each in ids]
     index.upsert(documents[:1])
     index.upsert(documents)
-    assert index.held([*ids, "00000000-0000-4000-8000-000000000003"]) == set(ids)
+    assert index.existing([*ids, "00000000-0000-4000-8000-000000000003"]) == set(ids)
     assert there(store) == ids
     index.delete([])
     assert there(store) == ids
@@ -211,7 +211,7 @@ def test_one_user_of_two_hundred_gets_their_own(store: BasePydanticVectorStore) 
     for batch in range(0, 200, 50):
         index.upsert(
             [
-                DenseDocument(
+                VectorDocument(
                     f"00000000-0000-4000-8000-{user:06d}{place:06d}",
                     "the very same bicycle",
                     f"s{user:032x}",
@@ -260,9 +260,9 @@ def test_conditions_of_ones_own_are_applied_in_the_stores_own_search(
 
 
 def test_the_settings_model_is_looked_up_when_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    index = VectorStoreIndex(SimpleVectorStore())
+    index = LlamaIndexVectorStore(SimpleVectorStore())
     monkeypatch.setattr(Settings, "_embed_model", Hashing())
-    with MemoryBank.open(dense=index) as bank:
+    with MemoryBank.open(vector_store=index) as bank:
         talk(bank, ALICE)
         assert "number3" in bank.recall(ALICE, "number3").text
 
@@ -278,7 +278,7 @@ def test_a_store_that_ignores_the_filter_is_refused() -> None:
             query.filters = None
             return super().query(query, **kwargs)
 
-    with MemoryBank.open(dense=over(Ignoring())) as bank:
+    with MemoryBank.open(vector_store=over(Ignoring())) as bank:
         talk(bank, ALICE)
         assert "number3" in bank.recall(ALICE, "number3").text
         talk(bank, BOB)
@@ -290,7 +290,7 @@ def test_a_store_that_ignores_the_filter_is_refused() -> None:
 
 def test_an_embedding_model_that_fails_loses_nothing() -> None:
     model, store = Hashing(fails=True), SimpleVectorStore()
-    with MemoryBank.open(dense=VectorStoreIndex(store, embed_model=model)) as bank:
+    with MemoryBank.open(vector_store=LlamaIndexVectorStore(store, embed_model=model)) as bank:
         with pytest.warns(DegradedWarning, match="TimeoutError: no answer"):
             talk(bank, ALICE, turns=3)
         model.fails = False
@@ -305,7 +305,7 @@ def test_a_store_that_does_not_delete_is_not_believed(how: str) -> None:
             if how == "raises":
                 raise NotImplementedError("not here")
 
-    with MemoryBank.open(dense=over(Stubborn(), name="kept")) as bank:
+    with MemoryBank.open(vector_store=over(Stubborn(), name="kept")) as bank:
         bank.remember(ALICE, [{"role": "user", "content": "The bicycle."}], session="s")
         with pytest.raises(StoreError, match="gone from the bank, but the vector store 'kept' may still hold"):
             bank.forget(ALICE)
@@ -330,7 +330,7 @@ def test_a_store_that_deletes_by_document_only_will_do() -> None:
             return self.kept.query(query)
 
     store = Older()
-    with MemoryBank.open(dense=over(store)) as bank:
+    with MemoryBank.open(vector_store=over(store)) as bank:
         talk(bank, ALICE)
         assert "number3" in bank.recall(ALICE, "number3").text
         bank.forget(ALICE)
@@ -339,4 +339,4 @@ def test_a_store_that_deletes_by_document_only_will_do() -> None:
 
 def test_something_else_is_refused() -> None:
     with pytest.raises(InvalidInput, match="expected a LlamaIndex BasePydanticVectorStore"):
-        VectorStoreIndex("qdrant")  # type: ignore[arg-type]
+        LlamaIndexVectorStore("qdrant")  # type: ignore[arg-type]

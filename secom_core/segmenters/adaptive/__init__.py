@@ -1,4 +1,4 @@
-"""Learns how the people of one scope open and close topics, from their unlabelled sessions or from a few labels."""
+"""Learns how the people of one scope open and close segments, from their unlabelled sessions or from a few labels."""
 
 from .segmenter import AdaptiveSegmenter
 

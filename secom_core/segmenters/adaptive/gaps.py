@@ -1,6 +1,6 @@
-"""What can be seen at a gap between two turns: how the first ends, how the second opens, how alike both sides are.
+"""What can be seen at a gap between two turns: how the first ends, how the second opens, how similar both sides are.
 
-Every feature is cheap and local: the cost of a session is linear in its turns.
+Every feature looks at a few turns only: the cost of a session is linear in its turns.
 """
 
 from __future__ import annotations
@@ -16,110 +16,35 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ...analysis import terms
-from ...conversation import Turn
-from ..evidence import at_turns, pauses
-from ..lexical import COLUMNS, bags_of, columns
+from ...conversation import Message, Turn
+from ...text.terms import terms
+from ...text.word_lists import word_lists
+from ..cohesion import bags_of
+from ..evidence import Prior, at_turns, centred, pauses
+from ..lexical import COLUMNS, columns
+from ..partition import Floats
 
-__all__ = [
-    "CUES",
-    "PATTERNS",
-    "SIMILARITIES",
-    "WORDING",
-    "Floats",
-    "SessionView",
-    "opens_with_first",
-    "pattern_vectors",
-    "view_of",
-]
-
-Floats = npt.NDArray[np.float32]
+Rows = npt.NDArray[np.float32]
+"""Features in single precision, a row a gap or a turn."""
 
 WORDING: Final = COLUMNS
 """Names of the measures of `secom_core.segmenters.lexical.columns`."""
 
 PATTERNS: Final = 512
-"""How many columns of a turn's row tell its wording; the others are its vector."""
+"""How many columns of a turn's row are its hashed wording; the others are its vector."""
 
+PRIOR: Final = "adaptive_prior.json"
+"""The weights of a new scope, for these features; ``benchmarks/train_prior.py`` fitted them on generated talk."""
+
+_PSEUDO_GAPS: Final = 20.0
 _WINDOWS: Final = (1, 2, 3, 5)
 _SENTENCE: Final = re.compile(r"(?<=[.?!。？！])\s*")
-_QUESTION: Final = re.compile(r"[?？؟]|[吗呢么]\W*$")
 _TOKEN: Final = re.compile(r"[^\W_]+|[?!.,。？！，]")
 _SCRIPT_WITHOUT_SPACES: Final = re.compile("[\u0e00-\u0eff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 
-_ABOUT_YOU: Final = re.compile(
-    r"\b(do|are|have|did|can|would|were) you\b|\byour\b|\bwhat (do|did|are|kind|sort)\b|\bwhere (do|are|did)\b|你|您"
-)
-_POINTS_BACK: Final = re.compile(
-    r"\b(it|its|that|this|them|they|those|these|he|she|him|her|his|there|one|ones|then)\b|[它这那他她]"
-)
-_TURNS_BACK: Final = re.compile(r"\b(what|how) about you\b|\band you\b|\byourself\b|\byou too\b|你呢")
-_REACTS: Final = re.compile(
-    r"^\W*(oh|wow|cool|nice|great|awesome|good|that|sounds?|sorry|i am sorry|i'm sorry|haha|lol|really|interesting|"
-    r"true|me too|neat|ha|hmm|mm|uh|嗯|噢|哦|呃|好)\b"
-)
-_ANSWERS: Final = re.compile(r"^\W*(yes|yeah|yep|no|nope|not|sure|ok|okay|fine|right|because|是|对|没有|不)")
-_REQUESTS: Final = re.compile(
-    r"\b(i need|i want|i'd like|i would like|i am looking|i'm looking|looking for|can you|could you|please|find|"
-    r"give me|tell me|show me|help me|how (do|can|should) i|what('s| is) the|where is)\b|请问|我想|我要|帮我|麻烦"
-)
-_MOVES_ON: Final = re.compile(
-    r"^\W*(so|okay so|anyway|now|next|then|well|also|by the way|another|moving on|alright|let's|let me|speaking of|"
-    r"那么|另外|还有|对了|接下来)\b"
-)
-_CLOSES: Final = re.compile(
-    r"\b(thanks?|thank you|bye|goodbye|welcome|have a (good|great|nice|lovely)|enjoy|take care|no problem|"
-    r"that('s| is| will be| was)? all|glad|you too|cheers|see you)\b|谢谢|感谢|再见|不客气|拜拜"
-)
-_OFFERS_MORE: Final = re.compile(
-    r"\b(anything|something) else\b|\bhelp you with\b|\bfurther (help|questions)\b|还有什么|别的"
-)
-
-CUES: Final = (
-    "a ends with a question",
-    "a asks",
-    "a closes",
-    "a offers more",
-    "b asks",
-    "b asks last",
-    "b asks first",
-    "b asks new",
-    "b asks about you",
-    "b points back",
-    "b last points back",
-    "b turns it back",
-    "b reacts",
-    "b answers",
-    "b requests",
-    "b moves on",
-    "b closes",
-    "b offers more",
-    "b last novelty",
-    "b last novelty in a question",
-    "b last novelty after no question",
-    "b last taken up later",
-    "b first taken from before",
-    "b requests after a closes",
-    "b asks afresh",
-    "b asks afresh after no question",
-    "b asks about you afresh",
-    "first gap",
-    "second gap",
-    "last gap",
-)
-"""Names of the cues of a gap between turn ``a`` and turn ``b``, in column order."""
-
-SIMILARITIES: Final = (
-    *(f"{name} {width}" for width in _WINDOWS for name in ("similarity", "depth")),
-    "best pair across",
-    "b with before",
-    "a with after",
-    "within before",
-    "within after",
-    "skips a",
-    "skips b",
-)
-"""Names of the similarities of a gap, in column order."""
+_LISTS: Final = word_lists(__package__, "cue_patterns.txt")
+_CUE_PATTERNS: Final = {cue: re.compile("|".join(lines.splitlines())) for cue, lines in _LISTS.items()}
+_OPENINGS: Final = ("reacts", "answers", "requests", "moves on", "closes", "offers more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,19 +64,19 @@ class SessionView:
 
     session: tuple[Turn, ...]
     bags: tuple[Counter[str], ...]
-    wording: Floats
-    cues: Floats
-    alike: Floats
-    rows: Floats
+    wording: Rows
+    cues: Rows
+    alike: Rows
+    rows: Rows
     opener: npt.NDArray[np.bool_]
-    pauses: npt.NDArray[np.float64]
+    pauses: Floats
 
     def __len__(self) -> int:
         return len(self.session) - 1
 
 
-def view_of(turns: Sequence[Turn], vectors: Floats | None) -> SessionView:
-    """All that is seen of a session with two or more turns.
+def view_of(turns: Sequence[Turn], vectors: Rows | None) -> SessionView:
+    """The features of a session with two or more turns.
 
     Args:
         turns: the session.
@@ -172,20 +97,14 @@ def view_of(turns: Sequence[Turn], vectors: Floats | None) -> SessionView:
     )
 
 
-def _bucket(text: str) -> int:
-    return zlib.crc32(text.encode("utf-8", "surrogatepass")) % PATTERNS
-
-
-def pattern_vectors(texts: Sequence[str]) -> Floats:
+def pattern_vectors(texts: Sequence[str]) -> Rows:
     """How each text is worded, function words and punctuation included, hashed (Weinberger et al. 2009).
 
     Hashed, so that what is kept of a scope holds none of its words.
     """
-    rows = np.zeros((len(texts), PATTERNS), dtype=np.float32)
-    for row, text in zip(rows, texts, strict=True):
-        for pattern in _patterns(text):
-            row[_bucket(pattern)] += 1
-    rows = np.sqrt(rows)
+    hashed = [[zlib.crc32(word.encode("utf-8", "surrogatepass")) for word in _patterns(text)] for text in texts]
+    counts = [np.bincount(np.array(each) % PATTERNS, minlength=PATTERNS) for each in hashed]
+    rows = np.sqrt(np.array(counts, dtype=np.float32))
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9), dtype=np.float32)
 
 
@@ -211,8 +130,10 @@ def _sentences(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Wording:
-    ends: tuple[float, ...]
-    opens: tuple[float, ...]
+    """How a turn closes and opens, as cues of the gap after it and before it, and the terms of its sentences."""
+
+    closing: dict[str, float]
+    opening: dict[str, float]
     first: frozenset[str]
     last: frozenset[str]
     all: frozenset[str]
@@ -222,132 +143,171 @@ def _wording(turn: Turn) -> _Wording:
     opening, closing = turn.messages[0].text.lower(), turn.messages[-1].text.lower()
     first, last = _sentences(opening), _sentences(closing)
     new = first[-1]
-    asks, asks_last = _asks(opening), _asks(new)
+    asks_last = _shows("asks", new)
     return _Wording(
-        ends=(
-            _asks(last[-1]),
-            _asks(closing),
-            _has(_CLOSES, closing),
-            _has(_OFFERS_MORE, closing),
-        ),
-        opens=(
-            asks,
-            asks_last,
-            _asks(first[0]),
-            asks_last and _has(_ABOUT_YOU, new),
-            _has(_POINTS_BACK, opening),
-            _has(_POINTS_BACK, new),
-            _has(_TURNS_BACK, new),
-            _has(_REACTS, opening),
-            _has(_ANSWERS, opening),
-            _has(_REQUESTS, opening),
-            _has(_MOVES_ON, opening),
-            _has(_CLOSES, opening),
-            _has(_OFFERS_MORE, opening),
-        ),
+        closing={
+            "a ends with a question": _shows("asks", last[-1]),
+            "a asks": _shows("asks", closing),
+            "a closes": _shows("closes", closing),
+            "a offers more": _shows("offers more", closing),
+        },
+        opening={
+            "b asks": _shows("asks", opening),
+            "b asks last": asks_last,
+            "b asks first": _shows("asks", first[0]),
+            "b asks new": asks_last,
+            "b asks about you": asks_last * _shows("about you", new),
+            "b points back": _shows("points back", opening),
+            "b last points back": _shows("points back", new),
+            "b turns it back": _shows("turns it back", new),
+        }
+        | {f"b {cue}": _shows(cue, opening) for cue in _OPENINGS},
         first=frozenset(terms(first[0])),
         last=frozenset(terms(new)),
         all=frozenset(terms(turn.content)),
     )
 
 
-def _asks(text: str) -> float:
-    return float(_QUESTION.search(text) is not None)
+def _shows(cue: str, text: str) -> float:
+    return float(_CUE_PATTERNS[cue].search(text) is not None)
 
 
-def _has(pattern: re.Pattern[str], text: str) -> float:
-    return float(pattern.search(text) is not None)
+def _cues(turns: Sequence[Turn]) -> Rows:
+    worded = [_wording(turn) for turn in turns]
+    return np.array([[*_gap_cues(worded, place).values()] for place in range(len(turns) - 1)], np.float32)
 
 
-def _cues(turns: Sequence[Turn]) -> Floats:
-    seen = [_wording(turn) for turn in turns]
-    return np.array([_gap_cues(seen, place) for place in range(len(turns) - 1)], np.float32).reshape(-1, len(CUES))
-
-
-def _gap_cues(seen: Sequence[_Wording], place: int) -> tuple[float, ...]:
-    a, b = seen[place], seen[place + 1]
-    before = frozenset().union(*(turn.all for turn in seen[max(0, place - 2) : place + 1]))
-    after = frozenset().union(*(turn.all for turn in seen[place + 2 : place + 4]))
+def _gap_cues(turns: Sequence[_Wording], place: int) -> dict[str, float]:
+    """The cues of the gap between turn ``place`` (a) and the next (b), by name."""
+    a, b = turns[place], turns[place + 1]
+    before = frozenset().union(*(turn.all for turn in turns[max(0, place - 2) : place + 1]))
+    after = frozenset().union(*(turn.all for turn in turns[place + 2 : place + 4]))
     novelty = len(b.last - before) / len(b.last) if b.last else 0.5
-    quiet = 1 - a.ends[0]
-    asks, asks_last, asks_first, *rest = b.opens
-    afresh = asks_last * (1 - b.opens[5]) * (1 - b.opens[6])
-    return (
-        *a.ends,
-        asks,
-        asks_last,
-        asks_first,
-        asks_last * quiet,
-        *rest,
-        novelty,
-        novelty * asks_last,
-        novelty * quiet,
-        len(b.last & after) / (1 + len(b.last)),
-        float(bool(b.first & before)),
-        b.opens[9] * a.ends[2],
-        afresh,
-        afresh * quiet,
-        afresh * b.opens[3],
-        float(place == 0),
-        float(place == 1),
-        float(place == len(seen) - 2),
-    )
+    cues = a.closing | b.opening
+    no_question = 1 - cues["a ends with a question"]
+    asks_last = cues["b asks last"]
+    afresh = asks_last * (1 - cues["b last points back"]) * (1 - cues["b turns it back"])
+    cues["b asks new"] *= no_question
+    return cues | {
+        "b last novelty": novelty,
+        "b last novelty in a question": novelty * asks_last,
+        "b last novelty after no question": novelty * no_question,
+        "b last taken up later": len(b.last & after) / (1 + len(b.last)),
+        "b first taken from before": float(bool(b.first & before)),
+        "b requests after a closes": cues["b requests"] * cues["a closes"],
+        "b asks afresh": afresh,
+        "b asks afresh after no question": afresh * no_question,
+        "b asks about you afresh": afresh * cues["b asks about you"],
+        "first gap": float(place == 0),
+        "second gap": float(place == 1),
+        "last gap": float(place == len(turns) - 2),
+    }
 
 
-def _similarities(rows: Floats) -> Floats:
-    """Likeness across each gap at several widths, its depth (Hearst 1997), and single pairs around it."""
+CUES: Final = tuple(_gap_cues([_wording(Turn((Message(""),)))] * 2, 0))
+"""The names of the cues of a gap between turn ``a`` and turn ``b``, in column order."""
+
+
+def _similarities(rows: Rows) -> Rows:
+    return np.column_stack([*_similarity_columns(rows).values()]).astype(np.float32)
+
+
+def _similarity_columns(rows: Rows) -> dict[str, Floats]:
+    """Similarity across each gap at several widths, its depth (Hearst 1997), and single pairs around it, by name.
+
+    Args:
+        rows: a vector of length 1 a turn, shape ``(n, d)``, two or more.
+    """
     sums = np.vstack([np.zeros((1, rows.shape[1])), np.cumsum(rows, axis=0, dtype=np.float64)])
     gaps = np.arange(1, len(rows))
-    columns: list[npt.NDArray[np.float64]] = []
+    columns: dict[str, Floats] = {}
     for width in _WINDOWS:
         left = sums[gaps] - sums[np.maximum(gaps - width, 0)]
         right = sums[np.minimum(gaps + width, len(rows))] - sums[gaps]
         scale = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
         alike = (left * right).sum(axis=1) / np.maximum(scale, 1e-9)
-        columns += [alike, _depths(alike)]
-    return np.asarray(np.column_stack([*columns, *_pairs(rows)]), dtype=np.float32)
+        columns |= {f"similarity {width}": alike, f"depth {width}": _depths(alike)}
+    return columns | _pairs(rows)
 
 
-def _depths(alike: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _depths(alike: Floats) -> Floats:
     return np.asarray(_climb(alike) + _climb(alike[::-1])[::-1] - 2 * alike)
 
 
-def _climb(alike: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _climb(alike: Floats) -> Floats:
     """The peak that is reached by walking left from each gap for as long as it does not go down."""
-    peaks = alike.copy()
-    for place in range(1, len(alike)):
-        if alike[place - 1] >= alike[place]:
-            peaks[place] = peaks[place - 1]
-    return np.asarray(peaks)
+    rises = np.concatenate([[True], ~(alike[:-1] >= alike[1:])])
+    return np.asarray(alike[rises][np.cumsum(rises) - 1])
 
 
-def _pairs(rows: Floats) -> list[npt.NDArray[np.float64]]:
-    n = len(rows)
-    gaps = np.arange(n - 1)
-    near = {step: np.einsum("ij,ij->i", rows[:-step], rows[step:]) for step in range(1, min(6, n))}
+def _pairs(rows: Rows) -> dict[str, Floats]:
+    count = len(rows)
+    # The similarity of turn i and the one k turns later stands at [i + 3, k]; around it, minus infinity.
+    near = np.full((count + 4, 6), -np.inf)
+    for step in range(1, min(6, count)):
+        near[3 : 3 + count - step, step] = np.einsum("ij,ij->i", rows[:-step], rows[step:])
 
-    def pair(first: npt.NDArray[np.intp], step: int) -> npt.NDArray[np.float64]:
-        """Likeness of turns ``first`` and ``first + step``; minus infinity outside the session."""
-        found = np.full(n - 1, -np.inf)
-        inside = (first >= 0) & (first + step < n)
-        if step in near:
-            found[inside] = near[step][first[inside]]
-        return found
+    def pair(offset: int, step: int) -> Floats:
+        """Similarity of two turns ``step`` apart, the first at ``offset`` from the turn before each gap."""
+        return near[3 + offset : 2 + offset + count, step]
 
-    neighbours = pair(gaps, 1)
+    def filled(offset: int, step: int) -> Floats:
+        """The same, with the similarity across the gap outside the session."""
+        return np.where(np.isfinite(pair(offset, step)), pair(offset, step), pair(0, 1))
 
-    def best(*found: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return np.asarray(np.max(np.vstack(found), axis=0))
+    return {
+        "best pair across": np.max([pair(-i, i + 1 + j) for i in range(3) for j in range(3)], axis=0),
+        "b with before": np.max([pair(-i, i + 1) for i in range(4)], axis=0),
+        "a with after": np.max([pair(0, 1 + j) for j in range(4)], axis=0),
+        "within before": filled(-1, 1),
+        "within after": filled(1, 1),
+        "skips a": filled(-1, 2),
+        "skips b": filled(0, 2),
+    }
 
-    def filled(found: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return np.asarray(np.where(np.isfinite(found), found, neighbours))
 
-    return [
-        best(*(pair(gaps - back, back + 1 + ahead) for back in range(3) for ahead in range(3))),
-        best(*(pair(gaps - back, back + 1) for back in range(4))),
-        best(*(pair(gaps, 1 + ahead) for ahead in range(4))),
-        filled(pair(gaps - 1, 1)),
-        filled(pair(gaps + 1, 1)),
-        filled(pair(gaps - 1, 2)),
-        filled(pair(gaps, 2)),
-    ]
+SIMILARITIES: Final = tuple(_similarity_columns(np.eye(2, dtype=np.float32)))
+"""The names of the similarities of a gap, in column order."""
+
+WORDS_AT: Final = [place for place, name in enumerate(WORDING) if ":" in name]
+"""Which columns of the wording are words of English."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Mean and spread of similarities, by column; they differ between embedders and between scopes."""
+
+    mean: Floats
+    spread: Floats
+
+    @classmethod
+    def usual(cls, prior: Prior) -> Moments:
+        """Those of the talk that the prior was fitted on."""
+        return cls(prior.means[-len(SIMILARITIES) :], prior.scales[-len(SIMILARITIES) :])
+
+    @classmethod
+    def of(cls, views: Sequence[SessionView], prior: Prior) -> Moments:
+        """Those of ``views``, drawn to the usual ones where there are few gaps."""
+        usual = cls.usual(prior)
+        rows = np.vstack([view.alike for view in views]).astype(np.float64)
+        if not rows.shape[1]:
+            return usual
+        total = len(rows) + _PSEUDO_GAPS
+        mean = (rows.sum(axis=0) + _PSEUDO_GAPS * usual.mean) / total
+        square = (((rows - mean) ** 2).sum(axis=0) + _PSEUDO_GAPS * usual.spread**2) / total
+        return cls(mean, np.sqrt(square))
+
+
+def seen_of(view: SessionView, prior: Prior, moments: Moments) -> Rows:
+    """Features of each gap in comparable units, shape ``(gaps, k)``."""
+    wording = centred(view.wording.astype(np.float64), prior.means[: len(WORDING)], prior.scales[: len(WORDING)])
+    if not prior.is_english(view.wording):
+        wording[:, WORDS_AT] = 0.0
+    alike = (view.alike - moments.mean) / (moments.spread + 1e-6) if view.alike.shape[1] else view.alike
+    return np.hstack([0.3 * wording, 0.5 * view.cues, 0.3 * alike]).astype(np.float32)
+
+
+def prior_evidence(seen: Rows, prior: Prior) -> Floats:
+    """The log likelihood ratio of a boundary in each gap of one session, for rows of `seen_of`."""
+    sight = "words" if seen.shape[1] == len(WORDING) + len(CUES) else "vectors"
+    return prior.value(sight if seen[:, WORDS_AT].any() else f"{sight}, any language", seen)

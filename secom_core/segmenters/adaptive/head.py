@@ -13,10 +13,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["OFFSETS", "Gaps", "Head", "Penalty", "fit_head", "minimise", "sigmoid"]
-
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.float32]
+from ..partition import Floats
+from .gaps import Rows
 
 OFFSETS: Final = (-1, 0, 1, 2)
 """The turns around a gap that are read, counted from the turn before it."""
@@ -43,23 +41,20 @@ class Gaps:
     before: npt.NDArray[np.intp]
     lengths: tuple[int, ...]
 
+    @property
+    def widths(self) -> tuple[int, int]:
+        """How many features a gap has, and a turn."""
+        return self.seen.shape[1], self.turns.shape[1]
+
     @classmethod
     def of(cls, seen: Sequence[Rows], turns: Sequence[Rows]) -> Gaps:
         """Put sessions one after another; each has one gap less than turns."""
         blank = np.zeros((1, turns[0].shape[1]), dtype=np.float32)
-        starts = np.cumsum([1, *(len(rows) + 1 for rows in turns[:-1])])
-        return cls(
-            seen=np.vstack(seen),
-            turns=np.vstack([blank, *(part for rows in turns for part in (rows, blank))]),
-            before=np.concatenate(
-                [start + np.arange(len(rows) - 1) for start, rows in zip(starts, turns, strict=True)]
-            ),
-            lengths=tuple(len(rows) - 1 for rows in turns),
-        )
-
-    def split(self, values: Floats) -> list[Floats]:
-        """Values of all gaps, session by session."""
-        return np.split(values, np.cumsum(self.lengths)[:-1])
+        padded = np.vstack([blank, *(part for rows in turns for part in (rows, blank))])
+        lengths = tuple(len(rows) - 1 for rows in turns)
+        starts = np.cumsum([1, *(length + 2 for length in lengths[:-1])])
+        before = [start + np.arange(length) for start, length in zip(starts, lengths, strict=True)]
+        return cls(np.vstack(seen), padded, np.concatenate(before), lengths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +74,8 @@ class Head:
     def scores(self, gaps: Gaps) -> Floats:
         """The log-odds of a boundary in each gap."""
         around = gaps.turns @ self.turns.astype(np.float32)
-        total = gaps.seen @ self.seen + self.bias
-        for column, offset in enumerate(OFFSETS):
-            total = total + around[gaps.before + offset, column]
-        return np.asarray(total, dtype=np.float64)
+        parts = (around[gaps.before + offset, column] for column, offset in enumerate(OFFSETS))
+        return np.asarray(sum(parts, start=gaps.seen @ self.seen + self.bias), dtype=np.float64)
 
     def flat(self) -> Floats:
         """All weights as one vector."""
@@ -130,12 +123,11 @@ def fit_head(
         start: weights to begin from.
         steps: the most steps taken.
     """
-    k, d = gaps.seen.shape[1], gaps.turns.shape[1]
     used = np.flatnonzero(weights)
-    cost = penalty.costs(k, d)
+    cost = penalty.costs(*gaps.widths)
 
     def loss(flat: Floats) -> tuple[float, Floats]:
-        head = Head.unflat(flat, k, d)
+        head = Head.unflat(flat, *gaps.widths)
         scores = head.scores(gaps)[used]
         error = weights[used] * (sigmoid(scores) - targets[used])
         value = weights[used] @ (np.logaddexp(0, scores) - targets[used] * scores)
@@ -146,7 +138,7 @@ def fit_head(
         return float(value + 0.5 * cost @ flat**2), slope + cost * flat
 
     begin = np.zeros(len(cost)) if start is None else start.flat()
-    return Head.unflat(minimise(loss, begin, steps=steps), k, d)
+    return Head.unflat(minimise(loss, begin, steps=steps), *gaps.widths)
 
 
 def minimise(

@@ -1,9 +1,9 @@
 """How the segmenter learns: from unlabelled sessions by self-training, from labelled ones by regression.
 
-Self-training: what is known says at which gaps a topic surely ends and at which it surely does not; a regression over
-the turns around them learns how these people open and close topics; a semi-Markov model turns its scores into chances
-again, and so on. Half of the sessions are always scored by what was learned on the other half, so that nothing is
-believed because it was learned by heart (as in cross-fitting).
+Self-training: the prior tells at which gaps a segment surely ends and at which it surely does not; a regression over
+the turns around them learns how these people open and close segments; a semi-Markov model turns its scores into
+chances again, and so on. Half of the sessions are always scored by what was learned on the other half, so that
+nothing is believed because it was learned by heart (as in cross-fitting).
 """
 
 from __future__ import annotations
@@ -17,32 +17,17 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from ..evidence import chances_given
-from ..partition import length_prior
-from .gaps import PATTERNS, SessionView
+from ..evidence import Prior, chances_given
+from ..partition import Floats, length_prior
+from .gaps import PATTERNS, WORDS_AT, Moments, Rows, SessionView, prior_evidence, seen_of
 from .head import OFFSETS, Gaps, Head, Penalty, fit_head, sigmoid
-from .prior import WORDS_AT, Moments, Prior, seen_of
-
-__all__ = [
-    "Learned",
-    "chances_of",
-    "cold_lengths",
-    "gaps_of",
-    "learn",
-    "learn_labelled",
-    "loaded",
-    "saved",
-    "threshold_for",
-]
-
-Floats = npt.NDArray[np.float64]
 
 LONGEST: Final = 40
 _USUAL_RATE: Final = 0.16
 COLD_SHARE: Final = 0.7
 COLD_THRESHOLD: Final = 0.3
 
-# A topic takes this many turns that say something.
+# A segment has this many turns that say something.
 _TELLING_TURNS: Final = 4.4
 _PSEUDO_TURNS: Final = 10.0
 _ROUNDS: Final = 6
@@ -68,10 +53,8 @@ class Learned:
         shift: added to the head's scores, so that they are log likelihood ratios.
         scale: what they are multiplied with first.
         trust: how much the head counts against the prior, 0 to 1.
-        rate: the share of gaps at which a topic ends.
         lengths: the log prior of segment lengths, shape ``(LONGEST,)``.
         threshold: the chance above which a gap is cut.
-        gaps: how many gaps it was learned from.
         labelled: whether people marked the boundaries.
     """
 
@@ -80,10 +63,8 @@ class Learned:
     shift: float
     scale: float
     trust: float
-    rate: float
     lengths: Floats
     threshold: float
-    gaps: int
     labelled: bool = False
 
     def evidence(self, scores: Floats, prior: Floats) -> Floats:
@@ -92,19 +73,14 @@ class Learned:
         return np.asarray(self.trust * own + (1 - self.trust) * COLD_SHARE * prior)
 
 
-_PLAIN: Final = ("shift", "scale", "trust", "rate", "threshold", "gaps", "labelled")
+_PLAIN: Final = ("shift", "scale", "trust", "threshold", "labelled")
 
 
 def saved(learned: Learned) -> dict[str, Any]:
     """What was learned, as JSON holds it: some numbers, and arrays in half precision as base64."""
     plain = {name: getattr(learned, name) for name in _PLAIN}
-    arrays = {
-        "seen": learned.head.seen,
-        "turns": learned.head.turns,
-        "alike_mean": learned.moments.mean,
-        "alike_spread": learned.moments.spread,
-        "lengths": learned.lengths,
-    }
+    arrays = {"seen": learned.head.seen, "turns": learned.head.turns, "lengths": learned.lengths}
+    arrays |= {"alike_mean": learned.moments.mean, "alike_spread": learned.moments.spread}
     return plain | {"bias": learned.head.bias} | {name: _packed(array) for name, array in arrays.items()}
 
 
@@ -124,28 +100,38 @@ def _unpacked(packed: str) -> Floats:
     return np.frombuffer(base64.b64decode(packed), dtype="<f2").astype(np.float64)
 
 
-def gaps_of(views: Sequence[SessionView], seen: Sequence[npt.NDArray[np.float32]], evidence: Floats) -> Gaps:
+def gaps_of(views: Sequence[SessionView], seen: Sequence[Rows], evidence: Floats) -> Gaps:
     """The sessions as the head reads them; the prior's evidence is one of the features."""
-    before = np.split(0.1 * evidence[:, None], np.cumsum([len(view) for view in views])[:-1])
+    before = _by_session(views, 0.1 * evidence[:, None])
     together = [np.hstack([first, rows]).astype(np.float32) for first, rows in zip(before, seen, strict=True)]
     return Gaps.of(together, [_ROW_SCALE * view.rows for view in views])
 
 
 def chances_of(views: Sequence[SessionView], evidence: Floats, lengths: Floats) -> Floats:
     """The chance of a boundary in each gap of all sessions, given the log prior of segment lengths."""
-    parts = np.split(evidence, np.cumsum([len(view) for view in views])[:-1])
-    found = [
-        chances_given(view.session, view.bags, part + view.pauses, lengths)
-        for view, part in zip(views, parts, strict=True)
-    ]
-    return np.concatenate(found)
+    parts = zip(views, _by_session(views, evidence), strict=True)
+    return np.concatenate([chances_given(view.session, view.bags, part + view.pauses, lengths) for view, part in parts])
+
+
+def _by_session(views: Sequence[SessionView], values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+    return np.split(values, np.cumsum([len(view) for view in views])[:-1])
+
+
+def chances_in(view: SessionView, prior: Prior, learned: Learned | None) -> Floats:
+    """The chance of a boundary in each gap of a session, by the prior alone where nothing was learned."""
+    seen = seen_of(view, prior, learned.moments if learned else Moments.of([view], prior))
+    known = prior_evidence(seen, prior)
+    if learned is None:
+        return chances_of([view], COLD_SHARE * known, length_prior(cold_length([view]), LONGEST))
+    scores = learned.head.scores(gaps_of([view], [seen], known))
+    return chances_of([view], learned.evidence(scores, known), learned.lengths)
 
 
 def cold_length(views: Sequence[SessionView]) -> float:
-    """How many turns a topic is expected to take here, before anything is learned.
+    """How many turns a segment is expected to have here, before anything is learned.
 
-    Where long turns are answered by mere hums, it takes more turns. How many turns of a session say something is the
-    perplexity of their shares of all that is said.
+    Where long turns are answered by mere hums, it has more turns. How many turns of a session say something is
+    estimated by the perplexity of their shares of its characters.
     """
     telling = total = _PSEUDO_TURNS
     for view in views:
@@ -156,16 +142,10 @@ def cold_length(views: Sequence[SessionView]) -> float:
     return _TELLING_TURNS * total / telling
 
 
-def cold_lengths(views: Sequence[SessionView]) -> Floats:
-    """The log prior of segment lengths before anything is learned."""
-    return length_prior(cold_length(views), LONGEST)
-
-
 def lengths_of(views: Sequence[SessionView], cuts: npt.NDArray[np.bool_], mean: float) -> Floats:
     """The log prior of segment lengths: those seen, over a smooth one with the same mean."""
     smooth = np.exp(length_prior(mean, LONGEST))
-    parts = np.split(cuts, np.cumsum([len(view) for view in views])[:-1])
-    ends = [np.concatenate([[-1], np.flatnonzero(part), [len(part)]]) for part in parts]
+    ends = [np.concatenate([[-1], np.flatnonzero(part), [len(part)]]) for part in _by_session(views, cuts)]
     seen = np.concatenate([np.diff(end) for end in ends])
     counts = np.bincount(np.minimum(seen, LONGEST), minlength=LONGEST + 1)[1:]
     return np.asarray(np.log((counts + _SMOOTH_LENGTHS * smooth) / (counts.sum() + _SMOOTH_LENGTHS)))
@@ -173,17 +153,17 @@ def lengths_of(views: Sequence[SessionView], cuts: npt.NDArray[np.bool_], mean: 
 
 def learn(views: Sequence[SessionView], prior: Prior) -> Learned:
     """Self-training on unlabelled sessions (Yarowsky 1995; SeCom's section 2.2 asks a language model instead)."""
-    moments = Moments.of(views, prior.alike)
+    moments = Moments.of(views, prior)
     seen = [seen_of(view, prior, moments) for view in views]
-    known = np.concatenate([prior.evidence(rows) for rows in seen])
-    cold = cold_lengths(views)
+    known = np.concatenate([prior_evidence(rows, prior) for rows in seen])
+    cold = length_prior(cold_length(views), LONGEST)
     chances = chances_of(views, COLD_SHARE * known, cold)
     expected = rate = float(np.clip(math.sqrt(chances.mean() * _USUAL_RATE), 0.02, 0.3))
     gaps = gaps_of(views, seen, known)
     opener = np.concatenate([view.opener for view in views])
     half = np.repeat(np.arange(len(views)) % 2, gaps.lengths)
     heads: list[Head | None] = [None, None]
-    scores, guess = known, Mixture(rate, 0.0)
+    share = rate
     for _ in range(_ROUNDS):
         targets, weights = surest(chances, rate, opener)
         scores = np.zeros(len(chances))
@@ -193,18 +173,18 @@ def learn(views: Sequence[SessionView], prior: Prior) -> Learned:
             head = fit_head(gaps, targets, others, _ALONE, heads[part])
             scores[half == part] = head.scores(gaps)[half == part]
             heads[part] = head
-        guess = mixture(scores, rate)
-        rate = expected * (1 + guess.clarity * (float(np.clip(guess.rate / expected, 0.7, 1.3)) - 1))
+        share, clarity = mixture(scores, rate)
+        rate = expected * (1 + clarity * (float(np.clip(share / expected, 0.7, 1.3)) - 1))
         chances = chances_of(views, scores + shift_for(scores, rate), length_prior(1 / rate, LONGEST))
-    head = mean_head([head for head in heads if head is not None])
+    head = Head.unflat(np.mean([head.flat() for head in heads if head], axis=0), *gaps.widths)
     own = head.scores(gaps)
-    trust = float(np.clip((2 - guess.rate / expected) / 0.6, 0, 1)) * len(own) / (len(own) + _ENOUGH_GAPS)
+    trust = float(np.clip((2 - share / expected) / 0.6, 0, 1)) * len(own) / (len(own) + _ENOUGH_GAPS)
     # Where the prior knows no word, what is surest is not sure enough to learn from: it drifts to how long turns are.
     trust *= float(np.average([rows[:, WORDS_AT].any() for rows in seen], weights=gaps.lengths))
     # Where little was learned, all stays as it was before.
     own_lengths = np.exp(length_prior(1 / rate, LONGEST))
     lengths = np.log(trust * own_lengths + (1 - trust) * np.exp(cold))
-    draft = Learned(head, moments, shift_for(own, rate), 1.0, trust, rate, lengths, COLD_THRESHOLD, len(own))
+    draft = Learned(head, moments, shift_for(own, rate), 1.0, trust, lengths, COLD_THRESHOLD)
     final = chances_of(views, draft.evidence(own, known), lengths)
     return replace(draft, threshold=trust * threshold_for(final) + (1 - trust) * expected_threshold(final))
 
@@ -212,8 +192,8 @@ def learn(views: Sequence[SessionView], prior: Prior) -> Learned:
 def surest(chances: Floats, rate: float, opener: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """The gaps that are surely boundaries and surely none, as targets and weights.
 
-    The second are weighted so that each speaker is as often among them as among the first: what is learned is then
-    how topics change and not who speaks.
+    The second are weighted so that each speaker is as often among them as among the first: otherwise it would be
+    learned who speaks at a boundary, and not what is said there.
     """
     high = np.quantile(chances, 1 - _SUREST_BOUNDARIES * rate)
     low = np.quantile(chances, max(0.0, 1 - _SUREST_INSIDES * rate))
@@ -235,26 +215,13 @@ def shift_for(scores: Floats, rate: float) -> float:
     return low - math.log(rate / (1 - rate))
 
 
-@dataclass(frozen=True, slots=True)
-class Mixture:
-    """Two bell curves of one width, fitted to scores.
+def mixture(scores: Floats, rate: float, steps: int = 50) -> tuple[float, float]:
+    """Two bell curves of one width, fitted to scores by expectation maximisation from the split at ``rate``.
 
-    Args:
-        rate: the share of the upper one.
-        apart: the distance of their middles, in widths.
+    Returns:
+        The share of the upper one, and how far it may be believed: not at all (0) where the two melt into one, wholly
+        (1) where they stand apart.
     """
-
-    rate: float
-    apart: float
-
-    @property
-    def clarity(self) -> float:
-        """How far the rate may be believed: not at all where the two melt into one, wholly where they stand apart."""
-        return float(np.clip((self.apart - 2.5) / 1.5, 0, 1))
-
-
-def mixture(scores: Floats, rate: float, steps: int = 50) -> Mixture:
-    """Expectation maximisation from the split at ``rate``."""
     upper = (scores > np.quantile(scores, 1 - rate)).astype(np.float64)
     middles, width = np.zeros(2), 1.0
     for _ in range(steps):
@@ -264,7 +231,8 @@ def mixture(scores: Floats, rate: float, steps: int = 50) -> Mixture:
         width = math.sqrt(float((shares * (scores - middles[:, None]) ** 2).sum()) / len(scores)) + 1e-9
         odds = (np.log(sizes[1]) - np.log(sizes[0])) + (middles[1] - middles[0]) * (scores - middles.mean()) / width**2
         upper = sigmoid(odds)
-    return Mixture(float(upper.mean()), float(middles[1] - middles[0]) / width)
+    apart = float(middles[1] - middles[0]) / width
+    return float(upper.mean()), float(np.clip((apart - 2.5) / 1.5, 0, 1))
 
 
 def threshold_for(chances: Floats) -> float:
@@ -280,15 +248,6 @@ def expected_threshold(chances: Floats) -> float:
     return float(np.clip(np.quantile(chances, 1 - chances.mean()), 0.2, 0.5))
 
 
-def mean_head(heads: Sequence[Head]) -> Head:
-    """One head that scores as the mean of ``heads``."""
-    return Head(
-        np.mean([head.seen for head in heads], axis=0),
-        np.mean([head.turns for head in heads], axis=0),
-        float(np.mean([head.bias for head in heads])),
-    )
-
-
 def learn_labelled(
     views: Sequence[SessionView], truth: Floats, prior: Prior, before: Learned | None, seed: int
 ) -> Learned:
@@ -301,9 +260,9 @@ def learn_labelled(
         before: what was learned without labels; its evidence takes the place of the prior's.
         seed: how sessions are dealt to the folds.
     """
-    moments = before.moments if before else Moments.of(views, prior.alike)
+    moments = before.moments if before else Moments.of(views, prior)
     seen = [seen_of(view, prior, moments) for view in views]
-    known = np.concatenate([prior.evidence(rows) for rows in seen])
+    known = np.concatenate([prior_evidence(rows, prior) for rows in seen])
     gaps = gaps_of(views, seen, known)
     if before is not None:
         known = before.evidence(before.head.scores(gaps), known)
@@ -319,9 +278,7 @@ def learn_labelled(
     head = fit_head(gaps, truth, np.ones(len(truth)), _PENALTIES[best])
     # As many cuts as people made: Pk and WindowDiff punish more of them, and F1 gains little.
     threshold = float(np.clip(np.quantile(chances, 1 - rate), 0.05, 0.6))
-    return Learned(
-        head, moments, share * shift, share * scale, 1.0, rate, lengths, threshold, len(truth), labelled=True
-    )
+    return Learned(head, moments, share * shift, share * scale, 1.0, lengths, threshold, labelled=True)
 
 
 def _beside_lengths(views: Sequence[SessionView], truth: Floats, evidence: Floats) -> tuple[float, Floats, Floats]:

@@ -1,0 +1,53 @@
+"""Answers of an agent's model: their citations read and taken out, and a note of the memory in their prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal, cast
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from secom_core.errors import MissingExtra
+
+from .agent_turn import MEMORY_USE, AgentTurn
+from .answers import AnswerReader, joined
+from .impressions import cited_references, references
+
+try:
+    from langchain.agents.middleware import ModelResponse
+except ImportError as error:
+    raise MissingExtra("SecomMiddleware", "langchain") from error
+
+
+def read_response(
+    turn: AgentTurn, response: ModelResponse[Any], use: Mapping[str, int], markers: Literal["keep", "strip"]
+) -> tuple[AgentTurn, ModelResponse[Any]]:
+    """The response as the user gets it, and the turn with the citations in it.
+
+    Args:
+        turn: the current turn; citations are read where it is to cite.
+        response: of the model.
+        use: how much memory the prompt held; each answer gets it as metadata.
+        markers: whether the user sees the citations.
+    """
+    result: list[BaseMessage] = []
+    for message in response.result:
+        if isinstance(message, AIMessage) and turn.cites:
+            turn, message = _read(turn, message, markers)
+        result.append(_counted(message, use) if isinstance(message, AIMessage) else message)
+    return turn, replace(response, result=result)
+
+
+def _read(turn: AgentTurn, message: AIMessage, markers: Literal["keep", "strip"]) -> tuple[AgentTurn, AIMessage]:
+    known = references(turn.recall) if turn.recall is not None else {}
+    reader = AnswerReader(tuple(known), markers=markers)
+    pieces = list(reader.read(message))
+    citations = reader.finish()
+    whole = cast("AIMessage", joined([*pieces, *reader.rest(cited_references(citations, known))]))
+    return replace(turn, citations=citations), whole
+
+
+def _counted(message: AIMessage, use: Mapping[str, int]) -> AIMessage:
+    metadata = {**message.response_metadata, MEMORY_USE: dict(use)}
+    return message.model_copy(update={"response_metadata": metadata})

@@ -1,0 +1,93 @@
+"""The current turn of an agent: which message it answers, in which conversation, and what was recalled for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from langchain_core.messages import BaseMessage
+
+from secom_core.citations import Citations
+from secom_core.conversation import Scope
+from secom_core.errors import MissingExtra
+from secom_core.memory import Recall
+
+from .identity import Identity
+from .known_messages import SeenMessages
+from .messages import conversation_name
+
+try:
+    from langgraph.runtime import Runtime
+except ImportError as error:
+    raise MissingExtra("SecomMiddleware", "langchain") from error
+
+
+MEMORY_USE: Final = "secom_memory"
+"""The key of a message's ``response_metadata`` under which the tokens and memories in its prompt are counted."""
+
+
+@dataclass(frozen=True)
+class AgentTurn:
+    """What is known of the current turn.
+
+    Args:
+        question_id: the id of the message that it answers.
+        session: the conversation.
+        scope: whose memory it is.
+        query: what was searched for.
+        recall: what was found; nothing before the search.
+        seen: its messages so far.
+        cites: whether its answers are to cite.
+        citations: the citations in its latest answer.
+    """
+
+    question_id: str | None
+    session: str
+    scope: Scope
+    query: str = ""
+    recall: Recall | None = None
+    seen: SeenMessages = field(default_factory=SeenMessages)
+    cites: bool = False
+    citations: Citations | None = None
+
+    def block(self, instruction: str) -> str:
+        """The text that goes into the prompt: the memories, and how to cite them; empty where there are none."""
+        text = self.recall.text if self.recall is not None else ""
+        return f"{text}\n\n{instruction}" if text and self.cites and instruction else text
+
+
+class MemoryUse(dict[str, int]):
+    """How much memory a turn's prompts hold: ``tokens``, in the bank's token counter, and ``memories``.
+
+    Streams of updates and values show these two numbers only. The turn is an attribute, so that no checkpoint, JSON or
+    ``repr`` holds what was recalled.
+    """
+
+    def __init__(self, turn: AgentTurn, tokens: int = 0) -> None:
+        super().__init__(tokens=tokens, memories=len(turn.recall.numbers) if turn.recall is not None else 0)
+        self.turn = turn
+
+
+def session_of(identity: Identity, key: str, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> str:
+    """The name of the run's conversation.
+
+    Args:
+        identity: reads the run's context and configuration.
+        key: the name's key there; the thread's id counts for ``"thread_id"``.
+        messages: the thread; without a name, the user's first message gives one.
+        runtime: of the run.
+    """
+    info = runtime.execution_info
+    named = identity.value(key, runtime.context)
+    if named is None and key == "thread_id" and info is not None:
+        named = info.thread_id
+    session = str(named or conversation_name(messages) or "chat")
+    # A sub-agent shares its caller's thread, but its messages are another conversation.
+    return f"{session}/{conversation_name(messages)}" if is_subagent(runtime) else session
+
+
+def is_subagent(runtime: Runtime[Any]) -> bool:
+    """Whether the agent runs inside another one's tool; an agent that is a node of a graph does not."""
+    outer = runtime.execution_info.checkpoint_ns.split("|")[:-1] if runtime.execution_info is not None else []
+    return any(node.startswith("tools:") for node in outer)

@@ -1,0 +1,194 @@
+"""Numbered memories on their way into a prompt, and what an answer cites of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from langchain_core.documents import Document
+from langchain_core.runnables import Runnable, RunnableConfig, run_in_executor
+
+from secom_core.bank import MemoryBank
+from secom_core.citations import Citations, Impression
+from secom_core.context import render
+from secom_core.conversation import Scope
+from secom_core.errors import InvalidInput
+from secom_core.llm.quoting import CITATION_MARKER
+from secom_core.memory import Hit, Recall, RecallOptions
+
+from .convert import is_of_bank, to_document, to_hits
+from .scopes import bound_scope, common_scope, scope_in
+
+References = Mapping[int, Mapping[str, Any]]
+"""For every number in a block, the ids of the memory and turns that it stands for."""
+
+
+@dataclass(frozen=True)
+class PromptMemories:
+    """The memories that a prompt gets for one question.
+
+    Args:
+        block: the memories, quoted and numbered; empty where nothing was found.
+        documents: the same memories as documents, in the order of the block, and like there without markers in their
+            text.
+        references: for every number in the block, the ids that it stands for.
+        scope: whose memories they are, where there are any.
+        impression: what the bank learns from; nothing where there is nothing to learn from.
+    """
+
+    block: str = ""
+    documents: tuple[Document, ...] = ()
+    references: References = field(default_factory=dict)
+    scope: Scope | None = None
+    impression: Impression | None = None
+
+
+class Search(Protocol):
+    """Finds the memories for a question."""
+
+    def find(self, question: str, config: RunnableConfig) -> PromptMemories:
+        """Find the memories, in a run with this configuration."""
+        ...
+
+    async def afind(self, question: str, config: RunnableConfig) -> PromptMemories:
+        """As `find`, off the event loop."""
+        ...
+
+
+@dataclass(frozen=True)
+class BankSearch:
+    """Recalls from the bank.
+
+    Args:
+        bank: where it searches.
+        scope: whose memories, where it is always the same.
+        scope_keys: the scope's parts in ``config["configurable"]``, where it is not.
+        options: of the recalls.
+    """
+
+    bank: MemoryBank
+    scope: Scope | None
+    scope_keys: tuple[str, ...]
+    options: RecallOptions
+
+    def find(self, question: str, config: RunnableConfig) -> PromptMemories:
+        """Recall from the bank."""
+        return self._recall(question, self._scope(config))
+
+    async def afind(self, question: str, config: RunnableConfig) -> PromptMemories:
+        """As `find`, off the event loop."""
+        return await run_in_executor(None, self._recall, question, self._scope(config))
+
+    def _scope(self, config: RunnableConfig) -> Scope:
+        return scope_in(config, self.scope, self.scope_keys, caller="with_citation_feedback")
+
+    def _recall(self, question: str, scope: Scope) -> PromptMemories:
+        recall = self.bank.recall(scope, question, **self.options.arguments)
+        return PromptMemories(recall.text, _documents(recall.hits, scope), references(recall), scope, recall.impression)
+
+
+@dataclass(frozen=True)
+class RetrieverSearch:
+    """Takes the documents of a retriever over the bank, in its order.
+
+    Args:
+        bank: where the retriever searches.
+        retriever: `SecomRetriever`, or what reorders or cuts its documents.
+        scope: whose documents it may find; anyone's, of one scope at a time, unless given.
+    """
+
+    bank: MemoryBank
+    retriever: Runnable[str, list[Document]]
+    scope: Scope | None
+
+    def find(self, question: str, config: RunnableConfig) -> PromptMemories:
+        """Invoke the retriever.
+
+        Raises:
+            InvalidInput: it found a document that `SecomRetriever` did not make of a memory.
+            InvalidScope: it found documents of several scopes, or of another one than is asked for.
+        """
+        return self._memories(question, self.retriever.invoke(question, config))
+
+    async def afind(self, question: str, config: RunnableConfig) -> PromptMemories:
+        """As `find`, off the event loop."""
+        documents = await self.retriever.ainvoke(question, config)
+        return await run_in_executor(None, self._memories, question, documents)
+
+    def _memories(self, question: str, documents: Sequence[Document]) -> PromptMemories:
+        scope = common_scope(document for document in documents if is_of_bank(document))
+        hits = numbered(to_hits(documents, self.bank))
+        if scope is None or not hits:
+            return PromptMemories()
+        scope = bound_scope(scope, self.scope, caller="with_citation_feedback")
+        impression = self.bank.citations.impression(scope, question, hits)
+        return PromptMemories(render(hits), _documents(hits, scope), _hit_references(hits), scope, impression)
+
+
+def numbered(hits: Iterable[Hit]) -> list[Hit]:
+    """The hits with numbers from 1 in their order; a memory that comes twice is one hit, with the turns of both."""
+    merged: dict[str, Hit] = {}
+    for hit in hits:
+        earlier = merged.get(hit.memory.id)
+        merged[hit.memory.id] = hit if earlier is None else _merged(earlier, hit)
+    return [replace(hit, number=number) for number, hit in enumerate(merged.values(), start=1)]
+
+
+def _merged(first: Hit, second: Hit) -> Hit:
+    by_id = {turn.id: turn for turn in (*first.turns, *second.turns)}
+    # The turns of a topic are of several sessions.
+    sessions = list(dict.fromkeys(turn.session for turn in by_id.values()))
+    turns = tuple(sorted(by_id.values(), key=lambda turn: (sessions.index(turn.session), turn.index)))
+    return replace(first, turns=turns, memory=replace(first.memory, turns=turns))
+
+
+def learning_bank(bank: MemoryBank, caller: str) -> MemoryBank:
+    """Return the bank, if it learns from citations.
+
+    Raises:
+        InvalidInput: it does not.
+    """
+    if not isinstance(bank, MemoryBank) or "citations" not in bank.layers:
+        raise InvalidInput(f"{caller} needs a bank that learns: MemoryBank.open(..., citations=True), got {bank!r}")
+    return bank
+
+
+def _documents(hits: Iterable[Hit], scope: Scope) -> tuple[Document, ...]:
+    documents = [to_document(hit, scope) for hit in hits]
+    for document in documents:
+        # An answer that repeats a memory word for word must not cite by it what the memory's words name.
+        document.page_content = CITATION_MARKER.sub(lambda found: f"({found[0][1:-1]})", document.page_content)
+    return tuple(documents)
+
+
+def references(recall: Recall) -> dict[int, dict[str, Any]]:
+    """The ids that each number in the block of a recall stands for: of turns, and for a hit of its memory."""
+    turns = {number: {"turn_ids": list(turn_ids)} for number, turn_ids in recall.cited_turns.items()}
+    return turns | _hit_references(recall.hits)
+
+
+def _hit_references(hits: Iterable[Hit]) -> dict[int, dict[str, Any]]:
+    return {hit.number: {"memory_id": hit.memory.id, "turn_ids": list(hit.turn_ids)} for hit in hits}
+
+
+def cited_references(citations: Citations, known: References) -> list[dict[str, Any]]:
+    """What an answer cites, as its message's metadata names it: each number with its ids."""
+    return [{"number": number, **known[number]} for number in citations.numbers]
+
+
+def citation_counts(citations: Citations, numbers: Iterable[int]) -> dict[str, Any]:
+    """What runs and callback handlers get of an answer: numbers, no ids and no text.
+
+    Args:
+        citations: what the answer cites.
+        numbers: the numbers in its prompt.
+    """
+    listed = list(numbers)
+    return {
+        "numbers": listed,
+        "cited": list(citations.numbers),
+        "unknown": list(citations.unknown),
+        "none_used": citations.none_used,
+        "reward": len(citations.numbers) / len(listed) if citations.is_feedback and listed else None,
+    }

@@ -1,0 +1,156 @@
+"""Matching of an agent's thread with what the bank stores: threads are resent, summarised and edited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+from secom_core.bank import MemoryBank
+from secom_core.citations import read_citations
+from secom_core.conversation import Message, Scope, Turn
+
+from .convert import Tools, to_messages
+from .messages import is_summary, stable_id
+
+_TAIL: Final = 64
+"""How many of a session's latest turns are read to tell which messages are stored."""
+
+
+@dataclass(frozen=True)
+class SeenMessages:
+    """The messages of a turn so far, so that a summary which replaces some of them takes none from memory.
+
+    Args:
+        messages: the turn's messages when the model was called last.
+        replaced: those that summaries have replaced.
+        summaries: the ids of the summaries seen by then.
+    """
+
+    messages: tuple[BaseMessage, ...] = ()
+    replaced: tuple[BaseMessage, ...] = ()
+    summaries: frozenset[str | None] = frozenset()
+
+    def updated(self, thread: Sequence[BaseMessage], question_id: str | None) -> SeenMessages:
+        """The messages seen once the model is called again.
+
+        A message that left the thread without a new summary was deleted, and is not kept.
+
+        Args:
+            thread: the thread's messages.
+            question_id: the id of the message that began the turn.
+        """
+        present = {message.id for message in thread}
+        summaries = frozenset(message.id for message in thread if is_summary(message))
+        gone = tuple(message for message in self.messages if message.id not in present)
+        replaced = (*self.replaced, *gone) if summaries - self.summaries else self.replaced
+        if any(message.id == question_id for message in replaced):
+            return SeenMessages(tuple(thread), replaced, summaries)
+        start = next((place for place, message in enumerate(thread) if message.id == question_id), len(thread))
+        return SeenMessages(tuple(thread[start:]), replaced, summaries)
+
+    def with_replaced(self, thread: Sequence[BaseMessage]) -> list[BaseMessage]:
+        """The thread's messages, preceded by those of the turn that summaries have replaced."""
+        present = {message.id for message in thread}
+        return [*(message for message in self.replaced if message.id not in present), *thread]
+
+
+@dataclass(frozen=True)
+class ThreadOptions:
+    """How a thread's messages are read.
+
+    Args:
+        tools: whether tool calls and their results are kept, a line each.
+        markers: whether answers may hold citations, which are not remembered.
+    """
+
+    tools: Tools
+    markers: bool
+
+
+def new_messages(
+    bank: MemoryBank,
+    scope: Scope,
+    session: str,
+    thread: Sequence[BaseMessage],
+    *,
+    question_id: str | None,
+    options: ThreadOptions,
+) -> list[Message]:
+    """The messages of a thread that the bank does not hold yet, in order, with stable ids.
+
+    A message of the turn at hand is new unless its id is stored: who says "yes" again says it twice. Of those before
+    it, all are known up to the last whose id is stored or, where a caller resends the history under new ids, whose
+    text is.
+
+    Args:
+        bank: where stored messages are looked up.
+        scope: whose memory it is.
+        session: the conversation.
+        thread: the thread's messages.
+        question_id: the id of the message that began the turn.
+        options: how the thread is read.
+    """
+    messages = _converted(thread, options)
+    start = _turn_start(messages, question_id)
+    named = [replace(message, id=stable_id(session, message)) for message in messages]
+    stored = [message for turn in bank.turns(scope, session, last=_TAIL) for message in turn.messages]
+    ids, texts = {message.id for message in stored}, set(map(_role_and_text, stored))
+    known = [place for place, each in enumerate(named[:start]) if each.id in ids or _role_and_text(each) in texts]
+    first = known[-1] + 1 if known else 0
+    return [*named[first:start], *(message for message in named[start:] if message.id not in ids)]
+
+
+def ids_in_prompt(
+    bank: MemoryBank, scope: Scope, session: str, thread: Sequence[BaseMessage], options: ThreadOptions
+) -> set[str]:
+    """The ids of stored turns that the thread shows the model anyway, so that they need not be recalled."""
+    messages = _converted(thread, options)
+    texts = set(map(_role_and_text, messages))
+    ids = {stable_id(session, message) for message in messages}
+    return ids | {turn.id for turn in bank.turns(scope, session, last=_TAIL) if _is_among(turn, texts)}
+
+
+def _converted(thread: Sequence[BaseMessage], options: ThreadOptions) -> list[Message]:
+    messages = to_messages(_without_memory_tools(thread), tools=options.tools)
+    return list(map(_without_markers, messages)) if options.markers else messages
+
+
+def _without_memory_tools(thread: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The messages without calls of the memory tools: their results are memories, which nobody said."""
+    ours = {
+        each.tool_call_id
+        for each in thread
+        if isinstance(each, ToolMessage) and each.additional_kwargs.get("lc_source")
+    }
+    return [_without_calls(message, ours) if isinstance(message, AIMessage) else message for message in thread]
+
+
+def _without_calls(message: AIMessage, ids: set[str]) -> AIMessage:
+    kept = [call for call in message.tool_calls if call["id"] not in ids]
+    return message if len(kept) == len(message.tool_calls) else message.model_copy(update={"tool_calls": kept})
+
+
+def _is_among(turn: Turn, texts: set[tuple[str, str]]) -> bool:
+    return all(_role_and_text(message) in texts for message in turn.messages)
+
+
+def _role_and_text(message: Message) -> tuple[str, str]:
+    return message.role, message.text
+
+
+def _turn_start(messages: Sequence[Message], question_id: str | None) -> int:
+    """Where the turn at hand begins: at its question, or at the user's messages right before that."""
+    users = [place for place, message in enumerate(messages) if message.role == "user"]
+    start = next((place for place in users if messages[place].id == question_id), users[-1] if users else 0)
+    while start and messages[start - 1].role == "user":
+        start -= 1
+    return start
+
+
+def _without_markers(message: Message) -> Message:
+    if message.role != "assistant":
+        return message
+    return replace(message, text=read_citations(message.text, (), markers="strip").text)

@@ -1,0 +1,69 @@
+"""The user's messages: which one asks, what to search for, how a message and a conversation are recognised again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from hashlib import blake2b
+
+from langchain_core.messages import BaseMessage, HumanMessage
+
+from secom_core.conversation import Message
+from secom_core.errors import InvalidInput
+
+from .convert import text_of, without_recalled
+
+
+def stable_id(session: str, message: Message) -> str:
+    """An id that stays the same whenever the message comes back under its own id, word for word.
+
+    Ids of frameworks and callers may be used again in another thread of the same scope, where the bank wants one of
+    its own; and a message may come back under its id with other words, such as after a redaction.
+    """
+    return _digest(session, message.id or "", message.role, message.text)
+
+
+def conversation_name(messages: Iterable[BaseMessage]) -> str | None:
+    """A name for a conversation that has none, from the text of its first message by the user."""
+    first = next((message for message in messages if _is_users(message)), None)
+    return None if first is None else f"chat-{_digest(text_of(first))}"
+
+
+def _digest(*parts: str) -> str:
+    return blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
+
+
+def latest_question(messages: Iterable[BaseMessage]) -> HumanMessage | None:
+    """The user's latest message; those that a framework made up do not count."""
+    humans = (message for message in reversed(list(messages)) if isinstance(message, HumanMessage))
+    return next((message for message in humans if _is_users(message)), None)
+
+
+def query_of(message: BaseMessage | None) -> str:
+    """The text to search for, without blocks of recalled memories; empty where there is no message."""
+    return without_recalled(text_of(message)).strip() if message is not None else ""
+
+
+def question_text(value: object) -> str:
+    """The question in a chain's input: text, a message, or messages, of which the last human one counts.
+
+    Raises:
+        InvalidInput: it is none of these.
+    """
+    found = value
+    if isinstance(value, list):
+        found = next((each for each in reversed(value) if isinstance(each, (str, HumanMessage))), None)
+    if isinstance(found, str):
+        return found
+    if not isinstance(found, BaseMessage):
+        raise InvalidInput(f"a question is text, a message, or messages with a human one among them; got {value!r}")
+    return query_of(found)
+
+
+def is_summary(message: BaseMessage) -> bool:
+    """Whether a framework put it in the place of earlier messages."""
+    return isinstance(message, HumanMessage) and bool(message.additional_kwargs.get("lc_source"))
+
+
+def _is_users(message: BaseMessage) -> bool:
+    return isinstance(message, HumanMessage) and not is_summary(message)

@@ -1,0 +1,19 @@
+"""The options of a part's recalls, checked when the part is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from secom_core.bank import MemoryBank
+from secom_core.memory import RecallOptions
+
+
+def recall_options(bank: MemoryBank, token_budget: int | None, k: int | None, layers: Sequence[str]) -> RecallOptions:
+    """The options of `MemoryBank.recall`, of a bank that has the layers.
+
+    Raises:
+        InvalidInput: a number is below 1, or the bank was opened without a layer, or so that it has no part in recalls.
+    """
+    options = RecallOptions(token_budget, k, layers)
+    bank.layers.check(options.layers)
+    return options

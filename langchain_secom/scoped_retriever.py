@@ -1,0 +1,92 @@
+"""What retrievers of a scope share: the scope of each call, and searching off the event loop."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableConfig, run_in_executor
+from pydantic import ConfigDict, Field, field_validator
+
+from secom_core.bank import MemoryBank
+from secom_core.conversation import Scope, check_scope
+
+from .scopes import bound_scope, scope_in
+
+
+class ScopedRetriever(BaseRetriever):
+    """A retriever of one scope, which is its own or comes with the call.
+
+    Args:
+        bank: where it searches.
+        scope: whose memory it searches; from the configuration unless given.
+        scope_keys: the parts of the scope by their names in ``config["configurable"]``; all of them are needed. A whole
+            scope in there as ``"scope"`` goes first.
+        order: ``"score"`` gives the best first, ``"time"`` the oldest.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    bank: MemoryBank = Field(exclude=True)
+    scope: tuple[str, ...] | None = None
+    scope_keys: tuple[str, ...] = Field(default=("user_id",), min_length=1)
+    order: Literal["score", "time"] = "score"
+
+    @field_validator("scope", mode="before")
+    @classmethod
+    def _check_scope(cls, value: Any) -> Scope | None:
+        return None if value is None else check_scope(value)
+
+    def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
+        """Find documents for a query.
+
+        Args:
+            input: the query.
+            config: the run's configuration.
+            **kwargs: for this call, ``scope`` and whatever a retriever lets a call override.
+
+        Raises:
+            InvalidScope: there is no scope, neither bound nor in the call, or another one than the bound one.
+        """
+        # The base class does not pass the configuration on to the methods that search.
+        return super().invoke(input, config, **{**kwargs, "scope": self._scope_of(config, kwargs)})
+
+    async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
+        """As `invoke`, off the event loop."""
+        return await super().ainvoke(input, config, **{**kwargs, "scope": self._scope_of(config, kwargs)})
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        scope: Sequence[str] | None = None,
+        **overrides: Any,
+    ) -> list[Document]:
+        return self._search(query, self._bound(scope), **overrides)
+
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        scope: Sequence[str] | None = None,
+        **overrides: Any,
+    ) -> list[Document]:
+        bound = self._bound(scope)
+        return await run_in_executor(None, lambda: self._search(query, bound, **overrides))
+
+    @abstractmethod
+    def _search(self, query: str, scope: Scope, *args: Any, **overrides: Any) -> list[Document]:
+        """The documents for a query; what a call overrides comes by name."""
+
+    def _scope_of(self, config: RunnableConfig | None, kwargs: Mapping[str, Any]) -> Scope:
+        requested = kwargs.get("scope")
+        return scope_in(config, self.scope, self.scope_keys, caller=type(self).__name__, requested=requested)
+
+    def _bound(self, requested: Sequence[str] | None) -> Scope:
+        return bound_scope(requested, self.scope, caller=type(self).__name__)

@@ -1,0 +1,70 @@
+"""The banks that are open in this process, by their file.
+
+Whatever is made again from its serialised form shares the bank of its file, with its models, instead of opening the
+file a second time. A bank leaves the registry when nobody uses it any more.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, Final
+from weakref import WeakValueDictionary
+
+from secom_core.bank import MemoryBank
+from secom_core.errors import InvalidInput
+from secom_core.layers import registered
+from secom_core.stores.postgres import is_postgres
+
+_BUILT_IN: Final = frozenset({"summaries", "timelines", "topics", "citations"})
+
+_banks: WeakValueDictionary[str, MemoryBank] = WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def open_bank(store_path: str | None, *, needed_by: str, layers: Collection[str] = ()) -> MemoryBank:
+    """The bank of a file: the one that is open in this process, or else a new one.
+
+    Args:
+        store_path: the file, or the URL of a PostgreSQL database.
+        needed_by: the class that needs the bank, for the error.
+        layers: the names of the layers that a new bank is opened with.
+
+    Raises:
+        InvalidInput: there is no path.
+        StoreError: the file cannot be opened.
+    """
+    if store_path is None:
+        raise InvalidInput(
+            f"{needed_by} needs a bank, or a store_path to open one; a bank in memory cannot be reopened"
+        )
+    with _lock:
+        return share_bank(_banks.get(_key(store_path)) or new_bank(store_path, layers))
+
+
+def share_bank(bank: MemoryBank) -> MemoryBank:
+    """Make the bank the one of its file in this process, and return it; a bank in memory is not shared."""
+    if bank.storage.path is not None:
+        _banks[bank.storage.path] = bank
+    return bank
+
+
+def new_bank(store_path: str, layers: Collection[str], **parts: Any) -> MemoryBank:
+    """Open a bank with the layers of these names, whether the file is open already or not.
+
+    Args:
+        store_path: the file, or the URL of a PostgreSQL database.
+        layers: names of layers; one that nobody has registered is left to the first recall to refuse.
+        **parts: other arguments of `MemoryBank.open`, such as ``embedder``.
+
+    Raises:
+        StoreError: the file cannot be opened.
+    """
+    own = [layer for layer in registered() if layer.name in layers and layer.name not in _BUILT_IN]
+    switches: dict[str, Any] = dict.fromkeys(_BUILT_IN.intersection(layers), True)
+    return MemoryBank.open(store_path, layers=own, **switches, **parts)
+
+
+def _key(store_path: str) -> str:
+    return store_path if is_postgres(store_path) else str(Path(store_path).expanduser().resolve())

@@ -1,0 +1,10 @@
+"""The memory bank: what an application remembers with."""
+
+from __future__ import annotations
+
+from .background import BackgroundWriter
+from .bank import MemoryBank
+from .parts import Parts
+from .records import Remembered, Stats
+
+__all__ = ["BackgroundWriter", "MemoryBank", "Parts", "Remembered", "Stats"]

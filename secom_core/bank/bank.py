@@ -1,0 +1,371 @@
+"""The memory bank: a conversation goes in, the right turns come back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, cast
+
+from ..citations.layer import CitationLayer
+from ..citations.options import CitationOptions
+from ..context.packing import Packer
+from ..conversation import Message, Scope, Session, Turn, check_scope, stamped
+from ..derived.segments import memories_of
+from ..errors import InvalidInput
+from ..layers import LayerFactory
+from ..memory import Memory, Recall, RecallOptions
+from ..presets import Preset
+from ..protocols import ChatModel, Denoiser, Embedder, Segmenter, TokenCounter, VectorStore
+from ..readers import read_messages
+from ..stores.opening import open_store
+from ..stores.sql import SqlStore
+from ..summaries.layer import SummaryLayer
+from ..summaries.summarizer import Summarizer
+from ..timelines.layer import TimelineLayer
+from ..timelines.options import TimelineOptions
+from ..topics.layer import TopicLayer
+from ..topics.options import TopicOptions
+from .components import Components
+from .layers import Layers
+from .parts import Granularity, Parts
+from .records import Remembered, Stats
+from .redaction import Redact, redacted_message
+from .storage import Storage
+
+
+class MemoryBank:
+    """Long-term memory of conversations, a scope at a time.
+
+    `open` makes one. Everything works with nothing but the base install; an embedder, a language model's segmenter or
+    LLMLingua-2 make it better and are one argument each. All methods may be called from any thread. Async callers run
+    them in a worker thread, as the framework adapters do.
+
+    Args:
+        store: where turns live.
+        parts: what it is made of.
+    """
+
+    def __init__(self, store: SqlStore, parts: Parts | None = None) -> None:
+        self._parts = parts or Parts()
+        self._store, self._inside = store, Components(store, self._parts)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path = ":memory:",
+        *,
+        preset: Preset | None = None,
+        key: str | None = None,
+        segmenter: Segmenter | None = None,
+        denoiser: Denoiser | None = None,
+        embedder: Embedder | None = None,
+        vector_store: VectorStore | None = None,
+        granularity: Granularity | None = None,
+        weights: Mapping[str, float] | None = None,
+        packer: Packer | None = None,
+        token_counter: TokenCounter | None = None,
+        model: ChatModel | None = None,
+        summaries: bool | Summarizer | None = None,
+        timelines: bool | TimelineOptions | None = None,
+        topics: bool | TopicOptions | None = None,
+        citations: bool | CitationOptions | None = None,
+        layers: Sequence[LayerFactory] | None = None,
+        redact: Redact | None = None,
+        max_memory: int | None = None,
+        max_scopes: int | None = None,
+        progress: bool | None = None,
+    ) -> MemoryBank:
+        """Open the bank in one file, made if it is not there, or in a PostgreSQL database.
+
+        Args:
+            path: the file; ``":memory:"`` keeps nothing; ``"postgresql://user:password@host/database"`` is a database.
+            preset: a paper's configuration (see `secom_core.presets`); parts that are given go before its own.
+            key: the passphrase of an encrypted file (SQLCipher, extra ``encrypted``).
+            segmenter: cuts sessions into segments; unless given, `AdaptiveSegmenter` where there is an embedder, which
+                learns each scope's own way of changing the subject, else `LexicalSegmenter`.
+            denoiser: makes the keys that are searched; the words themselves unless given.
+            embedder: adds search by vector to search by words.
+            vector_store: searches by vector in place of vectors in the bank, such as `LangChainVectorStore`,
+                `LlamaIndexVectorStore` or `PgVectorStore`. It embeds turns and keys itself; an ``embedder`` beside it
+                cuts segments, and serves timelines and topics.
+            granularity: the unit of memory: ``"segment"`` unless given, or ``"turn"`` or ``"session"`` for comparison.
+            weights: the ranking's weights by signal, such as ``{"segment_lexical": 1}``; the fitted ones unless given.
+            packer: fills the token budget; `PackTurns` unless given.
+            token_counter: counts as the model that reads the context does; an estimate unless given.
+            model: the language model that makes summaries, events and topics of closed sessions; without one they are
+                made by rules, from the words themselves.
+            summaries: keep a running summary of the closed sessions (RSum): ``bank.summaries``, and
+                ``recall(layers=["summaries"])``; a `Summarizer` brings its own model and limits.
+            timelines: make events of the closed sessions and link them (Theanine): ``bank.timelines``, and
+                ``recall(layers=["timelines"])``; `TimelineOptions` says how.
+            topics: make topics of each speaker of the closed sessions (RMM's prospective reflection):
+                ``bank.topics``, and ``recall(layers=["topics"])``; `TopicOptions` says how.
+            citations: learn from what answers cite (RMM's retrospective reflection): ``bank.citations``;
+                `CitationOptions` says how.
+            layers: layers of your own, as `secom_core.layers.register` knows them.
+            redact: takes out of every text what must not be kept, such as card numbers, before it is stored and before
+                any model sees it: messages, the texts in their metadata, and the questions of the citation log. The
+                same text must give the same, and a redacted one stay as it is. What it raises goes to the caller, and
+                nothing is stored.
+            max_memory: how many bytes the scopes' indexes may take in memory together, about, 1 GiB unless given; the
+                least recently used is dropped first, and loaded again when asked for.
+            max_scopes: how many scopes are held ready in memory at most, whatever they take. Unless given, it is 1000
+                for what is small: topics, events, weights.
+            progress: show progress bars on long work; off unless given.
+
+        Raises:
+            InvalidInput: a part is none of its kind; nothing is opened.
+            StoreError: the file cannot be opened, or is no bank.
+        """
+        parts = Parts.of(
+            preset,
+            segmenter=segmenter,
+            denoiser=denoiser,
+            embedder=embedder,
+            vector_store=vector_store,
+            granularity=granularity,
+            weights=weights,
+            packer=packer,
+            token_counter=token_counter,
+            model=model,
+            summaries=summaries,
+            timelines=timelines,
+            topics=topics,
+            citations=citations,
+            layers=layers,
+            redact=redact,
+            max_memory=max_memory,
+            max_scopes=max_scopes,
+            progress=progress,
+        )
+        return cls(open_store(path, key=key), parts)
+
+    @property
+    def token_counter(self) -> TokenCounter:
+        """What budgets are counted with."""
+        return self._parts.token_counter
+
+    def close(self) -> None:
+        """Close the store. Nothing needs saving: what `remember` returned for is on disk."""
+        self._store.close()
+
+    def __enter__(self) -> MemoryBank:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- capabilities ---------------------------------------------------------------------------------------------
+
+    @property
+    def layers(self) -> Layers:
+        """The layers that the bank was opened with, by name; those below and any of your own."""
+        return self._inside.layers
+
+    @property
+    def summaries(self) -> SummaryLayer:
+        """The running summary; raises `InvalidInput` where the bank was opened without ``summaries``."""
+        return cast("SummaryLayer", self._inside.layers["summaries"])
+
+    @property
+    def timelines(self) -> TimelineLayer:
+        """Events, links and timelines; raises `InvalidInput` where the bank was opened without ``timelines``."""
+        return cast("TimelineLayer", self._inside.layers["timelines"])
+
+    @property
+    def topics(self) -> TopicLayer:
+        """Topics of each speaker; raises `InvalidInput` where the bank was opened without ``topics``."""
+        return cast("TopicLayer", self._inside.layers["topics"])
+
+    @property
+    def citations(self) -> CitationLayer:
+        """What is learned from citations; raises `InvalidInput` where the bank was opened without ``citations``."""
+        return cast("CitationLayer", self._inside.layers["citations"])
+
+    @property
+    def storage(self) -> Storage:
+        """Where the bank is, and how its scopes leave and enter: export, import, moving, backup."""
+        return self._inside.storage
+
+    # -- remember -------------------------------------------------------------------------------------------------
+
+    def remember(
+        self,
+        scope: Sequence[str],
+        messages: Session | Iterable[Message | Mapping[str, Any]],
+        *,
+        session: str | None = None,
+        at: datetime | None = None,
+        close: bool = False,
+        later: bool = False,
+    ) -> Remembered:
+        """Take in messages. When this returns, they are on disk and can be recalled; when it raises, none of them is.
+
+        Args:
+            scope: whose memory it is.
+            messages: a `Session`, or messages or role/content dicts in order.
+            session: the session they belong to; a `Session` brings its own name.
+            at: when they were said, for those that do not say so; now unless given.
+            close: the session ends here.
+            later: return as soon as they are on disk; `derive` makes segments, keys and vectors, or else the next
+                `recall` does (`BackgroundWriter`).
+
+        Raises:
+            InvalidScope: for a scope that is not a non-empty tuple of non-empty strings.
+            InvalidInput: for messages that no reader understands, or a missing session.
+            DuplicateId: an id belongs to another message already.
+            StoreError: the store failed.
+
+        Warns:
+            DegradedWarning: the messages are stored, and something that is made of them could not be made; it is made
+                at the next occasion.
+        """
+        scope = check_scope(scope)
+        name = _session_name(messages, session)
+        given = messages.messages if isinstance(messages, Session) else read_messages(messages)
+        moment = at or datetime.now(timezone.utc)
+        new = [stamped(redacted_message(message, self._parts.redact), moment) for message in given]
+        if self._parts.denoiser is not None and not later:
+            self._inside.scopes.caught_up(scope)
+        appended = self._store.append(scope, name, new, close=close)
+        if not later:
+            self._inside.deriving.after_write(scope, appended.session_id, turns=len(appended.turn_ids), closed=close)
+        return Remembered(appended.turn_ids, appended.new)
+
+    def close_session(self, scope: Sequence[str], session: str) -> None:
+        """Say that the session is over: its last segment settles. Remembering more opens it again."""
+        scope = check_scope(scope)
+        row = self._store.close_session(scope, session)
+        if row is not None:
+            self._inside.deriving.after_write(scope, row.id, turns=0, closed=True)
+
+    def derive(self, scope: Sequence[str], session: str | None = None, *, turns: int = 0) -> int:
+        """Make what is missing: after ``remember(later=True)``, `forget`, or where a model had failed.
+
+        Args:
+            scope: whose memory it is.
+            session: only what is missing of this session; one that was forgotten meanwhile is passed over.
+            turns: how many turns were left to later, for segmenters that learn from time to time.
+
+        Returns:
+            How many times a layer took a closed session in; 0 for a single session.
+        """
+        scope = check_scope(scope)
+        if session is None:
+            return self._inside.deriving.missing(scope)
+        row = self._store.session_named(scope, session)
+        if row is not None:
+            self._inside.deriving.after_write(scope, row.id, turns=turns, closed=row.closed)
+        return 0
+
+    def rebuild(self, scope: Sequence[str]) -> None:
+        """Make everything derived again from the raw turns, with the parts the bank has now."""
+        self._inside.deriving.rebuild(check_scope(scope))
+
+    # -- recall ---------------------------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        scope: Sequence[str],
+        query: str,
+        *,
+        token_budget: int | None = None,
+        k: int | None = None,
+        layers: Sequence[str] = (),
+        now: datetime | None = None,
+        exclude: Collection[str] = (),
+    ) -> Recall:
+        """Bring back what answers the query: verbatim, in time order, numbered, inside the budget.
+
+        Args:
+            scope: whose memory is searched; nothing else is looked at.
+            query: a question, or what was just said.
+            token_budget: the length of the block at most, in the bank's token counter; 2000 where neither it nor
+                ``k`` is given.
+            k: how many memories at most.
+            layers: layers that take part: ``"summaries"`` begins the block with the running summary (RSum Table 8),
+                in at most half of the budget; ``"timelines"`` ends it with timelines around what the query finds,
+                rewritten for it (Theanine Phase II and III); ``"topics"`` searches by topic summaries and shows each
+                topic found with its turns (RMM section 4). Timelines and topics need the bank's language model, or
+                options that say that they may do without.
+            now: when the query is asked, for "last week"; the present unless given.
+            exclude: ids of turns that are in the prompt already and need not come back.
+
+        Raises:
+            InvalidScope, InvalidInput: for a bad scope, or a query, budget, ``k`` or layer that cannot be used.
+            StoreError: the store failed.
+        """
+        options = RecallOptions(token_budget, k, layers)
+        return self._inside.recalling.recall(check_scope(scope), query, options, now=now, exclude=exclude)
+
+    # -- forget ---------------------------------------------------------------------------------------------------
+
+    def forget(
+        self,
+        scope: Sequence[str],
+        *,
+        session: str | None = None,
+        turn_ids: Sequence[str] | None = None,
+        before: datetime | None = None,
+    ) -> int:
+        """Delete turns and all that was made from them; the whole scope where no condition is given.
+
+        Args:
+            scope: whose memory it is.
+            session: only turns of this session.
+            turn_ids: only these turns; the id of any message of a turn names it.
+            before: only turns that began earlier.
+
+        Returns:
+            How many turns are gone.
+
+        Raises:
+            StoreError: the store failed; or the vector store did, which may still hold what is gone from the bank until
+                this or any `recall` is called again.
+        """
+        scope = check_scope(scope)
+        if isinstance(turn_ids, str):
+            raise InvalidInput(f"turn_ids is a sequence of ids, not the string {turn_ids!r}")
+        self._inside.scopes.drop(scope)
+        self._inside.layers.drop(scope)
+        return self._inside.forgetting.forget(scope, session, turn_ids, before)
+
+    # -- look -----------------------------------------------------------------------------------------------------
+
+    def scopes(self) -> list[Scope]:
+        """Every scope that holds anything."""
+        return self._store.scopes()
+
+    def sessions(self, scope: Sequence[str]) -> list[str]:
+        """The names of the scope's sessions, in the order in which they came."""
+        return [each.name for each in self._store.sessions_of(check_scope(scope))]
+
+    def turns(self, scope: Sequence[str], session: str, *, last: int | None = None) -> list[Turn]:
+        """The session's turns, verbatim, in order; only the ``last`` so many where that is given."""
+        row = self._store.session_named(check_scope(scope), session)
+        return self._store.turns(row, last=last) if row is not None else []
+
+    def memories(self, scope: Sequence[str], session: str) -> list[Memory]:
+        """The session's memories, in order; those at the end of an open session may still change.
+
+        They cover the session: `secom_core.memory.segments_of` gives them as ranges of its turns.
+        """
+        scope = check_scope(scope)
+        row = self._store.session_named(scope, session)
+        current = self._inside.derivation.derive(row.id, scope) if row is not None else None
+        if current is None:
+            return []
+        return memories_of(session, self._store.memories(current.id), self._store.turns(current))
+
+    def stats(self, scope: Sequence[str]) -> Stats:
+        """How much the scope holds."""
+        row = self._store.scope(check_scope(scope))
+        return Stats(**self._store.counts(row.id)) if row else Stats(0, 0, 0, 0, 0)
+
+
+def _session_name(messages: Any, session: str | None) -> str:
+    name = messages.name if isinstance(messages, Session) and session is None else session
+    if not isinstance(name, str) or not name:
+        raise InvalidInput(f"remember needs the name of the session as a non-empty string, got {name!r}")
+    return name

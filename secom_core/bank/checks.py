@@ -1,0 +1,140 @@
+"""Whether a part of a bank is of its kind: said when the bank is opened, with what was given and what is wanted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..context.packing import Packer
+from ..errors import InvalidInput, shorten
+from ..protocols import ChatModel, Denoiser, Embedder, Segmenter, VectorStore
+from ..ranking.weights import SIGNALS
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A kind of part: its protocol, what it wants in words, how one is made, and how of a framework's object."""
+
+    protocol: Any
+    wanted: str
+    made: str
+    langchain: str = ""
+    llamaindex: str = ""
+
+
+_KINDS: Final = {
+    "segmenter": _Kind(Segmenter, "an object with segment(turns)", "secom_core.segmenters.LexicalSegmenter()"),
+    "denoiser": _Kind(Denoiser, "an object with denoise(texts, statistics)", "secom_core.denoisers.Informativeness()"),
+    "embedder": _Kind(
+        Embedder,
+        "an object with a name and embed(texts)",
+        "secom_core.models.SentenceTransformerEmbedder('all-MiniLM-L6-v2')",
+        "langchain_secom.LangChainEmbedder(embeddings)",
+        "llamaindex_secom.LlamaIndexEmbedder(embed_model)",
+    ),
+    "vector_store": _Kind(
+        VectorStore,
+        "an object with a name, upsert(documents), delete(ids), existing(ids) and search(scope, query, k)",
+        "secom_core.vector_stores.PgVectorStore(url, embedder)",
+        "langchain_secom.LangChainVectorStore(vector_store)",
+        "llamaindex_secom.LlamaIndexVectorStore(vector_store)",
+    ),
+    "packer": _Kind(Packer, "an object with pack(candidates, …)", "secom_core.context.packing.PackTurns()"),
+    "model": _Kind(
+        ChatModel,
+        "an object with complete(prompt)",
+        "secom_core.models.OpenAIModel('gpt-4o')",
+        "langchain_secom.LangChainChatModel(model)",
+        "llamaindex_secom.LlamaIndexChatModel(llm)",
+    ),
+    "token_counter": _Kind(
+        Callable,
+        "a function that takes a text and gives a number of tokens",
+        "lambda text: len(encoding.encode(text)), with an encoding of tiktoken",
+    ),
+    "redact": _Kind(
+        Callable,
+        "a function that takes a text and gives it back without what must not be kept",
+        "lambda text: pattern.sub('…', text)",
+    ),
+}
+
+
+def check_part(name: str, value: object) -> None:
+    """Refuse a part that does not fit its protocol.
+
+    Raises:
+        InvalidInput: with what was given, what is wanted, and how to make it.
+    """
+    if value is None:
+        return
+    kind, framework = _KINDS[name], _framework(value)
+    if framework or isinstance(value, type) or not isinstance(value, kind.protocol):
+        made = (getattr(kind, framework, "") if framework else "") or kind.made
+        given = f"the class {value.__qualname__}" if isinstance(value, type) else shorten(value)
+        raise InvalidInput(f"{name} is {kind.wanted}, got {given}; make one with {made}")
+    if name == "token_counter":
+        _check_counter(value, kind)
+
+
+def _check_counter(counter: Any, kind: _Kind) -> None:
+    count = counter("How many tokens is this?")
+    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+        raise InvalidInput(f"token_counter is {kind.wanted}; this one gave {shorten(count)}. Use {kind.made}")
+
+
+def _framework(value: object) -> str:
+    """Whose object it is: LangChain's and LlamaIndex' have methods of the same names that do something else."""
+    kinds = value.__mro__ if isinstance(value, type) else type(value).__mro__
+    roots = {kind.__module__.split(".")[0] for kind in kinds}
+    if "llama_index" in roots:
+        return "llamaindex"
+    return "langchain" if any(root.startswith("langchain") and not root.endswith("secom") for root in roots) else ""
+
+
+def check_switch(name: str, value: object, kind: type) -> None:
+    """Refuse what is neither a bool nor the options that say how.
+
+    Raises:
+        InvalidInput: with what was given and what is wanted.
+    """
+    if not isinstance(value, (bool, kind)):
+        home = ".".join(kind.__module__.split(".")[:2])
+        raise InvalidInput(f"{name} is True, False or {home}.{kind.__name__}(…), got {shorten(value)}")
+
+
+def check_weights(weights: object) -> None:
+    """Refuse what are no weights of known signals.
+
+    Raises:
+        InvalidInput: with the first name or number that cannot be used.
+    """
+    if not isinstance(weights, Mapping):
+        raise InvalidInput(f"weights are numbers by signal, such as {{'segment_lexical': 1.0}}, got {shorten(weights)}")
+    for name, weight in weights.items():
+        if name not in SIGNALS:
+            raise InvalidInput(f"no signal is called {name!r}; there are {sorted(SIGNALS)}")
+        if not isinstance(weight, (int, float)) or not math.isfinite(weight):
+            raise InvalidInput(f"the weight of {name!r} is a finite number, got {shorten(weight)}")
+
+
+def check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+    """Refuse what is none of the choices.
+
+    Raises:
+        InvalidInput: with what was given and the choices.
+    """
+    if not any(value == each and type(value) is type(each) for each in choices):
+        raise InvalidInput(f"{name} is one of {', '.join(map(repr, choices))}, got {shorten(value)}")
+
+
+def check_count(name: str, value: object) -> None:
+    """Refuse what is no whole number from 1 on.
+
+    Raises:
+        InvalidInput: with what was given.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InvalidInput(f"{name} is a whole number from 1 on, got {shorten(value)}")

@@ -1,0 +1,100 @@
+"""The components of a bank, made of its parts and joined."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from sqlalchemy import Table
+from tqdm import tqdm
+
+from ..conversation import Scope
+from ..derived.segmenters import ScopeSegmenters
+from ..derived.segments import TAIL, Derivation
+from ..layers import LayerContext, registered
+from ..llm.flow import Metered
+from ..protocols import Statistics
+from ..ranking import ScopeIndex
+from ..ranking.weights import LEARNED
+from ..stores.sql import SqlStore
+from ..vector_stores.sync import VectorStoreSync
+from .deriving import Deriving
+from .forgetting import Forgetting
+from .layers import Layers
+from .parts import Parts
+from .recalling import Recalling
+from .redaction import redacted_text
+from .scope_cache import ScopeCache
+from .storage import Storage
+
+_CACHED: Final = 1000
+
+
+class Components:
+    """What a bank works with.
+
+    Args:
+        store: where turns live.
+        parts: what the bank is made of.
+    """
+
+    def __init__(self, store: SqlStore, parts: Parts) -> None:
+        self._parts = parts
+        store.make_missing(_tables_of_others())
+        size = parts.max_scopes or _CACHED
+        inside = parts.vector_store is None
+        self.vector_store = VectorStoreSync(store, parts.vector_store, size=size) if parts.vector_store else None
+        segmenters = ScopeSegmenters(store, parts.segmenter_used, size=size)
+        self.derivation = Derivation(
+            store,
+            segmenters,
+            parts.denoiser,
+            parts.embedder,
+            tail=None if parts.granularity == "session" else TAIL,
+            statistics=lambda scope: self.scopes.statistics(scope),
+            vectors=inside,
+        )
+        self.scopes = ScopeCache(
+            store, self.derivation, self._new_index, size=parts.max_scopes, nbytes=parts.max_memory, vectors=inside
+        )
+        self.layers = Layers(parts.layer_factories, self._context(store, size))
+        self.recalling = Recalling(parts, self.derivation, self.scopes, self.vector_store, self.layers)
+        bar = partial(tqdm, disable=not parts.progress)
+        self.deriving = Deriving(store, self.derivation, segmenters, self.vector_store, self.layers, bar)
+        self.forgetting = Forgetting(store, self.derivation, self.vector_store)
+        self.storage = Storage(self.deriving, parts.redact)
+        if self.vector_store is not None:
+            self.vector_store.drain()
+
+    def _context(self, store: SqlStore, size: int) -> LayerContext:
+        model = self._parts.model
+        return LayerContext(
+            store,
+            self.derivation,
+            Metered(model) if model is not None else None,
+            statistics=self._statistics,
+            search=lambda scope, query, now: self.recalling.found(scope, query, now),
+            redact=partial(redacted_text, redact=self._parts.redact),
+            counter=self._parts.token_counter,
+            max_scopes=size,
+            base_weights=self._new_index().weights,
+        )
+
+    def _new_index(self) -> ScopeIndex:
+        parts = self._parts
+        return ScopeIndex(
+            dense=parts.embedder is not None or parts.vector_store is not None,
+            weights=parts.weights,
+            counter=parts.token_counter,
+            learned=LEARNED if parts.citations else (),
+        )
+
+    def _statistics(self, scope: Scope) -> Statistics | None:
+        loaded = self.scopes.caught_up(scope)
+        return loaded.index.statistics if loaded is not None else None
+
+
+def _tables_of_others() -> list[Table]:
+    """The tables of layers that this package does not bring; its own are made by migrations."""
+    others = (layer for layer in registered() if not layer.__module__.startswith("secom_core."))
+    return [table for layer in others for table in layer.tables]

@@ -1,0 +1,149 @@
+"""The layers of one bank: asked for by name, and brought up to the closed sessions of a scope."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from ..conversation import Scope
+from ..derived.progress import begin_again, pending
+from ..derived.segments import memories_of
+from ..errors import DegradedWarning, InvalidInput
+from ..layers import ClosedSession, Layer, LayerContext, LayerFactory, Ranker, registered
+from ..llm.flow import Cost, Metered
+from ..stores.rows import SessionRow
+
+_TRIES: Final = 3
+"""How often a session that changes while it is taken in is begun again at once; later the next close does it."""
+
+
+class Layers(Mapping[str, Layer]):
+    """The layers that a bank was opened with, by name, in the order in which they take part in a recall.
+
+    Args:
+        factories: what makes them.
+        context: what the bank lends them.
+
+    Raises:
+        InvalidInput: two have one name, or one is not registered.
+    """
+
+    def __init__(self, factories: Sequence[LayerFactory], context: LayerContext) -> None:
+        self._layers: dict[str, Layer] = {}
+        self._context = context
+        for factory in factories:
+            of_units = [weights for layer in self._layers.values() for weights in layer.unit_weights]
+            layer = factory(replace(context, base_weights=[*context.base_weights, *of_units]))
+            if type(layer) not in registered() or layer.name in self._layers:
+                raise InvalidInput(f"{layer!r} is not known, or there twice; see secom_core.layers.register")
+            self._layers[layer.name] = layer
+
+    def __getitem__(self, name: str) -> Layer:
+        if name not in self._layers:
+            opened = ", ".join(self._layers) or "none"
+            raise InvalidInput(
+                f"this bank was opened without {name!r} (it has: {opened}); open it with {name}=True, or with "
+                "layers=[…] for a layer of your own"
+            )
+        return self._layers[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._layers)
+
+    def __len__(self) -> int:
+        return len(self._layers)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._layers
+
+    @property
+    def cost(self) -> Cost:
+        """What asking the bank's own ``model`` came to so far: calls and estimated tokens."""
+        model = self._context.model
+        return model.cost if isinstance(model, Metered) else Cost()
+
+    def check(self, names: Sequence[str]) -> list[Layer]:
+        """The layers of these names that take part in a recall, in the bank's order.
+
+        Raises:
+            InvalidInput: the bank was opened without one, or one should take no part as it was opened.
+        """
+        wanted = [self[name] for name in names]
+        for layer in wanted:
+            layer.check_recall()
+        return [layer for layer in self._layers.values() if layer in wanted]
+
+    @property
+    def ranker(self) -> Ranker | None:
+        """The first layer's that ranks what is found."""
+        return next((layer.ranker for layer in self._layers.values() if layer.ranker is not None), None)
+
+    # -- closed sessions ------------------------------------------------------------------------------------------
+
+    def behind(self, scope: Scope, name: str) -> int:
+        """How many closed sessions of the scope the layer has not taken in; whether the bank has the layer or not."""
+        row = self._context.store.scope(scope)
+        return len(pending(self._context.store, row.id, name)) if row is not None else 0
+
+    def catch_up(self, scope: Scope) -> int:
+        """Take in what is pending, a layer after the other; how many times a layer took a session in.
+
+        Warns:
+            DegradedWarning: a layer failed; the session is taken in at the next occasion.
+        """
+        row = self._context.store.scope(scope)
+        if row is None:
+            return 0
+        return sum(self._catch_up(layer, scope, row.id) for layer in self._layers.values() if layer.takes_in_sessions)
+
+    def begin_again(self, scope: Scope) -> int:
+        """Make every layer again from the raw turns; how many times a layer took a session in."""
+        row = self._context.store.scope(scope)
+        if row is None:
+            return 0
+        for layer in self._layers.values():
+            if layer.takes_in_sessions:
+                begin_again(self._context.store, row.id, layer.progress_names or (layer.name,))
+                layer.begin_again(row.id)
+        return self.catch_up(scope)
+
+    def _catch_up(self, layer: Layer, scope: Scope, scope_id: int) -> int:
+        seen: set[int] = set()
+        taken = 0
+        try:
+            # A layer that makes a session again may give back those that rested on it.
+            while new := [row for row, _ in pending(self._context.store, scope_id, layer.name) if row.id not in seen]:
+                seen.update(row.id for row in new)
+                taken += sum(self._take_in(layer, scope, row) for row in new)
+        except Exception as error:  # noqa: BLE001 - a layer may be anybody's, and what was said is stored
+            warnings.warn(
+                f"the layer {layer.name!r} failed, it takes in what it lacks at the next occasion: "
+                f"{type(error).__name__}: {error}",
+                DegradedWarning,
+                stacklevel=5,
+            )
+        return taken
+
+    def _take_in(self, layer: Layer, scope: Scope, session: SessionRow) -> bool:
+        for _ in range(_TRIES):
+            self._context.derivation.derive(session.id, scope)
+            behind = pending(self._context.store, session.scope_id, layer.name, session=session.id)
+            if not behind:
+                return False
+            if layer.make(self._closed(scope, *behind[0])):
+                return True
+        return False
+
+    def _closed(self, scope: Scope, row: SessionRow, taken: int) -> ClosedSession:
+        turns = tuple(self._context.store.turns(row))
+        memories = memories_of(row.name, self._context.store.memories(row.id), turns)
+        return ClosedSession(scope, row, turns, tuple(memories), taken)
+
+    # -- forgetting -----------------------------------------------------------------------------------------------
+
+    def drop(self, scope: Scope) -> None:
+        """Let every layer go of what it holds of the scope in memory."""
+        for layer in self._layers.values():
+            layer.drop(scope)

@@ -1,0 +1,126 @@
+"""What a bank is made of: its parts, checked before anything is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, Literal
+
+from ..citations.layer import CitationLayer
+from ..citations.options import CitationOptions
+from ..context.packing import Packer, PackTurns
+from ..errors import InvalidInput
+from ..layers import Layer, LayerContext, LayerFactory
+from ..models.cached import CachedEmbedder
+from ..presets import Preset
+from ..protocols import ChatModel, Denoiser, Embedder, Segmenter, TokenCounter, VectorStore
+from ..segmenters.adaptive import AdaptiveSegmenter
+from ..segmenters.fixed import EachTurn, WholeSession
+from ..segmenters.lexical import LexicalSegmenter
+from ..summaries.layer import SummaryLayer
+from ..summaries.summarizer import Summarizer
+from ..text.terms import count_tokens
+from ..timelines.layer import TimelineLayer
+from ..timelines.options import TimelineOptions
+from ..topics.layer import TopicLayer
+from ..topics.options import TopicOptions
+from .checks import check_choice, check_count, check_part, check_switch, check_weights
+from .redaction import Redact
+
+Granularity = Literal["segment", "turn", "session"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """The parts of a bank; `MemoryBank.open` says what each is for.
+
+    Raises:
+        InvalidInput: a part is none of its kind, or two do not go together.
+    """
+
+    segmenter: Segmenter | None = None
+    denoiser: Denoiser | None = None
+    embedder: Embedder | None = None
+    vector_store: VectorStore | None = None
+    granularity: Granularity = "segment"
+    weights: Mapping[str, float] | None = None
+    packer: Packer = field(default_factory=PackTurns)
+    token_counter: TokenCounter = count_tokens
+    model: ChatModel | None = None
+    summaries: bool | Summarizer = False
+    timelines: bool | TimelineOptions = False
+    topics: bool | TopicOptions = False
+    citations: bool | CitationOptions = False
+    layers: Sequence[LayerFactory] = ()
+    redact: Redact | None = None
+    max_memory: int = 2**30
+    max_scopes: int | None = None
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("segmenter", "denoiser", "embedder", "vector_store", "packer", "token_counter", "model", "redact"):
+            check_part(name, getattr(self, name))
+        for name, (_, options) in _BUILT_IN.items():
+            check_switch(name, getattr(self, name), options)
+        check_choice("granularity", self.granularity, ("segment", "turn", "session"))
+        check_choice("progress", self.progress, (True, False))
+        check_count("max_memory", self.max_memory)
+        if self.max_scopes is not None:
+            check_count("max_scopes", self.max_scopes)
+        if self.weights is not None:
+            check_weights(self.weights)
+        if not all(map(callable, self.layers)):
+            raise InvalidInput(f"layers are classes that secom_core.layers.register knows, got {self.layers!r}")
+        if self.granularity != "segment" and self.segmenter is not None:
+            raise InvalidInput(f"granularity {self.granularity!r} takes no segmenter, got {self.segmenter!r}")
+        self._check_reranker()
+
+    def _check_reranker(self) -> None:
+        options = self.citations
+        if isinstance(options, CitationOptions) and options.reranker is not None and self.vector_store is not None:
+            raise InvalidInput(
+                "the paper's reranker learns from vectors in the bank; open it with embedder=, not vector_store="
+            )
+
+    @classmethod
+    def of(cls, preset: Preset | None, **given: Any) -> Parts:
+        """The parts that are given, and where one is not, the preset's, or else its default.
+
+        Args:
+            preset: a paper's configuration.
+            **given: parts by name; ``None`` where one is not given.
+        """
+        if preset is not None and not isinstance(preset, Preset):
+            raise InvalidInput(f"preset is one of secom_core.presets, such as presets.secom(model), got {preset!r}")
+        parts = {**(preset.parts() if preset is not None else {}), **{k: v for k, v in given.items() if v is not None}}
+        return cls(**parts)
+
+    @property
+    def segmenter_used(self) -> Segmenter:
+        """The segmenter given, or the one that goes with the other parts."""
+        if self.granularity != "segment":
+            return EachTurn() if self.granularity == "turn" else WholeSession()
+        if self.segmenter is not None:
+            return self.segmenter
+        # The end of an open session is cut again with every turn, and most of its turns are known by then.
+        return AdaptiveSegmenter(CachedEmbedder(self.embedder)) if self.embedder is not None else LexicalSegmenter()
+
+    @property
+    def layer_factories(self) -> list[LayerFactory]:
+        """What makes the layers, in the order in which they take part in a recall."""
+        chosen = [(layer, getattr(self, name)) for name, (layer, _) in _BUILT_IN.items() if getattr(self, name)]
+        return [*(partial(_opened, layer, option) for layer, option in chosen), *self.layers]
+
+
+def _opened(layer: Callable[..., Layer], option: object, context: LayerContext) -> Layer:
+    return layer(context) if option is True else layer(context, option)
+
+
+# Citations last: what it learns begins with the weights of the others.
+_BUILT_IN: Final[Mapping[str, tuple[Callable[..., Layer], type]]] = {
+    "summaries": (SummaryLayer, Summarizer),
+    "timelines": (TimelineLayer, TimelineOptions),
+    "topics": (TopicLayer, TopicOptions),
+    "citations": (CitationLayer, CitationOptions),
+}

@@ -1,0 +1,141 @@
+"""Where a bank is, and how its scopes leave it and enter: exports, moves into another database, copies of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from ..archive.backup import back_up
+from ..archive.export import ImportedSession, header, layer_lines, read, session_lines
+from ..archive.move import Moved, move
+from ..conversation import Message, Scope, check_scope
+from ..layers import registered
+from .deriving import Deriving
+from .redaction import Redact, redacted_message, redacted_text
+
+
+class Storage:
+    """``bank.storage``: where a bank is, what leaves it whole, and what comes back.
+
+    Args:
+        deriving: the bank's, which derives what a writer that was killed had not, and what comes in.
+        redact: takes out of every text what must not be kept.
+    """
+
+    def __init__(self, deriving: Deriving, redact: Redact | None) -> None:
+        self._deriving, self._redact = deriving, redact
+        self._store, self._layers = deriving.store, deriving.layers
+
+    @property
+    def path(self) -> str | None:
+        """The bank's file, or its URL without the password; nothing where it lives in memory."""
+        return self._store.path
+
+    def epoch(self, scope: Sequence[str]) -> tuple[int, int] | None:
+        """Another one wherever something of the scope was forgotten, so that what was recalled before may be gone.
+
+        It may also change when nothing was forgotten. Nothing where nothing is remembered.
+        """
+        row = self._store.scope(check_scope(scope))
+        return (row.id, row.epoch) if row is not None else None
+
+    def export(self, scope: Sequence[str]) -> Iterator[str]:
+        """The scope as JSON lines: every turn verbatim, the memories made from them, and what layers hold.
+
+        What layers can make again, such as summaries and events, is there for people to read: `import_` passes over it.
+        """
+        scope = check_scope(scope)
+        yield header(scope)
+        for row in self._store.sessions_of(scope):
+            current = self._deriving.derivation.derive(row.id, scope) or row
+            yield from session_lines(current, self._store.turns(current), self._store.memories(current.id))
+        kept = self._store.scope(scope)
+        if kept is not None:
+            yield from layer_lines(self._store, kept.id)
+
+    def import_(self, lines: Iterable[str], *, scope: Sequence[str] | None = None) -> int:
+        """Take in what `export` gave; turns that are there already are passed over.
+
+        Args:
+            lines: the lines of an export.
+            scope: where it goes; the scope that was exported unless given.
+
+        Returns:
+            How many turns came in.
+
+        Raises:
+            InvalidInput: a line that is not what `export` writes, by its number; nothing is taken in.
+            DuplicateId: an id belongs to another message; sessions before it are in.
+        """
+        found = read(lines)
+        target = check_scope(scope) if scope is not None else found.scope
+        # Whatever redaction raises, it raises before anything is taken in.
+        sessions = [
+            (each, [redacted_message(message, self._redact) for message in each.messages]) for each in found.sessions
+        ]
+        known = [layer for layer in registered() if layer.name in found.layers]
+        redact = partial(redacted_text, redact=self._redact)
+        records = {layer: layer.redacted(found.layers[layer.name], redact) for layer in known}
+        came = sum(self._taken_in(target, *each) for each in self._deriving.bar(sessions, "importing", unit="session"))
+        self._deriving.came(target, came)
+        row = self._store.scope(target)
+        if row is not None:
+            for layer, kept in records.items():
+                layer.restore(self._store, row.id, kept)
+        self._layers.catch_up(target)
+        return came
+
+    def _taken_in(self, scope: Scope, session: ImportedSession, messages: list[Message]) -> int:
+        known = self._known_turns(scope, session.name)
+        appended = self._store.append(
+            scope, session.name, messages, turns=None if known else session.places, close=session.closed
+        )
+        row = self._store.session(appended.session_id)
+        # Keys of other words than are kept now are made again.
+        if row is not None and not known and session.is_partitioned and messages == session.messages:
+            self._store.save_memories(row, session.memories, settled=session.settled)
+        self._deriving.after_write(scope, appended.session_id, turns=0, closed=False)
+        return len(set(appended.turn_ids) - known)
+
+    def _known_turns(self, scope: Scope, session: str) -> set[str]:
+        row = self._store.session_named(scope, session)
+        return {turn.id for turn in self._store.turns(row)} if row is not None else set()
+
+    def move_to(self, other: Storage) -> Moved:
+        """Copy every scope with all its layers into another bank, on SQLite or PostgreSQL, and compare both sides.
+
+        One that was cut short is called again: it passes over what is there already. This bank stays as it is. A
+        vector store outside (``vector_store=``) is filled by the other bank's own searches.
+
+        Args:
+            other: the ``storage`` of the other bank.
+
+        Raises:
+            StoreError: a scope is there with something else in it, or did not arrive whole; the error names it.
+        """
+        return move(self._store, other._store, bar=lambda scopes: self._deriving.bar(scopes, "moving", unit="scope"))
+
+    def backup(self, path: str | Path) -> Path:
+        """Copy the bank's SQLite file as it is at one moment, while others go on writing.
+
+        Args:
+            path: the file; one that is there is replaced, once the copy is whole.
+
+        Raises:
+            InvalidInput: the bank is on PostgreSQL, where ``pg_dump`` does this, or ``path`` is its own file.
+            StoreError: the bank's file is damaged, or the copy could not be made.
+        """
+        return back_up(self._store, path)
+
+    def compact(self) -> None:
+        """Leave no trace of what was forgotten in the bank's files, and give its room back to the disk.
+
+        `MemoryBank.forget` overwrites what it deletes; a reader may have kept it from emptying the write-ahead log, and
+        pages that were moved before may hold copies. Nobody can write meanwhile. On PostgreSQL, vacuuming is the
+        server's work.
+
+        Raises:
+            StoreError: another process holds the file, or the disk is full.
+        """
+        self._store.compact()

@@ -1,0 +1,68 @@
+"""How a bank learns from citations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ..errors import InvalidInput
+from .evidence import Evidence
+from .policy import PolicySettings
+
+Prior = Mapping[tuple[str, ...], Evidence]
+"""What other scopes have learned, by the names of the signals."""
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerOptions:
+    """RMM's own reranker over vectors, in place of the policy over signals; the defaults are the paper's (A.1).
+
+    Args:
+        candidates: K, how many memories it looks at.
+        top: M, how many it chooses.
+        explore: draw them with noise, so that something can be learned; else the best are taken.
+        temperature: tau of the softmax.
+        baseline: b, what a reward is compared with.
+        learning_rate: eta.
+        batch: how many answers an update averages.
+        credit: what each memory's part of the draw counts for: its own reward, or the sum of all rewards; see
+            `secom_core.citations.reranker`.
+        bound: how large the Frobenius norm of either matrix may become; any, as in the paper, where ``None``.
+        seed: of the noise and the draws.
+
+    Raises:
+        InvalidInput: for a number out of range.
+    """
+
+    candidates: int = 20
+    top: int = 5
+    explore: bool = True
+    temperature: float = 0.5
+    baseline: float = 0.5
+    learning_rate: float = 1e-3
+    batch: int = 4
+    credit: Literal["each", "sum"] = "each"
+    bound: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.top <= self.candidates:
+            raise InvalidInput(f"a reranker chooses at least 1 and at most all of its candidates, got {self}")
+        if min(self.temperature, self.batch) <= 0:
+            raise InvalidInput(f"a reranker's temperature and batch are above 0, got {self}")
+
+
+@dataclass(frozen=True, slots=True)
+class CitationOptions:
+    """How a bank learns from citations.
+
+    Args:
+        policy: how fast and how far the weights of the signals may move.
+        prior: what other scopes have learned, for new ones to begin with (``bank.citations.shared_prior``).
+        reranker: learn the paper's reranker instead; it needs an embedder.
+    """
+
+    policy: PolicySettings = field(default_factory=PolicySettings)
+    prior: Prior = field(default_factory=dict, hash=False)
+    reranker: RerankerOptions | None = None

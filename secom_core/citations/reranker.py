@@ -1,0 +1,274 @@
+"""The paper's reranker: two square matrices that bend the query's and the memories' vectors, taught by citations.
+
+RMM, section 6, with the defaults of its appendix A.1. The paper leaves three things open; they are read so:
+
+- Equation 2 adds noise to the scores, and the softmax at the temperature gives "sampling probabilities". So the noise
+  is drawn first and the memories are drawn by these probabilities, without replacement. The chance of the ordered draw
+  is Plackett-Luce's, with the perturbed scores over the temperature as its logits, and its gradient is exact.
+- Equation 3 has one reward and the chance of the whole draw, while every memory has a reward of its own. Each memory's
+  reward is given to its own factor of that chance (``credit="each"``); ``credit="sum"`` gives the sum of the rewards to
+  the whole.
+- A batch's updates are averaged.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidInput
+from .options import RerankerOptions
+from .plackett_luce import Array, drawn, slope
+
+_FORMAT: Final = 1
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What the reranker chose, and all that is needed to learn from it.
+
+    Args:
+        query: the query's vector, shape ``(d,)``.
+        memories: the candidates' vectors, shape ``(K, d)``.
+        scores: the dot products after adaptation, shape ``(K,)``.
+        noise: what was added to them; zeros where nothing was explored.
+        order: the places of the candidates chosen, in the order in which they were drawn.
+        temperature: of the softmax that they were drawn by (RMM, below eq. 2).
+        explored: whether it was drawn; the best were taken otherwise.
+    """
+
+    query: Array = field(repr=False)
+    memories: Array = field(repr=False)
+    scores: Array
+    noise: Array
+    order: tuple[int, ...]
+    temperature: float
+    explored: bool
+
+    @property
+    def logits(self) -> Array:
+        """What the draw went by, shape ``(K,)``."""
+        return np.asarray((self.scores + self.noise) / self.temperature)
+
+
+class _Step(NamedTuple):
+    """The gradient of one draw: by W_q it is ``outer(left_query, query)``, by W_m ``outer(adapted, right_memory)``."""
+
+    left_query: Array
+    query: Array
+    adapted: Array
+    right_memory: Array
+
+
+class Reranker:
+    """Reorders what a retriever found, and learns from which of it was cited (RMM, eq. 1 to 3).
+
+    With both matrices at 0, as they begin, the order is that of the dot product. ``q' . m'`` is computed as
+    ``((I + W_m)^T (I + W_q) q) . m``, which is the same number and costs one product with each matrix a query, not one
+    a candidate. Updates are of rank one a draw, and kept as such until there are many.
+
+    Args:
+        dimensions: d, the length of the vectors.
+        options: how many it chooses of how many, and how it learns.
+        state: to go on from. Noise and draws go on from the seed and from how many answers were taken in, so that who
+            loads a state again and again does not draw the same noise each time.
+
+    Raises:
+        InvalidInput: for a state of another format or for vectors of another length.
+    """
+
+    def __init__(self, dimensions: int, options: RerankerOptions | None = None, *, state: str | None = None) -> None:
+        if dimensions <= 0:
+            raise InvalidInput(f"vectors have a length above 0, got {dimensions!r}")
+        self._dimensions, self._options = dimensions, options or RerankerOptions()
+        self._random = np.random.default_rng(self._options.seed)
+        self._query, self._memory = _Matrix(dimensions), _Matrix(dimensions)
+        self._waiting: list[_Step] = []
+        self.updates = 0
+        """How many batches were learned from."""
+        self._lock = threading.Lock()
+        if state is not None:
+            self._load(json.loads(state))
+
+    @property
+    def matrices(self) -> tuple[Array, Array]:
+        """Copies of W_q and W_m, each of shape ``(d, d)``."""
+        return self._query.dense(), self._memory.dense()
+
+    def scores(self, query: Array, memories: Array) -> Array:
+        """``q' . m'`` for each candidate (RMM eq. 1), shape ``(K,)``.
+
+        Args:
+            query: shape ``(d,)``.
+            memories: shape ``(K, d)``.
+
+        Raises:
+            InvalidInput: for other shapes.
+        """
+        query, memories = np.asarray(query), np.asarray(memories)
+        if query.shape != (self._dimensions,) or memories.ndim != 2 or memories.shape[1] != self._dimensions:
+            expected = f"({self._dimensions},) and (K, {self._dimensions})"
+            raise InvalidInput(f"vectors have the shapes {expected}, got {query.shape} and {memories.shape}")
+        adapted = query + self._query.times(query)
+        return np.asarray(memories @ (adapted + self._memory.times(adapted, transposed=True)))
+
+    def choose(self, query: Array, memories: Array, *, explore: bool = False) -> Draw:
+        """Choose the M memories to show.
+
+        Args:
+            query: shape ``(d,)``.
+            memories: the retriever's best K, shape ``(K, d)``; K is 20 in the paper.
+            explore: draw them, so that something can be learned; else the best are taken and there is no noise.
+        """
+        top, temperature = self._options.top, self._options.temperature
+        with self._lock:
+            scores = self.scores(query, memories).astype(np.float64)
+            if explore:
+                noise = self._random.gumbel(size=len(scores))
+                order = drawn((scores + noise) / temperature, top, self._random)
+            else:
+                noise = np.zeros(len(scores))
+                order = np.argsort(-scores, kind="stable")[:top].tolist()
+        return Draw(query, memories, scores, noise, tuple(order), temperature, explore)
+
+    def learn(self, draw: Draw, cited: Collection[int]) -> bool:
+        """Take in which of the memories shown were cited: +1 for each that was, -1 for each that was not.
+
+        Args:
+            draw: what `choose` gave, explored or not.
+            cited: places of candidates; those that were not shown do not count.
+
+        Returns:
+            Whether the batch was full and the matrices changed.
+        """
+        if not draw.order:
+            return False
+        with self._lock:
+            self._waiting.append(self._step(draw, cited))
+            full = len(self._waiting) >= self._options.batch
+            if full:
+                self._update()
+        return full
+
+    def _step(self, draw: Draw, cited: Collection[int]) -> _Step:
+        """``(R - b)`` times the gradient of the draw's log-chance by W_q and by W_m (RMM eq. 3, without eta)."""
+        credits = np.array([1.0 if place in cited else -1.0 for place in draw.order]) - self._options.baseline
+        if self._options.credit == "sum":
+            credits = np.full(len(credits), credits.sum())
+        by_score = slope(draw.logits, draw.order, credits) / draw.temperature
+        # From the slope by the scores to that by the matrices.
+        mixed = by_score @ draw.memories
+        adapted = draw.query + self._query.times(draw.query)
+        return _Step(mixed + self._memory.times(mixed), draw.query, adapted, mixed)
+
+    def _update(self) -> None:
+        rate = self._options.learning_rate / len(self._waiting)
+        for step in self._waiting:
+            self._query.add(rate * step.left_query, step.query)
+            self._memory.add(rate * step.adapted, step.right_memory)
+        if self._options.bound is not None:
+            self._query.shrink_to(self._options.bound)
+            self._memory.shrink_to(self._options.bound)
+        self._waiting = []
+        self.updates += 1
+
+    # -- state ------------------------------------------------------------------------------------------------------
+
+    def state(self) -> str:
+        """What was learned, as JSON: numbers only, versioned; with the draws that wait for their batch."""
+        with self._lock:
+            return json.dumps(
+                {
+                    "format": _FORMAT,
+                    "dimensions": self._dimensions,
+                    "updates": self.updates,
+                    "query": self._query.packed(),
+                    "memory": self._memory.packed(),
+                    "waiting": [_encoded(np.stack(step)) for step in self._waiting],
+                }
+            )
+
+    def _load(self, fields: Mapping[str, Any]) -> None:
+        found = (fields.get("format"), fields.get("dimensions"))
+        if found != (_FORMAT, self._dimensions):
+            raise InvalidInput(f"expected the format and dimensions {(_FORMAT, self._dimensions)}, got {found}")
+        self._query.unpack(fields["query"])
+        self._memory.unpack(fields["memory"])
+        self.updates = int(fields["updates"])
+        # States from before draws were kept have none.
+        self._waiting = [_Step(*_decoded(step, self._dimensions)) for step in fields.get("waiting", ())]
+        self._random = np.random.default_rng([self._options.seed, self.updates, len(self._waiting)])
+
+
+class _Matrix:
+    """A square matrix that grows by updates of rank one: a sum, kept partly as its factors.
+
+    A product with ``r`` pairs of factors costs ``2 r d``, adding a pair ``2 d``; with the sum itself ``d * d`` each.
+    """
+
+    def __init__(self, size: int, dtype: npt.DTypeLike = np.float32) -> None:
+        self._sum: Array | None = None
+        self._pairs = np.empty((2, max(4, size // 4), size), dtype)
+        self._count = 0
+
+    @property
+    def _factors(self) -> Array:
+        """The pairs that are not in the sum, shape ``(2, r, d)``: the left ones, then the right ones."""
+        return self._pairs[:, : self._count]
+
+    def add(self, left: Array, right: Array) -> None:
+        """Add ``outer(left, right)``."""
+        if self._count == self._pairs.shape[1]:
+            self._sum, self._count = self.dense(), 0
+        self._pairs[:, self._count] = left, right
+        self._count += 1
+
+    def times(self, vector: Array, *, transposed: bool = False) -> Array:
+        """The product with a vector of shape ``(d,)``, of the matrix or of the transposed one."""
+        left, right = self._factors[::-1] if transposed else self._factors
+        product = (right @ vector) @ left
+        if self._sum is not None:
+            product = product + (self._sum.T if transposed else self._sum) @ vector
+        return np.asarray(product)
+
+    def dense(self) -> Array:
+        """The matrix itself, shape ``(d, d)``."""
+        left, right = self._factors
+        return np.asarray(left.T @ right if self._sum is None else left.T @ right + self._sum)
+
+    def shrink_to(self, bound: float) -> None:
+        """Scale it to this Frobenius norm where that is larger."""
+        scale = bound / max(float(np.linalg.norm(self.dense())), 1e-12)
+        if scale < 1:
+            self._factors[0] *= scale
+            self._sum = None if self._sum is None else self._sum * scale
+
+    def packed(self) -> dict[str, str]:
+        """As JSON holds it: the factors, or the sum where there is one."""
+        if self._sum is not None:
+            return {"sum": _encoded(self.dense())}
+        return dict(zip(("left", "right"), map(_encoded, self._factors), strict=True))
+
+    def unpack(self, packed: Mapping[str, str]) -> None:
+        """What `packed` gave, in place of what it is."""
+        size, dtype = self._pairs.shape[2], self._pairs.dtype
+        arrays = {name: _decoded(text, size).astype(dtype) for name, text in packed.items()}
+        self._sum, self._count = arrays.get("sum"), 0
+        for left, right in zip(arrays.get("left", ()), arrays.get("right", ()), strict=True):
+            self.add(left, right)
+
+
+def _encoded(array: Array) -> str:
+    return base64.b64encode(np.ascontiguousarray(array, dtype="<f4").tobytes()).decode()
+
+
+def _decoded(text: str, size: int) -> Array:
+    """The rows of this size that `_encoded` took, shape ``(n, size)``."""
+    return np.frombuffer(base64.b64decode(text), dtype="<f4").reshape(-1, size)

@@ -1,0 +1,191 @@
+"""What answers cited, in the store: written once an answer, with what it taught, and deleted with what it names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, and_, delete, func, insert, select, update
+
+from ..errors import StoreError
+from ..stores.batches import batches
+from ..stores.database import retry_if_contended
+from ..stores.rows import SessionRow
+from ..stores.schema import is_one_of, messages, part_states, scopes
+from ..stores.sql import SqlStore
+from ..stores.statements import begins_turn, insert_row
+from .records import CitationEntry, LessonKind
+from .tables import citation_turns, citations
+
+RANKING: Final = "ranking:"
+"""How the names of the parts begin that learn weights of signals."""
+
+Teach = Callable[["CitationEntry", "str | None"], "tuple[LessonKind, str | None]"]
+"""Given an answer and the state of what was learned, says what the answer teaches, with the new state."""
+
+
+@retry_if_contended
+def take_in(store: SqlStore, scope_id: int, part: str, answer: CitationEntry, teach: Teach) -> LessonKind:
+    """Write an answer, and what it teaches, in one transaction that no other writer is in.
+
+    Args:
+        store: the store.
+        scope_id: the scope that was searched.
+        part: what learns.
+        answer: the answer; its ``number`` and ``lesson`` are passed over.
+        teach: given the answer and the state of what the part has learned, says what the answer teaches, with the new
+            state; without one the state stays as it is.
+
+    Returns:
+        What it taught; ``"known"`` where the same answer was taken in before, or a turn that was shown is gone. The
+        version of what was learned is then the answer's number.
+    """
+    with store.transaction(scope=scope_id) as connection:
+        places = _new_places(connection, scope_id, answer)
+        if places is None:
+            return "known"
+        mark = and_(part_states.c.scope_id == scope_id, part_states.c.part == part)
+        before: str | None = connection.scalar(select(part_states.c.state).where(mark))
+        if connection.scalar(select(scopes.c.epoch).where(scopes.c.id == scope_id)) != answer.impression.epoch:
+            # What was forgotten in the meantime may stand in the question.
+            answer = replace(answer, query=None)
+        lesson, state = teach(answer, before)
+        number = _insert(connection, scope_id, replace(answer, lesson=lesson), places)
+        if state is not None:
+            connection.execute(delete(part_states).where(mark))
+            connection.execute(insert(part_states).values(scope_id=scope_id, part=part, version=number, state=state))
+    return lesson
+
+
+@retry_if_contended
+def restore(store: SqlStore, scope_id: int, answers: Sequence[CitationEntry]) -> None:
+    """Write answers as they were; what the scope has learned is learned again from all that are there then.
+
+    One that is there already is passed over, and so is one that was shown a turn which is not.
+    """
+    with store.transaction(scope=scope_id) as connection:
+        for answer in answers:
+            places = _new_places(connection, scope_id, answer)
+            if places is not None:
+                _insert(connection, scope_id, answer, places)
+        mark = and_(part_states.c.scope_id == scope_id, part_states.c.part.startswith(RANKING))
+        connection.execute(delete(part_states).where(mark))
+
+
+def _new_places(connection: Connection, scope_id: int, answer: CitationEntry) -> dict[str, tuple[int, int]] | None:
+    """Session and index of each turn that was shown; nothing where one is gone, or the answer is there already."""
+    same = select(citations.c.id).where(citations.c.scope_id == scope_id, citations.c.decision == answer.id)
+    if connection.scalar(same) is not None:
+        return None
+    turn_ids = list(dict.fromkeys(chain.from_iterable(answer.impression.turn_ids)))
+    found: dict[str, tuple[int, int]] = {}
+    for batch in batches(turn_ids):
+        statement = select(messages.c.name, messages.c.session_id, messages.c.turn).where(
+            messages.c.scope_id == scope_id, is_one_of(connection, messages.c.name, batch)
+        )
+        found.update({name: (session_id, turn) for name, session_id, turn in connection.execute(statement)})
+    return found if len(found) == len(turn_ids) else None
+
+
+def _insert(connection: Connection, scope_id: int, answer: CitationEntry, places: Mapping[str, tuple[int, int]]) -> int:
+    impression, numbers = json.dumps(answer.impression.as_json()), json.dumps(answer.cited)
+    values = {"decision": answer.id, "query": answer.query, "lesson": answer.lesson, "at": answer.at.isoformat()}
+    number = insert_row(connection, citations, scope_id=scope_id, shown=impression, cited=numbers, **values)
+    turns_of = zip(answer.numbers, answer.impression.turn_ids, strict=True)
+    cited = {turn_id for memory, turn_ids in turns_of if memory in answer.cited for turn_id in turn_ids}
+    turns = [
+        {"citation_id": number, "session_id": session_id, "turn": turn, "cited": int(turn_id in cited)}
+        for turn_id, (session_id, turn) in places.items()
+    ]
+    if turns:
+        connection.execute(insert(citation_turns), turns)
+    return number
+
+
+def latest(store: SqlStore, scope_id: int) -> int:
+    """The id of the scope's latest answer; 0 where there is none."""
+    with store.transaction(write=False) as connection:
+        statement = select(func.max(citations.c.id)).where(citations.c.scope_id == scope_id)
+        return connection.scalar(statement) or 0
+
+
+def state_version(store: SqlStore, scope_id: int, part: str) -> int | None:
+    """The version of what the part has learned; nothing where it has not."""
+    with store.transaction(write=False) as connection:
+        found: int | None = connection.scalar(
+            select(part_states.c.version).where(part_states.c.scope_id == scope_id, part_states.c.part == part)
+        )
+        return found
+
+
+def states(store: SqlStore, scope_id: int) -> list[str]:
+    """What rankings have learned, as JSON: one a set of signals."""
+    mine = (part_states.c.scope_id == scope_id, part_states.c.part.startswith(RANKING))
+    with store.transaction(write=False) as connection:
+        return list(connection.scalars(select(part_states.c.state).where(*mine)))
+
+
+def rows(store: SqlStore, scope_id: int, *, turn: str | None = None, last: int | None = None) -> list[CitationEntry]:
+    """The scope's answers, the oldest first.
+
+    Args:
+        store: the store.
+        scope_id: whose.
+        turn: only those that were shown this turn, by its id.
+        last: only the latest so many.
+    """
+    statement = select(citations).where(citations.c.scope_id == scope_id)
+    same = and_(messages.c.session_id == citation_turns.c.session_id, messages.c.turn == citation_turns.c.turn)
+    of_turn = select(citation_turns.c.citation_id).join(messages, same).where(messages.c.scope_id == scope_id)
+    with store.transaction(write=False) as connection:
+        if turn is not None:
+            ids = of_turn.where(is_one_of(connection, messages.c.name, [turn]))
+            statement = statement.where(citations.c.id.in_(ids))
+        found = connection.execute(statement.order_by(citations.c.id.desc()).limit(last)).all()
+    return [_read(row) for row in reversed(found)]
+
+
+def _read(row: Row[Any]) -> CitationEntry:
+    try:
+        fields = {**row._mapping, "shown": json.loads(row.shown), "cited": json.loads(row.cited)}
+        return replace(CitationEntry.from_json(fields), number=row.id)
+    except (KeyError, ValueError, TypeError, RecursionError) as error:
+        raise StoreError(f"answer {row.id} of the citation log is damaged: {error}") from error
+
+
+def usefulness(store: SqlStore, scope_id: int, since: int, until: int) -> list[tuple[str, int, int]]:
+    """By turn id: in how many answers with ids in ``(since, until]`` it was shown, and in how many of these cited."""
+    first = begins_turn(citation_turns.c.session_id, citation_turns.c.turn)
+    joined = citation_turns.join(citations, citations.c.id == citation_turns.c.citation_id).join(messages, first)
+    statement = (
+        select(messages.c.name, func.count(), func.sum(citation_turns.c.cited))
+        .select_from(joined)
+        .where(citations.c.scope_id == scope_id, citations.c.id > since, citations.c.id <= until)
+        .group_by(messages.c.name)
+    )
+    with store.transaction(write=False) as connection:
+        return [(name, impressions, int(cited)) for name, impressions, cited in connection.execute(statement)]
+
+
+@retry_if_contended
+def clear(store: SqlStore, scope_id: int, parts: Sequence[str]) -> None:
+    """Delete the scope's answers and what the parts have learned from them."""
+    with store.transaction(scope=scope_id) as connection:
+        connection.execute(delete(citations).where(citations.c.scope_id == scope_id))
+        connection.execute(delete(part_states).where(part_states.c.scope_id == scope_id, part_states.c.part.in_(parts)))
+
+
+def forget_answers(connection: Connection, session: SessionRow, turns: Collection[int]) -> None:
+    """Delete every answer that was shown one of the turns, and the words of all other questions of the scope.
+
+    A question may repeat what was said in a turn. What the answers that stay have taught is learned from them again.
+    """
+    for batch in batches(sorted(turns)):
+        of_turns = select(citation_turns.c.citation_id).where(
+            citation_turns.c.session_id == session.id, citation_turns.c.turn.in_(batch)
+        )
+        connection.execute(delete(citations).where(citations.c.id.in_(of_turns)))
+    connection.execute(update(citations).where(citations.c.scope_id == session.scope_id).values(query=None))

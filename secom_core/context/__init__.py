@@ -1,0 +1,8 @@
+"""The block that goes into a prompt: what fills its token budget, and how it is written."""
+
+from __future__ import annotations
+
+from .block import render, without_recalled
+from .packing import Packer, PackMemories, PackTopics, PackTurns
+
+__all__ = ["PackMemories", "PackTopics", "PackTurns", "Packer", "render", "without_recalled"]

@@ -1,0 +1,83 @@
+"""Hits, and what layers add to them, as one numbered, dated block.
+
+The token budget of a recall is that of the whole block: quoting, dates, numbers and all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from ..conversation import Turn
+from ..memory import Hit, Section
+from .lines import CLOSE, GAP, OPEN, day_of, first_day, quoted_lines, quoted_turn
+
+_BLANKS: Final = re.compile(r"\s*")
+
+
+def render(hits: Sequence[Hit], sections: Sequence[Section] = ()) -> str:
+    """The hits as one block: a line a day, each hit after its number, ``…`` where turns between are left out.
+
+    A topic begins with its summary, and its turns are dated where they are of several days. Sections whose
+    entries can be cited come after the hits, each entry after its number, the others before them.
+
+    What is quoted cannot close the block, and cannot pass for a number, a date line or a heading: a delimiter loses
+    its bracket, as do the marks of chat templates (``<|im_start|>``, ``[INST]``), ``[3]`` and every other form of a
+    citation gets round brackets, and further lines of a message are indented. The hits themselves stay verbatim.
+
+    Args:
+        hits: in the order in which they are shown, numbered.
+        sections: what layers add, their numbers after those of the hits; their words are quoted already.
+
+    Returns:
+        The block; empty where there is nothing to show.
+    """
+    before = "".join(each.text for each in sections if not each.turn_ids)
+    after = "".join(each.text for each in sections if each.turn_ids)
+    body = f"{before}{''.join(_dated_hits(hits))}{after}"
+    return f"{OPEN}{body}{CLOSE}" if body else ""
+
+
+def _dated_hits(hits: Sequence[Hit]) -> Iterator[str]:
+    day = ""
+    for hit in hits:
+        if first_day(hit) not in (day, ""):
+            yield f"{first_day(hit)}\n"
+        yield _entry(hit)
+        # The turns of a topic may end on another day than they began.
+        day = day_of(hit.turns[-1]) if hit.memory.summary else first_day(hit)
+
+
+def _entry(hit: Hit) -> str:
+    if hit.memory.summary:
+        return f"[{hit.number}] {quoted_lines(hit.memory.summary)}\n" + "".join(_dated(hit.turns))
+    place_of = {turn.id: place for place, turn in enumerate(hit.memory.turns)}
+    entry = f"[{hit.number}] {quoted_turn(hit.turns[0])}"
+    for before, turn in pairwise(hit.turns):
+        skipped = place_of.get(turn.id, 0) - place_of.get(before.id, 0) > 1
+        entry += f"{GAP if skipped else ''}{quoted_turn(turn)}"
+    return entry
+
+
+def _dated(turns: Sequence[Turn]) -> Iterator[str]:
+    """The turns of a topic, the day before each that is of another one than the turn before it."""
+    yield quoted_turn(turns[0])
+    for before, turn in pairwise(turns):
+        day = day_of(turn)
+        if day and day != day_of(before):
+            yield f"{day}\n"
+        elif turn.session != before.session or turn.index > before.index + 1:
+            yield GAP
+        yield quoted_turn(turn)
+
+
+def without_recalled(text: str) -> str:
+    """The text without the blocks that `render` made: what was recalled is never remembered again."""
+    kept, place = "", 0
+    while (start := text.find(OPEN, place)) >= 0 and (stop := text.find(CLOSE, start)) >= 0:
+        kept += text[place:start]
+        after = _BLANKS.match(text, stop + len(CLOSE))
+        place = after.end() if after else len(text)
+    return kept + text[place:]

@@ -1,0 +1,1 @@
+"""What is derived of raw turns: segments, their keys and vectors, and how far layers have come."""

@@ -1,0 +1,111 @@
+"""Which closed sessions a layer has taken in, and the one guard that keeps late writes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select, true, update
+
+from ..stores.batches import batches
+from ..stores.database import retry_if_contended
+from ..stores.rows import SessionRow, session_row
+from ..stores.schema import layer_progress, scopes, sessions
+from ..stores.sql import SqlStore
+from ..stores.statements import is_unchanged
+
+
+def pending(store: SqlStore, scope_id: int, layer: str, *, session: int | None = None) -> list[tuple[SessionRow, int]]:
+    """The scope's closed sessions that hold messages which ``layer`` has not taken in, in the order in which they came.
+
+    Args:
+        store: where they are.
+        scope_id: whose they are.
+        layer: the layer's name.
+        session: only this session, by its id.
+
+    Returns:
+        Each session with how many of its messages the layer has taken in.
+    """
+    known = and_(layer_progress.c.session_id == sessions.c.id, layer_progress.c.layer == layer)
+    taken = func.coalesce(layer_progress.c.messages, 0)
+    only = sessions.c.id == session if session is not None else true()
+    statement = (
+        select(sessions, taken.label("taken"))
+        .select_from(sessions.outerjoin(layer_progress, known))
+        .where(sessions.c.scope_id == scope_id, sessions.c.closed == 1, taken < sessions.c.messages, only)
+        .order_by(sessions.c.id)
+    )
+    with store.transaction(write=False) as connection:
+        rows = connection.execute(statement).all()
+    return [(session_row(row), row.taken) for row in rows]
+
+
+def changed_since(scope_id: int, revision: int) -> ColumnElement[bool]:
+    """The condition that a session of the scope has changed after this revision; all of them after -1."""
+    return and_(sessions.c.scope_id == scope_id, sessions.c.revision > revision)
+
+
+def claim(connection: Connection, session: SessionRow, layer: str, taken: int) -> bool:
+    """Mark the session as taken in, inside the transaction that writes what was made from it.
+
+    Readers that follow the scope by revision will see the session as changed; its ``version`` stays.
+
+    Args:
+        connection: a transaction that writes; the caller's own rows go into it if this returns True.
+        session: the row that the layer read before it began.
+        layer: the layer's name.
+        taken: how many messages it had taken in then.
+
+    Returns:
+        Whether the layer may write: not if the session changed or was forgotten in the meantime, nor if another
+        writer has taken it in since.
+    """
+    mark = and_(layer_progress.c.session_id == session.id, layer_progress.c.layer == layer)
+    known = connection.scalar(select(layer_progress.c.messages).where(mark)) or 0
+    if known != taken or not is_unchanged(connection, session):
+        return False
+    connection.execute(delete(layer_progress).where(mark))
+    connection.execute(insert(layer_progress).values(session_id=session.id, layer=layer, messages=session.messages))
+    show_changed(connection, session.scope_id, [session.id])
+    return True
+
+
+def show_changed(connection: Connection, scope_id: int, session_ids: Iterable[int]) -> None:
+    """Let readers that follow the scope by revision see these sessions as changed; their versions stay."""
+    connection.execute(update(scopes).where(scopes.c.id == scope_id).values(revision=scopes.c.revision + 1))
+    revision = select(scopes.c.revision).where(scopes.c.id == scope_id).scalar_subquery()
+    for batch in batches(sorted(set(session_ids))):
+        connection.execute(update(sessions).where(sessions.c.id.in_(batch)).values(revision=revision))
+
+
+def drop_progress(
+    connection: Connection, scope_id: int, layers: Sequence[str], *, session_ids: Sequence[int] | None = None
+) -> None:
+    """Let layers take in sessions of the scope anew: those given, or all of them.
+
+    Args:
+        connection: a transaction that writes.
+        scope_id: the scope.
+        layers: names under which progress is noted.
+        session_ids: only these sessions.
+    """
+    of_scope = select(sessions.c.id).where(sessions.c.scope_id == scope_id)
+    for batch in batches(session_ids) if session_ids is not None else [of_scope]:
+        connection.execute(
+            delete(layer_progress).where(layer_progress.c.layer.in_(layers), layer_progress.c.session_id.in_(batch))
+        )
+
+
+@retry_if_contended
+def begin_again(store: SqlStore, scope_id: int, layers: Sequence[str]) -> None:
+    """Let layers take in all of the scope's closed sessions anew."""
+    with store.transaction(durable=False, scope=scope_id) as connection:
+        drop_progress(connection, scope_id, layers)
+
+
+def layers_in(store: SqlStore, scope_id: int) -> set[str]:
+    """The names under which layers have noted progress in the scope."""
+    of_scope = select(sessions.c.id).where(sessions.c.scope_id == scope_id)
+    statement = select(layer_progress.c.layer).where(layer_progress.c.session_id.in_(of_scope)).distinct()
+    with store.transaction(write=False) as connection:
+        return set(connection.scalars(statement))

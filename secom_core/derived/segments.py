@@ -1,0 +1,222 @@
+"""What is made from raw turns: segments, keys and vectors, and how they follow one more turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import groupby, pairwise
+from typing import Final, TypeVar
+
+import numpy as np
+
+from ..conversation import Scope, Turn
+from ..errors import attempted
+from ..memory import Memory, Segment, check_partition
+from ..protocols import Denoiser, Embedder, QueryEmbedder, Segmenter, Statistics, Vectors
+from ..segmenters.lexical import LexicalSegmenter
+from ..stores.digests import digest
+from ..stores.rows import MemoryRow, SessionRow
+from ..stores.sql import SqlStore
+from .segmenters import ScopeSegmenters
+
+T = TypeVar("T")
+
+TAIL: Final = 48
+"""How many turns at the end of an open session may still be cut anew: bounds the cost of one more turn."""
+
+_ASKED_SINGLY: Final = 4
+"""Up to how many new turns are put to a segmenter one by one, where it can be asked so."""
+
+
+class Derivation:
+    """Makes the derived layers of sessions and keeps them in the store.
+
+    Args:
+        store: where turns come from and memories go.
+        segmenters: cut sessions, each scope's its own.
+        denoiser: makes keys, where given.
+        embedder: makes vectors, where given.
+        tail: how many turns may stay unsettled; ``None`` for as many as the session has.
+        statistics: the term statistics of a scope, where they are at hand.
+        vectors: make vectors of turns and keys; not where a vector store outside does.
+    """
+
+    def __init__(
+        self,
+        store: SqlStore,
+        segmenters: ScopeSegmenters,
+        denoiser: Denoiser | None,
+        embedder: Embedder | None,
+        *,
+        tail: int | None,
+        statistics: Callable[[Scope], Statistics | None],
+        vectors: bool = True,
+    ) -> None:
+        self._store, self._segmenters, self._denoiser, self._embedder = store, segmenters, denoiser, embedder
+        self._tail, self._statistics, self._makes_vectors = tail, statistics, vectors
+
+    def derive(self, session_id: int, scope: Scope, *, afresh: bool = False) -> SessionRow | None:
+        """Bring the session's memories up to its messages; costs what its unsettled end costs.
+
+        Returns:
+            The session as it is then, or nothing where it was forgotten.
+        """
+        while (row := self._store.session(session_id)) is not None and (afresh or not row.is_derived):
+            since = 0 if afresh else row.settled
+            tail = self._store.turns(row, since)
+            old = self._store.memories(row.id, since)
+            rows, failed = self._cut(tail, [] if afresh else old, row, scope)
+            settled = row.turns if row.closed else self._settled(rows, since, row.turns)
+            if self._store.save_memories(row, rows, settled=settled, since=since):
+                afresh = False
+                if self._makes_vectors:
+                    self.drop_vectors(row.id, {each.key for each in old} - {each.key for each in rows})
+                # Where the segmenter has failed, so would most likely the embedder that it asks; a recall tries again.
+                if self._makes_vectors and not failed:
+                    self.vectors(row.id, [*(each.key for each in rows), *(turn.text for turn in tail)])
+        return row
+
+    def shrunk(self, old: Sequence[MemoryRow], kept: Sequence[Turn], doomed: set[int], scope: Scope) -> list[MemoryRow]:
+        """The memories without the doomed turns: the same cuts, and new keys where a turn is missing."""
+        rows: list[MemoryRow] = []
+        for memory in old:
+            turns = [turn for turn in kept if memory.start <= turn.index < memory.stop]
+            if not turns:
+                continue
+            touched = not doomed.isdisjoint(range(memory.start, memory.stop))
+            rows += self._rows([turns], [(memory.start, memory.stop)], (), scope) if touched else [memory]
+        return rows
+
+    # -- segments and keys --------------------------------------------------------------------------------------
+
+    def _cut(
+        self, tail: Sequence[Turn], old: Sequence[MemoryRow], row: SessionRow, scope: Scope
+    ) -> tuple[list[MemoryRow], bool]:
+        """The memories of the unsettled turns, and whether the segmenter has failed."""
+        segments, failed = self._segments(tail, old, self._segmenters.of(scope))
+        # Ranges count turn indices, which have gaps where turns were forgotten.
+        ranges = list(pairwise([*(tail[segment.start].index for segment in segments), row.turns]))
+        return self._rows([tail[each.start : each.stop] for each in segments], ranges, old, scope), failed
+
+    def _segments(
+        self, tail: Sequence[Turn], old: Sequence[MemoryRow], segmenter: Segmenter
+    ) -> tuple[list[Segment], bool]:
+        """Cut the unsettled turns; a segmenter that can be asked about one turn is asked only about new ones."""
+        part, what = f"the segmenter {type(segmenter).__name__}", "the segmenter failed, segments are cut by words"
+        segments = attempted(part, partial(self._cuts, tail, old, segmenter), what)
+        return (segments, False) if segments is not None else (self._cuts(tail, old, LexicalSegmenter()), True)
+
+    def _cuts(self, tail: Sequence[Turn], old: Sequence[MemoryRow], segmenter: Segmenter) -> list[Segment]:
+        joins = getattr(segmenter, "joins", None)
+        covered = sum(turn.index < old[-1].stop for turn in tail) if old else 0
+        if joins is None or not covered or len(tail) - covered > _ASKED_SINGLY:
+            return check_partition(segmenter.segment(tail), len(tail))
+        stops = [sum(turn.index < memory.stop for turn in tail[:covered]) for memory in old]
+        for place in range(covered, len(tail)):
+            start = stops[-2] if len(stops) > 1 else 0
+            if joins(tail[start:place], tail[place]):
+                stops[-1] = place + 1
+            else:
+                stops.append(place + 1)
+        return [Segment(start, stop) for start, stop in pairwise([0, *stops])]
+
+    def _settled(self, rows: Sequence[MemoryRow], since: int, turns: int) -> int:
+        """The turn from which on memories may still change: the first edge that keeps the tail short."""
+        if self._tail is None:
+            return since
+        edges = [*(row.start for row in rows), turns]
+        return next(edge for edge in edges if turns - edge <= self._tail)
+
+    def _rows(
+        self,
+        groups: Sequence[Sequence[Turn]],
+        ranges: Sequence[tuple[int, int]],
+        old: Sequence[MemoryRow],
+        scope: Scope,
+    ) -> list[MemoryRow]:
+        values = ["\n".join(turn.text for turn in group) for group in groups]
+        digests = [digest(value) for value in values]
+        keys = {row.digest: row.key for row in old}
+        fresh = {digest: value for digest, value in zip(digests, values, strict=True) if digest not in keys}
+        keys.update(zip(fresh, self._keys(list(fresh.values()), scope), strict=True))
+        return [
+            MemoryRow(start, stop, keys[digest], digest) for (start, stop), digest in zip(ranges, digests, strict=True)
+        ]
+
+    def _keys(self, values: list[str], scope: Scope) -> list[str]:
+        if self._denoiser is None or not values:
+            return values
+        denoiser, statistics = self._denoiser, self._statistics(scope)
+        part, what = f"the denoiser {type(denoiser).__name__}", "the denoiser failed, keys are the words themselves"
+        return _one_each(part, lambda texts: denoiser.denoise(texts, statistics), values, what) or values
+
+    # -- vectors ------------------------------------------------------------------------------------------------
+
+    def query_vector(self, query: str) -> Vectors | None:
+        """The query's vector of shape ``(d,)``; nothing without an embedder, or with a warning when it fails."""
+        if self._embedder is None or not query.strip():
+            return None
+        embed = self._embedder.embed_queries if isinstance(self._embedder, QueryEmbedder) else self._embedder.embed
+        part, what = f"the embedder {self._embedder.name!r}", "the embedder failed, this search is by words only"
+        made = _one_each(part, embed, [query], what)
+        return made[0] if made is not None else None
+
+    def vectors(self, session_id: int, texts: Sequence[str]) -> Vectors | None:
+        """Vectors of shape ``(len(texts), d)``, from the store or made now and stored.
+
+        Returns:
+            Nothing without an embedder, without texts, or with a warning when it fails.
+        """
+        if self._embedder is None or not texts:
+            return None
+        digests = [digest(text) for text in texts]
+        found = self._store.vectors(session_id, self._embedder.name, list(dict.fromkeys(digests)))
+        missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in found}
+        if missing:
+            what = "the embedder failed, what was said is found by words until it answers again"
+            part = f"the embedder {self._embedder.name!r}"
+            made = _one_each(part, self._embedder.embed, list(missing.values()), what)
+            if made is None:
+                return None
+            new = dict(zip(missing, made, strict=True))
+            self._store.save_vectors(session_id, self._embedder.name, new)
+            found.update(new)
+        return np.stack([found[digest] for digest in digests])
+
+    def vectors_of_sessions(self, texts: Sequence[tuple[int, str]]) -> Vectors | None:
+        """Vectors of the texts of several sessions, each text behind its session's id; see `vectors`.
+
+        Returns:
+            Shape ``(len(texts), d)``; nothing where there is none for one of the sessions.
+        """
+        order = sorted(range(len(texts)), key=lambda place: texts[place][0])
+        found: list[Vectors] = []
+        for session_id, places in groupby(order, key=lambda place: texts[place][0]):
+            vectors = self.vectors(session_id, [texts[place][1] for place in places])
+            if vectors is None:
+                return None
+            found.append(vectors)
+        return np.concatenate(found)[np.argsort(order)] if found else None
+
+    def drop_vectors(self, session_id: int, texts: Iterable[str]) -> None:
+        """Remove the vectors of texts that the session does not hold any more; one that it does is made again."""
+        if self._embedder is not None:
+            self._store.drop_vectors(session_id, sorted({digest(text) for text in texts}))
+
+    def digests(self, turns: Sequence[Turn], rows: Sequence[MemoryRow]) -> set[str]:
+        """The digests of all texts of a session that may have vectors."""
+        return {digest(text) for text in [*(turn.text for turn in turns), *(row.key for row in rows)]}
+
+
+def _one_each(
+    part: str, make: Callable[[Sequence[str]], Iterable[T]], texts: Sequence[str], what: str
+) -> list[T] | None:
+    """What a part makes of each text; nothing, with a warning, where it fails or makes more or fewer than there are."""
+    return attempted(part, lambda: [made for made, _ in zip(make(texts), texts, strict=True)], what)
+
+
+def memories_of(session: str, rows: Sequence[MemoryRow], turns: Sequence[Turn]) -> list[Memory]:
+    """Stored memories with the turns they point to, in order."""
+    by_index = {turn.index: turn for turn in turns}
+    ranges = ((row, [by_index[each] for each in range(row.start, row.stop) if each in by_index]) for row in rows)
+    return [Memory(f"{session}#{row.start}-{row.stop}", row.key, tuple(inside)) for row, inside in ranges if inside]

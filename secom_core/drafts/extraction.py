@@ -1,0 +1,171 @@
+"""What a session says, taken from it by a language model or by its segments, and what of it is not stored yet."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeAlias
+
+from ..conversation import Message, Turn
+from ..errors import ModelError, ModelUnavailable, warn_degraded
+from ..llm.flow import Procedure
+from ..llm.quoting import shortened
+from ..llm.retry import Ask, all_asked_twice
+from ..llm.windows import within
+from ..memory import Memory
+from ..text.terms import count_tokens, sentences, terms
+
+Identity: TypeAlias = tuple[str, str, tuple[int, ...]]
+"""Speaker, text, and the indices of the turns."""
+
+_LONGEST: Final = 60
+"""Up to how many tokens an utterance is taken as a whole."""
+_QUESTION: Final = 0.5
+"""What a question is worth beside a statement: it asks for what the answer tells."""
+_USERS: Final = frozenset({"user", "human"})
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Something that a session says, before it has an id.
+
+    Args:
+        text: in a sentence or two; the words of the conversation where no language model wrote it.
+        turns: the turns of the session that it rests on, in order; never none.
+        speaker: whom it is about; empty where nobody is named, or where that does not matter.
+    """
+
+    text: str
+    turns: tuple[Turn, ...]
+    speaker: str = ""
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        """The indices of its turns in the session."""
+        return tuple(turn.index for turn in self.turns)
+
+    @property
+    def identity(self) -> Identity:
+        """All that makes two drafts of a session equal."""
+        return self.speaker, self.text, self.indices
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What a session says, and whether a language model answered at all."""
+
+    drafts: tuple[Draft, ...]
+    answered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about some turns of a session.
+
+    Args:
+        window: the turns; the reply names them by their numbers, from 0.
+        ask: writes the prompt.
+        what: what is asked for, for the warning.
+        speaker: whom it is about; empty where that does not matter.
+    """
+
+    window: Sequence[Turn]
+    ask: Ask
+    what: str
+    speaker: str = ""
+
+
+def extract(
+    questions: Sequence[Question],
+    read: Callable[..., list[tuple[str, tuple[int, ...]]]],
+    memories: Sequence[Memory],
+    *,
+    by_speaker: bool = False,
+) -> Procedure[Extracted]:
+    """Ask all the questions together, and each whose reply cannot be read once more.
+
+    Where there is no reply that can be used, the segments are taken instead, and a `DegradedWarning` names the cause.
+
+    Args:
+        questions: about the session's windows.
+        read: called with a reply and ``count``, the number of turns shown; gives the texts in it with the numbers of
+            their turns, or raises `BadReply`.
+        memories: the session's segments.
+        by_speaker: take only segments of which the speaker that the question is about says most.
+    """
+    found = yield from all_asked_twice(
+        [question.ask for question in questions],
+        [partial(read, count=len(question.window)) for question in questions],
+    )
+    drafts: list[Draft] = []
+    for question, texts in zip(questions, found, strict=True):
+        window = question.window
+        if isinstance(texts, ModelError):
+            what = f"the language model found no {question.what} in {len(window)} turns, segments are taken instead"
+            warn_degraded(what, texts)
+            segments = segment_drafts(within(memories, window), by_speaker=by_speaker)
+            drafts += [draft for draft in segments if draft.speaker == question.speaker]
+        else:
+            drafts += [Draft(text, tuple(window[each] for each in turns), question.speaker) for text, turns in texts]
+    return Extracted(tuple(drafts), not any(isinstance(texts, ModelUnavailable) for texts in found))
+
+
+# -- without a language model -----------------------------------------------------------------------------------------
+
+
+def segment_drafts(memories: Sequence[Memory], *, by_speaker: bool = False) -> list[Draft]:
+    """Each segment as a draft: the utterance that says most of what it is about, as it was said, with all its turns.
+
+    Of a long utterance, its best sentence.
+
+    Args:
+        memories: the segments of a session, in order.
+        by_speaker: about whoever says most in the segment, and in their words; among the users where there are any: it
+            is the user's topic, not the assistant's.
+    """
+    units = [set(terms(memory.value)) for memory in memories]
+    spread = Counter(term for unit in units for term in unit)
+
+    def rarity(term: str) -> float:
+        return math.log1p(len(units) / (1 + spread[term]))
+
+    drafts = [_best(memory, rarity, by_speaker) for memory in memories]
+    return [draft for draft in drafts if draft is not None]
+
+
+def _best(memory: Memory, rarity: Callable[[str], float], by_speaker: bool) -> Draft | None:
+    about = Counter(terms(memory.value))
+
+    def worth(text: str) -> float:
+        known = set(terms(text))
+        rare = sum(rarity(term) * (1.5 if about[term] > 1 else 1.0) for term in known)
+        return rare / math.sqrt(max(len(known), 4)) * (_QUESTION if text.rstrip().endswith(("?", "？")) else 1.0)
+
+    messages = [message for turn in memory.turns for message in turn.messages if message.text.strip()]
+    if by_speaker:
+        messages = _of_main_speaker(messages, rarity)
+    parts = [(message, part) for message in messages for part in _parts(message.text)]
+    if not parts:
+        return None
+    message, text = max(parts, key=lambda each: worth(each[1]))
+    line = f"{message.label}: {text}" if message.label else text
+    return Draft(line, memory.turns, message.label if by_speaker else "")
+
+
+def _of_main_speaker(messages: Sequence[Message], rarity: Callable[[str], float]) -> list[Message]:
+    candidates = [message for message in messages if message.role in _USERS] or messages
+    weights: defaultdict[str, float] = defaultdict(float)
+    for message in candidates:
+        weights[message.label] += sum(map(rarity, set(terms(message.text))))
+    main = max(weights, key=lambda label: weights[label], default="")
+    return [message for message in candidates if message.label == main]
+
+
+def _parts(text: str) -> list[str]:
+    whole = " ".join(text.split())
+    if count_tokens(whole) <= _LONGEST:
+        return [whole]
+    return [shortened(" ".join(part.split()), _LONGEST) for part in sentences(text) or [whole]]

@@ -1,0 +1,1 @@
+"""Asking a language model: procedures that yield prompts, second questions, windows, quoting, reading replies."""

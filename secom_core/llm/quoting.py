@@ -1,0 +1,67 @@
+"""Untrusted text as it may stand in a prompt, and a model's reply without its thoughts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from ..text.terms import count_tokens
+
+_MARKER: Final = re.compile(r"\[(?=\W{0,9}exchange\b)", re.IGNORECASE)
+CHAT_MARKER: Final = re.compile(
+    r"<(?=[|｜]|/?(?:s|bos|eos|pad|unk|mask|think|thinking|(?:start|end)_of_turn|(?:start|end)_of_text)>|</?SYS>>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|CLS|SEP|MASK|PAD|BOS|EOS)\])",
+    re.IGNORECASE,
+)
+"""The bracket that begins a mark of a chat template or a tokenizer; some endpoints obey it wherever it stands."""
+
+_NUMBER: Final = r"[mM]?\d{1,9}"
+_BLANK: Final = r"[ \t]*"
+_NONE: Final = r"NO[_ ]CIT(?:E[DS]?|ATIONS?)"
+CITATION_MARKER: Final = re.compile(
+    rf"\[{_BLANK}(?:{_NUMBER}(?:{_BLANK}[,;]{_BLANK}{_NUMBER})*|{_NONE}){_BLANK}\]", re.I
+)
+"""A citation of numbered memories, wherever it stands."""
+
+_THOUGHT: Final = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_LEAST: Final = 12  # tokens, below which a text without its middle says nothing
+_THOUGHT_END: Final = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+
+
+def quoted(text: str) -> str:
+    """``text`` such that it can neither open nor close a tag, start an exchange, nor leave its paragraph."""
+    kept = "\n".join(filter(None, map(str.rstrip, text.splitlines())))
+    bare = CHAT_MARKER.sub(lambda found: "<" if found[0] == "<" else "(", kept)
+    return _MARKER.sub("(", bare.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+
+
+def shortened(text: str, tokens: int) -> str:
+    """The beginning and the end of ``text``, of at most ``tokens`` tokens; the whole where it is no longer."""
+    short, kept = text, len(text)
+    while (size := count_tokens(short)) > tokens:
+        kept = min(kept * tokens // size, kept * 9 // 10)
+        short = f"{text[: kept * 2 // 3]} […] {text[len(text) - kept // 3 :]}"
+    return short
+
+
+def fitted(texts: Sequence[str], tokens: int) -> list[str]:
+    """``texts`` with at most ``tokens`` tokens together; the longest ones lose their middles, the others are whole.
+
+    No text is cut to less than a few tokens, so very many texts may have more.
+    """
+    room, left, cap = tokens, len(texts), tokens
+    for size in sorted(map(count_tokens, texts)):
+        cap = room // left
+        if size > cap:
+            break
+        room, left = room - size, left - 1
+    else:
+        return list(texts)
+    return [shortened(text, max(cap, _LEAST)) for text in texts]
+
+
+def without_thoughts(reply: str) -> str:
+    """``reply`` without what a reasoning model thought aloud, even where a template left the opening tag out."""
+    answer = _THOUGHT.sub("", reply)
+    return _THOUGHT_END.split(answer)[-1]

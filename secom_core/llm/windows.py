@@ -1,0 +1,61 @@
+"""A session in pieces that fit one question to a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final, TypeVar
+
+from ..conversation import Turn
+from ..memory import Memory
+from ..text.terms import count_tokens
+from .quoting import quoted, shortened
+
+T = TypeVar("T")
+
+_MARKER_TOKENS: Final = 6  # of the "[Exchange 12]: " before each turn, and the blank line after it
+
+
+def windows(turns: Sequence[Turn], max_tokens: int) -> Iterator[tuple[Turn, ...]]:
+    """The turns in order, in runs of at most ``max_tokens`` estimated tokens as `window_texts` quotes them."""
+    longest = max_tokens // 4
+    runs = packed(turns, lambda turn: min(count_tokens(turn.text), longest) + _MARKER_TOKENS, max_tokens)
+    return map(tuple, runs)
+
+
+def packed(items: Iterable[T], size: Callable[[T], int], limit: int) -> Iterator[list[T]]:
+    """The items in order, in runs whose sizes add up to ``limit`` at most; a larger item is a run of its own."""
+    run: list[T] = []
+    used = 0
+    for item in items:
+        needed = size(item)
+        if run and used + needed > limit:
+            yield run
+            run, used = [], 0
+        run.append(item)
+        used += needed
+    if run:
+        yield run
+
+
+def window_texts(window: Sequence[Turn], max_tokens: int) -> list[str]:
+    """Each turn's text, quoted; a turn of more than a quarter of ``max_tokens`` loses its middle."""
+    return [shortened(quoted(turn.text), max_tokens // 4) for turn in window]
+
+
+def numbered(texts: Sequence[str]) -> str:
+    """The texts of turns as exchanges with their numbers, from 0; a model names them by these."""
+    return "\n\n".join(f"[Exchange {number}]: {text or '(nothing)'}" for number, text in enumerate(texts))
+
+
+def day_of(window: Sequence[Turn]) -> str:
+    """The day of the first turn in words, for "yesterday" and "next week"; empty where it has no time."""
+    at = window[0].at
+    return f"{at:%A, %d %B %Y}" if at else ""
+
+
+def within(memories: Sequence[Memory], window: Sequence[Turn]) -> list[Memory]:
+    """The part of each segment that the window holds."""
+    ids = {turn.id for turn in window}
+    parts = ((memory, tuple(turn for turn in memory.turns if turn.id in ids)) for memory in memories)
+    return [replace(memory, turns=turns) for memory, turns in parts if turns]

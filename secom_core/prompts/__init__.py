@@ -1,1 +1,0 @@
-"""Prompts: one file each, with the reading of its reply beside it."""

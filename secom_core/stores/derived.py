@@ -1,0 +1,180 @@
+"""The rows that are derived from turns: memories, vectors, and the states of parts that learn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
+
+from ..protocols import Vectors
+from .batches import batches
+from .database import Database, retry_if_contended
+from .rows import MemoryRow, SessionRow, session_row
+from .schema import memories, part_states, scopes, sessions, vectors
+from .statements import delete_among, is_unchanged
+
+_ANY: Final = -1
+
+
+class DerivedRows(Database):
+    """What is derived from turns, in one database; each write is thrown away where its session has changed meanwhile.
+
+    Raises:
+        StoreError: from every method, when the database fails; the cause is chained.
+    """
+
+    def session(self, session_id: int) -> SessionRow | None:
+        """The session as it is now, or nothing where it was forgotten."""
+        with self.transaction(write=False) as connection:
+            return session_where(connection, sessions.c.id == session_id)
+
+    def memories(self, session_id: int, start: int = 0) -> list[MemoryRow]:
+        """The session's memories that start at turn ``start`` or later, in order."""
+        statement = (
+            select(memories.c.start, memories.c.stop, memories.c.key, memories.c.digest)
+            .where(memories.c.session_id == session_id, memories.c.start >= start)
+            .order_by(memories.c.start)
+        )
+        with self.transaction(write=False) as connection:
+            return [MemoryRow(*row) for row in connection.execute(statement)]
+
+    # -- segments, keys, vectors -------------------------------------------------------------------------------------
+
+    @retry_if_contended
+    def save_memories(
+        self, session: SessionRow, rows: Sequence[MemoryRow], *, settled: int, since: int | None = None
+    ) -> bool:
+        """Replace the session's memories that start at ``since`` or later; all or nothing.
+
+        Args:
+            session: the row that the memories were made from.
+            rows: the new memories.
+            settled: the turn from which on they may still change.
+            since: the first turn that the rows cover; where the session had settled unless given.
+
+        Returns:
+            Whether they were kept: not if the session changed or was forgotten in the meantime.
+        """
+        first = session.settled if since is None else since
+        with self.transaction(durable=False, scope=session.scope_id) as connection:
+            if not is_unchanged(connection, session):
+                return False
+            connection.execute(delete(memories).where(memories.c.session_id == session.id, memories.c.start >= first))
+            if rows:
+                connection.execute(insert(memories), [memory_values(session, row) for row in rows])
+            if first < session.settled:
+                new_epoch(connection, session.scope_id)
+            touch(connection, session.id, session.scope_id, derived=session.messages, settled=settled)
+        return True
+
+    def vectors(self, session_id: int, model: str, digests: Sequence[str]) -> dict[str, Vectors]:
+        """The session's stored vectors of ``model`` among ``digests``."""
+        found: dict[str, Vectors] = {}
+        with self.transaction(write=False) as connection:
+            for batch in batches(digests):
+                statement = select(vectors.c.digest, vectors.c.data).where(
+                    vectors.c.session_id == session_id, vectors.c.model == model, vectors.c.digest.in_(batch)
+                )
+                for digest, data in connection.execute(statement):
+                    found[digest] = np.frombuffer(data, dtype="<f4")
+        return found
+
+    @retry_if_contended
+    def save_vectors(self, session_id: int, model: str, new: Mapping[str, Vectors]) -> None:
+        """Keep vectors by the digest of the text they stand for; nothing where the session was forgotten."""
+        session = self.session(session_id) if new else None
+        if session is None:
+            return
+        kept = {"session_id": session_id, "model": model}
+        rows = [{**kept, "digest": digest, "data": vector.astype("<f4").tobytes()} for digest, vector in new.items()]
+        with self.transaction(durable=False, scope=session.scope_id) as connection:
+            if session_where(connection, sessions.c.id == session_id) is not None:
+                stale = (vectors.c.session_id == session_id, vectors.c.model == model)
+                delete_among(connection, vectors.c.digest, new, *stale)
+                connection.execute(insert(vectors), rows)
+
+    @retry_if_contended
+    def drop_vectors(self, session_id: int, digests: Sequence[str]) -> None:
+        """Remove the vectors of texts that the session does not hold any more."""
+        session = self.session(session_id) if digests else None
+        if session is None:
+            return
+        with self.transaction(durable=False, scope=session.scope_id) as connection:
+            delete_among(connection, vectors.c.digest, digests, vectors.c.session_id == session_id)
+
+    # -- the states of parts -----------------------------------------------------------------------------------------
+
+    def part_state(self, scope_id: int, part: str) -> tuple[int, str] | None:
+        """The version of what the part has learned, and its state; nothing where it has learned nothing."""
+        statement = select(part_states.c.version, part_states.c.state).where(_is_part(scope_id, part))
+        with self.transaction(write=False) as connection:
+            row = connection.execute(statement).one_or_none()
+        return (row.version, row.state) if row is not None else None
+
+    @retry_if_contended
+    def save_part_state(
+        self, scope_id: int, epoch: int, part: str, version: int, state: str, *, replaces: int | None = _ANY
+    ) -> bool:
+        """Keep what the part has learned in place of what it had.
+
+        Args:
+            scope_id: the scope.
+            epoch: its epoch when this was learned.
+            part: what has learned.
+            version: a number that grows, such as how many turns it was learned from.
+            state: what was learned, as text.
+            replaces: the version that this was made in place of, where there may be a newer one by now; ``None`` for
+                none.
+
+        Returns:
+            Whether it was kept: not if something of the scope was forgotten since ``epoch``, nor in place of another
+            version than ``replaces``.
+        """
+        mark = _is_part(scope_id, part)
+        with self.transaction(durable=False, scope=scope_id) as connection:
+            if connection.scalar(select(scopes.c.epoch).where(scopes.c.id == scope_id)) != epoch:
+                return False
+            if replaces != _ANY and connection.scalar(select(part_states.c.version).where(mark)) != replaces:
+                return False
+            connection.execute(delete(part_states).where(mark))
+            connection.execute(insert(part_states).values(scope_id=scope_id, part=part, version=version, state=state))
+        return True
+
+    @retry_if_contended
+    def drop_part_state(self, scope_id: int, part: str) -> None:
+        """Forget what the part has learned."""
+        with self.transaction(durable=False, scope=scope_id) as connection:
+            connection.execute(delete(part_states).where(_is_part(scope_id, part)))
+
+
+def session_where(connection: Connection, *conditions: ColumnElement[bool]) -> SessionRow | None:
+    """The session that meets the conditions, or nothing where there is none."""
+    row = connection.execute(select(sessions).where(*conditions)).one_or_none()
+    return session_row(row) if row is not None else None
+
+
+def _is_part(scope_id: int, part: str) -> ColumnElement[bool]:
+    return and_(part_states.c.scope_id == scope_id, part_states.c.part == part)
+
+
+def touch(connection: Connection, session_id: int, scope_id: int, **values: int) -> None:
+    """Count a change in the scope and the session, and set the session's ``values``."""
+    connection.execute(update(scopes).where(scopes.c.id == scope_id).values(revision=scopes.c.revision + 1))
+    revision = select(scopes.c.revision).where(scopes.c.id == scope_id).scalar_subquery()
+    connection.execute(
+        update(sessions)
+        .where(sessions.c.id == session_id)
+        .values(revision=revision, version=sessions.c.version + 1, **values)
+    )
+
+
+def new_epoch(connection: Connection, scope_id: int) -> None:
+    """Have readers load the scope afresh: something of it is gone, or was derived again."""
+    connection.execute(update(scopes).where(scopes.c.id == scope_id).values(epoch=scopes.c.epoch + 1))
+
+
+def memory_values(session: SessionRow, row: MemoryRow) -> dict[str, Any]:
+    """The memory as values to insert."""
+    return {"session_id": session.id, "start": row.start, "stop": row.stop, "key": row.key, "digest": row.digest}

@@ -1,0 +1,147 @@
+"""Messages as rows: which are new, where each belongs, and rows back into turns."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, select, tuple_
+
+from ..conversation import Message, Turn, json_flaw, opens_turn
+from ..errors import DuplicateId, InvalidInput, StoreError, shorten
+from .batches import batches
+from .rows import SessionRow
+from .schema import is_one_of, messages
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def microseconds(at: datetime) -> int:
+    """The time as whole microseconds since 1970, UTC."""
+    aware = at if at.tzinfo is not None else at.replace(tzinfo=timezone.utc)
+    elapsed = aware - _EPOCH
+    return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
+
+
+def unknown_messages(connection: Connection, scope_id: int, new: Sequence[Message]) -> list[Message]:
+    """The messages to write: those without an id, and those whose id is new, each once."""
+    names = list({m.id for m in new if m.id})
+    known: dict[str, tuple[str, str]] = {}
+    for batch in batches(names):
+        statement = select(messages.c.name, messages.c.role, messages.c.text).where(
+            messages.c.scope_id == scope_id, is_one_of(connection, messages.c.name, batch)
+        )
+        known.update({name: (role, text) for name, role, text in connection.execute(statement)})
+    fresh: list[Message] = []
+    for message in new:
+        if message.id is None:
+            fresh.append(message)
+        elif message.id not in known:
+            known[message.id] = (message.role, message.text)
+            fresh.append(message)
+        elif known[message.id] != (message.role, message.text):
+            raise DuplicateId(
+                f"id {message.id!r} already belongs to another message of this scope, which says "
+                f"{known[message.id][1][:80]!r}; give the new one an id of its own, or none"
+            )
+    return fresh
+
+
+def message_rows(
+    connection: Connection, session: SessionRow, fresh: Sequence[Message], places: Mapping[int, int] | None
+) -> Iterator[dict[str, Any]]:
+    """The rows of new messages: replies join the last turn, others open one, unless ``places`` gives the turns.
+
+    Args:
+        connection: a transaction.
+        session: where they go.
+        fresh: the messages, in order.
+        places: the turn index of each message by its Python identity, where known.
+    """
+    before, turn, position = _last_message(connection, session)
+    for message in fresh:
+        place = places[id(message)] if places is not None else None
+        opens = opens_turn(message, before) if place is None else place != turn
+        if opens:
+            turn, position = (max(turn + 1, session.turns) if place is None else place), 0
+        else:
+            position += 1
+        yield _message_row(session, message, turn, position)
+        before = message
+
+
+def _last_message(connection: Connection, session: SessionRow) -> tuple[Message | None, int, int]:
+    statement = (
+        select(messages.c.role, messages.c.turn, messages.c.position)
+        .where(messages.c.session_id == session.id)
+        .order_by(messages.c.turn.desc(), messages.c.position.desc())
+        .limit(1)
+    )
+    row = connection.execute(statement).one_or_none()
+    if row is None:
+        return None, session.turns - 1, 0
+    return Message("", role=row.role), row.turn, row.position
+
+
+def _message_row(session: SessionRow, message: Message, turn: int, position: int) -> dict[str, Any]:
+    if message.at is None:
+        raise InvalidInput(f"a message needs a time before it is stored: {message.text[:80]!r}")
+    return {
+        "scope_id": session.scope_id,
+        "session_id": session.id,
+        "turn": turn,
+        "position": position,
+        "name": message.id or f"~{secrets.token_hex(8)}",
+        "role": message.role,
+        "speaker": message.speaker,
+        "text": message.text,
+        "at": message.at.isoformat(),
+        "at_us": microseconds(message.at),
+        "metadata": _dump(message.metadata),
+    }
+
+
+def _dump(value: Mapping[str, Any]) -> str:
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"metadata is a mapping from strings to what JSON can hold, got {shorten(value)}")
+    if flaw := json_flaw(dict(value)):
+        raise InvalidInput(f"metadata must be what JSON can hold, got {shorten(dict(value))}: {flaw}")
+    return json.dumps(dict(value))
+
+
+def turn_ids_of(connection: Connection, scope_id: int, names: Sequence[str]) -> tuple[str, ...]:
+    """The ids of the turns that hold the messages with these ids, in order."""
+    found: dict[tuple[int, int], None] = {}
+    for batch in batches(names):
+        statement = (
+            select(messages.c.session_id, messages.c.turn)
+            .where(messages.c.scope_id == scope_id, is_one_of(connection, messages.c.name, batch))
+            .order_by(messages.c.id)
+        )
+        found.update({(row[0], row[1]): None for row in connection.execute(statement)})
+    ids: list[str] = []
+    for places in batches(list(found)):
+        first = select(messages.c.name).where(
+            tuple_(messages.c.session_id, messages.c.turn).in_(places), messages.c.position == 0
+        )
+        ids.extend(connection.scalars(first.order_by(messages.c.id)))
+    return tuple(ids)
+
+
+def turns_of(rows: Iterable[Row[Any]], session: str) -> list[Turn]:
+    """Rows of messages, in order, as the turns of a session."""
+    grouped: dict[int, list[Message]] = {}
+    for row in rows:
+        grouped.setdefault(row.turn, []).append(_message(row))
+    return [Turn(tuple(group), session, index) for index, group in grouped.items()]
+
+
+def _message(row: Row[Any]) -> Message:
+    try:
+        at, about = datetime.fromisoformat(row.at), json.loads(row.metadata)
+        return Message(row.text, row.role, row.speaker, row.name, at, about)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise StoreError(f"message {row.id} of the store is damaged: {error}") from error

@@ -1,0 +1,78 @@
+"""Rows of the store, as values, and the names under which they are stored."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row
+
+from ..conversation import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeRow:
+    """A scope as stored: a new ``epoch`` means load afresh, a new ``revision`` means catch up."""
+
+    id: int
+    revision: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session as stored.
+
+    Args:
+        turns: the index that the next turn gets.
+        messages: how many messages it has taken in; ``derived`` of them are in its memories.
+        settled: the turn from which on memories may still change.
+        version: grows with every change; a derivation made from an older one is thrown away.
+    """
+
+    id: int
+    scope_id: int
+    name: str
+    turns: int
+    messages: int
+    derived: int
+    settled: int
+    closed: bool
+    version: int
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether its memories hold all its messages."""
+        return self.derived == self.messages and (not self.closed or self.settled == self.turns)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRow:
+    """A memory as stored: the turns ``[start, stop)``, its key, and a digest of the value it was made from."""
+
+    start: int
+    stop: int
+    key: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """The outcome of `SqlStore.append`: the session's id, the turns touched, how many messages were new."""
+
+    session_id: int
+    turn_ids: tuple[str, ...]
+    new: int
+
+
+def scope_key(scope: Scope) -> str:
+    """The text under which a scope is stored; no two scopes share it."""
+    return json.dumps(list(scope))
+
+
+def session_row(row: Row[Any]) -> SessionRow:
+    """The value of a row of the table of sessions."""
+    return SessionRow(
+        row.id, row.scope_id, row.name, row.turns, row.messages, row.derived, row.settled, bool(row.closed), row.version
+    )

@@ -1,0 +1,36 @@
+"""Statements that several tables need: a row and its new id, many rows deleted, whether a session has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Column, ColumnElement, Connection, Table, and_, delete, insert, select
+
+from .batches import batches
+from .rows import SessionRow
+from .schema import messages, sessions
+
+
+def insert_row(connection: Connection, table: Table, /, **values: Any) -> int:
+    """Insert a row of a table that numbers its rows; its id."""
+    made = connection.execute(insert(table).values(**values))
+    return int(made.inserted_primary_key[0])  # type: ignore[index]
+
+
+def delete_among(
+    connection: Connection, column: Column[Any], values: Iterable[Any], *conditions: ColumnElement[bool]
+) -> None:
+    """Delete the rows whose ``column`` has one of the values, however many those are; the highest first."""
+    for batch in batches(sorted(values, reverse=True)):
+        connection.execute(delete(column.table).where(column.in_(batch), *conditions))
+
+
+def begins_turn(session_id: ColumnElement[int], turn: ColumnElement[int]) -> ColumnElement[bool]:
+    """The condition that a message is the first one of a turn, whose name is the turn's id."""
+    return and_(messages.c.session_id == session_id, messages.c.turn == turn, messages.c.position == 0)
+
+
+def is_unchanged(connection: Connection, session: SessionRow) -> bool:
+    """Whether the session is as it was when its row was read: nobody has changed or forgotten it since."""
+    return connection.scalar(select(sessions.c.version).where(sessions.c.id == session.id)) == session.version

@@ -1,0 +1,8 @@
+"""A running summary of closed sessions (RSum), with and without a language model."""
+
+from __future__ import annotations
+
+from .records import Summary
+from .summarizer import Summarizer
+
+__all__ = ["Summarizer", "Summary"]

@@ -1,0 +1,128 @@
+"""The memory of all sessions so far, brought up to date with one more; and the reply that rests on it.
+
+RSum, sections 4.1 and 4.2: the tasks of Tables 1 and 2, the retrieved utterances of Table 14, the examples of Table 15.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+from xml.sax.saxutils import unescape
+
+from ..errors import BadReply
+from ..llm.flow import Prompt
+from ..llm.prompt_texts import PromptTexts
+from ..llm.quoting import quoted, without_thoughts
+from ..text.terms import sentences
+
+_TEXTS: Final = PromptTexts(__package__, "prompts.txt")
+_NONE: Final = "none"
+_OPENING: Final = re.compile(r"<\s*(?:updated_|new_)?memory\b[^<>]*>", re.IGNORECASE)
+_CLOSING: Final = re.compile(r"<\s*/\s*(?:updated_|new_)?memory\s*>|```", re.IGNORECASE)
+_BULLET: Final = re.compile(r"^[ \t]*(?:[-*•–—]+|\(?\d{1,3}[.)])[ \t]+", re.MULTILINE)
+_MOST_CHARACTERS: Final = 200_000  # of a reply that is read at all
+
+
+def summary_prompt(
+    session: str,
+    previous: str,
+    *,
+    limit: int = 20,
+    part: tuple[int, int] | None = None,
+    examples: Sequence[str] = (),
+    complaint: str | None = None,
+) -> Prompt:
+    """Ask for the memory after a session (RSum equation 2, Table 1).
+
+    Args:
+        session: what was said.
+        previous: the memory before it; empty where there is none.
+        limit: the most sentences it may have.
+        part: which part of how many ``session`` is, from 1, where it did not fit in one call.
+        examples: memories brought up to date, as `summary_example` writes them.
+        complaint: what was wrong with an earlier reply.
+    """
+    examples_text = "\n\n".join(examples)
+    text = _TEXTS.part(
+        "update",
+        limit=limit,
+        examples=_TEXTS.part("examples", examples=examples_text) if examples_text else "",
+        previous=quoted(previous) or _NONE,
+        part=' part="{} of {}"'.format(*part) if part else "",
+        session=quoted(session),
+    )
+    return _TEXTS.prompt(text, "summary", complaint=complaint)
+
+
+def summary_example(previous: str, session: str, updated: str) -> str:
+    """A memory brought up to date, to learn from.
+
+    Args:
+        previous: the memory before the session; empty where there was none.
+        session: what was said.
+        updated: the memory after it.
+    """
+    return (
+        f"<memory>\n{quoted(previous) or _NONE}\n</memory>\n<session>\n{quoted(session)}\n</session>\n"
+        f"Reply:\n<memory>\n{quoted(updated)}\n</memory>"
+    )
+
+
+def read_summary(reply: str) -> list[str]:
+    """The sentences of the memory in a reply, in order, however many.
+
+    Thoughts, code fences, bullets, numbers and a missing closing tag are put up with.
+
+    Raises:
+        BadReply: where there is no memory in it, or an empty one.
+    """
+    if len(reply) > _MOST_CHARACTERS:
+        raise BadReply(f"the reply has {len(reply)} characters", reply)
+    blocks = _OPENING.split(without_thoughts(reply))
+    if len(blocks) == 1:
+        raise BadReply("there is no <memory> in the reply", reply)
+    # A model that repeats the old memory first gives the new one last; it may escape what `quoted` had to.
+    found = sentences(_BULLET.sub("", unescape(_CLOSING.split(blocks[-1])[0])))
+    if not found or [each.strip(" .").casefold() for each in found] == [_NONE]:
+        raise BadReply("the memory in the reply is empty", reply)
+    return found
+
+
+def response_prompt(
+    current: str, memory: str, *, speaker: str = "the assistant", retrieved: str = "", examples: Sequence[str] = ()
+) -> Prompt:
+    """Ask for the reply that rests on the latest memory and the current session (RSum equation 3, Table 2).
+
+    Args:
+        current: the current session so far, with speakers; its last line is what is replied to.
+        memory: the latest summary; empty where there is none.
+        speaker: who replies.
+        retrieved: what a search of earlier sessions brought back (Table 14).
+        examples: replies that used a memory, as `response_example` writes them (Tables 7 and 15).
+    """
+    examples_text = "\n\n".join(examples)
+    text = _TEXTS.part(
+        "respond",
+        speaker=quoted(speaker),
+        retrieved_too=", and what was found in them" if retrieved else "",
+        examples=_TEXTS.part("replies", examples=examples_text) if examples_text else "",
+        memory=quoted(memory) or _NONE,
+        retrieved=_TEXTS.part("retrieved", retrieved=quoted(retrieved)) if retrieved else "",
+        current=quoted(current),
+    )
+    return _TEXTS.prompt(text, "respond")
+
+
+def response_example(memory: str, current: str, reply: str) -> str:
+    """A reply that used a memory, to learn from (RSum Table 15).
+
+    Args:
+        memory: the memory that it was given.
+        current: the session up to there.
+        reply: the reply.
+    """
+    return (
+        f"<memory>\n{quoted(memory)}\n</memory>\n<current>\n{quoted(current)}\n</current>\n"
+        f"Reply:\n<reply>\n{quoted(reply)}\n</reply>"
+    )

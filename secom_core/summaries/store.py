@@ -1,0 +1,180 @@
+"""The versions of a scope's summary: a chain, each on the one before it and on a session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection, delete, func, insert, literal, select, true
+
+from ..derived.progress import claim, drop_progress
+from ..stores.batches import batches
+from ..stores.database import retry_if_contended
+from ..stores.rows import SessionRow
+from ..stores.schema import layer_progress, messages, sessions
+from ..stores.sql import SqlStore
+from .tables import summaries
+
+LAYER: Final = "summaries"
+_KNOWN: Final = (layer_progress.c.session_id == summaries.c.session_id) & (layer_progress.c.layer == LAYER)
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRow:
+    """A version as stored.
+
+    Args:
+        session: its session's name.
+        taken: how many of its session's messages are in it; 0 where a language model is still to make it anew.
+    """
+
+    id: int
+    session_id: int
+    text: str
+    session: str
+    taken: int
+
+
+def state(store: SqlStore, scope_id: int) -> tuple[int, ...]:
+    """Numbers that change whenever `versions` does."""
+    statement = (
+        select(func.max(summaries.c.id), func.count(), func.sum(layer_progress.c.messages))
+        .select_from(summaries.outerjoin(layer_progress, _KNOWN))
+        .where(summaries.c.scope_id == scope_id)
+    )
+    with store.transaction(write=False) as connection:
+        return tuple(int(number or 0) for number in connection.execute(statement).one())
+
+
+def text_of(store: SqlStore, version: int | None) -> str:
+    """The version's sentences; empty where there is none."""
+    with store.transaction(write=False) as connection:
+        return connection.scalar(select(summaries.c.text).where(summaries.c.id == version)) or ""
+
+
+def versions(store: SqlStore, scope_id: int, *, texts: bool = True) -> list[VersionRow]:
+    """The scope's versions, the oldest first; each is made from the one before it.
+
+    Args:
+        store: the store.
+        scope_id: whose.
+        texts: read the sentences too, else they are empty.
+    """
+    text = summaries.c.text if texts else literal("")
+    taken = func.coalesce(layer_progress.c.messages, 0)
+    statement = (
+        select(summaries.c.id, summaries.c.session_id, text, sessions.c.name, taken)
+        .select_from(summaries.join(sessions).outerjoin(layer_progress, _KNOWN))
+        .where(summaries.c.scope_id == scope_id)
+        .order_by(summaries.c.id)
+    )
+    with store.transaction(write=False) as connection:
+        return [VersionRow(*row) for row in connection.execute(statement)]
+
+
+def with_turns(store: SqlStore, rows: Sequence[VersionRow]) -> list[tuple[VersionRow, tuple[str, ...]]]:
+    """Each version with the ids of the turns of its session that are in it."""
+    turns: dict[int, list[tuple[str, int]]] = {row.session_id: [] for row in rows}
+    counted = func.count().over(partition_by=messages.c.session_id, order_by=messages.c.id)
+    with store.transaction(write=False) as connection:
+        for batch in batches(list(turns)):
+            numbered = (
+                select(messages.c.session_id, messages.c.name, messages.c.position, counted.label("place"))
+                .where(messages.c.session_id.in_(batch))
+                .subquery()
+            )
+            firsts = select(numbered).where(numbered.c.position == 0).order_by(numbered.c.place)
+            for row in connection.execute(firsts):
+                turns[row.session_id].append((row.name, row.place))
+    # What was said after the version was made is in no version; a version whose session lost turns is gone.
+    return [
+        (row, tuple(name for name, place in turns[row.session_id] if not row.taken or place <= row.taken))
+        for row in rows
+    ]
+
+
+@retry_if_contended
+def save(
+    store: SqlStore,
+    session: SessionRow,
+    taken: int,
+    text: str,
+    *,
+    previous: int | None,
+    replaces: Sequence[VersionRow] = (),
+    final: bool = True,
+) -> bool:
+    """Append a version, in one transaction; all or nothing.
+
+    Args:
+        store: the store.
+        session: the session as read before the version was made.
+        taken: how many of its messages were in the summary then.
+        text: the version; where it is empty the session is marked, and no version is written.
+        previous: the id of the version that it was made from.
+        replaces: the session's former version and all after it; they go, and their sessions are to be taken in again.
+        final: mark the session as taken in; else it stays pending, and is made anew at the next occasion.
+
+    Returns:
+        Whether it was done: not if the session or the chain changed in the meantime, or the session was forgotten.
+    """
+    with store.transaction(scope=session.scope_id) as connection:
+        if not _is_next(connection, session.scope_id, previous, {row.id for row in replaces[:1]}):
+            return False
+        if not (claim(connection, session, LAYER, taken) if final else _is_unchanged(connection, session)):
+            return False
+        _delete(connection, session.scope_id, replaces, keep_progress_of=session.id)
+        if text:
+            connection.execute(
+                insert(summaries).values(scope_id=session.scope_id, session_id=session.id, previous=previous, text=text)
+            )
+    return True
+
+
+@retry_if_contended
+def mark(store: SqlStore, session: SessionRow, taken: int) -> bool:
+    """Let the session's version stand as it is; whether the session was unchanged, so that it was done."""
+    with store.transaction(scope=session.scope_id) as connection:
+        return claim(connection, session, LAYER, taken)
+
+
+@retry_if_contended
+def drop(store: SqlStore, scope_id: int) -> None:
+    """Delete every version of the scope."""
+    with store.transaction(scope=scope_id) as connection:
+        drop_from(connection, scope_id)
+
+
+def drop_from(connection: Connection, scope_id: int, *, session_id: int | None = None) -> None:
+    """Delete a session's version and all after it, and let their sessions be taken in again; or all of the scope's.
+
+    The last ones go first: SQLite lets cascades go no deeper than 1,000 rows.
+    """
+    own = summaries.c.scope_id == scope_id
+    mine = summaries.c.session_id == session_id if session_id is not None else true()
+    first = select(func.min(summaries.c.id)).where(own, mine).scalar_subquery()
+    statement = select(summaries.c.id, summaries.c.session_id).where(own, summaries.c.id >= first)
+    _delete(connection, scope_id, connection.execute(statement).all())
+
+
+def _delete(connection: Connection, scope_id: int, rows: Sequence[Any], *, keep_progress_of: int | None = None) -> None:
+    """Delete versions, the last ones first, and let their sessions but one be taken in again."""
+    for batch in batches(sorted((row.id for row in rows), reverse=True)):
+        connection.execute(delete(summaries).where(summaries.c.id.in_(batch)))
+    again = [row.session_id for row in rows if row.session_id != keep_progress_of]
+    drop_progress(connection, scope_id, [LAYER], session_ids=again)
+
+
+def _is_next(connection: Connection, scope_id: int, previous: int | None, replaced: set[int]) -> bool:
+    """Whether ``previous`` is there, and nothing but what is replaced has been made from it."""
+    ids = select(summaries.c.id)
+    if previous is not None and connection.scalar(ids.where(summaries.c.id == previous)) is None:
+        return False
+    made_from = summaries.c.previous.is_not_distinct_from(previous)
+    return set(connection.scalars(ids.where(summaries.c.scope_id == scope_id, made_from))) == replaced
+
+
+def _is_unchanged(connection: Connection, session: SessionRow) -> bool:
+    now = connection.scalar(select(sessions.c.version).where(sessions.c.id == session.id))
+    return now == session.version

@@ -1,0 +1,165 @@
+"""The days that a text speaks of: dates as they are written in English and Chinese, and days counted from its own.
+
+What is found serves as a hint for ranking: an expression that is missed costs nothing but that hint.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import date, timedelta
+from typing import Final
+
+Span = tuple[int, int]
+"""First and last day, as `datetime.date.toordinal` counts them."""
+
+_MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTH: Final = (
+    r"(?P<month>Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|"
+    r"Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\b\.?"
+)
+_DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_YEAR: Final = r"(?P<year>(?:19|20)\d\d)"
+_WEEKDAYS: Final = "mon tue wed thu fri sat sun".split()
+_NUMBERS: Final = {
+    **dict.fromkeys(("a", "an", "one", "一"), 1),
+    **dict.fromkeys(("two", "couple", "二", "两"), 2),
+    **dict.fromkeys(("three", "few", "三", "几"), 3),
+    **{word: number for number, word in enumerate("four five six seven eight nine ten eleven twelve".split(), 4)},
+    **{word: number for number, word in enumerate("四五六七八九十", 4)},
+}
+_COUNT: Final = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
+_DAYS: Final = {
+    **dict.fromkeys(("day", "天"), 1),
+    **dict.fromkeys(("week", "周", "星期", "礼拜"), 7),
+    **dict.fromkeys(("month", "月"), 30),
+    **dict.fromkeys(("year", "年"), 365),
+}
+
+# Months need a capital letter, because "may" and "march" are words too.
+_CALENDAR: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"(?P<year>\d{4})-(?P<number>\d{1,2})-(?P<day>\d{1,2})",
+        r"(?P<year>\d{4})年(?:(?P<number>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?)?",
+        r"(?P<number>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?",
+        rf"\b{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?",
+        rf"\b{_MONTH} {_DAY}\b(?!:)(?:,? {_YEAR})?",
+        rf"\b{_MONTH},?(?: of)? {_YEAR}",
+        rf"\b(?:[Ii]n|[Ss]ince|[Dd]uring|[Ll]ast|[Tt]his|[Bb]y|[Oo]f|[Ee]arly|[Ll]ate|[Uu]ntil) {_MONTH}",
+        rf"\b{_YEAR}\b",
+    )
+)
+_AGO: Final = re.compile(
+    rf"\b{_COUNT}(?: of)? (?P<unit>day|week|month|year)s? (?:ago|back|earlier)\b"
+    rf"|{_COUNT.replace('<count>', '<zh>')}个?(?P<zh_unit>天|周|星期|礼拜|月|年)(?:前|以前|之前)",
+    re.I,
+)
+_LAST_WEEKDAY: Final = re.compile(r"\b(?:last|on|this past) (?P<name>mon|tue|wed|thu|fri|sat|sun)[a-z]*day\b", re.I)
+
+
+def _calendar(year: int, month: int | None = None, day: int | None = None) -> tuple[date, date]:
+    """First and last day of a year, a month or a day; a `ValueError` where there is none such."""
+    first_month, last_month = (1, 12) if month is None else (month, month)
+    first_day, last_day = (1, calendar.monthrange(year, last_month)[1]) if day is None else (day, day)
+    return date(year, first_month, first_day), date(year, last_month, last_day)
+
+
+def _year(today: date, back: int) -> tuple[date, date]:
+    return _calendar(today.year - back)
+
+
+def _month(today: date, back: int) -> tuple[date, date]:
+    year, month = divmod(today.year * 12 + today.month - 1 - back, 12)
+    return _calendar(year, month + 1)
+
+
+def _week(today: date, back: int) -> tuple[date, date]:
+    monday = today - timedelta(days=today.weekday() + 7 * back)
+    return monday, monday + timedelta(days=6)
+
+
+def _day(today: date, back: int) -> tuple[date, date]:
+    return (today - timedelta(days=back),) * 2
+
+
+_RELATIVE: Final = (
+    (r"\b(?:today|tonight|this morning)\b|今天|今晚|今早", _day, 0),
+    (r"(?<!before )\b(?:yesterday|last night)\b|昨天|昨晚|昨日", _day, 1),
+    (r"\bday before yesterday\b|前天", _day, 2),
+    (r"\bthis week(?:end)?\b|这个?(?:周|星期|礼拜)|本周", _week, 0),
+    (r"\b(?:last|past|previous) week(?:end)?\b|上个?(?:周|星期|礼拜)", _week, 1),
+    (r"\bthis month\b|这个月|本月", _month, 0),
+    (r"\b(?:last|past|previous) month\b|上个?月", _month, 1),
+    (r"\bthis year\b|今年", _year, 0),
+    (r"\b(?:last|past|previous) year\b|去年", _year, 1),
+    (r"前年", _year, 2),
+)
+
+
+# Most texts speak of no day; one search finds out.
+_ANY: Final = re.compile(
+    r"\d|[年月周天]|星期|礼拜|今|昨|前天|ago\b|back\b|earlier|yester|today|tonight|morning|last |this |past |previous |"
+    r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)|\bon ",
+    re.I,
+)
+
+
+def spans(text: str, today: date | None, years: Iterable[int] = ()) -> list[Span]:
+    """The spans of days that ``text`` speaks of.
+
+    Args:
+        text: a question, or the text of a turn.
+        today: the day on which it was said; without it, "yesterday" and the like are passed over.
+        years: the years that a date without a year may be in; the one of ``today`` where there are none.
+
+    Returns:
+        First and last day of each, as ordinals; each pair once.
+    """
+    if not _ANY.search(text):
+        return []
+    possible = list(years) or ([today.year] if today else [])
+    found = [*_written(text, possible)]
+    if today is not None:
+        found += _counted(text, today)
+    return list(dict.fromkeys((first.toordinal(), last.toordinal()) for first, last in found))
+
+
+def _written(text: str, years: list[int]) -> Iterator[tuple[date, date]]:
+    for pattern in _CALENDAR:
+        for match in pattern.finditer(text):
+            yield from _dates(match.groupdict(), years)
+        # So that a part of it, such as the year of a date, is not found again.
+        text = pattern.sub(" ", text)
+
+
+def _dates(parts: dict[str, str | None], years: list[int]) -> Iterator[tuple[date, date]]:
+    named, number, day, year = (parts.get(each) for each in ("month", "number", "day", "year"))
+    month = _MONTHS.index(named[:3].lower()) + 1 if named else int(number) if number else None
+    for possible in [int(year)] if year else years:
+        with suppress(ValueError):
+            yield _calendar(possible, month, int(day) if day else None)
+
+
+def _counted(text: str, today: date) -> Iterator[tuple[date, date]]:
+    if not 200 < today.year < 9900:  # `datetime.date` ends at the years 1 and 9999
+        return
+    for pattern, period, back in _RELATIVE:
+        if re.search(pattern, text, re.I):
+            yield period(today, back)
+    for match in _LAST_WEEKDAY.finditer(text):
+        back = (today.weekday() - _WEEKDAYS.index(match["name"].lower()) - 1) % 7 + 1
+        yield _day(today, back)
+    for match in _AGO.finditer(text):
+        yield _ago(match, today)
+
+
+def _ago(match: re.Match[str], today: date) -> tuple[date, date]:
+    count, unit = (match["count"] or match["zh"]).lower(), (match["unit"] or match["zh_unit"]).lower()
+    length = _DAYS[unit]
+    number = int(count) if count.isdigit() else _NUMBERS[count]
+    middle = today - timedelta(days=min(number, 100) * length)
+    # "Two months ago" is no day: it may be off by half of its unit.
+    return middle - timedelta(days=length // 2), middle + timedelta(days=length // 2)

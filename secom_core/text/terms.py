@@ -1,0 +1,219 @@
+"""Text into terms: what the lexical parts count, in any script.
+
+Words of languages with spaces are lower-cased, stripped of function words and stemmed (Snowball). Text of scripts
+written without spaces (Chinese, Japanese, Thai, …) and Korean becomes character unigrams and bigrams, which need no
+dictionary. One text may mix them.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Final
+
+import Stemmer
+
+from .stopwords import STOPWORDS
+
+# Scripts without spaces between words, and Hangul, whose particles stick to the nouns.
+_NGRAM: Final = (
+    "\u0e01-\u0e3e\u0e40-\u0e4e\u0e50-\u0e59\u0e81-\u0eff\u1000-\u109f\u1780-\u17d3\u17dc-\u17e9"
+    "\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
+    "\u1100-\u11ff\u3005\u3007\uf900-\ufaff\U00020000-\U000323af"
+)
+# Vowel signs and the like are not \w for `re`, and without them a Hindi or Tamil word falls to pieces.
+_MARKS: Final = "\u0300-\u036f\u0483-\u0487\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u0900-\u0963\u0971-\u0dff"
+_LETTER: Final = rf"(?:[^\W_{_NGRAM}]|[{_MARKS}])"
+_PIECE: Final = re.compile(rf"[{_NGRAM}]+|{_LETTER}+(?:['’ʼ](?!\d){_LETTER}+)*")
+_NGRAM_RUN: Final = re.compile(rf"[{_NGRAM}]")
+_TOKEN: Final = re.compile(rf"[{_NGRAM}]|{_LETTER}{{1,6}}|[^\w\s]|_")
+# Soft hyphens, joiners and Hebrew points are optional in writing; a lower-cased Turkish İ leaves a loose dot.
+_OPTIONAL: Final = re.compile("[\u00ad\u0307\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u200c\u200d]")
+_ACCENTED: Final = re.compile("[\u00e0-\u017f]")
+_APOSTROPHES: Final = str.maketrans({"’": "'", "ʼ": "'", "ё": "е"})
+_ELIDING: Final = frozenset({"french", "italian", "portuguese"})
+_ELISION: Final = re.compile(
+    r"(?:[cdjlmnstv]|qu|jusqu|lorsqu|puisqu|quoiqu|all|coll|dall|dell|nell|sull|un|quell|quest|bell|sant)'(?=\w)"
+)
+# The script that the name of a character begins with, and the Snowball language of its words.
+_SCRIPTS: Final = {
+    "CYRILLIC": "russian",
+    "GREEK": "greek",
+    "ARABIC": "arabic",
+    "ARMENIAN": "armenian",
+    "DEVANAGARI": "hindi",
+    "TAMIL": "tamil",
+}
+SENTENCE_END: Final = re.compile(
+    r"(?<![.!?…])[.!?…]+[\"'”’)\]]*\s+|[؟।॥։]+[\"'”’)\]]*\s+|[。！？]+[」』”’）]*\s*|\n+\s*"
+)
+"""Where a sentence ends, with the white space after it; in any script that marks it."""
+_ABBREVIATED: Final = re.compile(
+    r"(?:^|[\s(\"'])(?:[A-HJ-Z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Mt|vs|ca|approx|e\.g|i\.e|z\.B)\.$"
+)
+_SHORT: Final = 32  # letters; a longer piece is no word that comes again, and is not cached
+_local = threading.local()
+
+
+def _fold(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).casefold().translate(_APOSTROPHES)
+    return _OPTIONAL.sub("", folded)
+
+
+@lru_cache(maxsize=4)
+def _pieces(text: str) -> tuple[str, ...]:
+    # Cached, as callers ask for the language of a text first, and then for its terms.
+    return tuple(_PIECE.findall(_fold(text)))
+
+
+_STOPWORDS: Final = {language: frozenset(map(_fold, listed)) for language, listed in STOPWORDS.items()}
+_LANGUAGES_OF: Final[dict[str, tuple[str, ...]]] = {
+    word: tuple(name for name, listed in _STOPWORDS.items() if word in listed and name not in _SCRIPTS.values())
+    for word in frozenset().union(*_STOPWORDS.values())
+}
+"""The languages in Latin script of which a word is a function word."""
+
+
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """Where each word of ``text`` begins and ends, in order; a run of Chinese, Japanese, Thai or Korean is one."""
+    return [found.span() for found in _PIECE.finditer(text)]
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(word: str, language: str) -> str:
+    stemmers: dict[str, Stemmer.Stemmer] = _local.__dict__.setdefault("stemmers", {})
+    if language not in stemmers:
+        stemmers[language] = Stemmer.Stemmer(language)
+    stem: str = stemmers[language].stemWord(word)
+    # Accents are often left out where people chat; the stemmer needs them, the index does not.
+    return _ACCENTED.sub(_unaccented, stem)
+
+
+def _unaccented(letter: re.Match[str]) -> str:
+    return unicodedata.normalize("NFD", letter[0])[0]
+
+
+@lru_cache(maxsize=4096)
+def _script_language(letter: str) -> str | None:
+    name = unicodedata.name(letter, "") if letter else ""
+    return next((language for script, language in _SCRIPTS.items() if name.startswith(script)), None)
+
+
+def _latin_language(pieces: Iterable[str]) -> str:
+    votes = Counter(language for piece in pieces for language in _LANGUAGES_OF.get(piece, ()))
+    best = max(votes.values(), default=0)
+    # English or the first by name, so that the answer does not depend on which word came first.
+    return "english" if votes["english"] == best else min(name for name, count in votes.items() if count == best)
+
+
+def latin_language_of(text: str) -> str:
+    """The language in which `terms` stems the Latin words of ``text``; words of other scripts name their own."""
+    return _latin_language(_pieces(text))
+
+
+def is_stopword(word: str, language: str = "english") -> bool:
+    """Whether ``word`` is a function word of ``language``, or of the language of its script."""
+    folded = _fold(word)
+    return folded in _STOPWORDS.get(_language_of(folded, language), frozenset())
+
+
+def _language_of(piece: str, latin: str) -> str:
+    """The language of the piece's script; ``latin`` where it is Latin, or one without a stemmer."""
+    return _script_language(piece[:1]) or latin
+
+
+def _ngrams(run: str) -> list[str]:
+    return [*run, *(run[place : place + 2] for place in range(len(run) - 1))]
+
+
+def _terms_of(piece: str, latin: str, keep_stopwords: bool) -> tuple[str, ...]:
+    if _NGRAM_RUN.match(piece):
+        return tuple(_ngrams(piece))
+    language = _language_of(piece, latin)
+    listed = frozenset() if keep_stopwords else _STOPWORDS.get(language, frozenset())
+    bare = _bare(piece, language) if "'" in piece else piece
+    return () if piece in listed or bare in listed else (_stem(bare, language),)
+
+
+_cached_terms = lru_cache(maxsize=1 << 16)(_terms_of)
+
+
+def _bare(piece: str, language: str) -> str:
+    if language in _ELIDING:
+        return _ELISION.sub("", piece, count=1)
+    # Turkish sets the endings of a name off with an apostrophe.
+    return piece.partition("'")[0] if language == "turkish" else piece
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of ``text``, in order, without the white space around them; a line break ends one too."""
+    found: list[str] = []
+    start = 0
+    for end in SENTENCE_END.finditer(text):
+        # An abbreviation's full stop ends nothing: "Mrs. Falk", "5 p.m. on Friday".
+        if "\n" in end[0] or not _abbreviated(text, end):
+            found.append(text[start : end.end()].strip())
+            start = end.end()
+    found.append(text[start:].strip())
+    return [sentence for sentence in found if any(map(str.isalnum, sentence))]
+
+
+def _abbreviated(text: str, end: re.Match[str]) -> bool:
+    before = text[max(0, end.start() - 8) : end.end()].rstrip()
+    after = text[end.end() : end.end() + 1]
+    if before.endswith((" No.", " Nr.", "(No.")):
+        return after.isdigit()
+    if before.endswith((".m.", ".M.")):
+        return after.islower()
+    return _ABBREVIATED.search(before) is not None
+
+
+def term_variants(text: str, languages: Sequence[str], *, keep_stopwords: bool = False) -> list[tuple[str, ...]]:
+    """The terms that each word of ``text`` may be indexed under, where its language is not known.
+
+    Args:
+        text: any text, such as a question too short to show its language.
+        languages: the Snowball languages that the indexed texts are in.
+        keep_stopwords: keep function words too.
+
+    Returns:
+        One tuple of different terms a word (a character or bigram where `terms` gives these), in order. A word that
+        is a function word in all ``languages`` is left out.
+    """
+    variants: list[tuple[str, ...]] = []
+    for piece in _pieces(text):
+        if _NGRAM_RUN.match(piece):
+            variants += [(gram,) for gram in _ngrams(piece)]
+        elif found := [term for language in languages for term in _terms_of(piece, language, keep_stopwords)]:
+            variants.append(tuple(dict.fromkeys(found)))
+    return variants
+
+
+def terms(text: str, *, language: str | None = None, keep_stopwords: bool = False) -> list[str]:
+    """The terms of ``text`` in order, with repetitions.
+
+    Args:
+        text: any text.
+        language: the Snowball language of its Latin words; found from its function words where ``None``.
+        keep_stopwords: keep function words too.
+    """
+    pieces = _pieces(text)
+    latin = language or _latin_language(pieces)
+    found: list[str] = []
+    for piece in pieces:
+        found += (_cached_terms if len(piece) <= _SHORT else _terms_of)(piece, latin, keep_stopwords)
+    return found
+
+
+def count_tokens(text: str) -> int:
+    """An estimate of a model's token count that needs no vocabulary.
+
+    One a Chinese, Japanese or Korean character, one a punctuation mark, one for each begun six letters of a word.
+    On English dialogue it counts about a tenth more than WordPiece, so a budget is kept rather than broken; pass the
+    model's own where the budget must be exact.
+    """
+    return len(_TOKEN.findall(text))

@@ -1,0 +1,241 @@
+"""Timelines in a bank (Theanine): events of closed sessions, linked by relation, and timelines along the links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from functools import partial
+from itertools import count
+from typing import Any, ClassVar, Final
+
+from ..conversation import Scope, Turn
+from ..drafts.extraction import Draft
+from ..drafts.layer import DraftLayer
+from ..errors import InvalidInput
+from ..layers import ClosedSession, LayerContext, Listing, Request, register
+from ..llm.flow import ChatModel, Prompt, run
+from ..memory import Section
+from ..pictures.report.html import Page
+from ..protocols import Vectors
+from ..stores.rows import ScopeRow, SessionRow
+from ..stores.sql import SqlStore
+from . import look
+from .events import extract_events
+from .index import EventIndex
+from .linking import Associate, dialogues, link_by_model, link_by_rule
+from .options import TimelineOptions
+from .records import Event, Link, Timeline
+from .refinement import refine
+from .retrieval import timelines
+from .section import timeline_section
+from .store import LAYER, EventRow, TimelineStore
+from .tables import event_turns, events, links
+
+_FIRST_PROVISIONAL: Final = 2**62
+"""The ids of events that are not stored yet: higher than any that a store gives out, so that ties in time go well."""
+_UNDATED: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+class _AtTemperature:
+    """A chat model at one temperature."""
+
+    def __init__(self, model: ChatModel, temperature: float) -> None:
+        self._model = model
+        self._temperature = temperature
+
+    def complete(self, prompt: Prompt) -> str:
+        return self._model.complete(replace(prompt, temperature=self._temperature))
+
+
+@register
+class TimelineLayer(DraftLayer[EventIndex]):
+    """Makes events of closed sessions, links them, and draws timelines; ``bank.timelines``.
+
+    Args:
+        context: what the bank lends; without a language model segments are the events, and `SameTopicRule` links them.
+        options: how.
+    """
+
+    name: ClassVar[str] = LAYER
+    tables: ClassVar = (events, event_turns, links)
+    listings: ClassVar[Mapping[str, str]] = {LAYER: "events, and which led to which"}
+    cost_without_model: ClassVar[str] = "0.763 of LoCoMo's evidence inside 500 tokens, 0.788 without them"
+
+    def __init__(self, context: LayerContext, options: TimelineOptions | None = None) -> None:
+        self.options = options or TimelineOptions()
+        super().__init__(context, EventIndex, self.options.concurrency, self.options.recall_without_model)
+        self._rows = TimelineStore(context.store)
+        if self._model is not None and self.options.temperature is not None:
+            self._model = _AtTemperature(self._model, self.options.temperature)
+
+    # -- search ---------------------------------------------------------------------------------------------------
+
+    def find(
+        self,
+        scope: Sequence[str],
+        query: str,
+        *,
+        k: int | None = None,
+        n: int | None = None,
+        seed: int = 0,
+        refined: bool = False,
+        token_budget: int | None = None,
+    ) -> list[Timeline]:
+        """How what the query asks about came about: timelines around the events that it finds (Algorithm 2).
+
+        Args:
+            scope: whose memory is searched.
+            query: a question, or what was just said.
+            k: how many events are found, 3 unless the options say otherwise.
+            n: how many timelines are drawn for each, at most; 1 unless the options say otherwise.
+            seed: what the draw depends on; the same seed gives the same timelines.
+            refined: have the language model rewrite them for the query, where the bank has one.
+            token_budget: how long they may be together; one that is too long is cut around the event that was found.
+
+        Returns:
+            Those of the most similar event first.
+
+        Raises:
+            InvalidInput: for a number below 1, or a query that is no string.
+        """
+        if not isinstance(query, str):
+            raise InvalidInput(f"a query is a string, not {query!r}")
+        for name, value in (("k", k), ("n", n), ("token_budget", token_budget)):
+            if value is not None and value < 1:
+                raise InvalidInput(f"{name} is a whole number from 1 on, got {value!r}")
+        vector = self._derivation.query_vector(query)
+        k, n = k or self.options.hits, n or self.options.per_hit
+        found = self._found(scope, query, vector, k=k, n=n, seed=seed, refined=refined)
+        section = timeline_section(LAYER, found, token_budget, 1.0, self.context.counter)
+        return list(section.items) if section is not None else []
+
+    def _found(
+        self, scope: Sequence[str], query: str, vector: Vectors | None, *, k: int, n: int, seed: int, refined: bool
+    ) -> list[Timeline]:
+        with self._state(scope, retry_vectors=vector is not None) as state:
+            hits = state.texts.search(query, vector, k) if query.strip() else []
+            found = timelines(state.graph, [each for each, _ in hits], n=n, seed=seed)
+        if not refined or self._model is None or not found:
+            return found
+        return run(refine(found, query), self._model, limit=self._concurrency)
+
+    def events(self, scope: Sequence[str]) -> list[Event]:
+        """All events of the scope, oldest first."""
+        with self._state(scope) as state:
+            return state.graph.events()
+
+    def links(self, scope: Sequence[str]) -> list[Link]:
+        """All links between the scope's events, by the order of the later event."""
+        with self._state(scope) as state:
+            return state.graph.links()
+
+    # -- the seam of layers ---------------------------------------------------------------------------------------
+
+    def section(self, request: Request) -> Section | None:
+        """Timelines around what the query finds, rewritten for it where the options and a language model say so."""
+        k, n, refined = self.options.hits, self.options.per_hit, self.options.refined
+        found = self._found(request.scope, request.query, request.vector, k=k, n=n, seed=0, refined=refined)
+        return timeline_section(LAYER, found, request.token_budget, self.options.share, request.counter)
+
+    def listing(self, scope: Scope, name: str, *, last: int | None = None) -> Listing:
+        """All events, and which led to which."""
+        return look.listing(self.events(scope)[-last:] if last else self.events(scope), self.links(scope))
+
+    def report(self, scope: Scope, page: Page) -> Iterator[str]:
+        """What led where, a picture for each thread."""
+        return look.report(self.events(scope), self.links(scope), page)
+
+    def count(self, scope: Scope) -> int:
+        """How many events there are."""
+        return len(self.events(scope))
+
+    @classmethod
+    def export(cls, store: SqlStore, scope_id: int) -> Iterator[Mapping[str, Any]]:
+        """A line an event, then a line a link."""
+        stored = TimelineStore(store).changes(scope_id)
+        for event in (row.event for row in stored.events):
+            about = {"session": event.session, "text": event.text, "turn_ids": list(event.turn_ids)}
+            yield {"kind": "event", "id": event.id, "at": event.at.isoformat(), **about}
+        for link in stored.links:
+            yield {"kind": "link", "from": link.earlier, "to": link.later, "relation": link.relation.value}
+
+    # -- make -----------------------------------------------------------------------------------------------------
+
+    def make(self, session: ClosedSession) -> bool:
+        """Make the session's events and link each to what was there before (Algorithm 1)."""
+        ask = partial(extract_events, max_tokens=self.options.extract_tokens)
+        extracted = self._extracted(session, ask)
+        with self._state(session.scope) as state:
+            known = dict(state.of_session.get(session.row.id, {}))
+        stored = {event_id: row.identity for event_id, row in known.items()}
+        drafts, stale = self._changes(session, extracted.drafts, stored)
+        new = _numbered(drafts, session.row.name)
+        units = [self._unit(draft.text, draft.turns) for draft in drafts]
+        pairs = self._with_associates(session, new, units, apart=frozenset(known))
+        found = self._linked(session, pairs, by_model=extracted.answered)
+        rows = [(event, draft.indices) for event, draft in zip(new, drafts, strict=True)]
+        gone = [known[event_id].event.text for event_id in stale]
+        saved = self._rows.save(session.row, session.taken, rows, found, stale)
+        # What the session lost in the meantime leaves no vector either.
+        self._derivation.drop_vectors(session.row.id, gone if saved else units)
+        return saved
+
+    def _unit(self, text: str, turns: Sequence[Turn]) -> str:
+        """What an event is compared and found by: its words (Phase I-1), or all its turns where nobody wrote it."""
+        return text if self._model is not None else "\n".join(turn.text for turn in turns)
+
+    def _with_associates(
+        self, session: ClosedSession, new: Sequence[Event], units: Sequence[str], *, apart: frozenset[int]
+    ) -> list[tuple[Event, list[Associate]]]:
+        """The new events, each with the events of other sessions that are most similar (Phase I-1)."""
+        vectors = self._derivation.vectors(session.row.id, units)
+        rows = vectors if vectors is not None else [None] * len(units)
+        with self._state(session.scope) as state:
+            return [
+                (event, state.associates(unit, vector, self.options.associates, apart=apart))
+                for event, unit, vector in zip(new, units, rows, strict=True)
+            ]
+
+    def _linked(
+        self, session: ClosedSession, pairs: Sequence[tuple[Event, Sequence[Associate]]], *, by_model: bool
+    ) -> list[Link]:
+        rule = self.options.same_topic
+        if self._model is None or not by_model:
+            return link_by_rule(pairs, rule)
+        dialogue = dialogues(self._store, session, self.options.dialogue_tokens)
+        return run(link_by_model(pairs, dialogue=dialogue, rule=rule), self._model, limit=self._concurrency)
+
+    # -- follow the store -----------------------------------------------------------------------------------------
+
+    def _follow(self, state: EventIndex, row: ScopeRow) -> ScopeRow:
+        changes = self._rows.changes(row.id, state.row.revision)
+        ids = {each.event.id for each in changes.events}
+        for session in changes.sessions:
+            state.drop(session.id, sorted(state.of_session.get(session.id, {}).keys() - ids))
+        new = [each for each in changes.events if each.event.id not in state.graph]
+        units = self._units(new, changes.sessions)
+        state.put(new, units, changes.links)
+        vectors = self._derivation.vectors_of_sessions(
+            [(each.session_id, unit) for each, unit in zip(new, units, strict=True)]
+        )
+        if vectors is not None:
+            state.texts.add_vectors([each.event.id for each in new], vectors)
+        state.lacks_vectors |= bool(new) and vectors is None
+        return row
+
+    def _units(self, rows: Sequence[EventRow], sessions: Sequence[SessionRow]) -> list[str]:
+        owners = {row.session_id for row in rows} if self._model is None else set()
+        turns = {session.id: self._store.turns(session) for session in sessions if session.id in owners}
+        return [
+            self._unit(row.event.text, [turn for turn in turns.get(row.session_id, ()) if turn.index in row.turns])
+            for row in rows
+        ]
+
+
+def _numbered(drafts: Sequence[Draft], session: str) -> list[Event]:
+    numbers = count(_FIRST_PROVISIONAL)
+    return [
+        Event(next(numbers), draft.text, draft.turns[0].at or _UNDATED, session, tuple(turn.id for turn in draft.turns))
+        for draft in drafts
+    ]

@@ -1,0 +1,83 @@
+"""Timelines rewritten for the dialogue at hand (Theanine section 2.2, Phase II-2; Algorithm 2, line 10)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from ..errors import BadReply, ModelError, warn_degraded
+from ..llm.flow import Procedure, Prompt
+from ..llm.prompt_texts import PromptTexts
+from ..llm.quoting import quoted, without_thoughts
+from ..llm.retry import all_asked_twice
+from ..text.terms import count_tokens
+from .linking_prompt import MEANINGS
+from .records import Timeline
+
+_TEXTS: Final = PromptTexts(__package__, "refinement_prompt.txt")
+_BLOCK: Final = re.compile(r"<\s*notes\s*>(.*?)(?:<\s*/\s*notes\s*>|\Z)", re.S | re.I)
+_TAG: Final = re.compile(r"<\s*/?\s*(?:notes|timeline|dialogue)\s*>", re.I)
+_SPARE_TOKENS: Final = 80
+
+
+def refine(timelines: Sequence[Timeline], dialogue: str) -> Procedure[list[Timeline]]:
+    """Give each timeline a text for the dialogue (eq. 11); its events, relations and turns stay as they are.
+
+    All are asked for together. A reply without words is asked for once more; a timeline without an answer keeps its
+    events as they are, and a `DegradedWarning` names the cause.
+
+    Args:
+        timelines: what was drawn.
+        dialogue: what was just said, or a question.
+    """
+    asks = [partial(refinement_prompt, timeline, dialogue) for timeline in timelines]
+    found = yield from all_asked_twice(asks, [partial(read_refinement, timeline=timeline) for timeline in timelines])
+    errors = [text for text in found if isinstance(text, ModelError)]
+    if errors:
+        failed = f"{len(errors)} of {len(timelines)} timelines"
+        warn_degraded(f"the language model did not rewrite {failed}, they stay as they are", errors[0])
+    return [
+        timeline if isinstance(text, ModelError) else replace(timeline, text=text)
+        for timeline, text in zip(timelines, found, strict=True)
+    ]
+
+
+def timeline_lines(timeline: Timeline) -> list[str]:
+    """The timeline as text: a line an event, each after the first with the relation that led to it."""
+    arrows = ["", *(f"→ ({relation.value}) " for relation in timeline.relations)]
+    return [f"{arrow}{event.at:%Y-%m-%d}: {event.text}" for arrow, event in zip(arrows, timeline.events, strict=True)]
+
+
+def refinement_prompt(timeline: Timeline, dialogue: str, *, complaint: str | None = None) -> Prompt:
+    """Ask for a timeline in the words that a dialogue needs.
+
+    Args:
+        timeline: events and relations.
+        dialogue: what was just said, or a question.
+        complaint: what was wrong with an earlier reply.
+    """
+    used = [f"- {relation.value}: {MEANINGS[relation]}" for relation in MEANINGS if relation in timeline.relations]
+    lines = quoted("\n".join(timeline_lines(timeline)))
+    meanings = "\n".join(used) or "- (only one event)"
+    text = _TEXTS.part("task", meanings=meanings, dialogue=quoted(dialogue), timeline=lines)
+    return _TEXTS.prompt(text, "refine", complaint=complaint, max_tokens=600)
+
+
+def read_refinement(reply: str, timeline: Timeline) -> str:
+    """The paragraph in a reply, on one line.
+
+    Raises:
+        BadReply: where there are no words, or more than the timeline itself and a little would take.
+    """
+    answer = without_thoughts(reply)
+    blocks = [each for each in _BLOCK.findall(answer) if each.strip()]
+    text = " ".join(_TAG.sub(" ", blocks[-1] if blocks else answer).replace("```", " ").split())
+    if not any(character.isalnum() for character in text):
+        raise BadReply("there are no words in the reply", reply)
+    most = count_tokens("\n".join(timeline_lines(timeline))) + _SPARE_TOKENS
+    if (size := count_tokens(text)) > most:
+        raise BadReply(f"the paragraph has {size} tokens, it should be shorter than the timeline's {most}", reply)
+    return text

@@ -1,0 +1,138 @@
+"""Events and links in the store: written with the session that they are from, read a session at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, TypeAlias
+
+from sqlalchemy import ColumnElement, Connection, func, insert, or_, select
+
+from ..derived.progress import changed_since, claim
+from ..drafts.extraction import Identity
+from ..drafts.resting import insert_resting, resting_turns
+from ..stores.batches import batches
+from ..stores.database import retry_if_contended
+from ..stores.rows import SessionRow, session_row
+from ..stores.schema import sessions
+from ..stores.sql import SqlStore
+from ..stores.statements import delete_among
+from .records import Event, Link, Relation
+from .tables import event_turns, events, links
+
+LAYER: Final = "timelines"
+
+NewEvent: TypeAlias = tuple[Event, Sequence[int]]
+"""An event with an id that holds for one call only, and the indices of its turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """An event as stored: with its session's id and the indices of its turns."""
+
+    event: Event
+    session_id: int
+    turns: tuple[int, ...]
+
+    @property
+    def identity(self) -> Identity:
+        """What makes it equal to a draft."""
+        return "", self.event.text, self.turns
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The sessions of a scope that changed, all their events, by id, and all links with one of these at an end."""
+
+    sessions: tuple[SessionRow, ...]
+    events: tuple[EventRow, ...]
+    links: tuple[Link, ...]
+
+
+class TimelineStore:
+    """The scope's events and links, in the bank's own database.
+
+    Deleting is the bank's business: events go with any turn of their session, a link with either of its events.
+
+    Args:
+        store: the bank's store.
+
+    Raises:
+        StoreError: from every method, when the database fails.
+    """
+
+    def __init__(self, store: SqlStore) -> None:
+        self._store = store
+
+    @retry_if_contended
+    def save(
+        self, session: SessionRow, taken: int, new: Sequence[NewEvent], new_links: Sequence[Link], stale: Sequence[int]
+    ) -> bool:
+        """Write the events of a session with their links, and mark it as taken in; all or nothing.
+
+        Args:
+            session: its row as read before they were made.
+            taken: how many of its messages the layer had taken in then.
+            new: events that are not stored yet.
+            new_links: links with a new event at one end; left out where the other end is gone by now.
+            stale: the ids of events of the session that no longer hold.
+
+        Returns:
+            Whether it was done: not if the session changed or was forgotten in the meantime, or another writer was
+            quicker.
+        """
+        with self._store.transaction(durable=False, scope=session.scope_id) as connection:
+            if not claim(connection, session, LAYER, taken):
+                return False
+            delete_among(connection, events.c.id, stale, events.c.session_id == session.id)
+            ids = _insert_events(connection, session, new)
+            _insert_links(connection, session.scope_id, new_links, ids)
+        return True
+
+    def changes(self, scope_id: int, since: int = -1) -> Changes:
+        """What has changed after revision ``since``, as of one moment."""
+        changed = changed_since(scope_id, since)
+        ends = select(events.c.id).join(sessions).where(changed)
+        of_ends = select(links).where(or_(links.c.earlier.in_(ends), links.c.later.in_(ends)))
+        with self._store.transaction(write=False) as connection:
+            return Changes(
+                tuple(map(session_row, connection.execute(select(sessions).where(changed).order_by(sessions.c.id)))),
+                tuple(_event_rows(connection, changed)),
+                tuple(Link(earlier, later, Relation(name)) for earlier, later, name in connection.execute(of_ends)),
+            )
+
+
+def _event_rows(connection: Connection, changed: ColumnElement[bool]) -> Iterator[EventRow]:
+    turns = resting_turns(connection, events, event_turns, changed)
+    columns = (events.c.id, events.c.session_id, events.c.text, events.c.at, sessions.c.name)
+    for row in connection.execute(select(*columns).join(sessions).where(changed).order_by(events.c.id)):
+        resting = turns.get(row.id, ())
+        event = Event(row.id, row.text, datetime.fromisoformat(row.at), row.name, tuple(turn.id for turn in resting))
+        yield EventRow(event, row.session_id, tuple(turn.index for turn in resting))
+
+
+def _insert_events(connection: Connection, session: SessionRow, new: Sequence[NewEvent]) -> dict[int, int]:
+    """The stored id of each event by the id that it came with."""
+    last = connection.scalar(select(func.max(events.c.position)).where(events.c.session_id == session.id))
+    ids: dict[int, int] = {}
+    for position, (event, turns) in enumerate(new, start=0 if last is None else last + 1):
+        owner = {"scope_id": session.scope_id, "session_id": session.id, "position": position}
+        values = {**owner, "text": event.text, "at": event.at.isoformat()}
+        ids[event.id] = insert_resting(connection, events, event_turns, turns, **values)
+    return ids
+
+
+def _insert_links(connection: Connection, scope_id: int, new: Sequence[Link], ids: dict[int, int]) -> None:
+    others = {end for link in new for end in (link.earlier, link.later)} - set(ids)
+    known = dict(ids)
+    for batch in batches(sorted(others)):
+        statement = select(events.c.id).where(events.c.scope_id == scope_id, events.c.id.in_(batch))
+        known |= {found: found for found in connection.scalars(statement)}
+    rows = [
+        {"earlier": known[link.earlier], "later": known[link.later], "relation": link.relation.value}
+        for link in new
+        if link.earlier in known and link.later in known
+    ]
+    if rows:
+        connection.execute(insert(links), rows)

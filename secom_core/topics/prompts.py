@@ -1,0 +1,185 @@
+"""What a session says about one speaker, and where that belongs (RMM section 5, appendix D.1)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from ..errors import BadReply
+from ..llm.flow import Prompt
+from ..llm.prompt_texts import PromptTexts
+from ..llm.quoting import quoted, without_thoughts
+from ..llm.replies import RecordForm, objects
+from ..llm.windows import numbered
+from ..text.terms import count_tokens
+
+NO_TRAIT: Final = "NO_TRAIT"
+"""The reply where a session says nothing about the speaker (D.1.1)."""
+
+
+_TEXTS: Final = PromptTexts(__package__, "extraction_prompt.txt")
+_UPDATE: Final = PromptTexts(__package__, "extraction_prompt.txt", "update_prompt.txt")
+_SUMMARY: Final = RecordForm(
+    name="a summary",
+    text_keys=("summary", "memory", "text", "topic", "trait"),
+    number_keys=("reference", "references", "exchanges", "turns", "turn_ids", "exchange", "turn"),
+    size="one or two sentences",
+    max_tokens=160,
+)
+_NOTHING: Final = re.compile(r"\bno[_ ]traits?\b|\[\s*\]", re.I)
+_NO_VALUE: Final = re.compile(r'\[\]|\[?"\s*no[_ ]traits?\s*"\]?', re.I)
+_LONGEST_MERGED: Final = 400
+_MOST_CHARACTERS: Final = 200_000
+
+
+# -- extraction -------------------------------------------------------------------------------------------------------
+
+
+def topics_prompt(texts: Sequence[str], *, speaker: str, date: str = "", complaint: str | None = None) -> Prompt:
+    """Ask what a conversation says about one speaker.
+
+    Args:
+        texts: its exchanges, quoted, in order.
+        speaker: who it is asked about; empty where nobody is named.
+        date: when it took place, for "yesterday" and "next week".
+        complaint: what was wrong with an earlier reply.
+    """
+    when = f" It took place on {date}; write dates out instead of saying “yesterday”." if date else ""
+    name = _one_line(speaker) or "whoever speaks"
+    text = _TEXTS.part(
+        "task",
+        speaker=name,
+        example=json.dumps(name if speaker.strip() else "Ann", ensure_ascii=False)[1:-1],
+        count=len(texts),
+        last=len(texts) - 1,
+        date=when,
+        no_trait=NO_TRAIT,
+        exchanges=numbered(texts),
+    )
+    return _TEXTS.prompt(text, "topics", complaint=complaint, no_trait=NO_TRAIT)
+
+
+def read_topics(reply: str, count: int) -> list[tuple[str, tuple[int, ...]]]:
+    """The summaries in a reply, each with the numbers of its exchanges, in rising order; none for ``NO_TRAIT``.
+
+    Repaired are thoughts, code fences, prose around, a bare list or lines of objects, other names for the keys,
+    trailing commas, single numbers, numbers as strings or each in brackets of its own, and a summary given twice,
+    whose references are joined.
+
+    Args:
+        reply: the model's reply.
+        count: how many exchanges there are.
+
+    Raises:
+        BadReply: with what is wrong, in words for the model: nothing at all, a summary without words, of more than a
+            few sentences, or without references, or a reference to an exchange that does not exist.
+    """
+    if len(reply) > _MOST_CHARACTERS:
+        raise BadReply(f"the reply has {len(reply)} characters", reply)
+    answer = without_thoughts(reply)
+    records = list(objects(answer, reply))
+    if not records and not _NOTHING.search(answer):
+        raise BadReply(f"there is no summary in the reply, and no {NO_TRAIT}", reply)
+    return _SUMMARY.read((each for each in records if not _says_nothing(each)), count, reply)
+
+
+def _says_nothing(record: Mapping[str, Any]) -> bool:
+    """``{"extracted_memories": []}``, or ``NO_TRAIT`` in place of the list or of a summary."""
+    text = _SUMMARY.text(record)
+    values = list(record.values()) if text is None else [text]
+    return len(values) == 1 and _NO_VALUE.fullmatch(json.dumps(values[0])) is not None
+
+
+def _one_line(text: str) -> str:
+    return quoted(" ".join(text.split()))
+
+
+# -- update -----------------------------------------------------------------------------------------------------------
+
+
+# An action begins a line, after a bullet, a number or "Action:", or follows another on the same line.
+_ACTION: Final = re.compile(
+    r"(?:^(?:[^\w\n]*|[ \t]*\d+[.)][ \t]*|[^\n(]{0,30}:[ \t]*)|(?<=\))[ \t]*[;,.]?[ \t]*)"
+    r"(?:(?P<add>add)\s*(?=\(|\W*$)|merge\s*\()",
+    re.I | re.M,
+)
+_INDEX: Final = re.compile(
+    r"\s*(?:(?:index|number)\s*[=:]\s*)?[\"'\[(]?\s*(-?\d{1,9})\s*[\"'\])]?\s*(?:[,:]\s*|(?=\)))", re.I
+)
+# Up to the last bracket of a line that ends with one, else to the one that closes what was opened before the text.
+_TEXT: Final = re.compile(r"(?:.*\n)*?(?:.*(?=\)[\s`*.;,]*$)|(?:[^()\n]|\([^()\n]*\))*(?=\)))", re.M)
+_NAMED: Final = re.compile(r"\A(?:merged[_.]?summary|text|summary)\s*[=:]\s*", re.I)
+# "Ann" and "Bob" is no quotation as a whole.
+_QUOTATION: Final = re.compile(r"""(["'])((?:\\.|(?!\1)[^\\])*)\1|“([^“]*)”|‘([^‘]*)’|«([^«]*)»""")
+
+
+def update_prompt(known: Sequence[str], new: str, *, speaker: str, complaint: str | None = None) -> Prompt:
+    """Ask how a new summary goes into the ones that are most similar to it.
+
+    Args:
+        known: the summaries of the speaker's topics, in the order of their numbers.
+        new: the new summary.
+        speaker: whose they are; empty where nobody is named.
+        complaint: what was wrong with an earlier reply.
+    """
+    notes = "\n".join(f"[{number}] {_one_line(text)}" for number, text in enumerate(known))
+    name = _one_line(speaker) or "the speaker"
+    text = _UPDATE.part("task", speaker=name, notes=notes, new=_one_line(new))
+    return _UPDATE.prompt(text, "topic-update", complaint=complaint)
+
+
+def read_update(reply: str, count: int) -> dict[int, str]:
+    """The actions in a reply: for each topic that the new summary goes into, by its number, its summary from then on.
+
+    Empty for ``Add()``: the new summary becomes a topic of its own. Beside a merge ``Add()`` adds nothing: the summary
+    has found its place. Repaired are thoughts, code fences, bullets, prose around the actions, several on one line,
+    named arguments, and quotes around the text; brackets, commas and quotes inside it stay. Two texts for one topic
+    become one.
+
+    Args:
+        reply: the model's reply.
+        count: how many topics were shown.
+
+    Raises:
+        BadReply: with what is wrong, in words for the model: no action, an index that was not shown, no text or one
+            that does not end.
+    """
+    answer = without_thoughts(reply[:_MOST_CHARACTERS])
+    actions = list(_ACTION.finditer(answer))
+    if not actions:
+        raise BadReply("there is neither Add() nor Merge(number, text) in the reply", reply)
+    ends = [*(action.start() for action in actions[1:]), len(answer)]
+    merged: dict[int, dict[str, None]] = {}
+    for action, end in zip(actions, ends, strict=True):
+        if not action["add"]:
+            index, text = _merge(answer[action.end() : end], count, reply)
+            merged.setdefault(index, {})[text] = None
+    return {index: " ".join(texts) for index, texts in merged.items()}
+
+
+def _merge(arguments: str, count: int, reply: str) -> tuple[int, str]:
+    number = _INDEX.match(arguments)
+    if number is None:
+        raise BadReply(f"Merge(number, text) needs a number first, got: Merge({arguments[:100]}", reply)
+    index = int(number[1])
+    if not 0 <= index < count:
+        raise BadReply(f"there is no note {index}; they are numbered from 0 to {count - 1}", reply)
+    closed = _TEXT.match(arguments, number.end())
+    if closed is None:
+        raise BadReply(f"Merge(number, text) has no end: Merge({arguments[:200]}", reply)
+    text = _unquoted(closed[0])
+    if not text:
+        raise BadReply(f"Merge({index}, text) needs a text", reply)
+    if count_tokens(text) > _LONGEST_MERGED:
+        raise BadReply(f"a note is one or two sentences, this is longer: {text[:200]}", reply)
+    return index, text
+
+
+def _unquoted(text: str) -> str:
+    line = _NAMED.sub("", " ".join(text.split()))
+    quotation = _QUOTATION.fullmatch(line)
+    if quotation is None:
+        return line
+    return quotation[quotation.lastindex or 0].replace(f"\\{line[0]}", line[0]).strip()

@@ -1,0 +1,256 @@
+"""A vector store outside kept in step with the bank: what it lacks goes there, what was forgotten goes from there.
+
+The bank's own store is the truth. It notes each document before it is sent and until it is known to be deleted, so
+that what a killed process had begun is ended by the next `recall` or `forget`.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import uuid
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Final, Literal, TypeVar
+
+from ..conversation import Scope, Turn
+from ..derived.scope_states import ScopeState, ScopeStates
+from ..derived.segments import memories_of
+from ..errors import DegradedWarning, ModelError, StoreError, warn_degraded
+from ..memory import DocumentPlace, VectorDocument
+from ..protocols import VectorStore
+from ..stores.batches import batches
+from ..stores.digests import digest
+from ..stores.rows import ScopeRow
+from ..stores.sql import SqlStore
+from .ledger import Behind, VectorStoreLedger, stores_holding
+
+T = TypeVar("T")
+
+_NEAREST: Final = 200  # documents that a search brings: its cost does not grow with the scope
+_AT_ONCE: Final = 256
+_LOCKS: Final = 64
+# NUL and lone surrogates, which servers refuse.
+_UNSENDABLE: Final = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
+
+
+class _Failed(Exception):
+    """The vector store has failed, for the reason in the message."""
+
+
+class VectorStoreSync:
+    """Keeps what a vector store holds of each scope, and finds it there.
+
+    Args:
+        store: the bank's store.
+        vector_store: the vector store.
+        size: of how many scopes it is remembered how far they were followed.
+    """
+
+    def __init__(self, store: SqlStore, vector_store: VectorStore, *, size: int) -> None:
+        self._store, self._vector_store = store, vector_store
+        self._ledger = VectorStoreLedger(store, vector_store.name)
+        self._states: ScopeStates[ScopeState] = ScopeStates(store, ScopeState, size=size)
+        self._checked: set[int] = set()
+        self._locks = [threading.RLock() for _ in range(_LOCKS)]
+
+    @property
+    def name(self) -> str:
+        """The vector store's."""
+        return self._vector_store.name
+
+    def nearest(self, scope: Scope, query: str) -> list[DocumentPlace] | None:
+        """The turns and memories nearest to the query, best first; nothing, with a warning, where the store fails."""
+        label = scope_label(scope)
+        if not query.strip():
+            return None
+        try:
+            ids = _called(self._vector_store.search, label, query.translate(_UNSENDABLE), _NEAREST)
+            places = self._ledger.places(ids)
+            if any(owner != label for owner, _ in places.values()):
+                raise _Failed("it ignores the filter: it found documents of another scope")
+        except _Failed as failed:
+            self._degraded("this search is by words only", failed)
+            return None
+        return [places[each][1] for each in ids if each in places]
+
+    def follow_session(self, scope: Scope, session_id: int) -> None:
+        """Send what is new of one session, with a warning where the vector store fails."""
+        with self._lock(scope), self._lenient():
+            self._bring(scope, session_id)
+
+    def follow(self, scope: Scope) -> None:
+        """Send and delete whatever any process has left to do, with a warning where the vector store fails."""
+        with self._lock(scope), self._lenient():
+            self._follow(scope)
+
+    def forget(self, scope: Scope) -> None:
+        """Delete what was forgotten.
+
+        Raises:
+            StoreError: the vector store has failed; what it still holds is deleted by the next attempt.
+        """
+        with self._lock(scope):
+            try:
+                self._follow(scope, sending=False)
+            except _Failed as failed:
+                raise StoreError(
+                    f"what was forgotten is gone from the bank, but the vector store {self.name!r} may still hold some "
+                    f"of it, because it failed: {failed}; forget again to delete it there too"
+                ) from failed.__cause__
+            with self._lenient():
+                self._follow(scope, clearing=False)
+
+    def drain(self) -> None:
+        """Delete what is left of sessions that are no more, with a warning where the vector store fails."""
+        with self._lenient():
+            self._clear()
+
+    def _follow(self, scope: Scope, *, clearing: bool = True, sending: bool = True) -> None:
+        row = self._store.scope(scope)
+        if clearing and (row is None or self._states.at(scope, row).row.revision < 0):
+            self._clear(scope_label(scope))
+        self._states.caught_up(scope, partial(self._follow_sessions, scope, sending))
+
+    def _follow_sessions(self, scope: Scope, sending: bool, state: ScopeState, row: ScopeRow) -> ScopeRow:
+        for session in self._store.sessions(row.id, since=state.row.revision):
+            if sending and row.id not in self._checked:
+                self._check(session.id)
+            self._bring(scope, session.id, sending=sending)
+        if not sending:
+            return state.row
+        self._checked.add(row.id)
+        return row
+
+    def _check(self, session_id: int) -> None:
+        """Find out what is not there any more, where a store lives in memory or was put back to an older state."""
+        session = self._store.session(session_id)
+        noted = [id_ for id_, arrived in self._ledger.documents(session_id).items() if arrived]
+        existing: set[str] = set()
+        for batch in batches(noted, _AT_ONCE):
+            existing.update(_called(self._vector_store.existing, batch))
+        lost = [each for each in noted if each not in existing]
+        if lost and session is not None:
+            self._ledger.mark(session, lost, arrived=False)
+
+    def _bring(self, scope: Scope, session_id: int, *, sending: bool = True) -> None:
+        since: int | None = None
+        while (behind := self._ledger.behind(session_id)) is not None:
+            # Not less than was looked at before: another writer may have noted that it has followed that far.
+            since = behind.since if since is None else min(since, behind.since)
+            wanted = self._documents(scope, behind, since)
+            noted = self._ledger.documents(session_id, since)
+            self._delete([each for each in noted if each not in wanted])
+            if not sending:
+                return
+            new = [document for id_, document in wanted.items() if not noted.get(id_)]
+            self._send(scope_label(scope), behind, new)
+            if self._ledger.followed(behind):
+                return
+        if self._store.session(session_id) is None:
+            self._clear_session(session_id)
+
+    def _documents(self, scope: Scope, behind: Behind, since: int) -> dict[str, VectorDocument]:
+        session, label = behind.session, scope_label(scope)
+        turns = self._store.turns(session, since)
+        memories = memories_of(session.name, self._store.memories(session.id, since), turns)
+        made = [
+            *(_document(label, session.id, "turn", turn, turn.text) for turn in turns),
+            *(_document(label, session.id, "key", memory.turns[0], memory.key) for memory in memories),
+        ]
+        return {each.id: each for each in made if each.text.strip()}
+
+    def _send(self, label: str, behind: Behind, documents: Sequence[VectorDocument]) -> None:
+        if documents or behind.since == 0:
+            self._ledger.intend(behind.session, label, documents)
+        for batch in batches(documents, _AT_ONCE):
+            _called(self._vector_store.upsert, batch)
+            self._ledger.mark(behind.session, [each.id for each in batch], arrived=True)
+
+    def _delete(self, ids: Sequence[str]) -> None:
+        for batch in batches(ids, _AT_ONCE):
+            _called(self._vector_store.delete, batch)
+            self._ledger.removed(batch)
+
+    def _clear(self, label: str | None = None) -> None:
+        for session_id in self._ledger.forgotten(label):
+            self._clear_session(session_id)
+
+    def _clear_session(self, session_id: int) -> None:
+        self._delete(list(self._ledger.documents(session_id)))
+        self._ledger.close(session_id)
+
+    def _lock(self, scope: Scope) -> threading.RLock:
+        return self._locks[hash(scope) % _LOCKS]
+
+    @contextmanager
+    def _lenient(self) -> Iterator[None]:
+        try:
+            yield
+        except _Failed as failed:
+            self._degraded("what it lacks is found by words until it answers again", failed)
+
+    def _degraded(self, what: str, failed: _Failed) -> None:
+        warn_degraded(f"the vector store {self.name!r} failed, {what}", failed)
+
+
+def _called(method: Callable[..., T], *args: Any) -> T:
+    """What a method of the vector store gives; its failure is told from one of the bank's own store."""
+    try:
+        return method(*args)
+    except (StoreError, ModelError) as error:
+        raise _Failed(str(error)) from error
+
+
+@contextmanager
+def store_errors(name: str, what: str) -> Iterator[None]:
+    """A call of somebody else's vector store: whatever it raises is a `StoreError` that says who failed to do what.
+
+    Args:
+        name: the vector store's.
+        what: what it was asked to do.
+
+    Raises:
+        StoreError: the store raised; its error is chained.
+    """
+    try:
+        yield
+    except (StoreError, ModelError):
+        raise
+    except Exception as error:  # an integration may raise anything, and there is no common base
+        raise StoreError(f"{name} failed to {what}: {type(error).__name__}: {error}") from error
+
+
+def scope_label(scope: Scope) -> str:
+    """What stands for the scope in a vector store: a hash, so that no name can be mistaken for a filter.
+
+    It begins with a letter, because there are stores that compare what looks like a number as one.
+    """
+    return f"s{digest(json.dumps(list(scope)))}"
+
+
+def forgotten_elsewhere(store: SqlStore, scope: Scope, *, here: str | None = None) -> None:
+    """Warn where something of the scope may be in a vector store that the bank was opened without.
+
+    Args:
+        store: the bank's store.
+        scope: the scope of which something was forgotten.
+        here: the name of the vector store that the bank was opened with.
+    """
+    names = [name for name in stores_holding(store, scope_label(scope)) if name != here]
+    if names:
+        warnings.warn(
+            f"what was forgotten may still be in the vector store {names[0]!r}, which this bank was opened without",
+            DegradedWarning,
+            stacklevel=3,
+        )
+
+
+def _document(label: str, session_id: int, kind: Literal["turn", "key"], turn: Turn, text: str) -> VectorDocument:
+    words = text.translate(_UNSENDABLE)
+    where = json.dumps([label, session_id, kind, turn.index])
+    id_ = str(uuid.UUID(hex=digest(f"{where}\n{words}")))
+    place = DocumentPlace(kind, turn.session.translate(_UNSENDABLE), turn.index)
+    return VectorDocument(id_, words, label, place, turn.id.translate(_UNSENDABLE))

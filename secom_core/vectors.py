@@ -1,0 +1,40 @@
+"""Vectors of length 1: what every embedder gives, and the one function that makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import InvalidInput, shorten
+
+Vectors: TypeAlias = npt.NDArray[np.float32]
+"""An array of shape ``(n, d)``, a row a text, each row of length 1, or of zeros where there is no direction."""
+
+
+def unit_rows(rows: Sequence[Sequence[float]] | npt.NDArray[np.generic], count: int) -> Vectors:
+    """Rows scaled to length 1, shape ``(count, d)``; a row of zeros stays as it is, and is similar to nothing.
+
+    Args:
+        rows: a vector a text.
+        count: how many texts there were.
+
+    Raises:
+        InvalidInput: for another number of rows, rows of different lengths, what is no number, or is not finite.
+    """
+    single = isinstance(rows, np.ndarray) and rows.dtype == np.float32
+    try:
+        vectors = np.asarray(rows, np.float32 if single else np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"expected {count} vectors of one length, got {shorten(rows)}: {error}") from error
+    if not count and not vectors.size:
+        vectors = vectors.reshape(0, 0)
+    if vectors.ndim != 2 or len(vectors) != count:
+        raise InvalidInput(f"expected {count} vectors of one length, got numbers of the shape {vectors.shape}")
+    if not np.isfinite(vectors).all():
+        row, place = np.argwhere(~np.isfinite(vectors))[0].tolist()
+        raise InvalidInput(f"number {place} of vector {row} is not finite: {shorten(float(vectors[row, place]))}")
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(norms > 0, norms, 1), np.float32)

@@ -1,0 +1,198 @@
+"""A bank moves between SQLite and PostgreSQL with every layer; a file is copied while it is written."""
+
+from __future__ import annotations
+
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from layered_bank import ANN, BOB, filled, layered, told
+from sqlalchemy import text, update
+
+from secom_core.archive import move as moving
+from secom_core.archive.move import Fingerprint, Moved, fingerprint
+from secom_core.bank import MemoryBank
+from secom_core.errors import InvalidInput, StoreError
+from secom_core.stores.opening import open_store
+from secom_core.stores.schema import memories, messages, metadata
+
+WORKER = Path(__file__).with_name("move_worker.py")
+
+
+def fingerprints(where: str | Path) -> dict[tuple[str, ...], Fingerprint]:
+    store = open_store(where)
+    try:
+        return {scope: fingerprint(store, scope) for scope in store.scopes()}
+    finally:
+        store.close()
+
+
+def test_every_table_goes_or_is_left_for_a_reason():
+    left = {"schema_versions", "dense_documents", "dense_sessions"}
+    assert {table.name for table in moving._Numbers().tables} | left == set(metadata.tables)
+
+
+def test_a_bank_goes_to_postgres_and_back_with_every_layer(tmp_path, postgres_url):
+    with filled(tmp_path / "one.db") as source:
+        before = {scope: told(source, scope) for scope in (ANN, BOB)}
+        with layered(postgres_url) as there:
+            assert source.storage.move_to(there.storage) == Moved(2, 0, 17)
+            assert {scope: told(there, scope) for scope in (ANN, BOB)} == before
+            with layered(tmp_path / "two.db") as back:
+                # What is there already has other numbers than the rows that come.
+                back.remember(("x",), [{"role": "user", "content": "I was here."}], session="s", close=True)
+                assert there.storage.move_to(back.storage) == Moved(2, 0, 17)
+                assert {scope: told(back, scope) for scope in (ANN, BOB)} == before
+    assert all(before[ANN][layer] for layer in before[ANN])
+    one, two, server = (fingerprints(where) for where in (tmp_path / "one.db", tmp_path / "two.db", postgres_url))
+    assert one == server == {scope: two[scope] for scope in one}
+    assert min(count for count, _ in one[ANN].values()) > 0
+
+
+@pytest.mark.slow
+def test_a_bank_that_moved_goes_on_learning_and_forgetting(tmp_path, place):
+    with filled(tmp_path / "one.db") as source, layered(place) as there:
+        source.storage.move_to(there.storage)
+        for bank in (source, there):
+            impression = bank.recall(ANN, "Who had the helmet?", k=2).impression
+            assert bank.citations.reward(ANN, "Who had the helmet?", impression, [2]).kind == "taught"
+            bank.forget(ANN, session="s2")
+            bank.derive(ANN)
+        assert len(there.citations.log(ANN)) == len(source.citations.log(ANN))
+        assert there.citations.weights_of(ANN) == source.citations.weights_of(ANN)
+        assert [each.text for each in there.summaries.versions(ANN)] == [
+            each.text for each in source.summaries.versions(ANN)
+        ]
+
+
+@pytest.mark.slow
+def test_what_is_there_already_is_compared_and_passed_over(tmp_path, place):
+    with filled(tmp_path / "one.db") as source, layered(place) as there:
+        source.storage.move_to(there.storage)
+        assert source.storage.move_to(there.storage) == Moved(0, 2, 0)
+        with there._store.transaction() as connection:
+            connection.execute(update(memories).where(memories.c.start == 0).values(key="something else"))
+        with pytest.raises(StoreError, match=r"scope \('acme', 'ann'\) is in the target already.*not the same"):
+            source.storage.move_to(there.storage)
+        there.forget(ANN, session="s1")
+        with pytest.raises(StoreError, match=r"'messages': \(9, 5\)"):
+            source.storage.move_to(there.storage)
+
+
+@pytest.mark.slow
+def test_what_arrives_otherwise_than_it_was_sent_is_not_kept(tmp_path):
+    with filled(tmp_path / "one.db") as source, layered(tmp_path / "two.db") as there:
+        with there._store.transaction() as connection:
+            connection.execute(
+                text(
+                    "CREATE TRIGGER flips AFTER INSERT ON messages WHEN new.turn = 3 "
+                    "BEGIN UPDATE messages SET text = 'flipped' WHERE id = new.id; END"
+                )
+            )
+        with pytest.raises(StoreError, match=r"scope \('acme', 'ann'\) did not arrive as it was sent"):
+            source.storage.move_to(there.storage)
+        assert there.scopes() == []
+
+
+def test_a_bank_does_not_move_into_itself(tmp_path):
+    with MemoryBank.open(tmp_path / "one.db") as one, MemoryBank.open(tmp_path / "one.db") as two:  # noqa: SIM117
+        with pytest.raises(InvalidInput, match="into itself"):
+            one.storage.move_to(two.storage)
+
+
+@pytest.mark.slow
+def test_a_move_killed_at_random_moments_is_taken_up_and_loses_nothing(tmp_path, place):
+    moments = random.Random(5)
+    with MemoryBank.open(tmp_path / "one.db") as source:
+        for number in range(60):
+            said = [f"Note {turn} of {number}: the parcel is on shelf {turn * number}." for turn in range(4)]
+            source.remember(("u", str(number)), [{"role": "user", "content": each} for each in said], session="s")
+    partial = 0
+    seen = open_store(place)
+    for least in (1, 15, 30):
+        worker = subprocess.Popen(
+            [sys.executable, str(WORKER), str(tmp_path / "one.db"), str(place)], stdout=subprocess.PIPE, text=True
+        )
+        assert worker.stdout.readline() == "ready\n"
+        wanted = moments.randrange(least, least + 15)
+        while len(seen.scopes()) < wanted:
+            time.sleep(0.0005)
+        worker.send_signal(signal.SIGKILL)
+        worker.communicate()
+        here = fingerprints(place)
+        partial += 0 < len(here) < 60
+        # Whole scopes or nothing of them.
+        assert all(each["messages"][0] == 4 for each in here.values())
+    seen.close()
+    with MemoryBank.open(tmp_path / "one.db") as source, MemoryBank.open(place) as there:
+        done = source.storage.move_to(there.storage)
+    assert (done.scopes + done.known, partial > 0) == (60, True)
+    assert fingerprints(place) == fingerprints(tmp_path / "one.db")
+
+
+@pytest.mark.slow
+def test_a_backup_is_whole_while_others_write(tmp_path):
+    with MemoryBank.open(tmp_path / "one.db") as bank:
+        promised: list[str] = []
+        ended = threading.Event()
+
+        def write() -> None:
+            number = 0
+            while not ended.is_set():
+                said = [{"role": "user", "content": f"Parcel {number} is on its way.", "id": str(number)}]
+                promised.extend(bank.remember(ANN, said, session="s").turn_ids)
+                number += 1
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            for _ in range(3):
+                while len(promised) % 20 != 19:
+                    time.sleep(0.001)
+                before = len(promised)
+                assert bank.storage.backup(tmp_path / "copies" / "copy.db") == tmp_path / "copies" / "copy.db"
+                with closing(sqlite3.connect(tmp_path / "copies" / "copy.db")) as raw:
+                    assert raw.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+                    held = [row[0] for row in raw.execute(f"SELECT name FROM {messages.name} ORDER BY id")]
+                assert held[:before] == promised[:before]
+        finally:
+            ended.set()
+            writer.join()
+    with MemoryBank.open(tmp_path / "copies" / "copy.db") as copy:
+        assert {turn.id for turn in copy.recall(ANN, "Parcel 7", k=50).turns} >= {"7"}
+    assert sorted(path.name for path in (tmp_path / "copies").glob("*.db*")) == ["copy.db"]
+
+
+@pytest.mark.slow
+def test_a_bank_in_memory_can_be_backed_up(tmp_path):
+    with filled(":memory:") as bank:
+        bank.storage.backup(tmp_path / "copy.db")
+        expected = told(bank, ANN)
+    with layered(tmp_path / "copy.db") as copy:
+        assert told(copy, ANN) == expected
+
+
+def test_a_backup_that_cannot_be_made_says_why(tmp_path):
+    with MemoryBank.open(tmp_path / "one.db") as bank:
+        bank.remember(ANN, [{"role": "user", "content": "A word " * 5000}], session="s")
+        with pytest.raises(InvalidInput, match="cannot replace the bank itself"):
+            bank.storage.backup(tmp_path / "one.db")
+    whole = (tmp_path / "one.db").read_bytes()
+    (tmp_path / "copy.db").write_bytes(b"the last good one")
+    with MemoryBank.open(tmp_path / "one.db") as bank:
+        (tmp_path / "one.db").write_bytes(whole[:8192] + b"\x55" * 4096 + whole[12288:])
+        with pytest.raises(StoreError, match=r"one\.db"):
+            bank.storage.backup(tmp_path / "copy.db")
+    assert (tmp_path / "copy.db").read_bytes() == b"the last good one"
+
+
+def test_postgres_is_backed_up_by_its_own_means(postgres_url, tmp_path):
+    with MemoryBank.open(postgres_url) as bank, pytest.raises(InvalidInput, match="pg_dump"):
+        bank.storage.backup(tmp_path / "copy.db")

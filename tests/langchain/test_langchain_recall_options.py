@@ -1,0 +1,378 @@
+"""One set of recall options: whatever recalls takes them all, checks them when it is made, and passes them on."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain_classic", reason="needs the extra 'langchain'")
+pytest.importorskip("langchain.agents.middleware", reason="needs the extra 'langchain'")
+
+from langchain.agents import create_agent
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableLambda
+from pydantic import BaseModel
+
+import langchain_secom
+from langchain_secom import (
+    RecursiveSummaryMemory,
+    SecomChatMessageHistory,
+    SecomMemory,
+    SecomMiddleware,
+    SecomRetriever,
+    TimelineRetriever,
+    create_search_memory_tool,
+    recalled_memories,
+    with_citation_feedback,
+)
+from langchain_secom.convert import to_hits
+from secom_core.bank import MemoryBank
+from secom_core.conversation import Message
+from secom_core.errors import InvalidInput
+from secom_core.memory import RecallOptions
+from secom_core.timelines import TimelineOptions
+from secom_core.topics import TopicOptions
+
+ANN = ("acme", "ann")
+QUESTION = "How is Bello's sore paw?"
+FACTS = [
+    (1, "My dog Bello has a sore paw."),
+    (5, "The vet bandaged Bello's sore paw."),
+    (9, "Bread dough needs rye flour."),
+    (14, "Bello's sore paw has healed, the vet says."),
+]
+SUMMARY, TIMELINES = "# Summary of the earlier sessions:\n", "# How things came about, oldest first:\n"
+OPTIONS = {field.name for field in fields(RecallOptions)}
+
+Recalling = Callable[..., str]
+"""Recalls for the question, with options, and gives the recalled text."""
+
+
+class Capturing(FakeListChatModel):
+    """Keeps the prompts that it gets."""
+
+    prompts: list[str] = []  # noqa: RUF012 - pydantic copies it
+
+    def _call(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> str:
+        self.prompts.append("\n".join(message.text for message in messages))
+        return super()._call(messages, *args, **kwargs)
+
+
+def middleware(bank: MemoryBank, **options: Any) -> str:
+    memory = SecomMiddleware(bank, scope=ANN, write="off", **options)
+    model = Capturing(responses=["Fine."])
+    create_agent(model, middleware=[memory]).invoke({"messages": [("user", QUESTION)]})
+    return model.prompts[0]
+
+
+def memory(bank: MemoryBank, **options: Any) -> str:
+    return str(SecomMemory(bank=bank, scope=ANN, **options).load_memory_variables({"input": QUESTION})["history"])
+
+
+def summary_memory(bank: MemoryBank, **options: Any) -> str:
+    running = RecursiveSummaryMemory(bank=bank, scope=ANN, retrieve=True, **options)
+    return str(running.load_memory_variables({"input": QUESTION})["history"])
+
+
+def retriever(bank: MemoryBank, **options: Any) -> str:
+    return as_block(SecomRetriever(bank=bank, scope=ANN, **options).invoke(QUESTION))
+
+
+def retriever_call(bank: MemoryBank, **options: Any) -> str:
+    return as_block(SecomRetriever(bank=bank, scope=ANN, k=9, token_budget=9000).invoke(QUESTION, **options))
+
+
+def as_block(documents: Any) -> str:
+    """The documents as a block shows them: with their numbers, and under the heading of their layer."""
+    lines: list[str] = []
+    for document in documents:
+        metadata = document.metadata
+        heading = f"# {metadata['heading']}\n" if "layer" in metadata and "number" in metadata else ""
+        number = f"[{1 + sum('[' in line for line in lines)}] " if "number" in metadata else ""
+        lines.append(f"{heading}{number}{document.page_content}")
+    return "\n".join(lines)
+
+
+def history(bank: MemoryBank, **options: Any) -> str:
+    return SecomChatMessageHistory(bank, scope=ANN, session="today").recall(QUESTION, **options)
+
+
+def history_async(bank: MemoryBank, **options: Any) -> str:
+    return asyncio.run(SecomChatMessageHistory(bank, scope=ANN, session="today").arecall(QUESTION, **options))
+
+
+def step(bank: MemoryBank, **options: Any) -> str:
+    config: Any = {
+        "configurable": {"message_history": SecomChatMessageHistory(bank, scope=ANN, session="today")},
+    }
+    return recalled_memories(**options).invoke(QUESTION, config)
+
+
+def tool(bank: MemoryBank, **options: Any) -> str:
+    found = str(create_search_memory_tool(bank, scope=ANN, **options).invoke({"query": QUESTION}))
+    return found.partition("\n\nmemory_id")[0]
+
+
+def feedback(bank: MemoryBank, **options: Any) -> str:
+    prompts: list[str] = []
+
+    def answer(inputs: dict[str, Any]) -> str:
+        prompts.append(inputs["context"])
+        return "Fine."
+
+    with_citation_feedback(RunnableLambda(answer), bank, scope=ANN, instruction="", **options).invoke(QUESTION)
+    return prompts[0]
+
+
+RECALLING: dict[str, tuple[Any, Recalling]] = {
+    "SecomMiddleware": (SecomMiddleware, middleware),
+    "SecomMemory": (SecomMemory, memory),
+    "RecursiveSummaryMemory": (RecursiveSummaryMemory, summary_memory),
+    "SecomRetriever": (SecomRetriever, retriever),
+    "SecomRetriever.invoke": (SecomRetriever._search, retriever_call),
+    "SecomChatMessageHistory": (SecomChatMessageHistory.recall, history),
+    "SecomChatMessageHistory.arecall": (SecomChatMessageHistory.arecall, history_async),
+    "recalled_memories": (recalled_memories, step),
+    "create_search_memory_tool": (create_search_memory_tool, tool),
+    "with_citation_feedback": (with_citation_feedback, feedback),
+}
+NOT_RECALLING = {
+    "CitationReranker",
+    "LLMLinguaDenoiser",
+    "LangChainChatModel",
+    "LangChainEmbedder",
+    "LangChainVectorStore",
+    "LangSmithFeedback",
+    "SecomSummarizer",
+    "SegmentTextSplitter",
+    "SessionHistories",
+    "TimelineRetriever",  # finds timelines alone, with options of its own
+    "create_manage_memory_tool",
+    "open_bank",
+}
+each = pytest.mark.parametrize("name", RECALLING)
+
+
+def parameters(part: Any) -> set[str]:
+    if isinstance(part, type) and issubclass(part, BaseModel):
+        return set(part.model_fields)
+    return set(inspect.signature(part).parameters)
+
+
+def recalled(name: str, bank: MemoryBank, **options: Any) -> str:
+    return RECALLING[name][1](bank, **options)
+
+
+def opened(**parts: Any) -> MemoryBank:
+    bank = MemoryBank.open(**parts)
+    for day, text in FACTS:
+        at = datetime(2024, 5, day, tzinfo=timezone.utc)
+        bank.remember(ANN, [Message(text, "user", "Ann", f"day-{day}", at)], session=f"day {day}", close=True)
+    return bank
+
+
+@pytest.fixture(scope="module")
+def bank() -> Iterator[MemoryBank]:
+    timelines = TimelineOptions(recall_without_model=True)
+    with opened(summaries=True, timelines=timelines, citations=True) as bank:
+        yield bank
+
+
+@pytest.fixture(scope="module")
+def unasked() -> Iterator[MemoryBank]:
+    """Timelines and topics without a language model, and without the options that let them recall so."""
+    with opened(summaries=True, timelines=True, topics=True, citations=True) as bank:
+        yield bank
+
+
+@pytest.fixture(scope="module")
+def plain() -> Iterator[MemoryBank]:
+    with opened(summaries=True, citations=True) as bank:
+        yield bank
+
+
+# -- every caller takes every option ----------------------------------------------------------------------------------
+
+
+@each
+def test_every_caller_takes_every_option_under_its_name(name: str) -> None:
+    assert parameters(RECALLING[name][0]) >= OPTIONS
+    assert not parameters(RECALLING[name][0]) & {
+        "summary",
+        "summaries",
+        "timelines",
+        "topics",
+        "budget",
+        "max_memories",
+    }
+
+
+def test_every_public_name_is_known_to_recall_or_not_to() -> None:
+    callers = {name.partition(".")[0] for name in RECALLING}
+    assert callers | NOT_RECALLING == set(langchain_secom.__all__)
+    assert not callers & NOT_RECALLING
+    for name in NOT_RECALLING - {"TimelineRetriever"}:
+        assert not parameters(getattr(langchain_secom, name)) & OPTIONS, f"{name} takes some of the options"
+    assert parameters(TimelineRetriever) >= {"k", "n", "seed", "refined", "token_budget", "order"}
+    assert "layers" not in parameters(TimelineRetriever)
+
+
+# -- and passes them on -----------------------------------------------------------------------------------------------
+
+
+@each
+def test_layers_take_part(bank: MemoryBank, name: str) -> None:
+    without = recalled(name, bank)
+    assert "[1] " in without
+    assert (SUMMARY in without) == (name == "RecursiveSummaryMemory"), "that one always has the summary"
+    assert TIMELINES not in without
+    both = recalled(name, bank, layers=["summaries", "timelines"])
+    assert f"{SUMMARY}- 2024-05-01 Ann: My dog Bello has a sore paw.\n" in both
+    assert re.search(rf"{TIMELINES}\[\d+\] 2024-05-01 \w+ Ann: My dog Bello has a sore paw\.\n  → \(SameTopic\)", both)
+    assert both.index(SUMMARY) < both.index("[1] ") < both.index(TIMELINES)
+    summary = recalled(name, bank, layers=("summaries",))
+    assert SUMMARY in summary
+    assert TIMELINES not in summary
+
+
+@each
+def test_the_number_of_memories_is_kept_to(bank: MemoryBank, name: str) -> None:
+    for k in (1, 3):
+        assert re.findall(r"^\[(\d+)\]", recalled(name, bank, k=k), re.M) == [str(n) for n in range(1, k + 1)]
+
+
+@each
+@pytest.mark.parametrize("budget", [60, 70])
+def test_the_budget_is_kept_to(bank: MemoryBank, name: str, budget: int) -> None:
+    text = recalled(name, bank, token_budget=budget)
+    assert "Ann: " in text
+    assert bank.token_counter(text.partition("</memories>")[0]) <= budget
+    assert len(text) < len(recalled(name, bank, token_budget=4000))
+
+
+@each
+def test_no_budget_is_that_of_the_bank(bank: MemoryBank, name: str) -> None:
+    assert recalled(name, bank, token_budget=None) == recalled(name, bank, token_budget=2000)
+    assert recalled(name, bank, token_budget=None, k=2) == recalled(name, bank, token_budget=9000, k=2)
+
+
+# -- or refuses them --------------------------------------------------------------------------------------------------
+
+
+@each
+@pytest.mark.parametrize(
+    "wrong",
+    [{"k": 0}, {"k": -1}, {"k": 1.5}, {"k": True}, {"token_budget": 0}, {"token_budget": "1000"}],
+    ids=str,
+)
+def test_what_is_no_whole_number_from_one_on_is_refused(bank: MemoryBank, name: str, wrong: Any) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        recalled(name, bank, **wrong)
+
+
+@each
+def test_layers_that_are_no_names_are_refused(bank: MemoryBank, name: str) -> None:
+    for wrong in ("summaries", [1], [None]):
+        with pytest.raises(ValueError, match="layers"):
+            recalled(name, bank, layers=wrong)
+
+
+@each
+def test_a_layer_that_the_bank_was_opened_without_is_refused(plain: MemoryBank, name: str) -> None:
+    for layer in ("timelines", "dreams"):
+        with pytest.raises(ValueError, match=f"this bank was opened without '{layer}'"):
+            recalled(name, plain, layers=[layer])
+
+
+@each
+@pytest.mark.parametrize("layer", ["timelines", "topics"])
+def test_a_layer_that_needs_a_language_model_is_refused_without_one(unasked: MemoryBank, name: str, layer: str) -> None:
+    with pytest.raises(ValueError, match=f"without a language model the layer '{layer}' costs a recall more"):
+        recalled(name, unasked, layers=[layer])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda bank, **options: SecomMiddleware(bank, scope=ANN, **options),
+        lambda bank, **options: SecomMemory(bank=bank, scope=ANN, **options),
+        lambda bank, **options: RecursiveSummaryMemory(bank=bank, scope=ANN, retrieve=True, **options),
+        lambda bank, **options: SecomRetriever(bank=bank, scope=ANN, **options),
+        lambda bank, **options: create_search_memory_tool(bank, scope=ANN, **options),
+        lambda bank, **options: with_citation_feedback(RunnableLambda(str), bank, **options),
+    ],
+    ids=["middleware", "memory", "summary memory", "retriever", "tool", "feedback"],
+)
+def test_it_is_refused_when_the_part_is_made(plain: MemoryBank, make: Any) -> None:
+    assert make(plain, layers=["summaries"], k=1, token_budget=1) is not None
+    for wrong in ({"layers": ["timelines"]}, {"k": 0}, {"token_budget": 0}, {"layers": "summaries"}):
+        with pytest.raises(ValueError, match=next(iter(wrong)) if "k" in wrong else "layers|token_budget|timelines"):
+            make(plain, **wrong)
+
+
+def test_a_step_refuses_numbers_and_names_when_it_is_made() -> None:
+    for wrong in ({"k": 0}, {"token_budget": 0}, {"layers": "summaries"}):
+        with pytest.raises(InvalidInput):
+            recalled_memories(**wrong)  # type: ignore[arg-type]
+
+
+def test_layers_of_a_summary_memory_need_its_recall(bank: MemoryBank) -> None:
+    with pytest.raises(ValueError, match="give retrieve=True"):
+        RecursiveSummaryMemory(bank=bank, scope=ANN, layers=("timelines",))
+    alone = RecursiveSummaryMemory(bank=bank, scope=ANN, layers=("summaries",)).load_memory_variables({"input": "paw"})
+    assert SUMMARY in alone["history"]
+    assert "[1]" not in alone["history"]
+
+
+# -- what layers give a retriever -------------------------------------------------------------------------------------
+
+
+def test_the_documents_of_layers_say_where_they_are_from(bank: MemoryBank) -> None:
+    recall = bank.recall(ANN, QUESTION, layers=["summaries", "timelines"])
+    summary, timeline = recall.sections
+    documents = SecomRetriever(bank=bank, scope=ANN, layers=("timelines", "summaries")).invoke(QUESTION)
+    first, *memories, last = documents
+    assert first.page_content == summary.text.rstrip("\n")
+    assert first.metadata == {"layer": "summaries", "heading": summary.heading, "scope": list(ANN)}
+    assert f"[{timeline.numbers[0]}] {last.page_content}\n" in recall.text
+    assert last.metadata == {
+        "layer": "timelines",
+        "heading": timeline.heading,
+        "scope": list(ANN),
+        "number": timeline.numbers[0],
+        "turn_ids": list(timeline.turn_ids[0]),
+    }
+    assert [document.metadata["number"] for document in memories] == [hit.number for hit in recall.ranked]
+    again = SecomRetriever(bank=bank, scope=ANN, layers=("timelines", "summaries"), order="time").invoke(QUESTION)
+    assert (again[0].id, again[-1].id) == (first.id, last.id)
+    assert len({document.id for document in documents}) == len(documents)
+    with pytest.raises(InvalidInput, match="only a document of SecomRetriever can become a hit"):
+        to_hits([first], bank)
+
+
+def test_a_topic_is_a_document_with_its_summary_and_leads_back_to_all_its_turns() -> None:
+    with opened(topics=TopicOptions(recall_without_model=True), citations=True) as bank:
+        hits = bank.recall(ANN, QUESTION, layers=["topics"]).ranked
+        topics = [hit for hit in hits if len({turn.session for turn in hit.turns}) > 1]
+        assert topics, "a topic of several sessions is wanted for this test"
+        documents = SecomRetriever(bank=bank, scope=ANN, layers=("topics",)).invoke(QUESTION)
+        by_id = {document.metadata["secom_memory_id"]: document for document in documents}
+        for hit in topics:
+            document = by_id[hit.memory.id]
+            assert document.page_content == f"{hit.memory.summary}\n{hit.text}"
+            assert document.metadata["summary"] == hit.memory.summary
+            assert document.metadata["sessions"] == list(dict.fromkeys(turn.session for turn in hit.turns))
+            [again] = to_hits([document], bank)
+            assert (again.turns, again.memory.summary) == (hit.turns, hit.memory.summary)
+        bank.forget(ANN, turn_ids=[topics[0].turn_ids[0]])
+        [left] = to_hits([by_id[topics[0].memory.id]], bank)
+        assert left.turn_ids == topics[0].turn_ids[1:]
+        assert left.memory.summary == "", "it may hold words of the turn that is gone"

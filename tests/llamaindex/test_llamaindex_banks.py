@@ -1,0 +1,125 @@
+"""The registry of open banks: a file is opened once in a process, and shared as long as somebody uses its bank."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
+
+from llamaindex_secom import CitationNumberer, CitationReranker, SecomMemory, SecomMemoryBlock
+from llamaindex_secom.banks import _banks, new_bank, open_bank, share_bank
+from secom_core import InvalidInput, MemoryBank
+from secom_core.layers import Layer, register, unregister
+
+ANN = ("acme", "ann")
+
+PARTS: dict[str, Any] = {
+    "SecomMemory": lambda path: SecomMemory(scope=ANN, store_path=path).bank,
+    "SecomMemoryBlock": lambda path: SecomMemoryBlock(scope=ANN, store_path=path).bank,
+    "CitationNumberer": lambda path: CitationNumberer(store_path=path)._bank,
+    "CitationReranker": lambda path: CitationReranker(store_path=path)._bank,
+}
+
+
+@pytest.mark.parametrize("first", PARTS)
+@pytest.mark.parametrize("second", PARTS)
+def test_a_file_is_opened_once_in_a_process(tmp_path: Path, first: str, second: str) -> None:
+    path = str(tmp_path / "m.db")
+    opened = PARTS[first](path)
+    assert list(opened.layers) == (["citations"] if first.startswith("Citation") else [])
+    if second == "CitationReranker" and first.startswith("Secom"):
+        with pytest.raises(InvalidInput, match="opened without 'citations'"):
+            PARTS[second](path)
+    else:
+        assert PARTS[second](path) is opened
+    opened.close()
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_without_a_bank_or_a_path_the_error_names_who_needs_it(name: str) -> None:
+    message = f"{name} needs a bank, or a store_path to open one; a bank in memory cannot be reopened"
+    with pytest.raises(InvalidInput, match=message):
+        PARTS[name](None)
+
+
+def test_the_same_file_by_another_path_is_the_same_bank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "folder").mkdir()
+    bank = open_bank(str(tmp_path / "m.db"), needed_by="a test")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for path in ("m.db", "folder/../m.db", "~/m.db"):
+        assert open_bank(path, needed_by="a test") is bank
+    bank.close()
+
+
+def test_a_bank_that_nobody_uses_is_let_go(tmp_path: Path) -> None:
+    path = str(tmp_path / "m.db")
+    bank = open_bank(path, needed_by="a test")
+    assert _banks[os.path.realpath(path)] is bank
+    bank.close()
+    del bank
+    gc.collect()
+    assert os.path.realpath(path) not in _banks
+
+
+def test_a_bank_in_memory_is_not_shared() -> None:
+    with MemoryBank.open() as bank:
+        before = dict(_banks)
+        assert share_bank(bank) is bank
+        assert dict(_banks) == before
+
+
+def test_the_bank_that_was_shared_last_is_the_one_of_its_file(tmp_path: Path) -> None:
+    path = str(tmp_path / "m.db")
+    with MemoryBank.open(path) as first, MemoryBank.open(path) as second:
+        for bank in (first, second, first):
+            share_bank(bank)
+            assert open_bank(path, needed_by="a test") is bank
+
+
+def test_threads_open_a_file_once(tmp_path: Path) -> None:
+    path = str(tmp_path / "m.db")
+    found: list[MemoryBank] = []
+    gate = threading.Barrier(8)
+
+    def opens() -> None:
+        gate.wait()
+        found.append(open_bank(path, needed_by="a test"))
+
+    threads = [threading.Thread(target=opens) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert len(set(map(id, found))) == 1
+    found[0].close()
+
+
+def test_a_new_bank_has_the_layers_of_these_names(tmp_path: Path) -> None:
+    class Weather(Layer):
+        name = "weather"
+        takes_in_sessions = False
+
+    register(Weather)
+    try:
+        with new_bank(str(tmp_path / "m.db"), ["summaries", "weather", "unknown"], max_scopes=3) as bank:
+            assert set(bank.layers) == {"summaries", "weather"}
+    finally:
+        unregister("weather")
+
+
+def test_a_postgresql_database_is_known_by_its_url(postgres_url: str) -> None:
+    bank = open_bank(postgres_url, needed_by="a test")
+    assert bank.storage.path is not None
+    assert bank.storage.path.startswith("postgresql")
+    assert open_bank(bank.storage.path, needed_by="a test") is bank
+    numberer = CitationNumberer(store_path=bank.storage.path)
+    assert numberer._bank is bank
+    bank.close()
