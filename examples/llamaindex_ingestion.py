@@ -29,7 +29,7 @@ class Words(BaseEmbedding):
 
 
 rows = [*map(json.loads, (Path(__file__).parent / "data" / "mara.jsonl").read_text("utf-8").splitlines())]
-# A document a message: neighbours of one session are cut where the topic changes, so hand over whole sessions.
+# A document a message: neighbours of one session are cut into segments, so hand over whole sessions.
 documents = [
     Document(id_=row["id"], text=row["content"], metadata={key: row[key] for key in ("role", "session", "at")})
     for row in rows

@@ -49,9 +49,7 @@ def main() -> None:
             remember(bank, rows)
         size = Path(str(bank.storage.path)).stat().st_size / 1024
         print(f"{'on disk':<11} memory.db, {size:,.0f} KiB; two scopes, and nothing crosses from one to the other")
-        heading(
-            "Cut into topics (a column an exchange; above, the topics as they were written; below, a letter a segment)"
-        )
+        heading("Cut into segments (a column an exchange; above, as they were written; below, a letter each)")
         show_segments(bank, rows)
         heading(f"Asked, with {BUDGET} tokens for the memories ('>' marks the turns where the answer was said)")
         ask(bank, rows, read_questions("mara"))
@@ -67,7 +65,7 @@ def main() -> None:
 
 
 def read_rows(name: str) -> list[Row]:
-    """One message a row: session, id, at, role, content, and the topic as we wrote it."""
+    """One message a row: session, id, at, role, content, and what it is about as we wrote it."""
     with (DATA / f"{name}.jsonl").open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 

@@ -29,7 +29,7 @@ __all__ = [
 
 @runtime_checkable
 class Segmenter(Protocol):
-    """Cuts a session into topics."""
+    """Cuts a session into segments."""
 
     def segment(self, turns: Sequence[Turn]) -> list[Segment]:
         """Ranges that cover ``turns`` in order, with no gap and no overlap; no turns give no segments."""

@@ -13,13 +13,13 @@ from .quoting import quoted, shortened
 
 T = TypeVar("T")
 
-_MARKER_TOKENS: Final = 6  # of the "[Exchange 12]: " before each turn, and the blank line after it
+MARKER_TOKENS: Final = 6  # of the "[Exchange 12]: " before each turn, and the blank line after it
 
 
 def windows(turns: Sequence[Turn], max_tokens: int) -> Iterator[tuple[Turn, ...]]:
     """The turns in order, in runs of at most ``max_tokens`` estimated tokens as `window_texts` quotes them."""
     longest = max_tokens // 4
-    runs = packed(turns, lambda turn: min(count_tokens(turn.text), longest) + _MARKER_TOKENS, max_tokens)
+    runs = packed(turns, lambda turn: min(count_tokens(turn.text), longest) + MARKER_TOKENS, max_tokens)
     return map(tuple, runs)
 
 

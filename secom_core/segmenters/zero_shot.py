@@ -8,20 +8,17 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from itertools import accumulate
-from typing import Final
 
 from ..conversation import Turn
 from ..errors import BadReply, DegradedWarning, InvalidInput, ModelError
-from ..llm.flow import AsyncChatModel, ChatModel, Procedure, arun, run
+from ..llm.flow import AsyncChatModel, ChatModel, Procedure, run
 from ..llm.retry import asked_twice
-from ..llm.windows import window_texts
+from ..llm.windows import MARKER_TOKENS, window_texts
 from ..memory import Segment, check_partition, segments_from
 from ..protocols import Segmenter
 from ..text.terms import count_tokens
 from .progress import advancing
-from .zero_shot_prompt import joining_prompt, read_joining, read_segmentation, segmentation_prompt
-
-_MARKER_TOKENS: Final = 6  # "[Exchange 12]: " and the blank line
+from .zero_shot_prompt import read_segmentation, segmentation_prompt
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +33,7 @@ class ZeroShotSegmenter:
     it left open, so that no boundary is due to a window's edge.
 
     Args:
-        model: the language model; `segment` and `joins` need its sync side.
+        model: the language model; `segment` needs its sync side.
         fallback: the segmenter that takes over.
         max_turns: the most turns in one call, at least 2.
         max_tokens: the most tokens of conversation in one call, estimated; a turn of more than a quarter of it is
@@ -67,18 +64,6 @@ class ZeroShotSegmenter:
         """Ranges that cover ``turns``; none where there are none."""
         return run(self.procedure(turns), self._sync_model())
 
-    async def asegment(self, turns: Sequence[Turn]) -> list[Segment]:
-        """As `segment`, without blocking the event loop while the model thinks."""
-        return await arun(self.procedure(turns), self.model)
-
-    def joins(self, tail: Sequence[Turn], turn: Turn) -> bool:
-        """Whether ``turn`` goes on with the open segment ``tail``; an empty one goes on with nothing."""
-        return run(self.join_procedure(tail, turn), self._sync_model())
-
-    async def ajoins(self, tail: Sequence[Turn], turn: Turn) -> bool:
-        """As `joins`, without blocking the event loop while the model thinks."""
-        return await arun(self.join_procedure(tail, turn), self.model)
-
     def procedure(self, turns: Sequence[Turn], *, strict: bool = False) -> Procedure[list[Segment]]:
         """The questions that segment ``turns``, for `secom_core.llm.flow`.
 
@@ -106,19 +91,6 @@ class ZeroShotSegmenter:
                 advance(stop - done)
         return segments_from((start - 1 for start in starts), len(turns))
 
-    def join_procedure(self, tail: Sequence[Turn], turn: Turn) -> Procedure[bool]:
-        """The question that `joins` asks, for `secom_core.llm.flow`."""
-        if not tail:
-            return False
-        texts = window_texts((*tail, turn), self.max_tokens)
-        begin = _back(_totals(texts), len(tail), max(1, self.max_turns // 4), self.max_tokens // 4)
-        ask = partial(joining_prompt, texts[begin:-1], texts[-1], guidance=self.guidance)
-        try:
-            return (yield from asked_twice(ask, read_joining))
-        except ModelError as error:
-            found = yield from self._local((*tail, turn), error)
-            return found[-1].start < len(tail)
-
     def _window(self, texts: Sequence[str]) -> Procedure[list[Segment]]:
         if len(texts) == 1:
             return [Segment(0, 1)]
@@ -134,12 +106,12 @@ class ZeroShotSegmenter:
     def _sync_model(self) -> ChatModel:
         if isinstance(self.model, ChatModel):
             return self.model
-        raise InvalidInput(f"{type(self.model).__name__} has no complete(); use asegment and ajoins with it")
+        raise InvalidInput(f"{type(self.model).__name__} has no complete(), which segment() needs")
 
 
 def _totals(texts: Sequence[str]) -> list[int]:
     """How many tokens stand before each turn in the prompt, and how many there are."""
-    return [0, *accumulate(count_tokens(text) + _MARKER_TOKENS for text in texts)]
+    return [0, *accumulate(count_tokens(text) + MARKER_TOKENS for text in texts)]
 
 
 def _reach(totals: Sequence[int], begin: int, least: int, turns: int, tokens: int) -> int:

@@ -14,7 +14,7 @@ import pytest
 
 from secom_core.conversation import as_turns
 from secom_core.errors import BadReply, DegradedWarning, InvalidInput, MissingExtra, ModelUnavailable
-from secom_core.llm.flow import AsyncChatModel, ChatModel, Prompt
+from secom_core.llm.flow import AsyncChatModel, ChatModel, Prompt, arun
 from secom_core.memory import Segment
 from secom_core.models import OpenAIEmbedder, OpenAIModel
 from secom_core.protocols import Embedder
@@ -396,7 +396,7 @@ def cut_sync(segmenter: ZeroShotSegmenter) -> list[Segment]:
 
 
 def cut_async(segmenter: ZeroShotSegmenter) -> list[Segment]:
-    return asyncio.run(segmenter.asegment(TURNS))
+    return asyncio.run(arun(segmenter.procedure(TURNS), segmenter.model))
 
 
 cut_both_ways = pytest.mark.parametrize("cut", [cut_sync, cut_async])
