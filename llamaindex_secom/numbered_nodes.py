@@ -19,9 +19,9 @@ from llama_index.core.schema import BaseNode, ImageNode, MetadataMode, Node, Nod
 
 from secom_core.bank import MemoryBank
 from secom_core.citations import Impression
+from secom_core.context.lines import escaped
 from secom_core.conversation import Scope
 from secom_core.errors import DegradedWarning, InvalidInput, SecomError
-from secom_core.llm.quoting import CITATION_MARKER
 
 from .banks import open_bank, share_bank
 from .convert import escape_braces
@@ -40,17 +40,16 @@ _NOTHING_ID: Final = "secom-nothing-found"
 _TEMPLATE: Final = "{metadata_str}\n{content}"
 
 _SOURCE: Final = re.compile(r"^([ \t]*Source[ \t]+)(\d+)(?=[ \t]*:)", re.I | re.M)
-_DELIMITER: Final = re.compile(r"<(?=\s*/?\s*memories)", re.I)
 
 
 def escape_markers(text: str) -> str:
     """Recalled text in which nothing reads as a citation, a numbered source, a delimiter or a template variable.
 
     ``[3]``, ``[m3]``, ``[1, 2]`` and ``[NO_CITE]`` get round brackets, and so does the number of a line that begins
-    ``Source 3:``; a ``<memories>`` delimiter loses its bracket. ``{names}`` become ``{ names }``.
+    ``Source 3:``; a ``<memories>`` delimiter and a chat template's markers lose their bracket. ``{names}`` become
+    ``{ names }``.
     """
-    bare = CITATION_MARKER.sub(lambda found: f"({found[0][1:-1]})", _DELIMITER.sub("‹", text))
-    return escape_braces(_SOURCE.sub(r"\1(\2)", bare))
+    return escape_braces(_SOURCE.sub(r"\1(\2)", escaped(text)))
 
 
 class NumberedNode(TextNode):

@@ -39,19 +39,20 @@ def quoted_turn(turn: Turn) -> str:
     lines = ("\n  ".join(message.line.splitlines()) for message in turn.messages)
     # Words without a speaker begin at the block's edge, where its own lines do.
     apart = (f"  {line}" if _FRAME.match(line) else line for line in lines)
-    return _harmless("\n".join(apart)) + "\n"
+    return escaped("\n".join(apart)) + "\n"
 
 
 def quoted_lines(text: str) -> str:
     """Words as one line of the block, or several of which only the first begins at its edge."""
-    return _harmless("\n  ".join(text.splitlines()))
+    return escaped("\n  ".join(text.splitlines()))
 
 
 def one_line(text: str) -> str:
     """Words on one line of the block."""
-    return _harmless(" ".join(text.splitlines()))
+    return escaped(" ".join(text.splitlines()))
 
 
-def _harmless(text: str) -> str:
+def escaped(text: str) -> str:
+    """Words in which nothing reads as a citation, a delimiter of the block or a chat template's marker."""
     bare = CHAT_MARKER.sub(lambda found: "‹" if found[0] == "<" else "(", _DELIMITER.sub("‹", text))
     return _NUMBER.sub(r"(\1)", CITATION_MARKER.sub(lambda found: f"({found[0][1:-1]})", bare))
