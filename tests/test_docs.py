@@ -12,9 +12,11 @@ import asyncio
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -178,15 +180,27 @@ SHORT = [path for path in sorted((ROOT / "examples").glob("*.py")) if path.stem 
 
 
 @pytest.mark.parametrize("path", SHORT, ids=lambda path: path.stem)
-def test_the_short_examples_run(path: Path, tmp_path: Path) -> None:
+def test_the_short_examples_run(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Here and not each in a process of its own, which would spend its time on importing the frameworks."""
     code = path.read_text(encoding="utf-8")
     missing = Block(1, "python", code, None).missing
     if missing:
         pytest.skip(f"{path.name} needs {', '.join(missing)}")
     assert len(code.splitlines()) <= 50, "a short example has one idea"
-    done = ran(path, tmp_path)
-    missed = [line for line in ("<memories>", *SHOWN.get(path.stem, ())) if line not in done.stdout]
-    assert not missed, done.stdout
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(path)])
+    with warnings.catch_warnings(record=True) as complaints:
+        warnings.simplefilter("default")
+        for unseen in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):  # as Python itself has it
+            warnings.simplefilter("ignore", unseen)
+        runpy.run_path(str(path), run_name="__main__")
+    printed = capsys.readouterr()
+    missed = [line for line in ("<memories>", *SHOWN.get(path.stem, ())) if line not in printed.out]
+    assert not missed, printed.out
+    assert printed.err == ""
+    assert [str(complaint.message) for complaint in complaints] == []
 
 
 def ran(path: Path, folder: Path) -> subprocess.CompletedProcess[str]:
