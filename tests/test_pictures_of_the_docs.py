@@ -32,7 +32,7 @@ def drawn() -> dict[str, str]:
         turns, segments = bank.turns(("mara",), "s"), segments_of(bank.memories(("mara",), "s"))
     return {
         "segments": segmentation_strip(turns, segments, format="svg"),
-        "topics": segmentation_strip(turns, segments, truth=truth, format="svg"),
+        "session_segments": segmentation_strip(turns, segments, truth=truth, format="svg"),
         "timeline": timeline(),
     }
 

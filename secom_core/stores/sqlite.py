@@ -5,7 +5,9 @@ With a key the file is encrypted by SQLCipher, as are its journal files. Without
 
 from __future__ import annotations
 
+import random
 import sqlite3
+import time
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -72,9 +74,25 @@ def _configure(connection: Any, _record: Any, *, key: str | None = None) -> None
         quoted = key.replace("'", "''")
         cursor.execute(f"PRAGMA key = '{quoted}'")
     # secure_delete: forgotten words are overwritten in the file, not only unlinked.
-    for pragma in (f"busy_timeout={_BUSY_MS}", "journal_mode=WAL", "foreign_keys=ON", "secure_delete=ON"):
+    for pragma in (f"busy_timeout={_BUSY_MS}", "foreign_keys=ON", "secure_delete=ON"):
         cursor.execute(f"PRAGMA {pragma}")
+    _keep_write_ahead_log(cursor)
     cursor.close()
+
+
+def _keep_write_ahead_log(cursor: Any) -> None:
+    """Turn WAL on, for which the busy timeout does not count: of two that do so at once SQLite refuses one."""
+    until = time.monotonic() + _BUSY_MS / 1000
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except Exception as error:
+            # SQLCipher's errors are of classes of its own.
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+        else:
+            return
+        time.sleep(random.uniform(0, 0.02))
 
 
 def _begin(connection: Connection) -> None:

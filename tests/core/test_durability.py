@@ -6,7 +6,9 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -63,3 +65,18 @@ def test_four_processes_write_one_store(place):
         assert sorted(stored_ids(reader)) == sorted(promised)
         seen = reader.recall(ANN, "parcel39 writer p2", token_budget=300)
         assert "p2-39" in {turn.id for turn in seen.turns}
+
+
+@pytest.mark.slow
+def test_a_bank_can_be_made_by_many_at_once(tmp_path):
+    """As the workers of a server do that start together; without waiting for the write-ahead log, 1 in 150 failed."""
+    together = threading.Barrier(8)
+
+    def make(path: Path) -> int:
+        together.wait()
+        with MemoryBank.open(path) as bank:
+            return len(bank.scopes())
+
+    with ThreadPoolExecutor(together.parties) as pool:
+        for number in range(60):
+            assert set(pool.map(make, [tmp_path / f"{number}.db"] * together.parties)) == {0}
