@@ -15,6 +15,7 @@ __all__ = [
     "ChatModel",
     "Denoiser",
     "Embedder",
+    "JoiningSegmenter",
     "LearningSegmenter",
     "Procedure",
     "Prompt",
@@ -33,6 +34,14 @@ class Segmenter(Protocol):
 
     def segment(self, turns: Sequence[Turn]) -> list[Segment]:
         """Ranges that cover ``turns`` in order, with no gap and no overlap; no turns give no segments."""
+
+
+@runtime_checkable
+class JoiningSegmenter(Segmenter, Protocol):
+    """A segmenter that can be asked about one new turn, as a session goes on."""
+
+    def joins(self, tail: Sequence[Turn], turn: Turn) -> bool:
+        """Whether ``turn`` goes on with the open segment ``tail``."""
 
 
 @runtime_checkable

@@ -12,7 +12,7 @@ import numpy as np
 from ..conversation import Scope, Turn
 from ..errors import attempted
 from ..memory import Memory, Segment, check_partition
-from ..protocols import Denoiser, Embedder, QueryEmbedder, Segmenter, Statistics, Vectors
+from ..protocols import Denoiser, Embedder, JoiningSegmenter, QueryEmbedder, Segmenter, Statistics, Vectors
 from ..segmenters.lexical import LexicalSegmenter
 from ..stores.digests import digest
 from ..stores.rows import MemoryRow, SessionRow
@@ -107,14 +107,13 @@ class Derivation:
         return (segments, False) if segments is not None else (self._cuts(tail, old, LexicalSegmenter()), True)
 
     def _cuts(self, tail: Sequence[Turn], old: Sequence[MemoryRow], segmenter: Segmenter) -> list[Segment]:
-        joins = getattr(segmenter, "joins", None)
         covered = sum(turn.index < old[-1].stop for turn in tail) if old else 0
-        if joins is None or not covered or len(tail) - covered > _ASKED_SINGLY:
+        if not isinstance(segmenter, JoiningSegmenter) or not covered or len(tail) - covered > _ASKED_SINGLY:
             return check_partition(segmenter.segment(tail), len(tail))
         stops = [sum(turn.index < memory.stop for turn in tail[:covered]) for memory in old]
         for place in range(covered, len(tail)):
             start = stops[-2] if len(stops) > 1 else 0
-            if joins(tail[start:place], tail[place]):
+            if segmenter.joins(tail[start:place], tail[place]):
                 stops[-1] = place + 1
             else:
                 stops.append(place + 1)

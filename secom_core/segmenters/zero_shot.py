@@ -18,7 +18,7 @@ from ..memory import Segment, check_partition, segments_from
 from ..protocols import Segmenter
 from ..text.terms import count_tokens
 from .progress import advancing
-from .zero_shot_prompt import read_segmentation, segmentation_prompt
+from .zero_shot_prompt import joining_prompt, read_joining, read_segmentation, segmentation_prompt
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +33,7 @@ class ZeroShotSegmenter:
     it left open, so that no boundary is due to a window's edge.
 
     Args:
-        model: the language model; `segment` needs its sync side.
+        model: the language model; `segment` and `joins` need its sync side.
         fallback: the segmenter that takes over.
         max_turns: the most turns in one call, at least 2.
         max_tokens: the most tokens of conversation in one call, estimated; a turn of more than a quarter of it is
@@ -64,6 +64,10 @@ class ZeroShotSegmenter:
         """Ranges that cover ``turns``; none where there are none."""
         return run(self.procedure(turns), self._sync_model())
 
+    def joins(self, tail: Sequence[Turn], turn: Turn) -> bool:
+        """Whether ``turn`` goes on with the open segment ``tail``; an empty one goes on with nothing."""
+        return run(self.join_procedure(tail, turn), self._sync_model())
+
     def procedure(self, turns: Sequence[Turn], *, strict: bool = False) -> Procedure[list[Segment]]:
         """The questions that segment ``turns``, for `secom_core.llm.flow`.
 
@@ -90,6 +94,19 @@ class ZeroShotSegmenter:
                 begin = max(*starts, _back(totals, stop, self.max_turns // 2, self.max_tokens // 2))
                 advance(stop - done)
         return segments_from((start - 1 for start in starts), len(turns))
+
+    def join_procedure(self, tail: Sequence[Turn], turn: Turn) -> Procedure[bool]:
+        """The question that `joins` asks, for `secom_core.llm.flow`."""
+        if not tail:
+            return False
+        texts = window_texts((*tail, turn), self.max_tokens)
+        begin = _back(_totals(texts), len(tail), max(1, self.max_turns // 4), self.max_tokens // 4)
+        ask = partial(joining_prompt, texts[begin:-1], texts[-1], guidance=self.guidance)
+        try:
+            return (yield from asked_twice(ask, read_joining))
+        except ModelError as error:
+            found = yield from self._local((*tail, turn), error)
+            return found[-1].start < len(tail)
 
     def _window(self, texts: Sequence[str]) -> Procedure[list[Segment]]:
         if len(texts) == 1:

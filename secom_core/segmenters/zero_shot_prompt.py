@@ -1,4 +1,4 @@
-"""Where do segments end? One question a session (SeCom section 2.2)."""
+"""Where do segments end? One question a session, or whether a new turn goes on with one (SeCom section 2.2)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ from ..llm.windows import numbered
 from ..memory import Segment
 
 _TEXTS: Final = PromptTexts(__package__, "zero_shot_prompt.txt")
+_JOINING_TEXTS: Final = PromptTexts(__package__, "zero_shot_prompt.txt", "joining_prompt.txt")
 _MOST_CHARACTERS: Final = 1_000_000  # of a reply that is read at all
 _OPENING: Final = re.compile(r"<\s*segmentation\s*>", re.IGNORECASE)
 _CLOSING: Final = re.compile(r"<\s*/\s*segmentation\s*>", re.IGNORECASE)
 _WHOLE: Final = re.compile(r"\s*(-?\d{1,10})(?:\.0)?\s*")
 _KEYS: Final = ("segment_id", "start_exchange_number", "end_exchange_number", "num_exchanges")
+_WORD: Final = re.compile(r"[^\W_]+")
+_ANSWERS: Final = {"yes": True, "true": True, "no": False, "false": False}
 _START: Final = ("start_exchange_number", "start_exchange", "start")
 _END: Final = ("end_exchange_number", "end_exchange", "end")
 _COUNT: Final = ("num_exchanges", "num_exchange", "count")
@@ -166,3 +169,32 @@ def _complaint(reading: Sequence[Range], count: int) -> str:
     if expected == count:
         return ""
     return f"the last segment ends with exchange {expected - 1}, the conversation with {count - 1}"
+
+
+def joining_prompt(
+    texts: Sequence[str], new: str, *, guidance: str | None = None, complaint: str | None = None
+) -> Prompt:
+    """Ask whether an exchange continues a segment: the incremental decision of SeCom section 2.2.
+
+    Args:
+        texts: the segment's exchanges, quoted, in order.
+        new: the exchange that comes after them, quoted.
+        guidance: a learned rubric.
+        complaint: what was wrong with an earlier reply.
+    """
+    rubric = _JOINING_TEXTS.part("rubric", guidance=guidance) if guidance else ""
+    text = _JOINING_TEXTS.part("task", exchanges=numbered(texts), new=new or "(nothing)", rubric=rubric)
+    return _JOINING_TEXTS.prompt(text, "join", complaint=complaint)
+
+
+def read_joining(reply: str) -> bool:
+    """Whether the reply says yes, with its first word or its last.
+
+    Raises:
+        BadReply: where neither is yes or no, or they differ.
+    """
+    words = _WORD.findall(without_thoughts(reply).casefold())
+    answers = {_ANSWERS[word] for word in (*words[:1], *words[-1:]) if word in _ANSWERS}
+    if len(answers) != 1:
+        raise BadReply("the reply is neither yes nor no", reply)
+    return answers.pop()

@@ -111,6 +111,7 @@ def test_a_stored_order_cannot_leave_its_place_in_any_prompt(poison):
     """Every prompt that shows what was said has the same tags with it as with harmless words."""
     for asked in (
         lambda said: segmentation.segmentation_prompt([quoted(said)]),
+        lambda said: segmentation.joining_prompt([quoted(said)], quoted(said)),
         lambda said: topics.topics_prompt([quoted(said)], speaker=said),
         lambda said: topics.update_prompt([said], said, speaker=said),
         lambda said: events.events_prompt([quoted(said)], speaker=said),

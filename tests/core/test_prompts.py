@@ -17,6 +17,8 @@ from secom_core.llm.quoting import quoted, shortened, without_thoughts
 from secom_core.memory import Segment, check_partition
 from secom_core.segmenters.zero_shot_prompt import (
     as_jsonl,
+    joining_prompt,
+    read_joining,
     read_segmentation,
     segmentation_example,
     segmentation_prompt,
@@ -158,8 +160,9 @@ def test_whatever_is_accepted_is_a_partition(found, frame):
 @example(", " * 400_000)
 def test_any_text_is_read_or_refused_quickly(reply):
     began = time.monotonic()
-    with suppress(BadReply):
-        check_partition(read_segmentation(reply, 5), 5)
+    for read in (lambda: check_partition(read_segmentation(reply, 5), 5), lambda: read_joining(reply)):
+        with suppress(BadReply):
+            read()
     assert time.monotonic() - began < 5
 
 
@@ -191,8 +194,10 @@ HOSTILE = [
 def test_a_turn_cannot_leave_its_place_in_the_prompt(text):
     plain = segmentation_prompt([quoted(turn.text) for turn in as_turns(["a", "b"])]).text
     prompt = segmentation_prompt([quoted(turn.text) for turn in as_turns(["a", text])]).text
+    asked = joining_prompt([quoted("a")], quoted(text)).text
     for mark in ("<conversation>", "</conversation>", "<segmentation>", "</segmentation>", "</think>"):
         assert prompt.lower().count(mark) == plain.count(mark)
+        assert asked.count(mark) == (1 if "conversation" in mark else 0)
     body = prompt[prompt.rindex("<conversation>") : prompt.rindex("</conversation>")]
     assert len(re.findall(r"(?i)\[\W*exchange", body)) == 2
     assert len(body.split("\n\n")) == 2
@@ -258,3 +263,28 @@ def test_guidance_and_examples_come_before_the_conversation():
     ]
     assert places == sorted(places)
     assert read_segmentation(shown, 2) == [Segment(0, 1), Segment(1, 2)]
+
+
+# -- yes or no
+
+
+@pytest.mark.parametrize(
+    "reply", ["yes", "Yes.", " YES!\n", "**yes**", "Yes, it goes on with the trip", "The answer: yes", "true"]
+)
+def test_yes(reply):
+    assert read_joining(reply) is True
+
+
+@pytest.mark.parametrize(
+    "reply", ["no", "No.", "`no`", "No, another topic", "<think>yes or no?</think>\n\nno", "Answer: NO", "false"]
+)
+def test_no(reply):
+    assert read_joining(reply) is False
+
+
+@pytest.mark.parametrize(
+    "reply", ["", " ", "maybe", "I know nothing", "Yes and no", "There is no way to tell", "yesterday", "<think>yes"]
+)
+def test_neither(reply):
+    with pytest.raises(BadReply, match="neither yes nor no"):
+        read_joining(reply)

@@ -129,10 +129,12 @@ def test_a_fallback_that_loses_turns_is_caught():
 
 
 def test_guidance_and_examples_reach_the_model():
-    segmenter, model = over([GOOD], guidance="Pets are one topic.", examples=["An example."])
+    segmenter, model = over([GOOD, "yes"], guidance="Pets are one topic.", examples=["An example."])
     segmenter.segment(TURNS)
+    segmenter.joins(TURNS[:2], TURNS[2])
     assert "Pets are one topic." in model.requests[0].text
     assert "An example." in model.requests[0].text
+    assert "Pets are one topic." in model.requests[1].text
 
 
 @pytest.mark.parametrize("options", [{"max_turns": 1}, {"max_tokens": 99}])
@@ -317,6 +319,62 @@ def test_any_text_can_be_asked_about(texts):
         assert len(exchanges(text)) == len(turns)
 
 
+# -- one new turn
+
+
+def join_sync(segmenter: ZeroShotSegmenter, tail: Sequence[Turn], turn: Turn) -> bool:
+    return segmenter.joins(tail, turn)
+
+
+def join_async(segmenter: ZeroShotSegmenter, tail: Sequence[Turn], turn: Turn) -> bool:
+    return asyncio.run(arun(segmenter.join_procedure(tail, turn), segmenter.model))
+
+
+asked_both_ways = pytest.mark.parametrize("join", [join_sync, join_async])
+
+
+@asked_both_ways
+@pytest.mark.parametrize(("reply", "joined"), [("yes", True), ("No.", False), ("<think>no?</think>Yes", True)])
+def test_a_new_turn_joins_or_opens(join, reply, joined):
+    segmenter, model = over([reply])
+    assert join(segmenter, TURNS[:2], TURNS[2]) is joined
+    (request,) = model.requests
+    assert request.purpose == "join"
+    assert "[Exchange 1]: The hotel in Rome\n\n[New exchange]: My cat is ill" in request.text
+
+
+@asked_both_ways
+def test_an_unclear_answer_is_asked_for_once_more(join):
+    segmenter, model = over(["maybe", "yes"])
+    assert join(segmenter, TURNS[:2], TURNS[2]) is True
+    assert "neither yes nor no" in model.requests[1].text
+
+
+@asked_both_ways
+@pytest.mark.parametrize("script", [["maybe", "perhaps"], [Fault()], [Answer(None), "hm"]])
+@pytest.mark.parametrize(("fallback", "joined"), [(WholeSession(), True), (FixedSize(2), False)])
+def test_without_an_answer_the_fallback_decides_with_a_warning(join, script, fallback, joined):
+    segmenter, _ = over(script, fallback)
+    with pytest.warns(DegradedWarning, match=type(fallback).__name__):
+        assert join(segmenter, TURNS[:2], TURNS[2]) is joined
+
+
+@asked_both_ways
+def test_nothing_is_joined_by_the_first_turn(join):
+    segmenter, model = over([])
+    assert join(segmenter, [], TURNS[0]) is False
+    assert model.requests == ()
+
+
+def test_a_long_segment_is_asked_about_by_its_end():
+    tail, _ = session_of([5000])
+    segmenter, model = over(["yes"])
+    assert segmenter.joins(tail, TURNS[0])
+    shown = exchanges(model.requests[0].text)
+    assert shown[-1] == tail[-1].text.strip()
+    assert len(shown) == 50
+
+
 # -- models of one kind
 
 
@@ -358,7 +416,9 @@ async def test_the_fallback_does_not_hold_up_the_event_loop_and_keeps_the_contex
     segmenter = ZeroShotSegmenter(ScriptedModel(Fault()), fallback=local)
     with pytest.warns(DegradedWarning):
         assert await acut(segmenter) == [Segment(0, 5)]
-    assert [asker for _, asker in local.ran] == ["ann"]
+    with pytest.warns(DegradedWarning):
+        assert await arun(segmenter.join_procedure(TURNS[:1], TURNS[1]), segmenter.model)
+    assert [asker for _, asker in local.ran] == ["ann", "ann"]
     assert threading.get_ident() not in {thread for thread, _ in local.ran}
 
 
