@@ -228,6 +228,7 @@ def test_importing_the_core_loads_nothing_heavy(statement: str) -> None:
     assert not {name for name in names if re.match(r"sqlalchemy\.dialects\.(?!sqlite|_typing)\w", name)}
 
 
+@pytest.mark.slow
 def test_importing_the_core_is_quick() -> None:
     # The best of a few: what else the machine does is not ours.
     assert min(loaded_by("import secom_core")[1] for _ in range(3)) < 0.3

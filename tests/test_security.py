@@ -6,10 +6,13 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_every_test_that_the_page_names_is_there() -> None:
     named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", PAGE)
     assert len([test for _, test in named if test]) >= 30

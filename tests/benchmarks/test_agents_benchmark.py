@@ -16,6 +16,8 @@ pytest.importorskip("openai", reason="the clients speak HTTP")
 
 from benchmarks import agents
 
+pytestmark = pytest.mark.slow
+
 SIZE = 60
 
 

@@ -16,6 +16,8 @@ from benchmarks.evaluation.teafarm import Episode
 from secom_core.errors import DegradedWarning
 from secom_core.testing import Answer, Fault, ScriptedRequest, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 DATA = Path(__file__).parents[2] / "examples" / "data"
 
 

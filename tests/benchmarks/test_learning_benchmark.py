@@ -13,6 +13,8 @@ from benchmarks.retrieval import locomo_files, read_conversation, token_counter
 from secom_core.context import PackTurns
 from secom_core.ranking import LEXICAL
 
+pytestmark = pytest.mark.slow
+
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "locomo"
 
 LINES = {

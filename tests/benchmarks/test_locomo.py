@@ -11,6 +11,8 @@ import pytest
 from benchmarks.locomo import read_locomo, read_locomo_questions
 from secom_core.errors import InvalidTranscript
 
+pytestmark = pytest.mark.slow
+
 LOCOMO = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "locomo"
 SAMPLE = {
     "speaker_a": "Ann",

@@ -7,9 +7,13 @@ import json
 import random
 import sys
 
+import pytest
+
 from benchmarks import growth, reliability, reliability_faults
 from benchmarks.reliability_worker import SCOPE, said
 from secom_core import MemoryBank
+
+pytestmark = pytest.mark.slow
 
 
 def run(module, monkeypatch, tmp_path, *arguments: str) -> dict:

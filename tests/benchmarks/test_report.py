@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from benchmarks import report
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_page_is_what_the_results_make():

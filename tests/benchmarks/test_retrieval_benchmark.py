@@ -11,6 +11,8 @@ from benchmarks import fit_weights, retrieval
 from secom_core.bank import MemoryBank
 from secom_core.ranking import DENSE, LEXICAL
 
+pytestmark = pytest.mark.slow
+
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "locomo"
 
 LINES = {

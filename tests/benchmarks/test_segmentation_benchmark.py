@@ -9,6 +9,8 @@ import pytest
 
 from benchmarks import label_curve, segmentation
 
+pytestmark = pytest.mark.slow
+
 ROWS = [
     {"id": "1", "turns": ["a cat", "my cat sleeps", "a train", "the train is late"], "boundaries": [0, 1, 0, 0]},
     {"id": "2", "turns": ["soup", "more soup", "hot soup"], "boundaries": [0, 0, 0]},

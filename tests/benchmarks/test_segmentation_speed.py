@@ -14,6 +14,8 @@ from secom_core.conversation import Turn, as_turns
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from embedders import HashingEmbedder
 
+pytestmark = pytest.mark.slow
+
 SAID = ["a cat", "my cat sleeps", "a train", "the train is late"]
 
 

@@ -15,6 +15,8 @@ from secom_core.memory import Recall, Section
 from secom_core.timelines import Timeline
 from secom_core.timelines.retrieval import paths_through
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_two_ways_count_the_same_paths():
     pytest.importorskip("networkx", reason="networkx is what timelines are measured beside")

@@ -124,6 +124,7 @@ def test_fits_the_protocol(make: Callable[[], Segmenter]) -> None:
     assert isinstance(make(), Segmenter)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lexical-short", "embedding-short"])
 @settings(max_examples=40, deadline=None)
 @given(turns=sessions)

@@ -310,6 +310,7 @@ def test_hums_make_a_topic_longer() -> None:
     assert cold_length([alike]) == pytest.approx(4.4, abs=0.1)
 
 
+@pytest.mark.slow
 def test_talk_in_an_unknown_language_is_not_taken_for_certain() -> None:
     calls = [as_turns(["您好，请问有什么可以帮您", "我想问一下账户", "好的", "谢谢"] * 5, f"c{n}") for n in range(20)]
     segmenter = AdaptiveSegmenter()

@@ -262,6 +262,7 @@ def everything(bank: MemoryBank, scope: tuple[str, ...], word: str) -> str:
     return repr(out)
 
 
+@pytest.mark.slow
 def test_nothing_of_another_scope_comes_out_by_any_way(two):
     told = everything(two, ANN, "What?").replace("What?", "")
     assert SECRET not in told
@@ -278,6 +279,7 @@ def test_a_scope_that_only_resembles_anothers_is_empty(lasting, scope):
     assert lasting.stats(BOB).turns == 2
 
 
+@pytest.mark.slow
 def test_ids_and_sessions_of_another_scope_reach_nothing(two):
     assert two.forget(ANN, turn_ids=["b1"]) == 0
     assert two.forget(ANN, session="bobs") == 0
@@ -371,6 +373,7 @@ def test_no_statement_is_put_together_from_values():
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["../../outside", "/etc/passwd", "a/../../b", "C:\\x", "~/x", "x\0y", "con", "|id", "-o"]
 )
@@ -464,6 +467,7 @@ def test_nothing_unpickles_or_evaluates():
                 assert given.get("shell", "False") == "False", where
 
 
+@pytest.mark.slow
 def test_errors_of_the_project_are_the_only_ones(two):
     """A caller who catches SecomError has caught what a hostile request can raise."""
     for call in (

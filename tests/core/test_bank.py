@@ -96,6 +96,7 @@ def test_dicts_are_taken_as_they_are(bank):
     assert turn.content == "I moved to Ghent.\nNoted."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [1, 5, 20, 60, 200, 1000])
 def test_the_block_never_passes_its_budget(full, budget):
     recall = full.recall(ANN, "helmet thermostat sourdough", token_budget=budget)
@@ -156,6 +157,7 @@ def test_every_call_wants_a_scope(call):
                 CALLS[call](bank, scope)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("request_", "words"),
     [
@@ -273,6 +275,7 @@ def test_import_into_another_scope(full):
         assert other.scopes() == [BOB]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [
@@ -316,6 +319,7 @@ def test_rebuild_uses_the_parts_the_bank_has_now(tmp_path):
         assert "s1-1" in found(bank, "helmet courier")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("granularity", "units"), [("turn", 8), ("session", 2)])
 def test_granularities(tmp_path, granularity, units):
     with MemoryBank.open(granularity=granularity) as bank:
@@ -509,6 +513,7 @@ LINES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LINES)
 def test_other_scripts_are_found_by_their_words_in_one_mixed_bank(language):
     with MemoryBank.open() as bank:

@@ -68,6 +68,7 @@ def teach(bank: MemoryBank, answers: int, scope: tuple[str, ...] = ANN, *, longe
 # -- what is shown ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_bank_that_does_not_learn_says_so_and_notes_nothing() -> None:
     with MemoryBank.open() as bank:
         fill(bank)
@@ -151,6 +152,7 @@ def test_what_cites_only_a_timeline_says_nothing_about_the_memories(bank: Memory
     assert bank.citations.log(ANN) == []
 
 
+@pytest.mark.slow
 def test_that_nothing_helped_is_logged(bank: MemoryBank) -> None:
     recall, shown = asked(bank)
     bank.citations.reward(ANN, recall.query, shown, read_citations("I do not know. [NO_CITE]", recall.numbers))
@@ -285,6 +287,7 @@ def usefulness_of(bank: MemoryBank, turn_id: str) -> float | None:
     return next(signals[turns.index(turn_id)].get("usefulness") for turns, signals in held if turn_id in turns)
 
 
+@pytest.mark.slow
 def test_what_was_cited_more_than_usual_is_useful_and_what_never_was_is_not(bank: MemoryBank) -> None:
     recall, _ = asked(bank)
     best, other = recall.hits[0].turn_ids[0], recall.hits[1].turn_ids[0]

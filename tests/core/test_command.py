@@ -345,6 +345,7 @@ def test_forgotten_words_are_not_in_the_file(kept: Secom) -> None:
     assert b"bakery" not in left
 
 
+@pytest.mark.slow
 def test_export_and_import_bring_everything(kept: Secom) -> None:
     kept.ok("export", "-o", "alice.jsonl", *ALICE)
     assert kept.ok("export", *ALICE) == Path("alice.jsonl").read_text(encoding="utf-8")
@@ -364,6 +365,7 @@ def test_the_store_is_named_by_option_or_environment(kept: Secom, monkeypatch: p
     assert kept("recall", "Ghent", "--store", "other.db", *ALICE).code == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a?b.db", "a#b.db", "a%41.db", "mit Umlaut ü.db", "-"])
 def test_a_store_may_have_any_name(secom: Secom, name: str) -> None:
     secom.ok("remember", "chat.txt", f"--store={name}", *ALICE)
@@ -482,6 +484,7 @@ def test_reading_makes_no_store(secom: Secom, words: list[str]) -> None:
     assert sorted(path.name for path in Path().iterdir()) == ["chat.txt"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", READING, ids=" ".join)
 def test_a_scope_that_is_not_there_is_an_error(kept: Secom, words: list[str]) -> None:
     before = dump()

@@ -121,6 +121,7 @@ def test_faulty_citations_count_for_nothing_and_nothing_counts_twice(
     assert (bank.citations.weights_of(ANN).answers, len(bank.citations.log(ANN))) == (answers, entries)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_a_memory_cannot_cite_itself(bank: MemoryBank, way: Way) -> None:
     """The model repeats all that it was shown, word for word, behind no number of its own."""
@@ -142,6 +143,7 @@ def test_markers_are_kept_where_wanted_and_never_remembered(bank: MemoryBank, wa
     assert bank.turns(ANN, "now")[0].messages[1].text == "In May."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_where_the_model_fails_the_question_stays_and_nothing_is_learned(bank: MemoryBank, way: Way) -> None:
     with ScriptedServer(Fault(status=500)) as server, pytest.raises(ModelUnavailable, match="500"):
@@ -163,6 +165,7 @@ def half(text: str) -> Fault:
     return Fault(body=f"data: {json.dumps(piece)}\n\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [streamed, astreamed])
 def test_a_stream_that_breaks_off_leaves_no_half_reward(bank: MemoryBank, way: Way) -> None:
     with ScriptedServer(half("In May [1].")) as server, pytest.raises(ModelUnavailable, match="broke off"):
@@ -196,6 +199,7 @@ def test_a_bank_that_does_not_learn_still_reads_the_citations() -> None:
         assert len(bank.sessions(ANN)) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_it_takes_every_recall_option_and_passes_it_on(
     bank: MemoryBank, way: Way, monkeypatch: pytest.MonkeyPatch

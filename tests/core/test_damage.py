@@ -254,6 +254,7 @@ def test_a_derived_layer_that_is_gone_is_made_again(whole, tmp_path, table):
         assert bank.timelines.find(ANN, "the boat")
 
 
+@pytest.mark.slow
 def test_what_was_learned_and_is_damaged_is_learned_again(whole, tmp_path):
     path = tmp_path / "bank.db"
     shutil.copy(whole, path)

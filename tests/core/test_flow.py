@@ -201,6 +201,7 @@ class Counting:
         return prompt.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("limit", "most"), [(1, 1), (3, 3), (8, 8), (50, 10)])
 async def test_a_list_is_asked_together_within_the_limit_and_answered_in_order(limit, most):
     model = Counting()
@@ -272,6 +273,7 @@ class Threaded:
         return prompt.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("limit", "most"), [(1, 1), (3, 3), (50, 10)])
 def test_threads_ask_a_list_together_within_the_limit_and_in_order(limit, most):
     model = Threaded()

@@ -306,6 +306,7 @@ CIRCLE: dict[str, Any] = {}
 CIRCLE["self"] = CIRCLE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metadata", "carried"),
     [
@@ -439,6 +440,7 @@ EXTREMES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", EXTREMES, ids=str)
 def test_any_moment_is_kept_and_asked_at(at):
     layers = {
@@ -458,6 +460,7 @@ def test_any_moment_is_kept_and_asked_at(at):
         page(report(bank, ANN))
 
 
+@pytest.mark.slow
 def test_a_clock_that_runs_backwards_leaves_the_order_as_it_was_said():
     with MemoryBank.open() as bank:
         for place in range(30):

@@ -39,6 +39,7 @@ FOUND = {
 """Texts that once broke a target's contract, or come close to those."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_whatever_is_read_gives_a_result_or_an_error_of_the_project(name):
     target, draw = TARGETS[name], random.Random(name)

@@ -73,6 +73,7 @@ def test_the_least_recently_used_go_where_it_gets_too_much_and_come_back(tmp_pat
         assert len(whole._inside.scopes._states._states) == 11
 
 
+@pytest.mark.slow
 def test_a_scope_that_is_larger_than_the_limit_is_served_all_the_same(tmp_path):
     filled(tmp_path / "bank.db", 2, 60)
     with MemoryBank.open(tmp_path / "bank.db", max_memory=1) as bank:

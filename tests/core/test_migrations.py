@@ -223,6 +223,7 @@ def test_an_id_is_given_once_also_where_its_table_was_made_anew(place) -> None:
 # -- all or nothing ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", OLD)
 def test_a_step_that_fails_leaves_what_was_there(place, version) -> None:
     write_old(place, version)
@@ -275,6 +276,7 @@ def test_sqlite_refuses_a_step_that_leaves_a_row_dangling(store) -> None:
 # -- several at once --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [0, 2])
 def test_two_that_open_an_old_bank_at_once_walk_each_step_once(place, version, monkeypatch) -> None:
     ran: Counter[int] = Counter()
@@ -303,6 +305,7 @@ def test_two_that_open_an_old_bank_at_once_walk_each_step_once(place, version, m
         store.close()
 
 
+@pytest.mark.slow
 def test_opening_an_up_to_date_bank_waits_for_nobody(place, monkeypatch) -> None:
     monkeypatch.setattr("secom_core.stores.sqlite._BUSY_MS", 200)
     impatient = f"{place}&options=-c%20lock_timeout%3D200" if is_postgres(place) else place

@@ -137,6 +137,7 @@ def test_no_answer_is_one_typed_error_with_its_cause(ask, fault, cause):
     assert cause is None or isinstance(caught.value.__cause__, getattr(openai, cause))
 
 
+@pytest.mark.slow
 @both
 def test_a_hanging_server_costs_no_more_than_the_time_out(ask):
     with ScriptedServer(Fault(delay=math.inf)) as server:
@@ -184,12 +185,14 @@ def test_a_refusal_is_a_bad_reply_that_carries_it(ask):
     assert caught.value.reply == "I must not."
 
 
+@pytest.mark.slow
 @both
 def test_a_huge_reply_arrives(ask):
     with ScriptedServer("word " * 200_000) as server:
         assert len(ask(model_at(server), Prompt("x"))) == 1_000_000
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("refused", ["temperature", "max_tokens"])
 def test_reasoning_models_are_asked_in_their_own_dialect(ask, refused):
@@ -255,6 +258,7 @@ def test_impossible_limits_are_refused(options):
 # -- threads and event loops
 
 
+@pytest.mark.slow
 def test_one_model_serves_many_threads():
     with ScriptedServer(lambda request: request.text[::-1]) as server, ThreadPoolExecutor(8) as pool:
         model = model_at(server)
@@ -262,6 +266,7 @@ def test_one_model_serves_many_threads():
         assert list(pool.map(lambda text: model.complete(Prompt(text)), asked)) == [text[::-1] for text in asked]
 
 
+@pytest.mark.slow
 def test_one_model_serves_one_event_loop_after_another_and_leaves_nothing_open():
     async def ask_together(model: OpenAIModel) -> list[str]:
         return await asyncio.gather(*(model.acomplete(Prompt(str(number))) for number in range(4)))
@@ -273,6 +278,7 @@ def test_one_model_serves_one_event_loop_after_another_and_leaves_nothing_open()
             assert asyncio.run(ask_together(model)) == ["0", "1", "2", "3"]
 
 
+@pytest.mark.slow
 async def test_async_calls_leave_the_event_loop_free():
     beats = 0
 
@@ -305,6 +311,7 @@ def test_vectors_come_in_order_over_batches():
     assert np.allclose(rows, ScriptedEmbedder(32).embed(texts), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_long_texts_share_no_request_that_is_too_long():
     with ScriptedServer() as server:
         embedder_at(server).embed(["a " * 10_000] * 60)
@@ -337,6 +344,7 @@ def test_vectors_are_made_to_length_one():
         assert np.allclose(embedder_at(server).embed(["a", "b"]), [[0.6, 0.8], [0, 1]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "kind"),
     [

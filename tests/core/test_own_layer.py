@@ -57,6 +57,7 @@ def test_it_is_made_when_a_session_closes_and_again_when_it_goes_on(place: Path 
         assert words(bank, BOB) == ["proud", "angry", "tired"]
 
 
+@pytest.mark.slow
 def test_it_takes_part_in_a_recall_where_it_is_asked_for(place: Path | str) -> None:
     with filled(place) as bank:
         assert "Feelings" not in bank.recall(ANN, "Was I angry?").text
@@ -70,6 +71,7 @@ def test_it_takes_part_in_a_recall_where_it_is_asked_for(place: Path | str) -> N
         plain.recall(ANN, "Was I angry?", layers=["moods"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened_with_it", [True, False])
 def test_it_forgets_with_the_turns_whether_the_bank_was_opened_with_it_or_not(
     place: Path | str, opened_with_it: bool
@@ -115,6 +117,7 @@ def test_it_moves_to_postgresql_and_back(tmp_path: Path, postgres_url: str) -> N
             assert "moods" in inspect(back._store.engine).get_table_names()
 
 
+@pytest.mark.slow
 def test_it_is_exported_and_made_again_by_who_imports(tmp_path: Path) -> None:
     with filled(tmp_path / "bank.db") as bank:
         lines = list(bank.storage.export(ANN))
@@ -124,6 +127,7 @@ def test_it_is_exported_and_made_again_by_who_imports(tmp_path: Path) -> None:
         assert words(other) == ["proud", "angry", "tired"]
 
 
+@pytest.mark.slow
 def test_the_command_lists_it_and_the_report_shows_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     filled(tmp_path / "bank.db").close()
     store = ("--store", str(tmp_path / "bank.db"))

@@ -96,6 +96,7 @@ def test_it_begins_with_the_base() -> None:
     assert FusionPolicy(LEXICAL).weights == dict(LEXICAL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_honest_citations_teach_it(seed: int) -> None:
     policy = teach(FusionPolicy(BASE), honest, seed=seed)
@@ -144,6 +145,7 @@ def test_the_slope_of_one_answer_is_that_of_its_loss() -> None:
     np.testing.assert_allclose(found.curvature @ weights - found.pull, numeric, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_a_memory_is_cited_for_one_of_its_turns() -> None:
     """Each memory shows a good turn and two poor ones; the poor ones are not taken for what was wanted."""
     random = np.random.default_rng(0)
@@ -214,6 +216,7 @@ def test_bad_citations_do_not_make_it_worse(citer: Citer, seed: int) -> None:
     assert found_first(policy.weights) > AT_BASE - 0.01
 
 
+@pytest.mark.slow
 def test_citations_that_turn_bad_are_noticed() -> None:
     policy = teach(FusionPolicy(BASE), honest)
     assert found_first(policy.weights) > AT_BASE + 0.2
@@ -305,6 +308,7 @@ def ever_above(level: float, differences: np.ndarray) -> bool:
     return any(evidence_of_loss(*each) >= level for each in zip(totals.tolist(), squares.tolist(), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.02, 0.1, 0.5])
 def test_a_loss_is_seldom_proven_where_there_is_none_however_often_one_looks(spread: float) -> None:
     random = np.random.default_rng(0)

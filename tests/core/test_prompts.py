@@ -153,6 +153,7 @@ def test_whatever_is_accepted_is_a_partition(found, frame):
         check_partition(read_segmentation(reply, 8), 8)
 
 
+@pytest.mark.slow
 @given(st.text() | st.text('<>/segmntaio{}[]":,0123456789 \n', max_size=200))
 @example("{" * 300_000)
 @example('{"start' * 100_000)

@@ -213,6 +213,7 @@ def misleading(request: ScriptedRequest) -> str:
     return talk.model(request)
 
 
+@pytest.mark.slow
 @both
 def test_where_asked_for_a_rule_that_does_harm_is_dropped(learn):
     def learned(**options: object) -> tuple[str, ...]:
@@ -226,6 +227,7 @@ def test_where_asked_for_a_rule_that_does_harm_is_dropped(learn):
 # -- faults
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize(
     "bad",
@@ -368,6 +370,7 @@ def torn(lines: list[str]) -> list[str]:
     return [*lines[:-1], lines[-1][:50]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "error", "reason"),
     [

@@ -224,6 +224,7 @@ def test_a_dropped_connection():
         chat(server, "x")
 
 
+@pytest.mark.slow
 def test_a_delayed_answer_arrives_later():
     with ScriptedServer([Answer("late", delay=0.2)]) as server:
         began = time.monotonic()
@@ -231,6 +232,7 @@ def test_a_delayed_answer_arrives_later():
         assert time.monotonic() - began >= 0.2
 
 
+@pytest.mark.slow
 def test_a_hanging_request_ends_with_the_server():
     began, threads = time.monotonic(), threading.active_count()
     with ScriptedServer(Fault(delay=math.inf)) as server, pytest.raises(TimeoutError):
@@ -240,6 +242,7 @@ def test_a_hanging_request_ends_with_the_server():
     assert threading.active_count() <= threads
 
 
+@pytest.mark.slow
 def test_a_huge_reply():
     with ScriptedServer("x" * 2_000_000) as server:
         assert len(said(server, "x")) == 2_000_000

@@ -52,6 +52,7 @@ NASTY = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
 def test_any_text_comes_back_as_it_went_in(store, text):
     message = Message(text, "user", text or "s", None, NOON, {"note": text, "deep": {"list": [1, None, True]}})

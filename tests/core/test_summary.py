@@ -119,6 +119,7 @@ def test_a_model_that_fails_leaves_it_to_extraction_and_says_so(update, script) 
     assert "2024-05-07 user: My cat is called Miso." in found
 
 
+@pytest.mark.slow
 def test_over_http_with_time_outs_and_prose() -> None:
     pytest.importorskip("openai", reason="the client speaks HTTP")
     from secom_core.models import OpenAIModel

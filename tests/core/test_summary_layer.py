@@ -148,6 +148,7 @@ def test_what_was_said_without_the_layer_is_taken_in_later(tmp_path, model) -> N
         assert [each.session for each in bank.summaries.versions(ANN)] == ["s1", "s2"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("each_store")
 def test_an_import_is_taken_in_and_a_rebuild_makes_it_again(bank, model) -> None:
     fill(bank)
@@ -261,6 +262,7 @@ def test_two_processes_make_one_chain(tmp_path) -> None:
 # -- a model that fails -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [Fault(status=500), Fault(), ["Sure!", "Sure!"], [Answer(""), Answer("")]])
 def test_a_failure_degrades_to_extraction_and_the_next_close_tries_again(fault) -> None:
     faults = fault if isinstance(fault, list) else [fault]

@@ -146,6 +146,7 @@ def test_a_bank_without_timelines_says_so(talk):
             TimelineOptions(**bad)
 
 
+@pytest.mark.slow
 def test_an_embedder_decides_what_is_similar_and_its_failure_is_survived(talk):
     class Shaky(ScriptedEmbedder):
         down = False
@@ -296,6 +297,7 @@ def test_the_preset_is_the_papers(talk):
 # -- what comes late, again, or from elsewhere ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("each_store")
 def test_sessions_closed_without_the_layer_are_caught_up(tmp_path, talk):
     path = tmp_path / "bank.db"
@@ -313,6 +315,7 @@ def test_sessions_closed_without_the_layer_are_caught_up(tmp_path, talk):
         assert shape(again) == caught_up, "the same after a restart"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("each_store")
 def test_a_session_that_goes_on_keeps_its_events_and_links(talk):
     with MemoryBank.open(timelines=True) as bank:
@@ -346,6 +349,7 @@ def test_with_a_model_only_the_new_turns_of_a_session_are_read_again(talk):
         assert bank.timelines.events(MARA)[-1].turn_ids == ("late",)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("each_store")
 def test_a_rebuild_makes_them_again(talk):
     with MemoryBank.open(timelines=True) as bank:
@@ -355,6 +359,7 @@ def test_a_rebuild_makes_them_again(talk):
         assert shape(bank) == before
 
 
+@pytest.mark.slow
 def test_an_export_brings_its_sessions_and_they_are_reflected_on(talk):
     with MemoryBank.open(timelines=True) as bank, MemoryBank.open(timelines=True) as other:
         remember_all(bank, MARA, talk[:3])
@@ -362,6 +367,7 @@ def test_an_export_brings_its_sessions_and_they_are_reflected_on(talk):
         assert shape(other) == shape(bank)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("each_store")
 def test_two_banks_on_one_file_see_each_others_events(tmp_path, talk):
     path = tmp_path / "bank.db"
@@ -507,6 +513,7 @@ def test_an_event_that_holds_words_of_a_turn_it_does_not_name_goes_with_it(tmp_p
         assert [event.text for event in bank.timelines.events(MARA)] == ["Tea is liked."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", ["events", "relation"])
 def test_what_was_forgotten_while_the_model_thought_leaves_no_vector(tmp_path, talk, at):
     path = tmp_path / "bank.db"

@@ -117,6 +117,7 @@ def test_the_timelines_are_those_of_brute_force(history, seed):
             assert set(drawn) <= paths
 
 
+@pytest.mark.slow
 @given(histories())
 @settings(max_examples=100, deadline=None)
 def test_counts_follow_a_graph_that_is_asked_between_changes(history):
@@ -143,6 +144,7 @@ def tangled() -> tuple[MemoryGraph, int]:
     return graph_of([*edges, (6, 10), (9, 11), (9, 12), (4, 13)], 14), 4
 
 
+@pytest.mark.slow
 def test_each_path_is_drawn_equally_often():
     graph, hit = tangled()
     cells = int(paths_through(graph, hit))
@@ -154,6 +156,7 @@ def test_each_path_is_drawn_equally_often():
     assert chi_squared(counts, cells, draws) < 45.3
 
 
+@pytest.mark.slow
 def test_each_pair_of_paths_is_drawn_equally_often():
     graph = graph_of([(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (3, 5)], 6)
     rng = Random(3)
@@ -192,6 +195,7 @@ def test_more_paths_than_a_float_can_hold_are_drawn_uniformly_still():
     assert chi_squared(by_place, 3, by_place.total()) < 13.9
 
 
+@pytest.mark.slow
 def test_a_rare_branch_among_very_many_paths_is_as_rare_as_it_should_be():
     graph = ladder(1_000)
     side = event(len(graph), 2_000)

@@ -179,6 +179,7 @@ def test_one_note_may_go_into_several_topics():
         assert second.turn_ids == ("0-1-Ida", "1-0-Ida")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("each_store")
 def test_notes_of_one_session_go_into_each_other():
     two = '[{"summary": "Ida rows fast", "reference": [0]}, {"summary": "Ida rows often", "reference": [1]}]'
@@ -217,6 +218,7 @@ def test_assistants_are_asked_about_only_where_wanted(talk):
     assert about(assistants=True) == {"user", "assistant"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "reply", "said"),
     [
@@ -367,6 +369,7 @@ def test_without_a_model_they_take_part_in_a_recall_only_where_the_options_say_s
 # -- undo -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("each_store")
 def test_a_merge_can_be_undone(tmp_path):
     path = tmp_path / "bank.db"

@@ -48,6 +48,7 @@ def test_the_file_is_whole_and_says_its_version(tmp_path, version):
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
 
 
+@pytest.mark.slow
 def test_what_was_remembered_is_there_and_found(tmp_path, version):
     with MemoryBank.open(stored(tmp_path, version), **made.parts()) as bank:
         assert bank.scopes() == [ANN, BOB]

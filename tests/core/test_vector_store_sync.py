@@ -242,6 +242,7 @@ def test_a_forgotten_scope_leaves_nothing(bank: MemoryBank, dense: DictionarySto
     assert noted(bank) == 0
 
 
+@pytest.mark.slow
 def test_forgotten_turns_leave_neither_their_documents_nor_keys_that_held_them(
     bank: MemoryBank, dense: DictionaryStore
 ) -> None:
@@ -252,6 +253,7 @@ def test_forgotten_turns_leave_neither_their_documents_nor_keys_that_held_them(
     assert there(dense) == expected(bank)
 
 
+@pytest.mark.slow
 def test_turns_forgotten_of_a_closed_session_are_gone_too(bank: MemoryBank, dense: DictionaryStore) -> None:
     """Nothing of it changes any more, and still all of it is looked at."""
     talk(bank)
@@ -270,6 +272,7 @@ def test_a_forgotten_session_goes_and_the_others_stay(bank: MemoryBank, dense: D
     assert len(bank.turns(ALICE, "one")) == 6
 
 
+@pytest.mark.slow
 def test_a_deletion_that_fails_raises_and_can_be_done_again(bank: MemoryBank, dense: DictionaryStore) -> None:
     talk(bank)
     dense.failing = {"delete"}
@@ -282,6 +285,7 @@ def test_a_deletion_that_fails_raises_and_can_be_done_again(bank: MemoryBank, de
     assert noted(bank) == 0
 
 
+@pytest.mark.slow
 def test_a_deletion_that_failed_is_ended_by_a_recall_of_the_forgotten_scope(
     bank: MemoryBank, dense: DictionaryStore
 ) -> None:
@@ -294,6 +298,7 @@ def test_a_deletion_that_failed_is_ended_by_a_recall_of_the_forgotten_scope(
     assert not dense.documents
 
 
+@pytest.mark.slow
 def test_a_partial_deletion_that_fails_is_ended_by_the_next_recall(bank: MemoryBank, dense: DictionaryStore) -> None:
     talk(bank)
     gone = [turn.id for turn in bank.turns(ALICE, "s") if "number7 " in turn.text]
@@ -305,6 +310,7 @@ def test_a_partial_deletion_that_fails_is_ended_by_the_next_recall(bank: MemoryB
     assert "number7 " not in dense.texts()
 
 
+@pytest.mark.slow
 def test_a_scope_remembered_again_is_a_new_one(bank: MemoryBank, dense: DictionaryStore) -> None:
     talk(bank)
     dense.failing = {"delete"}
@@ -316,6 +322,7 @@ def test_a_scope_remembered_again_is_a_new_one(bank: MemoryBank, dense: Dictiona
     assert there(dense) == expected(bank)
 
 
+@pytest.mark.slow
 def test_a_bank_opened_without_the_vector_store_says_what_may_be_left(tmp_path: Path, dense: DictionaryStore) -> None:
     with MemoryBank.open(tmp_path / "memory.db", vector_store=dense) as bank:
         talk(bank)
@@ -348,6 +355,7 @@ def test_a_late_write_does_not_bring_a_forgotten_scope_back(bank: MemoryBank, de
 # -- failures and crashes ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_search_that_fails_goes_on_by_words(bank: MemoryBank, dense: DictionaryStore) -> None:
     talk(bank)
     dense.failing = {"search"}
@@ -365,6 +373,7 @@ def test_a_store_that_takes_nothing_loses_nothing(bank: MemoryBank, dense: Dicti
     assert there(dense) == expected(bank)
 
 
+@pytest.mark.slow
 def test_what_was_lost_from_the_store_is_sent_again(tmp_path: Path, dense: DictionaryStore) -> None:
     """A store in memory is empty in a new process; one on disk may be put back to an older state."""
     with MemoryBank.open(tmp_path / "memory.db", vector_store=dense) as bank:
@@ -376,6 +385,7 @@ def test_what_was_lost_from_the_store_is_sent_again(tmp_path: Path, dense: Dicti
         assert there(dense) == expected(bank)
 
 
+@pytest.mark.slow
 def test_rebuild_and_import_bring_the_store_along(bank: MemoryBank, dense: DictionaryStore) -> None:
     talk(bank)
     bank.rebuild(ALICE)
@@ -384,6 +394,7 @@ def test_rebuild_and_import_bring_the_store_along(bank: MemoryBank, dense: Dicti
     assert there(dense) == sorted(expected(bank, ALICE) + expected(bank, BOB))
 
 
+@pytest.mark.slow
 def test_another_name_is_another_collection(tmp_path: Path, dense: DictionaryStore) -> None:
     with MemoryBank.open(tmp_path / "memory.db", vector_store=dense) as bank:
         talk(bank)

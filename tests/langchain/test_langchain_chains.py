@@ -73,6 +73,7 @@ async def invoke(how: str, chain: Any, inputs: Any) -> Any:
 both_ways = pytest.mark.parametrize("how", ["sync", "async"])
 
 
+@pytest.mark.slow
 @both_ways
 async def test_a_conversation_chain_takes_the_memory_with_its_default_prompt(
     bank: MemoryBank, server: ScriptedServer, how: str
@@ -86,6 +87,7 @@ async def test_a_conversation_chain_takes_the_memory_with_its_default_prompt(
     assert remembered(bank) == ["What is my dog called?", "Your dog is called Bello.", "Thanks.", "I see."]
 
 
+@pytest.mark.slow
 @both_ways
 async def test_a_model_that_fails_leaves_nothing_remembered(bank: MemoryBank, how: str) -> None:
     with ScriptedServer(Fault(status=500)) as server:
@@ -95,6 +97,7 @@ async def test_a_model_that_fails_leaves_nothing_remembered(bank: MemoryBank, ho
     assert remembered(bank) == []
 
 
+@pytest.mark.slow
 @both_ways
 async def test_an_llm_chain_with_messages_in_the_prompt(bank: MemoryBank, server: ScriptedServer, how: str) -> None:
     prompt = ChatPromptTemplate.from_messages(
@@ -110,6 +113,7 @@ async def test_an_llm_chain_with_messages_in_the_prompt(bank: MemoryBank, server
     assert remembered(bank) == ["What is my dog called?", "Your dog is called Bello.", "Thanks.", "I see."]
 
 
+@pytest.mark.slow
 @both_ways
 async def test_an_agent_executor_with_intermediate_steps(bank: MemoryBank, how: str) -> None:
     @tool
@@ -141,6 +145,7 @@ async def test_an_agent_executor_with_intermediate_steps(bank: MemoryBank, how: 
     assert remembered(bank) == ["What kind of dog is Bello?", "Bello is a terrier."]
 
 
+@pytest.mark.slow
 @both_ways
 async def test_a_conversational_retrieval_chain_takes_both(bank: MemoryBank, server: ScriptedServer, how: str) -> None:
     chain = classic(
@@ -170,6 +175,7 @@ def rag(bank: MemoryBank, server: ScriptedServer) -> Any:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream", "batch", "abatch"])
 async def test_an_lcel_rag_chain(bank: MemoryBank, server: ScriptedServer, how: str) -> None:
     chain, question = rag(bank, server), "What is my dog called?"

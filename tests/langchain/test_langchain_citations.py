@@ -172,6 +172,7 @@ def repeat(request: ScriptedRequest) -> str:
     return "You said: " + " ".join(re.findall(r"^\[\d+\] (.*)$", block, re.M))
 
 
+@pytest.mark.slow
 @each_way
 async def test_memory_cannot_cite_itself(bank: MemoryBank, how: str) -> None:
     with ScriptedServer(repeat) as server:
@@ -182,6 +183,7 @@ async def test_memory_cannot_cite_itself(bank: MemoryBank, how: str) -> None:
     assert answers(bank) == 0
 
 
+@pytest.mark.slow
 @each_way
 async def test_documents_for_a_provider_cannot_cite_either(bank: MemoryBank, how: str) -> None:
     given: list[Any] = []
@@ -211,6 +213,7 @@ async def acut(words: Any) -> Any:
 split: Any = RunnableGenerator(cut, acut)
 
 
+@pytest.mark.slow
 @each_way
 async def test_where_nothing_is_remembered_nothing_is_shown_or_learned(bank: MemoryBank, how: str) -> None:
     with ScriptedServer("I cannot know [1]. [NO_CITE]") as server:
@@ -240,6 +243,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["stream", "astream"])
 @pytest.mark.parametrize("fault", BROKEN.values(), ids=BROKEN)
 async def test_a_stream_that_breaks_teaches_nothing(bank: MemoryBank, how: str, fault: Fault) -> None:
@@ -253,6 +257,7 @@ async def test_a_stream_that_breaks_teaches_nothing(bank: MemoryBank, how: str, 
     assert answers(bank) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parsed", [False, True], ids=["message", "text"])
 async def test_a_stream_that_is_left_teaches_nothing(bank: MemoryBank, parsed: bool) -> None:
     with ScriptedServer("You live in Ghent [1]. Bello swims there [3].") as server:
@@ -271,6 +276,7 @@ async def test_a_stream_that_is_left_teaches_nothing(bank: MemoryBank, parsed: b
     assert answers(bank) == 0
 
 
+@pytest.mark.slow
 async def test_a_call_that_is_cancelled_teaches_nothing(bank: MemoryBank) -> None:
     with ScriptedServer(Answer("You live in Ghent [1].", delay=30)) as server:
         chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank)
@@ -280,6 +286,7 @@ async def test_a_call_that_is_cancelled_teaches_nothing(bank: MemoryBank) -> Non
     assert cited_in(bank) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["stream", "astream"])
 async def test_who_has_the_last_piece_may_stop(bank: MemoryBank, how: str) -> None:
     with ScriptedServer("You live in Ghent [1].") as server:
@@ -295,6 +302,7 @@ async def test_who_has_the_last_piece_may_stop(bank: MemoryBank, how: str) -> No
     assert cited_in(bank) == [(1,)]
 
 
+@pytest.mark.slow
 @each_way
 async def test_an_answer_that_is_cut_short_or_calls_a_tool_teaches_nothing(bank: MemoryBank, how: str) -> None:
     call = Answer("I look it up [1].", (ToolCall("look", {"what": "Ghent"}, id="call-1"),))
@@ -312,6 +320,7 @@ async def test_an_answer_that_is_cut_short_or_calls_a_tool_teaches_nothing(bank:
 # -- once -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["invoke", "ainvoke", "batch", "abatch"])
 async def test_retries_inside_the_chain_count_once(bank: MemoryBank, how: str) -> None:
     with ScriptedServer([Fault(status=500), Fault(), "You live in Ghent [1]."]) as server:
@@ -321,6 +330,7 @@ async def test_retries_inside_the_chain_count_once(bank: MemoryBank, how: str) -
     assert cited_in(bank) == [(1,)]
 
 
+@pytest.mark.slow
 @each_way
 async def test_fallbacks_inside_the_chain_count_once(bank: MemoryBank, how: str) -> None:
     with ScriptedServer(Fault(status=500)) as broken, ScriptedServer("You live in Ghent [1].") as server:
@@ -330,6 +340,7 @@ async def test_fallbacks_inside_the_chain_count_once(bank: MemoryBank, how: str)
     assert cited_in(bank) == [(1,)]
 
 
+@pytest.mark.slow
 @each_way
 async def test_the_same_question_again_is_another_answer(bank: MemoryBank, how: str) -> None:
     with ScriptedServer(["Ghent [1].", "Ghent [1].", "Swims [3]."]) as server:
@@ -381,6 +392,7 @@ async def test_many_users_at_once_never_mix(how: str, tmp_path: Any) -> None:
             assert set(re.findall(r"user\d+", request.messages[0][1])) == {asker}
 
 
+@pytest.mark.slow
 @each_way
 async def test_what_is_forgotten_while_the_model_answers_is_not_logged(bank: MemoryBank, how: str) -> None:
     def forget(request: ScriptedRequest) -> str:
@@ -396,6 +408,7 @@ async def test_what_is_forgotten_while_the_model_answers_is_not_logged(bank: Mem
 # -- whose ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @each_way
 @pytest.mark.parametrize("configurable", [{}, {"user_id": None}, {"user_id": ""}, {"user_id": 7}])
 async def test_it_fails_closed_without_a_scope(bank: MemoryBank, how: str, configurable: Any) -> None:
@@ -658,6 +671,7 @@ class Runs(BaseCallbackHandler):
         self.events.append((name, data, run_id))
 
 
+@pytest.mark.slow
 @each_way
 async def test_runs_can_be_read_in_traces(bank: MemoryBank, how: str) -> None:
     runs = Runs()
@@ -693,6 +707,7 @@ async def test_event_streams_hold_the_text_without_markers_and_the_citations(ban
     assert cited_in(bank) == [(1,)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["stream", "astream"])
 async def test_a_stream_goes_through_the_steps_around_it(bank: MemoryBank, how: str) -> None:
     with ScriptedServer("You live in Ghent [1]. Yes.") as server:
@@ -706,6 +721,7 @@ async def test_a_stream_goes_through_the_steps_around_it(bank: MemoryBank, how: 
     assert cited_in(bank) == [(1,), (1,)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
 @pytest.mark.parametrize("answer", ["Ghent [1].", AIMessage("Ghent [1].", id="m")], ids=["text", "message"])
 async def test_a_chain_that_does_not_stream(bank: MemoryBank, how: str, answer: Any) -> None:
@@ -717,6 +733,7 @@ async def test_a_chain_that_does_not_stream(bank: MemoryBank, how: str, answer: 
     assert cited_in(bank) == [(1,), (1,)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["stream", "astream"])
 async def test_in_a_graph_that_streams_messages(bank: MemoryBank, how: str) -> None:
     graphs = pytest.importorskip("langgraph.graph", reason="needs langgraph")
@@ -743,6 +760,7 @@ async def test_in_a_graph_that_streams_messages(bank: MemoryBank, how: str) -> N
     assert cited_in(bank) == [(1,)]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
 async def test_a_history_around_it(bank: MemoryBank, how: str) -> None:
@@ -775,6 +793,7 @@ def test_a_question_may_be_messages(bank: MemoryBank) -> None:
     assert [entry.query for entry in bank.citations.log(ANN)] == [QUESTION, QUESTION]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["ainvoke", "astream"])
 async def test_the_event_loop_is_not_blocked(how: str, tmp_path: Any) -> None:
     blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
@@ -794,6 +813,7 @@ async def test_the_event_loop_is_not_blocked(how: str, tmp_path: Any) -> None:
 # -- what goes wrong --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @each_way
 async def test_an_answer_is_given_even_where_it_cannot_be_learned_from(tmp_path: Any, how: str) -> None:
     bank = filled(str(tmp_path / "bank.db"))
@@ -812,6 +832,7 @@ async def test_an_answer_is_given_even_where_it_cannot_be_learned_from(tmp_path:
     assert [data["lesson"] for _, data, _ in runs.events] == ["failed"]
 
 
+@pytest.mark.slow
 @each_way
 async def test_topics_and_timelines_can_be_cited(how: str) -> None:
     topics, timelines = TopicOptions(recall_without_model=True), TimelineOptions(recall_without_model=True)

@@ -81,6 +81,7 @@ def chat_over(server: ScriptedServer, histories: SessionHistories) -> RunnableWi
 # -- the matrix -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @each_way
 @pytest.mark.parametrize("background", [False, True])
 async def test_a_chat_remembers_its_session_and_recalls_others(bank: MemoryBank, how: str, background: bool) -> None:
@@ -112,6 +113,7 @@ async def test_a_chat_remembers_its_session_and_recalls_others(bank: MemoryBank,
     assert [type(message) for message in stored[:2]] == [HumanMessage, AIMessage]
 
 
+@pytest.mark.slow
 @each_way
 async def test_pitfall_a_history_that_is_read_again_stores_nothing_twice(bank: MemoryBank, how: str) -> None:
     # Without history_messages_key, the history is read again after the answer, and what it gives is cut off by number.
@@ -156,6 +158,7 @@ def test_pitfall_the_check_above_can_fail() -> None:
     assert [message.text for message in naive.stored] == [f"recalled for {QUESTION}", QUESTION, "Yes."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["stream", "astream"])
 async def test_pitfall_an_abandoned_stream_stores_nothing_and_a_whole_one_no_chunks(bank: MemoryBank, how: str) -> None:
     with ScriptedServer("One two three four five.") as server:
@@ -174,6 +177,7 @@ async def test_pitfall_an_abandoned_stream_stores_nothing_and_a_whole_one_no_chu
     assert words(history_of(bank).messages)[-1] == ("ai", "One two three four five.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
 async def test_a_run_that_fails_stores_nothing(bank: MemoryBank, how: str) -> None:
     import openai
@@ -183,6 +187,7 @@ async def test_a_run_that_fails_stores_nothing(bank: MemoryBank, how: str) -> No
     assert history_of(bank).messages == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", [("user_id",), ("tenant_id", "user_id")])
 def test_pitfall_the_factory_has_the_parameters_that_its_specs_name(bank: MemoryBank, keys: Any) -> None:
     scope = ("acme", "ann")[-len(keys) :]
@@ -202,6 +207,7 @@ def test_pitfall_the_factory_has_the_parameters_that_its_specs_name(bank: Memory
     assert len(bank.turns(ANN, "bound")) == 1
 
 
+@pytest.mark.slow
 async def test_many_users_at_once_never_mix(bank: MemoryBank) -> None:
     with ScriptedServer(lambda request: f"{request.messages[-1][1]}!") as server:
         chat = chat_over(server, SessionHistories(bank))
@@ -321,6 +327,7 @@ def test_wrong_arguments_are_refused(bank: MemoryBank) -> None:
         recalled_memories("question").invoke({"question": "Hi."})
 
 
+@pytest.mark.slow
 async def test_pitfall_01_blockbuster_finds_nothing(bank: MemoryBank) -> None:
     blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
     blocked = blockbuster.blockbuster_ctx(["langchain_secom", "secom_core"])

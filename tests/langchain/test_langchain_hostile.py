@@ -37,6 +37,7 @@ def deep(levels: int) -> object:
     return value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
 def test_any_message_comes_back_and_only_to_its_scope(text: str) -> None:
     with MemoryBank.open() as bank:
@@ -50,6 +51,7 @@ def test_any_message_comes_back_and_only_to_its_scope(text: str) -> None:
         assert len(ann.messages) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "extra", [float("nan"), {1: "a"}, deep(5000), deep(200), object(), b"x", {"a": {None: 1}}], ids=range(7)
 )

@@ -138,6 +138,7 @@ async def ask(how: str, chain: Any, callbacks: Any) -> None:
 each_way = pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
 
 
+@pytest.mark.slow
 @each_way
 async def test_the_reward_is_feedback_on_the_run_of_the_answer(bank: MemoryBank, how: str) -> None:
     langsmith_server = LangSmith()
@@ -166,6 +167,7 @@ async def test_the_reward_is_feedback_on_the_run_of_the_answer(bank: MemoryBank,
     assert first["run_id"] != second["run_id"]
 
 
+@pytest.mark.slow
 async def test_the_runs_that_langsmith_gets_can_be_read(bank: MemoryBank) -> None:
     langsmith_server = LangSmith()
     client = client_of(langsmith_server)
@@ -199,6 +201,7 @@ async def test_without_a_trace_it_is_sent_by_itself(bank: MemoryBank) -> None:
     assert (feedback["key"], feedback["score"]) == ("memory", 0.5)
 
 
+@pytest.mark.slow
 @each_way
 async def test_what_langsmith_refuses_does_not_touch_the_answer(bank: MemoryBank, how: str) -> None:
     langsmith_server = LangSmith(refuse=True)

@@ -192,6 +192,7 @@ def test_the_window_holds_whole_turns_and_the_last_one_always(bank: MemoryBank) 
     assert len(in_window(100)) == 8
 
 
+@pytest.mark.slow
 def test_the_budget_and_k_bound_what_is_recalled(bank: MemoryBank) -> None:
     for number in range(20):
         messages = [Message(f"My dog number {number} likes bones and walks in the park.")]

@@ -138,6 +138,7 @@ async def test_a_turn_recalls_and_is_remembered(
     memory.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["stream", "astream", "values", "avalues"])
 async def test_what_streams_show_of_memory_is_json_and_holds_no_words(bank: MemoryBank, how: str) -> None:
     with ScriptedServer("In the Leie.") as server:
@@ -146,6 +147,7 @@ async def test_what_streams_show_of_memory_is_json_and_holds_no_words(bank: Memo
             assert FACT not in json.dumps(chunk, default=lambda message: message.model_dump(mode="json"))
 
 
+@pytest.mark.slow
 @both
 async def test_recall_happens_once_a_turn(bank: MemoryBank, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     queries: list[str] = []
@@ -164,6 +166,7 @@ async def test_recall_happens_once_a_turn(bank: MemoryBank, how: str, monkeypatc
         assert queries == [QUESTION, "Thanks for Bello."]
 
 
+@pytest.mark.slow
 async def test_what_the_thread_shows_is_not_recalled(bank: MemoryBank) -> None:
     with ScriptedServer(["Noted.", "In the basket."] * 2) as server:
         for checkpointed in (True, False):
@@ -180,6 +183,7 @@ async def test_what_the_thread_shows_is_not_recalled(bank: MemoryBank) -> None:
             bank.forget(ANN, session=f"t{checkpointed}")
 
 
+@pytest.mark.slow
 @each_way
 async def test_without_memories_nothing_is_added(how: str) -> None:
     with MemoryBank.open() as bank, ScriptedServer("Hello.") as server:
@@ -190,6 +194,7 @@ async def test_without_memories_nothing_is_added(how: str) -> None:
         memory.close()
 
 
+@pytest.mark.slow
 @both
 async def test_tokens_injected_are_told(bank: MemoryBank, how: str) -> None:
     with ScriptedServer("In the Leie.") as server:
@@ -202,6 +207,7 @@ async def test_tokens_injected_are_told(bank: MemoryBank, how: str) -> None:
 # -- the pitfalls of the notes, by their numbers ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both
 async def test_pitfall_01_nothing_runs_on_the_event_loop(bank: MemoryBank, how: str) -> None:
     threads: set[str] = set()
@@ -240,6 +246,7 @@ async def test_pitfall_01_blockbuster_finds_nothing(tmp_path: Path, checkpointed
         memory.close()
 
 
+@pytest.mark.slow
 @both
 @each_saver
 async def test_pitfall_02_nothing_recalled_is_in_a_checkpoint(
@@ -282,6 +289,7 @@ class Interrupter(AgentMiddleware[Any, Any, Any]):
         return {"messages": [HumanMessage(tiles)]} if state["messages"][-1].type == "tool" else None
 
 
+@pytest.mark.slow
 @both
 async def test_what_is_said_while_the_agent_works_is_recalled_for(bank: MemoryBank, how: str) -> None:
     bank.remember(ANN, [Message("The kitchen tiles are green.", id="ann-2")], session="tuesday", close=True)
@@ -334,6 +342,7 @@ def test_pitfall_03_the_state_schema_can_be_read_at_run_time(bank: MemoryBank) -
         assert "secom" not in json.dumps(schema)
 
 
+@pytest.mark.slow
 @both
 async def test_pitfall_04_history_that_is_sent_again_is_not_remembered_again(bank: MemoryBank, how: str) -> None:
     answers = ["Hello.", "In the Leie.", "Yes.", "Yes, really."]
@@ -347,6 +356,7 @@ async def test_pitfall_04_history_that_is_sent_again_is_not_remembered_again(ban
     assert stored(bank) == [(each["role"], each["content"]) for each in history]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [1, 3, 5])
 def test_pitfall_04_a_window_of_the_history_is_enough(bank: MemoryBank, window: int) -> None:
     history: list[Any] = []
@@ -359,6 +369,7 @@ def test_pitfall_04_a_window_of_the_history_is_enough(bank: MemoryBank, window: 
     assert stored(bank) == history
 
 
+@pytest.mark.slow
 def test_pitfall_04_without_a_thread_a_conversation_is_known_by_its_beginning(bank: MemoryBank) -> None:
     with ScriptedServer(["One.", "Two.", "Three.", "Four."]) as server:
         agent = agent_of(server, SecomMiddleware(bank, scope=ANN, write="inline"))
@@ -381,6 +392,7 @@ def test_pitfall_04_ids_that_return_in_another_thread_are_no_clash(bank: MemoryB
             assert stored(bank, thread) == [("user", f"Hello, {thread}."), ("assistant", "Yes.")]
 
 
+@pytest.mark.slow
 def test_a_thread_from_before_the_memory_is_remembered_whole(bank: MemoryBank) -> None:
     keeper = InMemorySaver()
     with ScriptedServer(["One.", "Two.", "Three."]) as server:
@@ -391,6 +403,7 @@ def test_a_thread_from_before_the_memory_is_remembered_whole(bank: MemoryBank) -
     assert [text for _, text in stored(bank)] == ["First.", "One.", "Second.", "Two.", "Third.", "Three."]
 
 
+@pytest.mark.slow
 @both
 async def test_pitfall_05_what_was_redacted_is_not_remembered(bank: MemoryBank, how: str) -> None:
     with ScriptedServer([CALL, "I write to ann@example.org."] * 2) as server:
@@ -473,6 +486,7 @@ async def test_pitfall_07_citations_teach_once_and_are_stripped(
         assert ("[1]" in agent.get_state(as_ann).values["messages"][-1].text) == (markers == "keep")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "cited"),
     [("In the Leie.", None), ("In the Leie [7].", None), ("I cannot say. [NO_CITE]", ()), ("Leie [1][1].", (1,))],
@@ -524,6 +538,7 @@ async def test_pitfall_07_streamed_tokens_go_without_citations(
     assert any(token.tool_call_chunks for token in tokens)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "visible"), STREAMED[:2])
 @pytest.mark.filterwarnings("ignore:The v3 streaming")
 def test_pitfall_07_event_streams_go_without_citations(bank: MemoryBank, answer: str, visible: str) -> None:
@@ -561,6 +576,7 @@ def test_pitfall_08_of_content_only_words_are_remembered(bank: MemoryBank) -> No
     assert stored(bank) == [("user", "What is this?\n[image]"), ("assistant", "A dog.")]
 
 
+@pytest.mark.slow
 def test_pitfall_08_a_call_and_its_result_stay_together(bank: MemoryBank) -> None:
     calls = Answer(tool_calls=(ToolCall("weather", {"city": "Ghent"}, "a"), ToolCall("weather", {"city": "Rome"}, "b")))
     with ScriptedServer([calls, "Rain."] * 2) as server:
@@ -579,6 +595,7 @@ class Who:
     thread_id: str | None = None
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("on_error", ["warn", "raise"])
 async def test_pitfall_09_without_a_scope_nothing_happens(bank: MemoryBank, how: str, on_error: Any) -> None:
@@ -596,6 +613,7 @@ async def test_pitfall_09_without_a_scope_nothing_happens(bank: MemoryBank, how:
         assert server.requests == ()
 
 
+@pytest.mark.slow
 @each_way
 async def test_pitfall_09_the_scope_comes_from_the_context(bank: MemoryBank, how: str) -> None:
     scope = ("acme", "ann@example.org")
@@ -676,6 +694,7 @@ async def test_pitfall_10_what_sub_agents_do_is_said(
         assert stored(bank, name) == [("user", "expert, where does Bello swim?"), ("assistant", "Expert: the Leie.")]
 
 
+@pytest.mark.slow
 @both
 @either
 async def test_pitfall_10_an_agent_that_is_a_node_of_a_graph_is_no_sub_agent(
@@ -697,6 +716,7 @@ class Recorder(AgentMiddleware[Any, Any, Any]):
         return handler(request)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inject", ["system", "human"])
 def test_pitfall_11_the_base_prompt_stays_first_and_as_it_was(bank: MemoryBank, inject: Any) -> None:
     base = {"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}
@@ -719,6 +739,7 @@ def test_pitfall_11_the_base_prompt_stays_first_and_as_it_was(bank: MemoryBank, 
     assert prompt.content == [base]
 
 
+@pytest.mark.slow
 @both
 async def test_pitfall_12_what_was_just_said_is_recalled_elsewhere_at_once(bank: MemoryBank, how: str) -> None:
     with ScriptedServer("Noted.") as server:
@@ -796,6 +817,7 @@ async def test_summaries_lose_nothing_and_are_not_remembered(
     assert "summed up" not in str(stored(bank))
 
 
+@pytest.mark.slow
 @both
 @either
 async def test_a_turn_that_is_summed_up_again_and_again_is_remembered_whole(
@@ -817,6 +839,7 @@ async def test_a_turn_that_is_summed_up_again_and_again_is_remembered_whole(
     assert [message.text for message in turn.messages] == [QUESTION, *lines, "Rain everywhere."]
 
 
+@pytest.mark.slow
 @both
 async def test_an_answer_that_has_to_fit_a_schema_is_left_alone(bank: MemoryBank, how: str) -> None:
     another(bank)
@@ -831,6 +854,7 @@ async def test_an_answer_that_has_to_fit_a_schema_is_left_alone(bank: MemoryBank
     assert bank.citations.log(ANN) == []
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("first", ["memory", "summary"])
 async def test_what_a_summary_takes_away_while_a_turn_waits_is_remembered(
@@ -857,6 +881,7 @@ async def test_what_a_summary_takes_away_while_a_turn_waits_is_remembered(
 # -- when something fails ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("broken", ["recall", "remember", "reward"])
 async def test_a_memory_that_fails_costs_a_warning_or_raises(
@@ -876,6 +901,7 @@ async def test_a_memory_that_fails_costs_a_warning_or_raises(
             await run_agent(how, strict, asks(), as_ann)
 
 
+@pytest.mark.slow
 @both
 @either
 async def test_a_run_that_fails_is_not_remembered_and_leaves_nothing_behind(
@@ -892,6 +918,7 @@ async def test_a_run_that_fails_is_not_remembered_and_leaves_nothing_behind(
     assert stored(bank) == [("user", QUESTION), ("assistant", "In the Leie.")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -931,6 +958,7 @@ def test_nothing_is_written_where_writing_is_off(bank: MemoryBank) -> None:
 # -- tools, and many at once ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both
 @either
 async def test_memory_tools_are_given_on_request(bank: MemoryBank, how: str, checkpointed: bool) -> None:

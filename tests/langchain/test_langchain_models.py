@@ -52,6 +52,7 @@ async def test_a_chat_model_answers_async_callers() -> None:
         assert await LangChainChatModel(HttpChatModel(base_url=server.base_url)).acomplete(Prompt("?")) == "Paris"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [Fault(status=500), Fault(status=401), Fault(), Fault(body="not json")])
 async def test_what_goes_wrong_is_a_model_error_with_its_cause(fault: Fault) -> None:
     with ScriptedServer(fault) as server:

@@ -35,6 +35,7 @@ def test_public_names_are_sorted_and_there() -> None:
         langchain_secom.SecomMemori  # noqa: B018
 
 
+@pytest.mark.slow
 def test_every_module_is_without_the_other_framework_and_heavy_libraries() -> None:
     pytest.importorskip("langchain_classic", reason="needs the extra 'langchain'")
     heavy = ["llama_index", "llamaindex_secom", "torch", "transformers", "sentence_transformers", "faiss", "openai"]
@@ -47,6 +48,7 @@ def test_every_module_is_without_the_other_framework_and_heavy_libraries() -> No
     assert run(code).strip() == "[]"
 
 
+@pytest.mark.slow
 def test_an_import_of_the_package_alone_is_light() -> None:
     pytest.importorskip("langchain_core", reason="needs the extra 'langchain'")
     assert run("import sys, langchain_secom\nprint('langchain_classic' in sys.modules)").strip() == "False"
@@ -58,6 +60,7 @@ def test_missing_extra_is_raised_where_langchain_is_absent() -> None:
     assert 'pip install "secom-memory[langchain]"' in output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "absent"), [("SecomMemory", "langchain_classic"), ("SegmentTextSplitter", "langchain_text_splitters")]
 )
@@ -67,6 +70,7 @@ def test_missing_extra_is_raised_for_the_class_that_needs_it(name: str, absent: 
     assert f"MissingExtra: {name} needs an optional dependency" in output
 
 
+@pytest.mark.slow
 def test_missing_extra_is_raised_at_construction_of_the_default_denoiser() -> None:
     pytest.importorskip("langchain_core", reason="needs the extra 'langchain'")
     code = "from langchain_secom import LLMLinguaDenoiser\nLLMLinguaDenoiser()"

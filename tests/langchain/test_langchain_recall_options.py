@@ -228,6 +228,7 @@ def test_every_public_name_is_known_to_recall_or_not_to() -> None:
 # -- and passes them on -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @each
 def test_layers_take_part(bank: MemoryBank, name: str) -> None:
     without = recalled(name, bank)
@@ -258,6 +259,7 @@ def test_the_budget_is_kept_to(bank: MemoryBank, name: str, budget: int) -> None
     assert len(text) < len(recalled(name, bank, token_budget=4000))
 
 
+@pytest.mark.slow
 @each
 def test_no_budget_is_that_of_the_bank(bank: MemoryBank, name: str) -> None:
     assert recalled(name, bank, token_budget=None) == recalled(name, bank, token_budget=2000)
@@ -292,6 +294,7 @@ def test_a_layer_that_the_bank_was_opened_without_is_refused(plain: MemoryBank, 
             recalled(name, plain, layers=[layer])
 
 
+@pytest.mark.slow
 @each
 @pytest.mark.parametrize("layer", ["timelines", "topics"])
 def test_a_layer_that_needs_a_language_model_is_refused_without_one(unasked: MemoryBank, name: str, layer: str) -> None:

@@ -69,6 +69,7 @@ async def ranked(how: str, reranker: CitationReranker, documents: Any, query: st
 both_ways = pytest.mark.parametrize("how", ["sync", "async"])
 
 
+@pytest.mark.slow
 @both_ways
 async def test_the_order_is_what_the_scope_has_learned(bank: MemoryBank, how: str) -> None:
     question = "Where did the owl go in May?"
@@ -87,6 +88,7 @@ async def test_the_order_is_what_the_scope_has_learned(bank: MemoryBank, how: st
     assert numbers(after) == list(range(1, len(kept) + 1))
 
 
+@pytest.mark.slow
 @both_ways
 async def test_the_given_documents_stay_as_they_are(bank: MemoryBank, how: str) -> None:
     kept = SecomRetriever(bank=bank, scope=ANN, k=4, order="time").invoke("owl show")
@@ -102,6 +104,7 @@ async def test_the_given_documents_stay_as_they_are(bank: MemoryBank, how: str) 
         assert {**document.metadata, "score": 0, "number": 0} == {**given.metadata, "score": 0, "number": 0}
 
 
+@pytest.mark.slow
 @both_ways
 async def test_documents_of_another_origin_come_after_ours(bank: MemoryBank, how: str) -> None:
     kept = SecomRetriever(bank=bank, scope=ANN, k=2).invoke("owl show")
@@ -120,6 +123,7 @@ async def test_documents_of_another_origin_come_after_ours(bank: MemoryBank, how
     assert await ranked(how, CitationReranker(bank=bank), [], "owl show") == []
 
 
+@pytest.mark.slow
 @both_ways
 async def test_documents_of_several_scopes_are_refused(bank: MemoryBank, how: str) -> None:
     mixed = [SecomRetriever(bank=bank, scope=scope, k=1).invoke("cat")[0] for scope in (ANN, BOB)]
@@ -128,6 +132,7 @@ async def test_documents_of_several_scopes_are_refused(bank: MemoryBank, how: st
     assert ids(await ranked(how, CitationReranker(bank=bank), mixed[1:], "cat")) == ["bob-1"]
 
 
+@pytest.mark.slow
 @both_ways
 async def test_what_was_forgotten_is_left_out_and_what_came_twice_is_one(bank: MemoryBank, how: str) -> None:
     messages = [Message("My boat is blue.", id="boat-1"), Message("My boat is old, and leaks.", id="boat-2")]
@@ -150,6 +155,7 @@ async def test_what_was_forgotten_is_left_out_and_what_came_twice_is_one(bank: M
     assert await ranked(how, CitationReranker(bank=bank), [boat], "boat") == []
 
 
+@pytest.mark.slow
 @both_ways
 async def test_it_learns_nothing_by_itself(bank: MemoryBank, how: str) -> None:
     kept = SecomRetriever(bank=bank, scope=ANN, k=4).invoke("owl show")
@@ -158,6 +164,7 @@ async def test_it_learns_nothing_by_itself(bank: MemoryBank, how: str) -> None:
     assert bank.citations.weights_of(ANN).answers == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["invoke", "ainvoke", "batch", "abatch"])
 async def test_it_works_in_a_compression_retriever(bank: MemoryBank, how: str) -> None:
     retrievers = pytest.importorskip("langchain_classic.retrievers", reason="needs langchain-classic")

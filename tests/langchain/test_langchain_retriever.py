@@ -82,6 +82,7 @@ async def found(how: str, retriever: SecomRetriever, query: str, config: Any = N
 each_way = pytest.mark.parametrize("how", ["invoke", "ainvoke", "batch", "abatch", "stream", "astream"])
 
 
+@pytest.mark.slow
 @each_way
 async def test_every_way_of_asking_finds_the_same(bank: MemoryBank, how: str) -> None:
     documents = await found(how, SecomRetriever(bank=bank, scope=ANN, k=2), "rye flour for bread")
@@ -89,6 +90,7 @@ async def test_every_way_of_asking_finds_the_same(bank: MemoryBank, how: str) ->
     assert documents[0].metadata["session"] == "friday"
 
 
+@pytest.mark.slow
 @each_way
 async def test_both_the_sync_and_the_async_method_accept_k(bank: MemoryBank, how: str) -> None:
     retriever = SecomRetriever(bank=bank, scope=ANN, k=1)
@@ -99,6 +101,7 @@ async def test_both_the_sync_and_the_async_method_accept_k(bank: MemoryBank, how
         await found(how, retriever, "dog", k=0)
 
 
+@pytest.mark.slow
 @each_way
 async def test_configurable_is_seen_in_a_direct_call(bank: MemoryBank, how: str) -> None:
     retriever = SecomRetriever(bank=bank, scope_keys=("tenant", "user_id"))
@@ -109,6 +112,7 @@ async def test_configurable_is_seen_in_a_direct_call(bank: MemoryBank, how: str)
     assert await found(how, retriever, "dog", whole) == documents
 
 
+@pytest.mark.slow
 @each_way
 @pytest.mark.parametrize(
     "configurable", [{}, {"tenant": "acme"}, {"tenant": "acme", "user_id": ""}, {"tenant": "acme", "user_id": 7}]

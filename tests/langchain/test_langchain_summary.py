@@ -137,6 +137,7 @@ both_ways = pytest.mark.parametrize("how", ["sync", "async"])
 # -- what the memory shows --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both_ways
 async def test_the_summary_stands_before_the_turns_of_the_session(bank: MemoryBank, how: str) -> None:
     memory = memory_of(fill(bank))
@@ -150,6 +151,7 @@ async def test_the_summary_stands_before_the_turns_of_the_session(bank: MemoryBa
     )
 
 
+@pytest.mark.slow
 @both_ways
 async def test_messages_are_given_where_asked(bank: MemoryBank, how: str) -> None:
     memory = memory_of(fill(bank), return_messages=True)
@@ -169,6 +171,7 @@ async def test_before_any_session_is_closed_there_are_only_turns(plain: MemoryBa
     assert await load(how, memory, {}) == "Human: Hi\nAI: Hello"
 
 
+@pytest.mark.slow
 @both_ways
 @pytest.mark.parametrize("retrieve", [False, True])
 async def test_retrieval_comes_beside_the_summary_where_asked(plain: MemoryBank, how: str, retrieve: bool) -> None:
@@ -223,6 +226,7 @@ def test_a_summary_longer_than_the_budget_is_cut_to_what_covers_most(plain: Memo
     assert memory.load_memory_variables({})["history"] == "", "there is no room for a sentence"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [60, 120, 300])
 def test_summary_and_recalled_turns_share_the_budget(plain: MemoryBank, budget: int) -> None:
     for number in range(10):
@@ -235,6 +239,7 @@ def test_summary_and_recalled_turns_share_the_budget(plain: MemoryBank, budget: 
     assert ("Summary of" in block) == (budget > 60), "there is no room for a sentence in half of 60"
 
 
+@pytest.mark.slow
 @both_ways
 async def test_what_was_shown_is_never_remembered_as_said(plain: MemoryBank, how: str) -> None:
     for return_messages in (False, True):
@@ -254,6 +259,7 @@ def test_nothing_comes_from_another_scope(plain: MemoryBank) -> None:
 # -- the end of a session ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both_ways
 async def test_closing_brings_the_summary_up_to_date_and_begins_a_session(
     bank: MemoryBank, server: ScriptedServer, how: str
@@ -279,6 +285,7 @@ async def test_closing_brings_the_summary_up_to_date_and_begins_a_session(
     assert "tortoise" not in server.requests[1].text.rsplit("<session", 1)[1]
 
 
+@pytest.mark.slow
 @both_ways
 @pytest.mark.parametrize(
     "fault", [Fault(status=500), Fault(), Fault(body="no JSON"), "I would rather talk about cats."]
@@ -304,6 +311,7 @@ async def test_a_model_that_fails_at_the_close_loses_nothing(how: str, fault: An
     assert mended.sentences == ("I keep a tortoise.", "I play the bassoon.")
 
 
+@pytest.mark.slow
 @both_ways
 async def test_clear_forgets_this_session_and_no_other(bank: MemoryBank, how: str) -> None:
     memory = memory_of(fill(bank))
@@ -319,6 +327,7 @@ async def test_clear_forgets_this_session_and_no_other(bank: MemoryBank, how: st
     assert "bassoon" in text
 
 
+@pytest.mark.slow
 @both_ways
 async def test_a_session_that_was_closed_and_is_cleared_leaves_the_summary_too(bank: MemoryBank, how: str) -> None:
     memory = memory_of(fill(bank), session="monday")
@@ -334,6 +343,7 @@ async def test_a_session_that_was_closed_and_is_cleared_leaves_the_summary_too(b
 # -- construction -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_construction_parameters_are_json_and_open_the_same_memory(tmp_path: Path) -> None:
     memory = RecursiveSummaryMemory(store_path=str(tmp_path / "memory.db"), scope=ANN, max_tokens=300, retrieve=True)
     memory.save_context({"input": "I keep a tortoise."}, {"response": "How nice."})
@@ -387,6 +397,7 @@ def test_open_bank_gives_its_model_to_the_summary(llm: HttpChatModel, server: Sc
 # -- chains -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both_ways
 async def test_a_conversation_chain_over_two_sessions_with_its_default_prompt(
     bank: MemoryBank, llm: HttpChatModel, server: ScriptedServer, how: str
@@ -406,6 +417,7 @@ async def test_a_conversation_chain_over_two_sessions_with_its_default_prompt(
     assert words(bank, "friday") == [QUESTION, "Herodotus sleeps."]
 
 
+@pytest.mark.slow
 @both_ways
 async def test_an_llm_chain_with_messages_in_the_prompt(
     bank: MemoryBank, llm: HttpChatModel, server: ScriptedServer, how: str
@@ -421,6 +433,7 @@ async def test_an_llm_chain_with_messages_in_the_prompt(
     assert words(bank, "today") == [QUESTION, "Herodotus sleeps.", "Thanks.", "Herodotus sleeps."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("retrieve", [False, True])
 @pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
 async def test_the_papers_prompt_for_a_reply_in_an_lcel_chain(
@@ -486,6 +499,7 @@ def earlier(text: str) -> HumanMessage:
 TALK: list[BaseMessage] = [HumanMessage("I play the bassoon."), AIMessage("How loud.")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["invoke", "ainvoke", "batch", "abatch", "stream", "astream"])
 async def test_the_earlier_summary_is_brought_up_to_date_with_the_messages_after_it(
     llm: HttpChatModel, server: ScriptedServer, how: str
@@ -539,6 +553,7 @@ def test_recalled_memory_among_the_messages_is_neither_summary_nor_session() -> 
     assert SecomSummarizer().invoke([recalled, *TALK]) == "user: I play the bassoon."
 
 
+@pytest.mark.slow
 @both_ways
 async def test_a_long_conversation_is_folded_in_parts(llm: HttpChatModel, server: ScriptedServer, how: str) -> None:
     talk = [HumanMessage(f"Fact {number}: " + "so it is " * 20) for number in range(8)]
@@ -612,6 +627,7 @@ def thread(agent: Any) -> list[AnyMessage]:
 every_way = pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
 
 
+@pytest.mark.slow
 @every_way
 async def test_an_agent_goes_on_from_its_running_summary(llm: HttpChatModel, server: ScriptedServer, how: str) -> None:
     agent = agent_of(llm, SecomSummarizer(llm))
@@ -642,6 +658,7 @@ async def test_event_streams_show_the_answer_alone(llm: HttpChatModel, server: S
     assert "".join(tokens) == "Herodotus sleeps."
 
 
+@pytest.mark.slow
 @every_way
 @pytest.mark.parametrize("fault", [Fault(status=500), "Let us talk about cats."])
 async def test_an_agent_survives_a_model_that_does_not_summarise(how: str, fault: Any) -> None:
@@ -657,6 +674,7 @@ async def test_an_agent_survives_a_model_that_does_not_summarise(how: str, fault
     assert lines == ["I keep a tortoise.", "It sleeps under the stove.", "user: I play the bassoon."]
 
 
+@pytest.mark.slow
 @both_ways
 async def test_an_agent_without_a_model_for_it_summarises_by_extraction(
     llm: HttpChatModel, server: ScriptedServer, how: str
@@ -699,6 +717,7 @@ async def everything_async(bank: MemoryBank, llm: HttpChatModel) -> str:
     return summary
 
 
+@pytest.mark.slow
 async def test_no_async_method_blocks_the_event_loop(tmp_path: Path, llm: HttpChatModel) -> None:
     blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
     with MemoryBank.open(tmp_path / "memory.db", model=LangChainChatModel(llm), summaries=True) as bank:

@@ -48,6 +48,7 @@ def test_start_index_is_exact_even_where_text_is_repeated() -> None:
         assert REPEATED[start : start + len(document.page_content)] == document.page_content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("segmenter", [None, EachTurn(), WholeSession(), FixedSize(2)])
 @pytest.mark.parametrize("size", [1, 7, 60, 4000])
 @given(text=st.text(alphabet="ab.:\n Ann狗。", max_size=200) | st.just(TRANSCRIPT) | st.just(REPEATED))

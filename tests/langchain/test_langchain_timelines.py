@@ -328,6 +328,7 @@ def test_a_forgotten_turn_is_in_no_timeline(path: Path) -> None:
 # -- refinement, over HTTP --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @each_way
 async def test_a_model_rewrites_the_timeline_and_provenance_stays(
     bank: MemoryBank, asking: MemoryBank, server: ScriptedServer, how: str
@@ -342,6 +343,7 @@ async def test_a_model_rewrites_the_timeline_and_provenance_stays(
     assert "(SameTopic) 2024-05-05" in server.requests[0].text.replace("→ ", "")
 
 
+@pytest.mark.slow
 @each_way
 async def test_refinement_can_be_left_out_of_a_call(asking: MemoryBank, server: ScriptedServer, how: str) -> None:
     [document] = await found(how, TimelineRetriever(bank=asking, scope=ANN), QUERY, refined=False)
@@ -352,6 +354,7 @@ async def test_refinement_can_be_left_out_of_a_call(asking: MemoryBank, server: 
     assert (await found(how, retriever, QUERY, refined=True))[0].page_content == NOTES
 
 
+@pytest.mark.slow
 @both_ways
 @pytest.mark.parametrize("fault", [Fault(status=500), Fault(), Fault(body="no JSON"), "<notes></notes>"])
 async def test_a_model_that_fails_leaves_the_timeline_as_it_is(path: Path, how: str, fault: Any) -> None:
@@ -394,6 +397,7 @@ def rag(bank: MemoryBank, server: ScriptedServer) -> Any:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream", "batch", "abatch"])
 async def test_an_lcel_chain(asking: MemoryBank, server: ScriptedServer, how: str) -> None:
     chain = rag(asking, server)
@@ -473,6 +477,7 @@ def called(completion: Any) -> ChatResult:
     return ChatResult(generations=[ChatGeneration(message=AIMessage(message.content or "", tool_calls=calls))])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
 async def test_an_agent_takes_it_as_a_tool_and_its_user_sees_no_inner_call(path: Path, how: str) -> None:
     agents = pytest.importorskip("langchain.agents", reason="needs the extra 'langchain'")

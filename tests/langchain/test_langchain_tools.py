@@ -101,6 +101,7 @@ class TestManageIntegration(ToolsIntegrationTests):
 # -- what a model sees of them ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_schema_names_no_scope(bank: MemoryBank) -> None:
     search = convert_to_openai_tool(create_search_memory_tool(bank, scope_keys=KEYS))["function"]
     manage = convert_to_openai_tool(create_manage_memory_tool(bank, scope_keys=KEYS))["function"]
@@ -111,6 +112,7 @@ def test_the_schema_names_no_scope(bank: MemoryBank) -> None:
     assert not re.search("scope|tenant|runtime|config|user_id", json.dumps([search, manage]))
 
 
+@pytest.mark.slow
 @both
 async def test_a_scope_that_a_model_makes_up_is_passed_over(bank: MemoryBank, how: str) -> None:
     forged = {"query": "dog", "scope": ["acme", "bob"], "user_id": "bob", "runtime": None, "config": as_bob}
@@ -127,6 +129,7 @@ async def test_a_scope_that_a_model_makes_up_is_passed_over(bank: MemoryBank, ho
 # -- whose memory -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both
 async def test_pitfall_09_without_a_scope_nothing_happens(bank: MemoryBank, how: str) -> None:
     calls: list[tuple[BaseTool, Any]] = [
@@ -160,6 +163,7 @@ class Who:
     user_id: str
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", WAYS)
 @pytest.mark.parametrize("kept", SAVERS)
 async def test_the_scope_comes_from_an_agents_context(bank: MemoryBank, tmp_path: Path, how: str, kept: str) -> None:
@@ -191,6 +195,7 @@ async def test_in_any_graph(bank: MemoryBank, how: str) -> None:
 # -- what they do -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both
 async def test_remember_correct_forget(bank: MemoryBank, how: str) -> None:
     search, manage = create_search_memory_tool(bank, scope_keys=KEYS), create_manage_memory_tool(bank, scope_keys=KEYS)
@@ -213,6 +218,7 @@ async def test_remember_correct_forget(bank: MemoryBank, how: str) -> None:
     assert bank.stats(BOB).turns == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
@@ -249,6 +255,7 @@ async def test_actions_may_be_left_out(bank: MemoryBank, how: str) -> None:
             create_manage_memory_tool(bank, scope=ANN, actions=wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @both
 async def test_limits_and_names(bank: MemoryBank, how: str) -> None:
     for number in range(30):

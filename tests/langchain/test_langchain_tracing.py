@@ -90,6 +90,7 @@ def check(run: Run, contents: bool) -> None:
 # -- agents -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @each_way
 @worded
 async def test_an_agents_recall_is_a_run_of_its_own_once_a_turn(bank: MemoryBank, how: str, contents: bool) -> None:
@@ -129,6 +130,7 @@ async def test_a_recall_that_fails_is_traced_as_failed(bank: MemoryBank, monkeyp
 # -- chat histories ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @each_way
 @worded
 @pytest.mark.filterwarnings("ignore:RunnableWithMessageHistory")
@@ -174,6 +176,7 @@ async def test_a_history_recalls_by_itself(bank: MemoryBank) -> None:
 # -- classic memory ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @worded
 @pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
 @pytest.mark.parametrize("kind", [SecomMemory, RecursiveSummaryMemory])
@@ -216,6 +219,7 @@ class Loud:
         return str(self._model.invoke(prompt.text).text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["messages", "amessages"])
 @pytest.mark.parametrize("naive", [False, True])
 async def test_pitfall_06_what_a_recall_asks_a_model_stays_out_of_the_stream(

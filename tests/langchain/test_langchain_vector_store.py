@@ -121,6 +121,7 @@ def test_it_fits_the_seam(store: VectorStore) -> None:
     assert isinstance(LangChainVectorStore(store), CoreVectorStore)
 
 
+@pytest.mark.slow
 def test_the_store_holds_what_the_bank_holds(bank: MemoryBank, store: VectorStore) -> None:
     talk(bank, ALICE)
     talk(bank, BOB)
@@ -128,6 +129,7 @@ def test_the_store_holds_what_the_bank_holds(bank: MemoryBank, store: VectorStor
     assert there(store) == expected(bank, ALICE, BOB)
 
 
+@pytest.mark.slow
 def test_it_finds_what_an_exact_search_finds_whatever_its_scores_mean(store: VectorStore) -> None:
     weights = {"turn_dense": 1}
     exact = DictionaryStore(HashingEmbedder(DIMENSIONS))
@@ -144,6 +146,7 @@ def test_it_finds_what_an_exact_search_finds_whatever_its_scores_mean(store: Vec
             assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_two_scopes_never_mix(bank: MemoryBank, store: VectorStore) -> None:
     talk(bank, ALICE)
     talk(bank, BOB)
@@ -155,6 +158,7 @@ def test_two_scopes_never_mix(bank: MemoryBank, store: VectorStore) -> None:
         assert len(ids) == len(expected(bank, scope))
 
 
+@pytest.mark.slow
 def test_forgetting_is_complete_in_the_store_itself(bank: MemoryBank, store: VectorStore) -> None:
     talk(bank, ALICE)
     talk(bank, BOB)
@@ -211,6 +215,7 @@ def test_one_user_of_two_hundred_gets_their_own(store: VectorStore) -> None:
     assert all(each.startswith("00000000-0000-4000-8000-000137") for each in found)
 
 
+@pytest.mark.slow
 def test_threads_of_many_users_do_not_get_in_each_others_way(bank: MemoryBank, store: VectorStore) -> None:
     users = [("acme", f"user{number}") for number in range(6)]
     found: dict[tuple[str, ...], str] = {}
@@ -247,6 +252,7 @@ class Ignoring(InMemoryVectorStore):
         return super().similarity_search(query, k)
 
 
+@pytest.mark.slow
 def test_a_store_that_ignores_the_filter_is_refused() -> None:
     with MemoryBank.open(vector_store=LangChainVectorStore(Ignoring(Hashing()))) as bank:
         talk(bank, ALICE)
@@ -258,6 +264,7 @@ def test_a_store_that_ignores_the_filter_is_refused() -> None:
     assert "bob" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("builder", [lambda scope: None, lambda scope: lambda document: True])
 def test_a_filter_builder_that_lets_others_through_is_refused(builder: Callable[[str], Any]) -> None:
     index = LangChainVectorStore(InMemoryVectorStore(Hashing()), builder)

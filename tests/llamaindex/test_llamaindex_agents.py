@@ -129,6 +129,7 @@ async def running(kind: str, replies: Any, **options: Any) -> AsyncIterator[tupl
         yield agent_of(kind, HttpLLM(base_url=server.base_url), **options), server
 
 
+@pytest.mark.slow
 @pytest.mark.pairwise
 @pytest.mark.parametrize("write", ["inline", "background"])
 @pytest.mark.parametrize("streaming", [False, True])
@@ -162,6 +163,7 @@ async def test_an_agent_remembers_recalls_and_never_blocks(
     assert await memory.aflush(10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("serializer", [JsonSerializer(), JsonPickleSerializer()])
 @pytest.mark.parametrize("kind", AGENTS)
 async def test_a_saved_context_goes_on_in_another_process(bank: MemoryBank, kind: str, serializer: Any) -> None:
@@ -198,6 +200,7 @@ async def test_a_human_in_the_loop_resumes_within_the_turn(bank: MemoryBank) -> 
     assert stored(bank) == [QUERY, REPLY]
 
 
+@pytest.mark.slow
 async def test_agents_of_one_workflow_share_one_memory(bank: MemoryBank) -> None:
     memory = memory_of(bank)
     async with running("workflow", replies_of("workflow")) as (agent, server):
@@ -208,6 +211,7 @@ async def test_agents_of_one_workflow_share_one_memory(bank: MemoryBank) -> None
     assert len(bank.turns(ANN, "now")) == 1
 
 
+@pytest.mark.slow
 async def test_what_the_bank_asks_a_model_never_reaches_the_stream(path: Path) -> None:
     with ScriptedServer(REPLY) as server:
         llm = HttpLLM(base_url=server.base_url)
@@ -246,6 +250,7 @@ def recorded_events() -> Iterator[list[SecomRecallEvent]]:
         root.event_handlers = [each for each in root.event_handlers if each is not ear]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("contents", [True, False])
 @pytest.mark.parametrize("kind", ["memory", "block"])
 async def test_a_recall_is_traced_once_a_turn_and_without_words_on_request(
@@ -298,6 +303,7 @@ async def until(done: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.pairwise
 @pytest.mark.parametrize("write", ["inline", "background"])
 @pytest.mark.parametrize("mode", MODES)
@@ -363,6 +369,7 @@ async def interleaved(
     return [tokens for each in found for tokens in each]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", ["inline", "background"])
 async def test_many_users_of_one_agent_never_mix(path: Path, write: Any) -> None:
     with MemoryBank.open(path) as bank, ScriptedServer(lambda request: sees(request.prompt)) as server:
@@ -377,6 +384,7 @@ class SeeingLLM(MockLLM):
         return ChatResponse(message=bot(sees("\n".join(str(message.content) for message in messages))))
 
 
+@pytest.mark.slow
 async def test_hundreds_of_interleaved_turns_of_many_users_never_mix(path: Path) -> None:
     llm = SeeingLLM()
 
@@ -407,6 +415,7 @@ async def test_what_was_said_is_on_disk_and_recalled_before_the_writer_has_come_
     assert await first.aflush()
 
 
+@pytest.mark.slow
 async def test_in_the_background_an_agents_reads_cut_no_topics(path: Path) -> None:
     """What is in the window need not be recalled, so that a reading need not wait until it is derived."""
     cut: list[str] = []
@@ -434,6 +443,7 @@ async def test_in_the_background_an_agents_reads_cut_no_topics(path: Path) -> No
         assert await memory.aflush(10)
 
 
+@pytest.mark.slow
 def test_a_process_killed_right_after_a_put_loses_nothing(path: Path) -> None:
     code = f"""
 import os, signal
@@ -466,6 +476,7 @@ class Broken:
         self.aside.rename(self.path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", ["inline", "background"])
 @pytest.mark.parametrize("kind", AGENTS)
 async def test_a_store_that_fails_in_the_middle_of_a_run_costs_no_answer_and_no_word(
@@ -606,6 +617,7 @@ def learner(path: Path) -> Iterator[MemoryBank]:
         yield bank
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize("kind", AGENTS)
 async def test_pitfall_06_an_agents_answer_teaches_once(learner: MemoryBank, kind: str, streaming: bool) -> None:
@@ -625,6 +637,7 @@ async def test_pitfall_06_an_agents_answer_teaches_once(learner: MemoryBank, kin
     assert len(learner.citations.log(ANN)) == 1, "one question, one lesson"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", ENGINES)
 async def test_pitfall_06_a_chat_engines_answer_teaches_once(learner: MemoryBank, kind: str, mode: str) -> None:
@@ -640,6 +653,7 @@ async def test_pitfall_06_a_chat_engines_answer_teaches_once(learner: MemoryBank
 CITING_CALL = 'Thought: memory [1] helps.\nAction: weather\nAction Input: {"city": "[1]"}'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "replies"),
     [
@@ -660,6 +674,7 @@ async def test_pitfall_06_only_what_the_agent_tells_the_user_counts(
     assert [entry.cited for entry in learner.citations.log(ANN)] == [(2,)]
 
 
+@pytest.mark.slow
 async def test_pitfall_06_each_users_answer_teaches_his_own_scope(learner: MemoryBank) -> None:
     learner.remember(BOB, [{"role": "user", "content": "My violin teacher is Ivo."}], session="x", close=True)
     memories = {scope: memory_of(learner, scope=scope, learn=True) for scope in (ANN, BOB)}

@@ -27,6 +27,7 @@ PARTS: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", PARTS)
 @pytest.mark.parametrize("second", PARTS)
 def test_a_file_is_opened_once_in_a_process(tmp_path: Path, first: str, second: str) -> None:
@@ -58,6 +59,7 @@ def test_the_same_file_by_another_path_is_the_same_bank(tmp_path: Path, monkeypa
     bank.close()
 
 
+@pytest.mark.slow
 def test_a_bank_that_nobody_uses_is_let_go(tmp_path: Path) -> None:
     path = str(tmp_path / "m.db")
     bank = open_bank(path, needed_by="a test")

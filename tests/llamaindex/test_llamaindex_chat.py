@@ -47,6 +47,7 @@ def stored(bank: MemoryBank) -> list[str]:
 QUERY = "Who is my violin teacher?"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streaming", [False, True])
 def test_a_simple_chat_engine_remembers_across_sessions(memory: SecomMemory, bank: MemoryBank, streaming: bool) -> None:
     with ScriptedServer({QUERY: "Marta, as you said."}) as server:
@@ -63,6 +64,7 @@ def test_a_simple_chat_engine_remembers_across_sessions(memory: SecomMemory, ban
     assert [message.content for message in engine.chat_history] == stored(bank)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streaming", [False, True])
 async def test_an_async_chat_engine_never_blocks(memory: SecomMemory, bank: MemoryBank, streaming: bool) -> None:
     blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
@@ -79,6 +81,7 @@ async def test_an_async_chat_engine_never_blocks(memory: SecomMemory, bank: Memo
     assert stored(bank) == ["Hello", "Marta.", QUERY, "Marta."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streaming", [False, True])
 def test_pitfall_12_a_context_chat_engine_does_not_fill_in_remembered_words(
     memory: SecomMemory, bank: MemoryBank, streaming: bool
@@ -102,6 +105,7 @@ def test_pitfall_12_a_context_chat_engine_does_not_fill_in_remembered_words(
     assert stored(bank) == [QUERY, "Marta."]
 
 
+@pytest.mark.slow
 async def test_a_context_chat_engine_asks_async(memory: SecomMemory, bank: MemoryBank) -> None:
     with ScriptedServer("Marta.") as server:
         engine = ContextChatEngine.from_defaults(
@@ -150,6 +154,7 @@ def weather(city: str) -> str:
     return f"12 degrees in {city}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streaming", [False, True])
 async def test_a_function_agent_remembers_and_recalls_once_a_turn(
     memory: SecomMemory, bank: MemoryBank, streaming: bool

@@ -142,6 +142,7 @@ def counts(bank: MemoryBank, scope: tuple[str, ...] = ANN) -> tuple[list[tuple[i
 # -- the loop -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", KINDS)
 async def test_an_answer_is_taken_in_once(bank: MemoryBank, kind: str, mode: str) -> None:
@@ -167,6 +168,7 @@ async def test_an_answer_is_taken_in_once(bank: MemoryBank, kind: str, mode: str
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", KINDS)
 async def test_markers_can_be_taken_out_of_what_the_user_sees_and_memory_keeps(
@@ -181,6 +183,7 @@ async def test_markers_can_be_taken_out_of_what_the_user_sees_and_memory_keeps(
         assert [message.content for message in asking.engine.chat_history] == [QUERY, "Marta, on Fridays, not."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", KINDS)
 async def test_an_answer_that_fails_teaches_nothing(bank: MemoryBank, kind: str, mode: str) -> None:
@@ -218,6 +221,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "mode"), [("retriever", "sync"), ("citation", "stream")])
 @pytest.mark.parametrize(("reply", "cited", "answers"), FAULTS.values(), ids=FAULTS)
 async def test_faulty_citations(
@@ -228,6 +232,7 @@ async def test_faulty_citations(
     assert counts(bank) == ([] if cited is None else [cited], answers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", KINDS)
 async def test_memory_cannot_cite_itself(bank: MemoryBank, kind: str, mode: str) -> None:
@@ -250,6 +255,7 @@ def test_whatever_is_read_as_a_marker_is_broken_in_what_is_recalled() -> None:
     assert escape_markers("[[1]] a[2](b) [x] [1-3]") == "[(1)] a(2)(b) [x] [1-3]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 async def test_pitfall_12_recalled_words_fill_in_no_template_and_close_nothing(bank: MemoryBank, kind: str) -> None:
     with answering("Marta [1].") as (llm, server):
@@ -260,6 +266,7 @@ async def test_pitfall_12_recalled_words_fill_in_no_template_and_close_nothing(b
     assert "\nSource (1): my violin teacher.\n‹/memories>\n(3) 2025-03-24 Mon" in request.prompt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", KINDS)
 async def test_pitfall_13_where_nothing_is_found_the_model_is_asked_all_the_same(
@@ -309,6 +316,7 @@ def breaking() -> Iterator[HttpLLM]:
         thread.join()
 
 
+@pytest.mark.slow
 @pytest.mark.pairwise
 @pytest.mark.parametrize("markers", ["keep", "strip"])
 @pytest.mark.parametrize("mode", ["stream", "astream"])
@@ -327,6 +335,7 @@ async def test_a_stream_that_breaks_teaches_nothing(
     assert counts(bank) == ([], 0)
 
 
+@pytest.mark.slow
 def test_a_stream_that_nobody_reads_to_its_end_teaches_nothing(bank: MemoryBank) -> None:
     with answering("Marta [1], I think, and on Fridays.") as (llm, _), CitationReward(bank):
         response = Asking("retriever", "stream", bank, llm).engine.query(QUERY)
@@ -349,6 +358,7 @@ async def test_an_async_stream_that_nobody_reads_to_its_end_teaches_nothing(bank
     assert counts(bank) == ([], 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["stream", "astream"])
 async def test_tokens_come_as_they_are_where_markers_are_kept(bank: MemoryBank, mode: str) -> None:
     with answering("Marta [1, 3] teaches [ 1") as (llm, _):
@@ -365,6 +375,7 @@ async def test_tokens_come_as_they_are_where_markers_are_kept(bank: MemoryBank, 
 # -- nothing twice --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", KINDS)
 async def test_two_handlers_count_an_answer_once(bank: MemoryBank, kind: str, mode: str) -> None:
@@ -408,6 +419,7 @@ class _Both(BaseQuestionGenerator):
         return self.generate(tools, query)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inner", ["Marta [1].", "Marta."])
 @pytest.mark.parametrize("use_async", [False, True])
 def test_nested_engines_count_each_answer_once(bank: MemoryBank, use_async: bool, inner: str) -> None:
@@ -444,6 +456,7 @@ def test_pieces_of_one_source_are_one_memory(bank: MemoryBank) -> None:
     assert counts(bank, BOB) == ([(1,)], 1)
 
 
+@pytest.mark.slow
 async def test_many_users_at_once_never_mix(bank: MemoryBank) -> None:
     users = [("acme", f"user-{number}") for number in range(12)]
     for number, user in enumerate(users):
@@ -473,6 +486,7 @@ async def test_many_users_at_once_never_mix(bank: MemoryBank) -> None:
     assert counts(bank) == ([], 0)
 
 
+@pytest.mark.slow
 def test_users_and_banks_of_one_process_stay_apart(bank: MemoryBank) -> None:
     with MemoryBank.open(citations=True) as other, answering("Marta [1].") as (llm, _):
         fill(other)
@@ -492,6 +506,7 @@ def test_another_bank_on_the_same_file_is_the_same(bank: MemoryBank) -> None:
         assert counts(again) == ([(1,)], 1)
 
 
+@pytest.mark.slow
 def test_two_scopes_in_one_answer_learn_each_for_itself(bank: MemoryBank) -> None:
     fill(bank, BOB, ("My violin teacher is Jan.", "My teacher sings."))
     nodes = [*SecomRetriever(bank, ANN, k=2).retrieve(QUERY), *SecomRetriever(bank, BOB, k=2).retrieve(QUERY)]
@@ -729,6 +744,7 @@ class NativeLLM(HttpLLM):
         return chunks()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["sync", "async", "stream"])
 @pytest.mark.parametrize("kind", KINDS)
 async def test_citations_of_a_providers_own_count_in_engines(bank: MemoryBank, kind: str, mode: str) -> None:
@@ -756,6 +772,7 @@ def test_an_answer_that_is_an_object_is_read_by_its_strings(bank: MemoryBank) ->
     assert counts(bank) == ([(1,)], 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["sync", "async"])
 @pytest.mark.parametrize("kind", ["retriever", "citation"])
 async def test_engines_for_pictures_and_words_count_too(bank: MemoryBank, kind: str, mode: str) -> None:
@@ -767,6 +784,7 @@ async def test_engines_for_pictures_and_words_count_too(bank: MemoryBank, kind: 
     assert counts(bank) == ([(1, 3)], 1)
 
 
+@pytest.mark.slow
 def test_a_refined_answer_counts_once(bank: MemoryBank) -> None:
     with answering({"better where these memories help": "Marta [1][3].", "": "Marta [2]."}) as (llm, server):
         with CitationReward(bank):
@@ -776,6 +794,7 @@ def test_a_refined_answer_counts_once(bank: MemoryBank) -> None:
     assert counts(bank) == ([(1, 3)], 1)
 
 
+@pytest.mark.slow
 def test_a_condensed_question_is_the_one_that_is_learned_from(bank: MemoryBank) -> None:
     with answering({"standalone question": "Who teaches me the violin?", "": "Marta [1]."}) as (llm, _):
         asking = Asking("condense", "sync", bank, llm)
@@ -785,6 +804,7 @@ def test_a_condensed_question_is_the_one_that_is_learned_from(bank: MemoryBank) 
     assert [entry.query for entry in bank.citations.log(ANN)] == [QUERY, "Who teaches me the violin?"]
 
 
+@pytest.mark.slow
 def test_a_chat_memory_may_hold_the_markers_of_earlier_answers(bank: MemoryBank) -> None:
     memory = SecomMemory.from_defaults(scope=BOB, session="now", bank=bank)
     with answering(["Marta [1].", "As I said."]) as (llm, _), CitationReward(bank):
@@ -797,6 +817,7 @@ def test_a_chat_memory_may_hold_the_markers_of_earlier_answers(bank: MemoryBank)
 # -- failures -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_store_that_fails_costs_the_lesson_and_not_the_answer(tmp_path: Path, kind: str, mode: str) -> None:
@@ -818,6 +839,7 @@ async def asking_with_reward(kind: str, mode: str, bank: MemoryBank, llm: HttpLL
         assert await Asking(kind, mode, bank, llm).ask() == "Marta [1]."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["sync", "async"])
 async def test_a_fault_of_ours_is_told(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
     def fails(*args: Any) -> None:
@@ -844,6 +866,7 @@ def test_where_what_was_shown_cannot_be_noted_the_nodes_are_numbered_all_the_sam
     assert CitationReward(bank).take_in("Marta [1].", prompt_nodes) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["async", "astream"])
 @pytest.mark.parametrize("kind", KINDS)
 async def test_the_loop_is_never_held_up(bank: MemoryBank, kind: str, mode: str) -> None:
@@ -878,6 +901,7 @@ def recorded_events() -> Iterator[list[Any]]:
         root.event_handlers = [each for each in root.event_handlers if each is not recorder]
 
 
+@pytest.mark.slow
 def test_nodes_are_ranked_by_what_their_scope_has_learned() -> None:
     with MemoryBank.open(citations=True) as bank:
         met = "The violin teacher who was ill is back, and we met by the canal in the rain."
@@ -901,6 +925,7 @@ def test_nodes_are_ranked_by_what_their_scope_has_learned() -> None:
         ]
 
 
+@pytest.mark.slow
 def test_the_papers_own_reranker_learns_and_ranks_too() -> None:
     learning = CitationOptions(reranker=RerankerOptions(top=2, learning_rate=0.5))
     with MemoryBank.open(embedder=ScriptedEmbedder(), citations=learning) as bank:
@@ -969,6 +994,7 @@ PARTS: dict[str, Callable[[MemoryBank], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "make"), PARTS.items())
 def test_parts_go_to_json_and_back(tmp_path: Path, name: str, make: Callable[[MemoryBank], Any]) -> None:
     with MemoryBank.open(tmp_path / "m.db", citations=True) as bank:

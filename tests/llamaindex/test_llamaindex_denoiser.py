@@ -144,6 +144,7 @@ def test_pitfall_15_workers_get_it_by_pickle() -> None:
     assert denoiser.postprocess_nodes(scored())[0].node.get_content() == "two"
 
 
+@pytest.mark.slow
 def test_pitfall_15_worker_processes_do_what_one_does() -> None:
     talk = "Ann: I planted 12 tomatoes in Ghent.\nBob: Oh well, you know, fine!\n"
     documents = [Document(text=talk * 3, id_=f"d{n}") for n in range(2)]

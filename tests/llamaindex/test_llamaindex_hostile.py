@@ -32,6 +32,7 @@ def deep(levels: int) -> object:
     return value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
 def test_any_message_comes_back(text: str) -> None:
     with MemoryBank.open() as bank:
@@ -42,6 +43,7 @@ def test_any_message_comes_back(text: str) -> None:
         assert turn.id == text[:40]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "extra", [float("nan"), {1: "a"}, deep(5000), deep(200), object(), b"x", {"a": {None: 1}}], ids=range(7)
 )

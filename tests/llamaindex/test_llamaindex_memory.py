@@ -89,6 +89,7 @@ def test_smoke(memory: SecomMemory, bank: MemoryBank) -> None:
     assert again.get_all() == memory.get_all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", [None, (), "acme", ("acme", "")])
 def test_without_a_scope_it_fails_closed(bank: MemoryBank, scope: Any) -> None:
     with pytest.raises(InvalidScope):
@@ -340,6 +341,7 @@ def window(bank: MemoryBank, room: int) -> SecomMemory:
     return SecomMemory(scope=("w",), bank=bank, token_limit=room, insert_method="off")
 
 
+@pytest.mark.slow
 def test_pitfall_11_it_keeps_to_its_limit(bank: MemoryBank) -> None:
     memory = SecomMemory(scope=ANN, bank=bank, token_limit=200, token_budget=80)
     for n in range(12):
@@ -402,6 +404,7 @@ def test_a_greeting_stays_while_everything_fits(bank: MemoryBank) -> None:
     assert memory.get()[0].role == MessageRole.USER
 
 
+@pytest.mark.slow
 @given(
     kinds=st.lists(st.sampled_from(["system", "user", "bot", "tools"]), max_size=25),
     sizes=st.lists(st.integers(1, 12), min_size=25, max_size=25),
@@ -435,6 +438,7 @@ def test_pitfall_07_pitfall_11_any_window_is_whole_and_keeps_to_its_limit(
     assert used <= room or len(users) <= 1, "only the last exchange, or what is pinned, may be over the limit"
 
 
+@pytest.mark.slow
 def test_an_embedding_model_that_fails_degrades_to_words(tmp_path: Path) -> None:
     with ScriptedServer(embedding_faults=[Fault(status=500)] * 99) as server:
         model = HttpEmbedding(base_url=server.base_url)
@@ -553,6 +557,7 @@ def test_reset_does_not_run_into_a_session_that_is_there(memory: SecomMemory, ba
 # -- threads and loops
 
 
+@pytest.mark.slow
 def test_threads_can_share_it(memory: SecomMemory, bank: MemoryBank) -> None:
     def talk(name: str) -> None:
         for n in range(10):

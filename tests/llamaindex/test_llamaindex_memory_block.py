@@ -317,6 +317,7 @@ async def test_recalls_of_many_sessions_are_bounded(block: SecomMemoryBlock, mon
 # -- the end of a session
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", ["inline", "background"])
 async def test_a_session_that_overflows_nothing_is_remembered_at_its_end(path: Path, write: Any) -> None:
     with MemoryBank.open(path, summaries=True) as bank:
@@ -410,6 +411,7 @@ def replies_of(kind: str) -> list[str | Answer]:
     return [Answer("", (ToolCall("weather", {"city": "Ghent"}, "c"),)), REPLY]
 
 
+@pytest.mark.slow
 @pytest.mark.pairwise
 @pytest.mark.parametrize("write", ["inline", "background"])
 @pytest.mark.parametrize("streaming", [False, True])
@@ -436,6 +438,7 @@ async def test_an_agent_with_the_stock_memory_recalls_what_left_the_window(
     assert set(texts) <= {*TALK, REPLY, QUERY}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["sync", "stream", "async", "astream"])
 @pytest.mark.parametrize("kind", ["simple", "context", "condense"])
 async def test_a_chat_engine_with_the_stock_memory_recalls_what_left_the_window(
@@ -472,6 +475,7 @@ async def chat(engine: Any, mode: str) -> str:
     return "".join([token async for token in answer.async_response_gen()])
 
 
+@pytest.mark.slow
 async def test_many_users_and_sessions_never_mix(bank: MemoryBank) -> None:
     """A block a user, each in two sessions at once."""
 
@@ -496,6 +500,7 @@ async def test_many_users_and_sessions_never_mix(bank: MemoryBank) -> None:
             assert set(re.findall(r"mark-\d+", " ".join(texts))) == {f"mark-{number}"}
 
 
+@pytest.mark.slow
 async def test_pitfall_06_an_answer_over_the_block_teaches_once(path: Path) -> None:
     """The recipe: what a session was shown, and what the answer to it cites."""
     with MemoryBank.open(path, citations=True) as bank:

@@ -43,6 +43,7 @@ async def test_an_llm_answers_async_callers() -> None:
         assert await LlamaIndexChatModel(HttpLLM(base_url=server.base_url)).acomplete(Prompt("?")) == "Paris"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [Fault(status=500), Fault(), Fault(body="not json")])
 async def test_what_goes_wrong_is_a_model_error_with_its_cause(fault: Fault) -> None:
     with ScriptedServer(fault) as server:
@@ -181,6 +182,7 @@ def test_settings_are_asked_when_a_model_is_needed(monkeypatch: pytest.MonkeyPat
         assert embedder.embed(["x"]).shape == (1, 64)
 
 
+@pytest.mark.slow
 def test_the_import_resolves_no_settings_and_pulls_in_no_other_framework() -> None:
     probe = (
         "import sys, llamaindex_secom\n"

@@ -122,6 +122,7 @@ def test_it_takes_every_option_of_a_recall(name: str) -> None:
         assert set(part.model_fields) >= NAMES, "what is no field is not serialised"
 
 
+@pytest.mark.slow
 @each_of_them
 def test_it_passes_every_option_on(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch, recalling: Any) -> None:
     options = RecallOptions(token_budget=321, k=2, layers=("timelines", "summaries"))
@@ -133,6 +134,7 @@ def test_it_passes_every_option_on(bank: MemoryBank, monkeypatch: pytest.MonkeyP
     assert [{name: call[name] for name in NAMES} for call in calls] == [options.arguments]
 
 
+@pytest.mark.slow
 @each_of_them
 def test_a_layer_takes_part_for_real(bank: MemoryBank, recalling: Any) -> None:
     plain = recalling(bank)()
@@ -147,6 +149,7 @@ def test_a_layer_takes_part_for_real(bank: MemoryBank, recalling: Any) -> None:
     assert "→ (SameTopic) 2025-03-10" in text
 
 
+@pytest.mark.slow
 @each_of_them
 def test_k_and_token_budget_limit_it_for_real(bank: MemoryBank, recalling: Any) -> None:
     assert sum(message in recalling(bank, k=1)() for message in MESSAGES) == 1
@@ -156,6 +159,7 @@ def test_k_and_token_budget_limit_it_for_real(bank: MemoryBank, recalling: Any) 
     assert 0 < count_tokens(short.partition("\n\nmemory_id")[0]) <= 55
 
 
+@pytest.mark.slow
 @each_of_them
 def test_what_cannot_be_used_is_refused_at_once(bank: MemoryBank, recalling: Any) -> None:
     for name in ("token_budget", "k"):
@@ -169,6 +173,7 @@ def test_what_cannot_be_used_is_refused_at_once(bank: MemoryBank, recalling: Any
             recalling(bank, layers=["summaries", layer])
 
 
+@pytest.mark.slow
 @each_of_them
 @pytest.mark.parametrize("layer", ["timelines", "topics"])
 def test_without_a_model_timelines_and_topics_have_to_be_asked_for_twice(recalling: Any, layer: str) -> None:
@@ -183,6 +188,7 @@ def test_without_a_model_timelines_and_topics_have_to_be_asked_for_twice(recalli
         assert "Marta" in recalling(bank, layers=[layer])()
 
 
+@pytest.mark.slow
 async def test_tools_without_a_bank_check_the_layers_of_the_runs_bank_when_they_are_called(bank: MemoryBank) -> None:
     for name in ("token_budget", "k"):
         with pytest.raises(InvalidInput, match=f"{name} is a whole number from 1 on"):
@@ -210,6 +216,7 @@ def options_of(part: Any) -> dict[str, Any]:
     return {name: getattr(part, name) for name in NAMES}
 
 
+@pytest.mark.slow
 def test_a_memory_keeps_its_options(bank: MemoryBank) -> None:
     memory = SecomMemory(scope=ANN, bank=bank, session="now", **OPTIONS)
     data = json.loads(memory.to_json())
@@ -230,6 +237,7 @@ def test_a_block_keeps_its_options(bank: MemoryBank) -> None:
         assert options_of(again) == OPTIONS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learn", [False, True])
 async def test_a_saved_context_goes_on_with_its_layers_in_another_process(bank: MemoryBank, learn: bool) -> None:
     path = bank.storage.path or ""

@@ -110,6 +110,7 @@ async def test_it_does_not_block_the_event_loop(bank: MemoryBank) -> None:
             time.sleep(0.001)  # the probe works
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streaming", [False, True])
 def test_a_query_engine_with_the_denoiser_over_http(bank: MemoryBank, streaming: bool) -> None:
     with ScriptedServer({"violin": "Marta teaches you."}) as server:

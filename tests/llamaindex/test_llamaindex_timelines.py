@@ -202,6 +202,7 @@ async def test_it_does_not_block_the_loop_and_keeps_context(bank: MemoryBank, mo
 # -- a language model behind the bank ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_banks_model_writes_links_and_rewrites_over_http() -> None:
     with ScriptedServer(about_events) as server:
         model = LlamaIndexChatModel(HttpLLM(base_url=server.base_url))
@@ -220,6 +221,7 @@ def test_the_banks_model_writes_links_and_rewrites_over_http() -> None:
     assert plain[0].node_id == node.node_id
 
 
+@pytest.mark.slow
 def test_a_model_that_fails_loses_nothing_and_says_so() -> None:
     def failing(request: Any) -> Any:
         return Fault(status=500)
@@ -239,6 +241,7 @@ def test_a_model_that_fails_loses_nothing_and_says_so() -> None:
 # -- in engines, agents and tools -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streaming", [False, True])
 def test_a_query_engine_over_http(bank: MemoryBank, streaming: bool) -> None:
     with ScriptedServer({"violin": "You have a new teacher."}) as server:
@@ -255,6 +258,7 @@ def test_a_query_engine_over_http(bank: MemoryBank, streaming: bool) -> None:
     assert turn_ids_of(response.source_nodes[0]) == ("t1", "t2", "t3")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streaming", [False, True])
 async def test_an_async_query_engine_over_http(bank: MemoryBank, streaming: bool) -> None:
     with ScriptedServer("A new one.") as server:
@@ -283,6 +287,7 @@ def test_citations_lead_back_to_events_and_turns(bank: MemoryBank) -> None:
     assert timeline.turn_ids == ("t1", "t2", "t3")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streaming", [False, True])
 def test_a_context_chat_engine_over_http(bank: MemoryBank, streaming: bool) -> None:
     with ScriptedServer("A new one.") as server:
@@ -300,6 +305,7 @@ def test_a_context_chat_engine_over_http(bank: MemoryBank, streaming: bool) -> N
     assert [turn_ids_of(each) for each in response.source_nodes] == [("t1", "t2", "t3")]
 
 
+@pytest.mark.slow
 async def test_a_context_chat_engine_asks_async(bank: MemoryBank) -> None:
     with ScriptedServer("A new one.") as server:
         engine = ContextChatEngine.from_defaults(
@@ -314,6 +320,7 @@ async def test_a_context_chat_engine_asks_async(bank: MemoryBank) -> None:
     assert timeline_of(streamed.source_nodes[0]) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["reciprocal_rerank", "relative_score", "dist_based_score", "simple"])
 @pytest.mark.parametrize("use_async", [False, True])
 def test_fusion_with_turns(bank: MemoryBank, mode: str, use_async: bool) -> None:
@@ -335,6 +342,7 @@ def test_fusion_with_turns(bank: MemoryBank, mode: str, use_async: bool) -> None
         assert drawn[0].score == pytest.approx(3 / 60), "what three queries found adds up"
 
 
+@pytest.mark.slow
 async def test_a_function_agent_asks_for_a_timeline(bank: MemoryBank) -> None:
     replies = [Answer("", (ToolCall("past", {"input": QUERY}, "c1"),)), "You found a new teacher."]
     with ScriptedServer(replies) as server:
@@ -351,6 +359,7 @@ async def test_a_function_agent_asks_for_a_timeline(bank: MemoryBank) -> None:
     assert direct.call(QUERY).content.strip() == result.strip() == (await direct.acall(QUERY)).content.strip()
 
 
+@pytest.mark.slow
 def test_pitfall_13_nothing_found_can_still_ask_the_model(bank: MemoryBank) -> None:
     nobody = ("acme", "nobody")
     assert TimelineRetriever(bank, nobody).retrieve(QUERY) == []
@@ -431,6 +440,7 @@ def test_a_model_of_its_own_rewrites_over_http_and_may_fail(bank: MemoryBank) ->
     assert node.node.get_content().count("→ (SameTopic)") == 2
 
 
+@pytest.mark.slow
 def test_drawn_timelines_are_those_of_the_bank(bank: MemoryBank) -> None:
     """The graph that the postprocessor draws from is the bank's own."""
     for number in range(12):
@@ -565,6 +575,7 @@ def test_quotation_marks_do_not_part_a_link_from_its_events() -> None:
         assert len([node for node in store.get() if isinstance(node, EntityNode)]) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use_async", [False, True])
 def test_a_property_graph_index_over_it_over_http(bank: MemoryBank, use_async: bool) -> None:
     with ScriptedServer("A new one.") as server:

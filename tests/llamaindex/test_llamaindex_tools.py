@@ -110,6 +110,7 @@ def test_notes_are_turns_of_their_own(bank: MemoryBank, tools: dict[str, Functio
     assert len(bank.turns(ANN, "notes")) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["correct_memory", "forget_memory"])
 @pytest.mark.parametrize("memory_id", ["bob-1", "101", "nothing"])
 def test_an_id_that_is_not_of_the_scope_changes_nothing(
@@ -122,6 +123,7 @@ def test_an_id_that_is_not_of_the_scope_changes_nothing(
     assert (texts(bank), texts(bank, BOB)) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
@@ -144,6 +146,7 @@ def test_what_a_model_was_not_asked_for_is_refused(
     assert texts(bank) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", [None, (), "acme", ("acme", "")])
 def test_without_a_scope_it_fails_closed(bank: MemoryBank, scope: Any) -> None:
     with pytest.raises(InvalidScope):
@@ -200,6 +203,7 @@ def agent_of(kind: str, llm: HttpLLM, tools: list[FunctionTool], *, streaming: b
     return AgentWorkflow(agents=[agent], root_agent="a") if kind == "workflow" else agent
 
 
+@pytest.mark.slow
 @pytest.mark.pairwise
 @pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize("bound", [True, False])
@@ -238,6 +242,7 @@ async def test_an_agent_searches_corrects_and_forgets(
     assert texts(bank, BOB) == ["My violin teacher is Ivo.", "How nice!"]
 
 
+@pytest.mark.slow
 async def test_what_a_tool_forgets_leaves_the_prompt_of_the_same_turn(bank: MemoryBank) -> None:
     replies = [called("function", "forget_memory", {"memory_id": "ann-1"}), "Forgotten."]
     with ScriptedServer(replies) as server:
@@ -249,6 +254,7 @@ async def test_what_a_tool_forgets_leaves_the_prompt_of_the_same_turn(bank: Memo
     assert "Marta" not in after
 
 
+@pytest.mark.slow
 async def test_one_agent_serves_many_users(bank: MemoryBank) -> None:
     def replies(request: ScriptedRequest) -> str | Answer:
         if request.messages[-1][0] == "tool":
@@ -262,6 +268,7 @@ async def test_one_agent_serves_many_users(bank: MemoryBank) -> None:
     assert [str(answer) for answer in answers] == ["Marta", "Ivo"] * 5
 
 
+@pytest.mark.slow
 async def test_a_run_without_our_memory_fails_closed(bank: MemoryBank) -> None:
     with ScriptedServer([called("function", "search_memory", {"query": "violin"}), "I cannot."]) as server:
         agent = agent_of("function", HttpLLM(base_url=server.base_url), memory_tools(), streaming=False)

@@ -125,12 +125,14 @@ def test_it_fits_the_seam(store: BasePydanticVectorStore) -> None:
     assert isinstance(over(store), VectorStore)
 
 
+@pytest.mark.slow
 def test_the_store_holds_what_the_bank_holds(bank: MemoryBank, store: BasePydanticVectorStore) -> None:
     talk(bank, ALICE)
     talk(bank, BOB)
     assert len(there(store)) == count(bank, ALICE, BOB)
 
 
+@pytest.mark.slow
 def test_it_finds_what_an_exact_search_finds(store: BasePydanticVectorStore) -> None:
     weights = {"turn_dense": 1}
     exact = DictionaryStore(HashingEmbedder(DIMENSIONS))
@@ -146,6 +148,7 @@ def test_it_finds_what_an_exact_search_finds(store: BasePydanticVectorStore) -> 
             assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_two_scopes_never_mix(bank: MemoryBank, store: BasePydanticVectorStore) -> None:
     talk(bank, ALICE)
     talk(bank, BOB)
@@ -156,6 +159,7 @@ def test_two_scopes_never_mix(bank: MemoryBank, store: BasePydanticVectorStore) 
         assert len(over(store).search(scope_label(scope), "bicycle", 1000)) == count(bank, scope)
 
 
+@pytest.mark.slow
 def test_forgetting_is_complete_in_the_store_itself(bank: MemoryBank, store: BasePydanticVectorStore) -> None:
     talk(bank, ALICE)
     talk(bank, BOB)
@@ -171,6 +175,7 @@ def test_forgetting_is_complete_in_the_store_itself(bank: MemoryBank, store: Bas
     assert there(store) == []
 
 
+@pytest.mark.slow
 def test_what_the_store_lost_is_sent_again(store: BasePydanticVectorStore, tmp_path: Path) -> None:
     with MemoryBank.open(tmp_path / "memory.db", vector_store=over(store)) as bank:
         talk(bank, ALICE)
@@ -226,6 +231,7 @@ def test_one_user_of_two_hundred_gets_their_own(store: BasePydanticVectorStore) 
     assert sorted(found) == [f"00000000-0000-4000-8000-000137{place:06d}" for place in range(3)]
 
 
+@pytest.mark.slow
 def test_threads_of_many_users_do_not_get_in_each_others_way(bank: MemoryBank, store: BasePydanticVectorStore) -> None:
     users = [("acme", f"user{number}") for number in range(6)]
     found: dict[tuple[str, ...], str] = {}
@@ -270,6 +276,7 @@ def test_the_settings_model_is_looked_up_when_it_is_needed(monkeypatch: pytest.M
 # -- what goes wrong ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_store_that_ignores_the_filter_is_refused() -> None:
     """It gives back ids alone, so that only the bank can tell whose they are."""
 
