@@ -37,8 +37,9 @@ _MANAGE: Final = (
     "'correct' puts the text in the place of a memory, and 'forget' deletes one; both need its memory_id, which the "
     "search of memories gives. Forget and correct only what the user asks for."
 )
-_Runtime = cast("ToolRuntime[Any, Any]", None)
-_Config = cast("RunnableConfig", None)
+# Neither default may be None: until Python 3.11 that makes a type optional, and LangChain fills in no optional ones.
+_NO_RUNTIME: Final = cast("ToolRuntime[Any, Any]", object())
+_NO_CONFIG: Final = RunnableConfig()
 
 
 @dataclass(frozen=True)
@@ -46,17 +47,17 @@ class _Caller:
     """Who called the tool, and the form of its reply."""
 
     identity: Identity
-    runtime: ToolRuntime[Any, Any] | None
-    config: RunnableConfig | None
+    runtime: ToolRuntime[Any, Any]
+    config: RunnableConfig
 
     @property
     def scope(self) -> Scope:
-        context = self.runtime.context if self.runtime is not None else None
+        context = self.runtime.context if self.runtime is not _NO_RUNTIME else None
         return self.identity.scope(context, self.config)
 
     def reply(self, text: str, *, failed: bool = False) -> Any:
         """The tool's result; inside an agent marked, so that recalled memories are not remembered again as messages."""
-        if self.runtime is None or self.runtime.tool_call_id is None:
+        if self.runtime is _NO_RUNTIME or self.runtime.tool_call_id is None:
             if failed:
                 raise ToolException(text)
             return text
@@ -116,8 +117,8 @@ def create_search_memory_tool(
 
     def search(
         query: Annotated[str, Field(description="What to look for.")],
-        runtime: ToolRuntime[Any, Any] = _Runtime,
-        config: RunnableConfig = _Config,
+        runtime: ToolRuntime[Any, Any] = _NO_RUNTIME,
+        config: RunnableConfig = _NO_CONFIG,
     ) -> Any:
         caller = _Caller(identity, runtime, config)
         scope = caller.scope
@@ -127,8 +128,8 @@ def create_search_memory_tool(
 
     async def asearch(
         query: Annotated[str, Field(description="What to look for.")],
-        runtime: ToolRuntime[Any, Any] = _Runtime,
-        config: RunnableConfig = _Config,
+        runtime: ToolRuntime[Any, Any] = _NO_RUNTIME,
+        config: RunnableConfig = _NO_CONFIG,
     ) -> Any:
         return await run_in_executor(None, search, query, runtime, config)
 
@@ -172,8 +173,8 @@ def create_manage_memory_tool(
         action: Annotated[Literal["remember", "correct", "forget"], Field(description="What to do.")],
         text: Annotated[str | None, Field(description="The fact, for 'remember' and 'correct'.")] = None,
         memory_id: Annotated[str | None, Field(description="The memory, for 'correct' and 'forget'.")] = None,
-        runtime: ToolRuntime[Any, Any] = _Runtime,
-        config: RunnableConfig = _Config,
+        runtime: ToolRuntime[Any, Any] = _NO_RUNTIME,
+        config: RunnableConfig = _NO_CONFIG,
     ) -> Any:
         caller = _Caller(identity, runtime, config)
         scope = caller.scope
@@ -187,8 +188,8 @@ def create_manage_memory_tool(
         action: Annotated[Literal["remember", "correct", "forget"], Field(description="What to do.")],
         text: Annotated[str | None, Field(description="The fact, for 'remember' and 'correct'.")] = None,
         memory_id: Annotated[str | None, Field(description="The memory, for 'correct' and 'forget'.")] = None,
-        runtime: ToolRuntime[Any, Any] = _Runtime,
-        config: RunnableConfig = _Config,
+        runtime: ToolRuntime[Any, Any] = _NO_RUNTIME,
+        config: RunnableConfig = _NO_CONFIG,
     ) -> Any:
         return await run_in_executor(None, manage, action, text, memory_id, runtime, config)
 
