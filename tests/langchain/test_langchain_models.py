@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("langchain_core", reason="needs the extra 'langchain'")
 pytest.importorskip("openai", reason="needs the extra 'openai'")
 
+from http_agent import skip_if_config_is_lost
 from http_chat import HttpChatModel, HttpEmbeddings
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
@@ -121,6 +122,7 @@ async def test_internal_calls_leak_no_tokens_into_the_users_stream() -> None:
 
 
 async def test_internal_calls_leak_no_tokens_into_a_graphs_stream() -> None:
+    skip_if_config_is_lost()
     graph = pytest.importorskip("langgraph.graph", reason="needs langgraph")
     with ScriptedServer({"secret": "internal words", "": "public words"}) as server:
         chat = HttpChatModel(base_url=server.base_url)

@@ -17,6 +17,7 @@ pytest.importorskip("langchain_classic", reason="needs the extra 'langchain'")
 pytest.importorskip("langchain", "1.4.5", reason="the middleware takes a summarizer from 1.4.5 on")
 pytest.importorskip("openai", reason="needs the extra 'openai'")
 
+from http_agent import skip_if_config_is_lost
 from http_chat import HttpChatModel
 from langchain.agents import create_agent
 from langchain.agents.middleware import SummarizationMiddleware
@@ -646,6 +647,7 @@ async def test_an_agent_goes_on_from_its_running_summary(llm: HttpChatModel, ser
 
 
 async def test_event_streams_show_the_answer_alone(llm: HttpChatModel, server: ScriptedServer) -> None:
+    skip_if_config_is_lost()
     agent = agent_of(llm, SecomSummarizer(llm))
     for fact in FACTS[:2]:
         await say("ainvoke", agent, fact)
