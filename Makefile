@@ -30,7 +30,7 @@ demo: $(DEMO)
 	$(BIN)/python examples/quickstart.py
 
 quick: $(QUICK)
-	$(BIN)/python -m pytest --numprocesses auto -m "not slow and not postgres and not models and not docs" $(ARGS)
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m "not slow and not postgres and not models and not docs" $(ARGS)
 
 test: $(DEV)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)

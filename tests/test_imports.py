@@ -99,6 +99,7 @@ def arrows() -> dict[str, set[str]]:
 # -- what may know what -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_walk_sees_what_is_there() -> None:
     wanted = {*FOUNDATION, *STAGES, *CAPABILITIES, *OVER_THE_BANK}
     rest = {"archive", "bank", "context", "derived", "drafts", "layers", "presets", "ranking", "vector_stores"}

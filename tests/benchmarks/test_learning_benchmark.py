@@ -41,6 +41,7 @@ def written(folder: Path, name: str) -> None:
 
 
 def test_the_command_measures_and_writes(tmp_path, monkeypatch, capsys) -> None:
+    pytest.importorskip("sklearn", reason="a baseline is scikit-learn's")
     data = tmp_path / "data"
     data.mkdir()
     for name in ("one", "two"):

@@ -53,7 +53,8 @@ def test_damage_lies_and_odd_texts_lose_nothing(tmp_path) -> None:
     outcomes = [reliability_faults.damaged(place, 12, rng), reliability_faults.lied_to(place, 12, rng)]
     outcomes.append(reliability_faults.odd_texts("sqlite", place, 20, rng))
     assert all(each.is_clean and each.promises and each.runs for each in outcomes)
-    assert outcomes[0].told["turns salvaged"] > 0
+    if importlib.util.find_spec("dissect") is not None:  # the extra 'salvage'
+        assert outcomes[0].told["turns salvaged"] > 0
     assert outcomes[1].told["warnings that name the cause"] > 0
 
 

@@ -116,6 +116,7 @@ def is_subsequence(short: list[str], long: list[str]) -> bool:
     return all(item in rest for item in short)
 
 
+@pytest.mark.slow
 @hypothesis.settings(
     max_examples=60, deadline=None, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
 )

@@ -145,6 +145,7 @@ def test_everything_can_go_and_come_back(case: Case) -> None:
     assert_agrees(case, index, units, case.unit(1))
 
 
+@pytest.mark.slow
 def test_a_unit_that_changes_all_the_time_leaves_no_trace(case: Case) -> None:
     """As the open segment of a session does; passes every threshold at which an index tidies up."""
     index, units = filled(case, range(10))

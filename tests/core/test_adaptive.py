@@ -98,6 +98,7 @@ def test_labels_that_say_nothing_ends_are_believed() -> None:
     assert all(len(segmenter.segment(turns)) == 1 for turns, _ in whole)
 
 
+@pytest.mark.slow
 def test_labels_stay_when_unlabelled_sessions_come() -> None:
     segmenter = AdaptiveSegmenter()
     segmenter.fit(_sessions(10, 3))

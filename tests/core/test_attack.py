@@ -271,6 +271,7 @@ def test_nothing_of_another_scope_comes_out_by_any_way(two):
     assert "boat" not in everything(two, BOB, "What?")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", [probe for probe in PROBES if probe != BOB and all(probe)], ids=repr)
 def test_a_scope_that_only_resembles_anothers_is_empty(lasting, scope):
     assert SECRET not in everything(lasting, scope, "harbour")

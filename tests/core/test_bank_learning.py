@@ -347,6 +347,7 @@ def test_an_answer_that_comes_after_its_turn_was_forgotten_leaves_nothing(bank: 
     assert bank.citations.log(ANN) == []
 
 
+@pytest.mark.slow
 def test_a_question_asked_before_a_deletion_does_not_bring_its_words_back(bank: MemoryBank) -> None:
     recall, shown = asked(bank)
     held = {turn for turns in shown.turn_ids for turn in turns}

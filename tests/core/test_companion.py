@@ -174,6 +174,7 @@ def test_a_stream_that_breaks_off_leaves_no_half_reward(bank: MemoryBank, way: W
     assert len(bank.turns(ANN, "now")[0].messages) == 1
 
 
+@pytest.mark.slow
 def test_a_stream_that_nobody_reads_to_its_end_leaves_no_half_reward(bank: MemoryBank) -> None:
     with ScriptedServer("In May [1]. It was a fine day, and the sea was calm.") as server:
         stream = companion_of(bank, server).stream("When did I move to Porto?")
@@ -182,6 +183,7 @@ def test_a_stream_that_nobody_reads_to_its_end_leaves_no_half_reward(bank: Memor
     assert bank.citations.log(ANN) == []
 
 
+@pytest.mark.slow
 def test_pieces_come_before_the_answer_is_whole(bank: MemoryBank) -> None:
     with ScriptedServer("In May [1]. It was a fine day, and the sea was calm.") as server:
         pieces = [piece for piece in companion_of(bank, server).stream("When did I move to Porto?") if piece]

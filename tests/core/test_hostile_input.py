@@ -339,6 +339,7 @@ def test_metadata_that_cannot_be_kept_is_refused_with_its_value_and_nothing_is_l
         assert bank.recall(ANN, "sailing").hits
 
 
+@pytest.mark.slow
 def test_metadata_that_is_large_and_deep_comes_back():
     metadata = {"deep": deep(90), "large": ["x" * 1000] * 1000, "keys": {str(place): place for place in range(10_000)}}
     with MemoryBank.open() as bank:

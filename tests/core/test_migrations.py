@@ -127,6 +127,7 @@ def test_every_bank_arrives_at_todays_tables_with_all_its_rows(empty, version) -
         assert rows_of(walked) == as_of_5(before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [2, 3, 4])
 def test_a_wish_to_learn_nothing_is_kept(place, version) -> None:
     write_old(place, version)

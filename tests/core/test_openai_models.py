@@ -56,6 +56,7 @@ def test_they_fit_the_seams():
     assert "http://localhost:1" in repr(model)
 
 
+@pytest.mark.slow
 @both
 def test_the_prompt_arrives_as_it_is(ask):
     with ScriptedServer("Paris") as server:
@@ -80,6 +81,7 @@ def test_a_prompt_without_system_and_limit_sends_neither(ask):
     assert not {"max_tokens", "max_completion_tokens"} & set(request.body)
 
 
+@pytest.mark.slow
 @both
 def test_any_text_can_be_sent_and_received(ask):
     with ScriptedServer(Answer("fine \ud800 \ud83d\ude00 \0")) as server:
@@ -223,6 +225,7 @@ def key_sent(server: ScriptedServer, model: OpenAIModel) -> str:
     return server.requests[-1].headers["authorization"]
 
 
+@pytest.mark.slow
 def test_keys_go_only_where_they_were_meant_to(monkeypatch):
     with ScriptedServer() as server:
         monkeypatch.setenv("OPENAI_API_KEY", "from-environment")

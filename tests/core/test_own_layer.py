@@ -89,6 +89,7 @@ def test_it_forgets_with_the_turns_whether_the_bank_was_opened_with_it_or_not(
             assert len(connection.execute(moods.select()).all()) == 2
 
 
+@pytest.mark.slow
 def test_nothing_is_forgotten_by_halves_where_nobody_knows_it(tmp_path: Path) -> None:
     filled(tmp_path / "bank.db").close()
     unregister("moods")

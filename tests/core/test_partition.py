@@ -74,6 +74,7 @@ def test_length_prior_is_a_distribution_with_the_mean() -> None:
     assert np.exp(length_prior(6, 400))[-1] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", [8_000_000, 2000, 1])
 def test_band_agrees_with_the_whole_matrix(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("secom_core.segmenters.cohesion._CELLS", cells)

@@ -258,6 +258,7 @@ def test_one_answer_in_four_teaches_nothing() -> None:
     assert kinds == ["taught", "taught", "taught", "held out"] * 4
 
 
+@pytest.mark.slow
 def test_steps_and_distance_are_bounded() -> None:
     settings = PolicySettings(step=0.05, distance=0.4, prior=0.01)
     policy, norm = FusionPolicy(BASE, settings=settings), np.sqrt(3)
@@ -359,6 +360,7 @@ def test_what_leaves_the_held_out_answers_teaches() -> None:
 # -- state, threads, processes ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_state_comes_back() -> None:
     policy = teach(FusionPolicy(BASE), honest, 150)
     other = FusionPolicy(BASE, state=policy.state())

@@ -222,6 +222,7 @@ def test_a_version_that_is_made_while_its_session_is_forgotten_is_not_kept(tmp_p
         assert words_in(path, "Herodotus") == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("each_store")
 def test_a_version_whose_previous_one_is_forgotten_meanwhile_is_made_anew(tmp_path) -> None:
     path = tmp_path / "m.db"
@@ -395,6 +396,7 @@ def test_a_summary_cannot_pass_for_a_memory(bank) -> None:
     assert text.count("</memories>") == 1
 
 
+@pytest.mark.slow
 def test_the_preset_has_the_papers_numbers() -> None:
     model = ScriptedModel(told)
     with MemoryBank.open(preset=presets.rsum(model)) as bank:

@@ -276,6 +276,7 @@ def test_a_model_that_hangs_is_given_up(talk):
             assert {event.session for event in bank.timelines.events(MARA)} == {"s1", "s2"}
 
 
+@pytest.mark.slow
 def test_the_preset_is_the_papers(talk):
     preset = presets.theanine(ScriptedModel(answer))
     options = preset.timelines
@@ -384,6 +385,7 @@ def test_two_banks_on_one_file_see_each_others_events(tmp_path, talk):
         assert shape(one) == shape(two)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("each_store")
 def test_a_scope_is_a_wall(talk):
     with MemoryBank.open(timelines=True) as bank:

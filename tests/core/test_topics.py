@@ -241,6 +241,7 @@ def test_a_lying_model_degrades_to_the_local_path_and_is_named(talk, broken, rep
             assert held == {turn.id for each in talk[:3] for turn in each.turns}, "its segments take over whole"
 
 
+@pytest.mark.slow
 def test_a_model_that_is_away_is_not_asked_where_its_notes_belong(talk):
     class Away:
         asked = 0
@@ -350,6 +351,7 @@ def test_a_bank_without_topics_says_so(talk):
             TopicOptions(**bad)
 
 
+@pytest.mark.slow
 def test_without_a_model_they_take_part_in_a_recall_only_where_the_options_say_so(talk):
     with MemoryBank.open(topics=True) as bank:
         remember_all(bank, MARA, talk[:2])
@@ -402,6 +404,7 @@ def test_a_merge_can_be_undone(tmp_path):
         assert len(recall.hits) == 3
 
 
+@pytest.mark.slow
 def test_an_undone_merge_leaves_no_vector_of_its_words(tmp_path):
     path = tmp_path / "bank.db"
     with club(path, embedder=ScriptedEmbedder()) as bank:
@@ -563,6 +566,7 @@ class Meeting:
         return reply
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("each_store")
 def test_two_sessions_that_close_at_once_make_no_duplicates(tmp_path):
     path = tmp_path / "bank.db"

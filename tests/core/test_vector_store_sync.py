@@ -485,6 +485,7 @@ def test_the_papers_reranker_needs_vectors_in_the_bank(dense: DictionaryStore) -
         MemoryBank.open(vector_store=dense, citations=CitationOptions(reranker=RerankerOptions()))
 
 
+@pytest.mark.slow
 def test_a_bank_that_learns_scores_what_the_store_finds(dense: DictionaryStore) -> None:
     with MemoryBank.open(vector_store=dense, citations=True) as bank:
         talk(bank)

@@ -198,6 +198,7 @@ async def test_an_lcel_rag_chain(bank: MemoryBank, server: ScriptedServer, how: 
     assert bool(server.requests[0].body.get("stream")) == how.endswith("stream")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["sync", "async"])
 async def test_a_streamed_answer_is_saved_whole(bank: MemoryBank, server: ScriptedServer, how: str) -> None:
     memory = memory_of(bank, return_messages=True)
@@ -274,6 +275,7 @@ class Blocking:
         return EachTurn().segment(turns)
 
 
+@pytest.mark.slow
 async def test_no_async_hook_blocks_the_event_loop(tmp_path: Any) -> None:
     blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
     with MemoryBank.open(tmp_path / "memory.db") as bank:

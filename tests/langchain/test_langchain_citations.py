@@ -464,6 +464,7 @@ async def test_a_retrievers_documents_are_numbered_as_they_come(bank: MemoryBank
     assert answers(bank) == 1
 
 
+@pytest.mark.slow
 async def test_a_retrievers_limit_holds(bank: MemoryBank) -> None:
     with ScriptedServer("So it is [2]. And [3].") as server:
         chain: Any = PROMPT | HttpChatModel(base_url=server.base_url)
@@ -582,6 +583,7 @@ class Spoken(GenericFakeChatModel):
             yield ChatGenerationChunk(message=chunk)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["stream", "astream"])
 async def test_blocks_keep_their_places_and_reasoning_is_not_read(bank: MemoryBank, how: str) -> None:
     parts = [
@@ -781,6 +783,7 @@ async def test_a_history_around_it(bank: MemoryBank, how: str) -> None:
     assert cited_in(bank) == [(1,), (1,)]
 
 
+@pytest.mark.slow
 def test_a_question_may_be_messages(bank: MemoryBank) -> None:
     with ScriptedServer("Ghent [1].") as server:
         prompt = ChatPromptTemplate.from_messages([("system", "{context}"), MessagesPlaceholder("question")])
@@ -874,6 +877,7 @@ def test_what_cannot_work_is_said(bank: MemoryBank) -> None:
     assert cited_in(bank) == []
 
 
+@pytest.mark.slow
 def test_the_names_of_the_inputs_and_the_instruction_are_yours(bank: MemoryBank) -> None:
     with ScriptedServer("Ghent [1].") as server:
         prompt = ChatPromptTemplate.from_template("{tone}\n{memories}\nEND\n{q}")

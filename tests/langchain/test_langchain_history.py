@@ -150,6 +150,7 @@ class Naive(BaseChatMessageHistory):
         self.stored = []
 
 
+@pytest.mark.slow
 def test_pitfall_the_check_above_can_fail() -> None:
     naive = Naive()
     with ScriptedServer("Yes.") as server:
@@ -295,6 +296,7 @@ def test_pitfall_14_nothing_that_is_stored_is_loaded_by_its_name(bank: MemoryBan
     assert message.additional_kwargs["x"] == evil
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["clear", "aclear"])
 async def test_clear_forgets_the_session_and_nothing_else(bank: MemoryBank, how: str) -> None:
     history = history_of(bank)

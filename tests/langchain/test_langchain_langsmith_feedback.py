@@ -187,6 +187,7 @@ async def test_the_runs_that_langsmith_gets_can_be_read(bank: MemoryBank) -> Non
     assert runs["secom_reward"]["outputs"] == {"lesson": "taught"}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::langsmith.utils.LangSmithWarning")
 async def test_without_a_trace_it_is_sent_by_itself(bank: MemoryBank) -> None:
     langsmith_server = LangSmith()

@@ -85,6 +85,7 @@ async def test_what_the_window_shows_is_not_recalled_again(bank: MemoryBank, how
     assert text.count("barks at the postman") == 1
 
 
+@pytest.mark.slow
 @both_ways
 async def test_what_has_left_the_window_is_recalled(bank: MemoryBank, how: str) -> None:
     memory = memory_of(bank, window=2)

@@ -634,6 +634,7 @@ def test_pitfall_09_a_thread_may_be_the_scope(bank: MemoryBank) -> None:
     assert stored(bank, "t1", ("t1",)) == [("user", "Hi."), ("assistant", "Hello.")]
 
 
+@pytest.mark.slow
 def test_pitfall_09_two_of_one_name_raise_and_two_of_different_names_work(bank: MemoryBank) -> None:
     another(bank)
     with ScriptedServer([CALL, "In the Leie [1]."]) as server:

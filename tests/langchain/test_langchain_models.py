@@ -268,6 +268,7 @@ def test_a_bank_opens_with_the_frameworks_chat_model() -> None:
         assert server.requests
 
 
+@pytest.mark.slow
 def test_a_bank_opens_with_the_frameworks_embeddings() -> None:
     with ScriptedServer() as server, open_bank(embedder=HttpEmbeddings(server.base_url)) as bank:
         bank.remember(("ann",), [{"role": "user", "content": "My dog is a terrier."}], session="s")

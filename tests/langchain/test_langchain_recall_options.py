@@ -244,12 +244,14 @@ def test_layers_take_part(bank: MemoryBank, name: str) -> None:
     assert TIMELINES not in summary
 
 
+@pytest.mark.slow
 @each
 def test_the_number_of_memories_is_kept_to(bank: MemoryBank, name: str) -> None:
     for k in (1, 3):
         assert re.findall(r"^\[(\d+)\]", recalled(name, bank, k=k), re.M) == [str(n) for n in range(1, k + 1)]
 
 
+@pytest.mark.slow
 @each
 @pytest.mark.parametrize("budget", [60, 70])
 def test_the_budget_is_kept_to(bank: MemoryBank, name: str, budget: int) -> None:

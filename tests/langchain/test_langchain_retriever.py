@@ -153,6 +153,7 @@ async def test_a_bound_retriever_gives_no_other_scope(bank: MemoryBank) -> None:
         assert document.metadata["scope"] == list(ANN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", ["ann", (), ("acme", "")])
 def test_a_scope_that_is_none_is_refused_at_construction(bank: MemoryBank, scope: Any) -> None:
     with pytest.raises(ValidationError, match="scope"):

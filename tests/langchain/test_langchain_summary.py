@@ -186,6 +186,7 @@ async def test_retrieval_comes_beside_the_summary_where_asked(plain: MemoryBank,
     assert turns == "\nHuman: The bassoon is heavy.\nAI: I see."
 
 
+@pytest.mark.slow
 @both_ways
 async def test_without_inputs_the_summary_and_the_turns_are_shown(plain: MemoryBank, how: str) -> None:
     memory = memory_of(fill(plain), retrieve=True)
@@ -467,6 +468,7 @@ def test_the_papers_prompt_without_inputs_or_a_past(plain: MemoryBank) -> None:
     assert "<memory>\nnone\n</memory>" in human.text
 
 
+@pytest.mark.slow
 async def test_what_the_model_is_asked_for_a_summary_does_not_leak_into_the_stream(
     bank: MemoryBank, llm: HttpChatModel, server: ScriptedServer
 ) -> None:
@@ -646,6 +648,7 @@ async def test_an_agent_goes_on_from_its_running_summary(llm: HttpChatModel, ser
     assert HEADING + FACTS[0] in answers_asked(server)[-1]
 
 
+@pytest.mark.slow
 async def test_event_streams_show_the_answer_alone(llm: HttpChatModel, server: ScriptedServer) -> None:
     skip_if_config_is_lost()
     agent = agent_of(llm, SecomSummarizer(llm))

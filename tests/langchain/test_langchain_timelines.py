@@ -315,6 +315,7 @@ async def test_a_bound_retriever_gives_no_other_scope(bank: MemoryBank, how: str
         await invoke(how, TimelineRetriever(bank=bank), QUERY)
 
 
+@pytest.mark.slow
 def test_a_forgotten_turn_is_in_no_timeline(path: Path) -> None:
     with MemoryBank.open(path, timelines=True) as bank:
         retriever = TimelineRetriever(bank=bank, scope=ANN)

@@ -114,6 +114,7 @@ async def test_an_agents_recall_is_a_run_of_its_own_once_a_turn(bank: MemoryBank
         assert FACT not in repr(seen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
 async def test_a_recall_that_fails_is_traced_as_failed(
     bank: MemoryBank, how: str, monkeypatch: pytest.MonkeyPatch

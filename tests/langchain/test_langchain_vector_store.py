@@ -171,6 +171,7 @@ def test_forgetting_is_complete_in_the_store_itself(bank: MemoryBank, store: Vec
     assert bank.forget(ALICE) == 0
 
 
+@pytest.mark.slow
 def test_what_the_store_lost_is_sent_again(store: VectorStore, tmp_path: Path) -> None:
     with MemoryBank.open(tmp_path / "memory.db", vector_store=LangChainVectorStore(store)) as bank:
         talk(bank, ALICE)

@@ -511,6 +511,7 @@ async def test_a_store_that_fails_in_the_middle_of_a_run_costs_no_answer_and_no_
     assert len(again.get_all()) == len(memory.get_all())
 
 
+@pytest.mark.slow
 async def test_a_store_that_fails_can_end_the_run(bank: MemoryBank, path: Path) -> None:
     memory = memory_of(bank, on_error="raise")
     async with running("function", [REPLY] * 2) as (agent, _):
@@ -597,6 +598,7 @@ def test_history_given_again_brings_nothing_back(bank: MemoryBank) -> None:
     assert stored(bank) == ["Hello"]
 
 
+@pytest.mark.slow
 def test_what_the_store_had_refused_stays_forgotten_with_its_scope(bank: MemoryBank, path: Path) -> None:
     memory = memory_of(bank)
     memory.put_messages([user("Hello"), bot("Hi")])
@@ -710,6 +712,7 @@ def test_a_bank_that_does_not_learn_is_refused(bank: MemoryBank) -> None:
         memory_of(bank, learn=True)
 
 
+@pytest.mark.slow
 async def test_an_agent_that_is_shown_nodes_teaches_by_take_in(learner: MemoryBank) -> None:
     """For agents with a chat memory of another kind, or with nodes beside ours."""
     numberer, reward = CitationNumberer(learner, first=101), CitationReward(learner)

@@ -120,6 +120,7 @@ async def test_a_context_chat_engine_asks_async(memory: SecomMemory, bank: Memor
     assert stored(bank) == [QUERY, "Marta.", "And who plays?", "Marta."]
 
 
+@pytest.mark.slow
 def test_a_condensing_chat_engine_works_too(memory: SecomMemory, bank: MemoryBank) -> None:
     with ScriptedServer("Marta.") as server:
         engine = CondensePlusContextChatEngine.from_defaults(
@@ -130,6 +131,7 @@ def test_a_condensing_chat_engine_works_too(memory: SecomMemory, bank: MemoryBan
     assert stored(bank) == [QUERY, "Marta.", "Since when?", "Marta."]
 
 
+@pytest.mark.slow
 def test_a_reset_engine_still_remembers(memory: SecomMemory) -> None:
     with ScriptedServer("ok") as server:
         engine = SimpleChatEngine.from_defaults(llm=HttpLLM(base_url=server.base_url), memory=memory)
@@ -140,6 +142,7 @@ def test_a_reset_engine_still_remembers(memory: SecomMemory) -> None:
         assert len(server.requests[-1].messages) == 1
 
 
+@pytest.mark.slow
 def test_history_given_to_each_call_is_remembered_once(memory: SecomMemory, bank: MemoryBank) -> None:
     with ScriptedServer("ok") as server:
         engine = SimpleChatEngine.from_defaults(llm=HttpLLM(base_url=server.base_url), memory=memory)
@@ -188,6 +191,7 @@ async def test_pitfall_02_an_agent_with_state_rewrites_only_its_copy(memory: Sec
     assert stored(bank) == [QUERY, "ok"]
 
 
+@pytest.mark.slow
 async def test_pitfall_01_a_react_agent_without_a_system_prompt_sees_memory(
     memory: SecomMemory, bank: MemoryBank
 ) -> None:
@@ -204,6 +208,7 @@ async def test_pitfall_01_a_react_agent_without_a_system_prompt_sees_memory(
     assert stored(bank) == [QUERY, "Marta, and it is 12 degrees."], "pitfall 8: thoughts and actions are left out"
 
 
+@pytest.mark.slow
 async def test_hand_offs_are_not_remembered(memory: SecomMemory, bank: MemoryBank) -> None:
     replies = [Answer("", (ToolCall("handoff", {"to_agent": "b", "reason": "music"}, "h1"),)), "Marta."]
     with ScriptedServer(replies) as server:
@@ -218,6 +223,7 @@ async def test_hand_offs_are_not_remembered(memory: SecomMemory, bank: MemoryBan
     assert stored(bank) == [QUERY, "Marta."]
 
 
+@pytest.mark.slow
 async def test_an_agents_context_survives_json(memory: SecomMemory, bank: MemoryBank) -> None:
     with ScriptedServer("ok") as server:
         agent = FunctionAgent(tools=[weather], llm=HttpLLM(base_url=server.base_url), streaming=False)

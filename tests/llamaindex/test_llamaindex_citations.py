@@ -348,6 +348,7 @@ def test_a_stream_that_nobody_reads_to_its_end_teaches_nothing(bank: MemoryBank)
     assert counts(bank) == ([], 0)
 
 
+@pytest.mark.slow
 async def test_an_async_stream_that_nobody_reads_to_its_end_teaches_nothing(bank: MemoryBank) -> None:
     with answering("Marta [1], I think, and on Fridays.") as (llm, _):
         async with CitationReward(bank):
@@ -522,6 +523,7 @@ def test_two_scopes_in_one_answer_learn_each_for_itself(bank: MemoryBank) -> Non
     assert counts(bank, BOB)[0] == [(3,)]
 
 
+@pytest.mark.slow
 def test_the_same_nodes_answer_one_question_only(bank: MemoryBank) -> None:
     prompt_nodes = numbered(bank)
     with answering(["Marta.", "Marta [1]."]) as (llm, _), CitationReward(bank):

@@ -297,6 +297,7 @@ def test_what_the_window_shows_is_not_recalled(memory: SecomMemory) -> None:
     assert "red" not in recalled.text.casefold()
 
 
+@pytest.mark.slow
 def test_what_has_left_the_window_is_recalled(bank: MemoryBank) -> None:
     memory = SecomMemory(scope=ANN, bank=bank, token_limit=160, token_budget=100)
     memory.put_messages([user("The key of the shed is under the blue pot."), bot("Noted.")])

@@ -175,6 +175,7 @@ class Broken:
         self.aside.rename(self.path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", ["inline", "background"])
 async def test_pitfall_10_a_put_never_raises_and_loses_nothing(bank: MemoryBank, path: Path, write: Any) -> None:
     block = SecomMemoryBlock(scope=ANN, bank=bank, write=write)
@@ -217,6 +218,7 @@ async def test_what_the_store_had_refused_stays_forgotten_with_its_scope(
     assert stored(bank) == [TALK[2], "I see."]
 
 
+@pytest.mark.slow
 async def test_pitfall_05_memory_is_recalled_once_a_turn(
     bank: MemoryBank, block: SecomMemoryBlock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -351,6 +353,7 @@ async def test_a_session_that_cannot_be_closed_is_told(bank: MemoryBank, path: P
     assert stored(bank) == [TALK[1], "I see."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", ["inline", "background", "off"])
 async def test_no_async_method_blocks_the_event_loop(bank: MemoryBank, write: Any) -> None:
     blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
@@ -368,6 +371,7 @@ async def test_no_async_method_blocks_the_event_loop(bank: MemoryBank, write: An
     assert stored(bank) == ([] if write == "off" else [TALK[1], "I see."])
 
 
+@pytest.mark.slow
 async def test_beside_a_running_summary_on_one_bank_words_are_stored_once(path: Path) -> None:
     """Both blocks are handed the same words: the summary keeps them, and the other one recalls."""
     with MemoryBank.open(path, summaries=True) as bank:

@@ -260,6 +260,7 @@ async def test_a_saved_context_goes_on_with_its_layers_in_another_process(bank: 
     again.bank.close()
 
 
+@pytest.mark.slow
 def test_a_bank_is_opened_with_the_layers_that_are_asked_for(tmp_path: Path) -> None:
     path = str(tmp_path / "other.db")
     fill(MemoryBank.open(path, summaries=True)).close()
@@ -282,6 +283,7 @@ def test_a_bank_is_opened_with_the_layers_that_are_asked_for(tmp_path: Path) -> 
 # -- what layers add, in each of them ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_retriever_returns_sections_as_nodes(bank: MemoryBank) -> None:
     retriever = SecomRetriever(bank, ANN, k=2, layers=["summaries", "timelines"])
     nodes = retriever.retrieve(QUERY)
@@ -318,6 +320,7 @@ def test_a_section_without_any_memory_is_a_node_too(bank: MemoryBank) -> None:
     assert [node.node.get_content() for node in nobody] == ["Nothing."]
 
 
+@pytest.mark.slow
 def test_section_nodes_are_numbered_and_teach_nothing(bank: MemoryBank) -> None:
     with fill(MemoryBank.open(summaries=True, citations=True)) as learner:
         nodes = SecomRetriever(learner, ANN, layers=["summaries"]).retrieve(QUERY)
@@ -356,6 +359,7 @@ def test_a_search_tool_numbers_timelines_after_the_memories_and_names_their_turn
     assert "memory_id" not in alone
 
 
+@pytest.mark.slow
 def test_an_answer_that_cites_a_timeline_loses_its_marker_and_teaches_nothing(tmp_path: Path) -> None:
     timelines = TimelineOptions(recall_without_model=True)
     with fill(MemoryBank.open(tmp_path / "l.db", timelines=timelines, citations=True)) as bank:

@@ -90,6 +90,7 @@ def test_order_and_budget(bank: MemoryBank) -> None:
         SecomRetriever(bank, ANN, order="rank")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", [None, (), ("acme", ""), "acme"])
 def test_without_a_scope_it_fails_closed(bank: MemoryBank, scope: object) -> None:
     with pytest.raises(InvalidScope):
@@ -132,6 +133,7 @@ def test_a_query_engine_with_the_denoiser_over_http(bank: MemoryBank, streaming:
     assert node.score is not None
 
 
+@pytest.mark.slow
 async def test_an_async_query_engine_over_http(bank: MemoryBank) -> None:
     with ScriptedServer("Marta.") as server:
         engine = RetrieverQueryEngine.from_args(

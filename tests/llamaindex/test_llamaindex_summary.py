@@ -138,6 +138,7 @@ async def test_what_is_put_is_on_disk_at_once_and_in_the_summary_soon(bank: Memo
     assert "Marta" in content
 
 
+@pytest.mark.slow
 async def test_pitfall_17_sessions_are_kept_apart_and_other_scopes_too(bank: MemoryBank, block: Any) -> None:
     bobs = RecursiveSummaryMemoryBlock(scope=BOB, bank=bank)
     await asyncio.gather(
@@ -243,6 +244,7 @@ async def test_an_interrupted_process_is_made_up_for(bank: MemoryBank) -> None:
     assert {version.session for version in bank.summaries.versions(ANN)} == {"old/part-1", "new/part-1"}
 
 
+@pytest.mark.slow
 async def test_pitfall_11_it_keeps_its_own_limit_and_truncates(bank: MemoryBank) -> None:
     block = RecursiveSummaryMemoryBlock(scope=ANN, bank=bank, token_budget=110)
     for number, text in enumerate(TALK):
@@ -260,6 +262,7 @@ async def test_pitfall_11_it_keeps_its_own_limit_and_truncates(bank: MemoryBank)
     assert await RecursiveSummaryMemoryBlock(scope=ANN, bank=bank, token_budget=3).aget() == ""
 
 
+@pytest.mark.slow
 async def test_it_counts_as_the_bank_does() -> None:
     with MemoryBank.open(summaries=True, token_counter=len) as bank:
         block = RecursiveSummaryMemoryBlock(scope=ANN, bank=bank, token_budget=260)
@@ -293,6 +296,7 @@ async def test_what_is_remembered_cannot_pass_for_the_framework(bank: MemoryBank
     assert content.rstrip().endswith("</memories>\n</RecursiveSummary>\n</memory>")
 
 
+@pytest.mark.slow
 async def test_it_is_forgotten_with_its_turns(bank: MemoryBank, block: Any) -> None:
     for text in TALK[1:3]:
         await block.aput(exchange(text), session_id="s")
@@ -323,6 +327,7 @@ async def test_pitfall_04_it_is_made_again_from_its_dump(bank: MemoryBank, block
 # -- in a Memory ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_what_leaves_the_window_is_in_the_summary(bank: MemoryBank, block: Any) -> None:
     memory = memory_with(block)
     for text in TALK:
@@ -338,6 +343,7 @@ async def test_what_leaves_the_window_is_in_the_summary(bank: MemoryBank, block:
     assert all("session_id" not in turn.messages[0].metadata for turn in bank.turns(ANN, "monday/part-1"))
 
 
+@pytest.mark.slow
 async def test_the_end_of_a_session_hands_over_what_is_left_to_all_blocks(bank: MemoryBank, block: Any) -> None:
     seen: list[str] = []
 
@@ -375,6 +381,7 @@ def test_a_session_ends_without_an_event_loop(bank: MemoryBank) -> None:
     assert block.end_session(memory_with(RecursiveSummaryMemoryBlock(scope=BOB, bank=bank), session="x")) == summary
 
 
+@pytest.mark.slow
 async def test_memory_keeps_its_limit_by_truncating_it(bank: MemoryBank) -> None:
     block = RecursiveSummaryMemoryBlock(scope=ANN, bank=bank, priority=1)
     for number, text in enumerate(TALK):
@@ -397,6 +404,7 @@ async def test_an_empty_block_survives_a_full_memory(bank: MemoryBank) -> None:
     assert "Be kind." in ((await memory.aget())[0].content or "")
 
 
+@pytest.mark.slow
 async def test_it_does_not_block_the_event_loop_and_nobody_waits(tmp_path: Path) -> None:
     blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
     gate = threading.Event()

@@ -270,6 +270,7 @@ async def test_an_async_query_engine_over_http(bank: MemoryBank, streaming: bool
     assert answer == "A new one."
 
 
+@pytest.mark.slow
 def test_citations_lead_back_to_events_and_turns(bank: MemoryBank) -> None:
     """CitationQueryEngine gives every chunk a new node id; the metadata leads back."""
     with ScriptedServer("A new teacher [1].") as server:
@@ -427,6 +428,7 @@ def test_another_retrievers_nodes_are_placed_by_turn_id(bank: MemoryBank) -> Non
     assert done.score is None
 
 
+@pytest.mark.slow
 def test_a_model_of_its_own_rewrites_over_http_and_may_fail(bank: MemoryBank) -> None:
     nodes = retrieved(bank, QUERY, 1)
     with ScriptedServer(["<notes>She found another.</notes>", Fault(status=503)]) as server:
@@ -484,6 +486,7 @@ def test_callbacks_and_events(bank: MemoryBank) -> None:
     assert [len(event.nodes) for event in ranked] == [2, 1]
 
 
+@pytest.mark.slow
 def test_it_is_a_postprocessor_that_survives_json(bank: MemoryBank) -> None:
     postprocessor = TimelinePostprocessor(bank, ANN, n=2, seed=7, keep_nodes=True)
     assert isinstance(postprocessor, BaseNodePostprocessor)
@@ -531,6 +534,7 @@ def test_the_graph_is_the_banks_with_its_turns(bank: MemoryBank) -> None:
     assert {b.properties["session"] for _, _, b in led_to} == {"s2", "s3"}
 
 
+@pytest.mark.slow
 def test_another_copy_takes_the_place_of_the_first_and_forgets(bank: MemoryBank, tmp_path: Path) -> None:
     store = to_property_graph(bank, ANN)
     to_property_graph(bank, BOB, store)
@@ -552,6 +556,7 @@ def test_another_copy_takes_the_place_of_the_first_and_forgets(bank: MemoryBank,
     assert {node.properties[SCOPE_KEY] for node in store.graph.get_all_nodes()} == {json.dumps(list(BOB))}
 
 
+@pytest.mark.slow
 def test_events_with_the_same_words_stay_apart_and_scopes_too(bank: MemoryBank) -> None:
     both = to_property_graph(bank, ANN)
     fill(bank, BOB_TOO)
