@@ -96,7 +96,7 @@ class _HTTPServer(ThreadingHTTPServer):
         self.scripted = scripted
         self.closing = threading.Event()
         super().__init__(("127.0.0.1", 0), _Handler)
-        self._thread = threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True)
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.005,), daemon=True)
         self._thread.start()
 
     def hang_up(self) -> None:

@@ -18,7 +18,7 @@ from benchmarks import agents
 
 pytestmark = pytest.mark.slow
 
-SIZE = 60
+SIZE = 24
 
 
 def ran(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:

@@ -149,6 +149,7 @@ CALLS = {
 }
 
 
+@pytest.mark.sqlite_only("refused before any store is asked")
 @pytest.mark.parametrize("call", CALLS)
 def test_every_call_wants_a_scope(call):
     with MemoryBank.open(summaries=True, timelines=True, topics=True, citations=True) as bank:
@@ -194,6 +195,7 @@ def test_a_reply_that_comes_later_is_found_with_its_turn(bank):
     assert found(bank, "zebra") == ["q"]
 
 
+@pytest.mark.sqlite_only("the segments are the same on both")
 @pytest.mark.slow
 def test_remembering_turn_by_turn_keeps_settled_segments(bank):
     for number in range(130):
@@ -275,6 +277,7 @@ def test_import_into_another_scope(full):
         assert other.scopes() == [BOB]
 
 
+@pytest.mark.sqlite_only("refused before any store is asked")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
@@ -467,7 +470,7 @@ def test_segments_partition_any_session_and_no_turn_is_lost(script, cut):
 
 
 @pytest.mark.slow
-@quick
+@settings(quick, max_examples=15)
 @given(script=scripts, query=words)
 def test_scopes_never_meet(script, query):
     with MemoryBank.open() as bank:

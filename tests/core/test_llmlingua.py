@@ -137,6 +137,7 @@ def package_words(model: Path, texts: list[str], rate: float, force_tokens: tupl
 LONG = ["\n".join(make_segments(14, seed=9)), " ".join(f"word{place}" for place in range(900))]
 
 
+@pytest.mark.pairwise
 @pytest.mark.usefixtures("vocabulary")
 @pytest.mark.parametrize("rate", [0.75, 0.4])
 @pytest.mark.parametrize("force_tokens", [("\n", ".", "!", "?"), (), ("New York", "tram", "\n")])

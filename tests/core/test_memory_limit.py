@@ -32,7 +32,7 @@ def filled(path: Path, scopes: int, turns: int, longest: int = 30) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("turns", "longest", "dimensions"), [(100, 30, 0), (1000, 30, 0), (300, 150, 64)])
+@pytest.mark.parametrize(("turns", "longest", "dimensions"), [(100, 30, 0), (600, 30, 0), (150, 150, 64)])
 def test_what_an_index_takes_is_known_within_a_quarter(tmp_path, turns, longest, dimensions):
     filled(tmp_path / "bank.db", 1, turns, longest)
     embedder = HashingEmbedder(dimensions) if dimensions else None

@@ -114,11 +114,12 @@ def test_what_a_server_refuses_is_not_sent(bank: MemoryBank, dense: DictionarySt
     )
 
 
+@pytest.mark.sqlite_only("what is sent is the same on both")
 @pytest.mark.slow
 def test_one_more_turn_sends_no_more_in_a_long_session_than_in_a_short_one(
     bank: MemoryBank, dense: DictionaryStore
 ) -> None:
-    talk(bank, turns=100)
+    talk(bank, turns=60)
     before = dense.sent
     bank.remember(ALICE, [{"role": "user", "content": "One more about the tax form."}], session="s")
     assert dense.sent - before <= 4
@@ -154,6 +155,7 @@ class Untied(HashingEmbedder):
         return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
+@pytest.mark.sqlite_only("the ranking is the same on both")
 @pytest.mark.slow
 @pytest.mark.parametrize("weights", [{"turn_dense": 1}, {"segment_dense": 1}])
 def test_it_ranks_as_the_vectors_in_the_bank_do(weights: dict[str, float]) -> None:

@@ -991,7 +991,7 @@ async def test_memory_tools_are_given_on_request(bank: MemoryBank, how: str, che
 
 @pytest.mark.slow
 async def test_many_users_at_once_never_mix(tmp_path: Path) -> None:
-    users, turns = 50, 6
+    users, turns = 25, 6
 
     def echo(request: ScriptedRequest) -> str:
         system = request.messages[0][1] if request.messages[0][0] == "system" else ""

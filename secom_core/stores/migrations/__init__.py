@@ -8,8 +8,8 @@ the new.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from importlib.resources import files
 from sqlite3 import complete_statement
 from typing import Final, TypeAlias
@@ -34,15 +34,14 @@ def _run_text(number: int, connection: Connection) -> None:
         connection.exec_driver_sql(statement, execution_options={"no_parameters": True})
 
 
-def _statements(text: str) -> Iterator[str]:
-    statement = ""
+@cache
+def _statements(text: str) -> Sequence[str]:
+    statements = [""]
     for line in text.splitlines(keepends=True):
-        statement += line
-        if complete_statement(statement):
-            yield statement
-            statement = ""
-    if statement.strip():
-        yield statement
+        statements[-1] += line
+        if complete_statement(statements[-1]):
+            statements.append("")
+    return tuple(filter(str.strip, statements))
 
 
 STEPS: Final[tuple[Step, ...]] = tuple(partial(_run_text, number) for number in range(1, 6))
