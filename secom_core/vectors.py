@@ -1,9 +1,10 @@
-"""Vectors of length 1: what every embedder gives, and the one function that makes them."""
+"""Vectors of length 1: what every embedder gives, and the one function that makes them; arrays as JSON has them."""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -38,3 +39,17 @@ def unit_rows(rows: Sequence[Sequence[float]] | npt.NDArray[np.generic], count: 
         raise InvalidInput(f"number {place} of vector {row} is not finite: {shorten(float(vectors[row, place]))}")
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(norms > 0, norms, 1), np.float32)
+
+
+Precision: TypeAlias = Literal["<f2", "<f4"]
+"""How exactly `text_of` keeps numbers: in half or single precision."""
+
+
+def text_of(array: npt.NDArray[np.floating], precision: Precision) -> str:
+    """The numbers of an array as a string for JSON, without its shape."""
+    return base64.b64encode(np.ascontiguousarray(array, dtype=precision).tobytes()).decode("ascii")
+
+
+def array_of(text: str, precision: Precision) -> npt.NDArray[np.floating]:
+    """The numbers that `text_of` was given, in one row."""
+    return np.frombuffer(base64.b64decode(text), dtype=precision)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from ..vectors import array_of, text_of
 from .held_out import evidence_of_loss
 from .plackett_luce import softmax
 
@@ -64,14 +64,14 @@ class Feedback:
 
     def as_json(self) -> dict[str, Any]:
         """Numbers only; the signals in half precision."""
-        signals = base64.b64encode(self.signals.astype("<f2").tobytes()).decode()
+        signals = text_of(self.signals, "<f2")
         return {"signals": signals, "memory": self.memory.tolist(), "cited": self.cited.astype(int).tolist()}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Feedback:
         """What `as_json` gave."""
         memory = np.array(fields["memory"], dtype=np.intp)
-        signals = np.frombuffer(base64.b64decode(fields["signals"]), dtype="<f2").reshape(len(memory), -1)
+        signals = array_of(fields["signals"], "<f2").reshape(len(memory), -1)
         return cls(signals.astype(np.float64), memory, np.array(fields["cited"], dtype=np.bool_))
 
 

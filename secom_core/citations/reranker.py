@@ -13,7 +13,6 @@ RMM, section 6, with the defaults of its appendix A.1. The paper leaves three th
 
 from __future__ import annotations
 
-import base64
 import json
 import threading
 from collections.abc import Collection, Mapping
@@ -24,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput
+from ..vectors import array_of, text_of
 from .options import RerankerOptions
 from .plackett_luce import Array, drawn, slope
 
@@ -191,7 +191,7 @@ class Reranker:
                     "updates": self.updates,
                     "query": self._query.packed(),
                     "memory": self._memory.packed(),
-                    "waiting": [_encoded(np.stack(step)) for step in self._waiting],
+                    "waiting": [text_of(np.stack(step), "<f4") for step in self._waiting],
                 }
             )
 
@@ -203,7 +203,9 @@ class Reranker:
         self._memory.unpack(fields["memory"])
         self.updates = int(fields["updates"])
         # States from before draws were kept have none.
-        self._waiting = [_Step(*_decoded(step, self._dimensions)) for step in fields.get("waiting", ())]
+        self._waiting = [
+            _Step(*array_of(step, "<f4").reshape(-1, self._dimensions)) for step in fields.get("waiting", ())
+        ]
         self._random = np.random.default_rng([self._options.seed, self.updates, len(self._waiting)])
 
 
@@ -253,22 +255,13 @@ class _Matrix:
     def packed(self) -> dict[str, str]:
         """As JSON holds it: the factors, or the sum where there is one."""
         if self._sum is not None:
-            return {"sum": _encoded(self.dense())}
-        return dict(zip(("left", "right"), map(_encoded, self._factors), strict=True))
+            return {"sum": text_of(self.dense(), "<f4")}
+        return dict(zip(("left", "right"), (text_of(each, "<f4") for each in self._factors), strict=True))
 
     def unpack(self, packed: Mapping[str, str]) -> None:
         """What `packed` gave, in place of what it is."""
         size, dtype = self._pairs.shape[2], self._pairs.dtype
-        arrays = {name: _decoded(text, size).astype(dtype) for name, text in packed.items()}
+        arrays = {name: array_of(text, "<f4").reshape(-1, size).astype(dtype) for name, text in packed.items()}
         self._sum, self._count = arrays.get("sum"), 0
         for left, right in zip(arrays.get("left", ()), arrays.get("right", ()), strict=True):
             self.add(left, right)
-
-
-def _encoded(array: Array) -> str:
-    return base64.b64encode(np.ascontiguousarray(array, dtype="<f4").tobytes()).decode()
-
-
-def _decoded(text: str, size: int) -> Array:
-    """The rows of this size that `_encoded` took, shape ``(n, size)``."""
-    return np.frombuffer(base64.b64decode(text), dtype="<f4").reshape(-1, size)

@@ -8,7 +8,6 @@ nothing is believed because it was learned by heart (as in cross-fitting).
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from ...vectors import array_of, text_of
 from ..evidence import Prior, chances_given
 from ..partition import Floats, length_prior
 from .gaps import PATTERNS, WORDS_AT, Moments, Rows, SessionView, prior_evidence, seen_of
@@ -73,6 +73,7 @@ class Learned:
         return np.asarray(self.trust * own + (1 - self.trust) * COLD_SHARE * prior)
 
 
+_PRECISION: Final = "<f2"
 _PLAIN: Final = ("shift", "scale", "trust", "threshold", "labelled")
 
 
@@ -81,23 +82,19 @@ def saved(learned: Learned) -> dict[str, Any]:
     plain = {name: getattr(learned, name) for name in _PLAIN}
     arrays = {"seen": learned.head.seen, "turns": learned.head.turns, "lengths": learned.lengths}
     arrays |= {"alike_mean": learned.moments.mean, "alike_spread": learned.moments.spread}
-    return plain | {"bias": learned.head.bias} | {name: _packed(array) for name, array in arrays.items()}
+    return plain | {"bias": learned.head.bias} | {name: text_of(array, _PRECISION) for name, array in arrays.items()}
 
 
 def loaded(kept: Mapping[str, Any]) -> Learned:
     """The inverse of `saved`."""
-    turns = _unpacked(kept["turns"]).reshape(-1, len(OFFSETS))
-    head = Head(_unpacked(kept["seen"]), turns, float(kept["bias"]))
-    moments = Moments(_unpacked(kept["alike_mean"]), _unpacked(kept["alike_spread"]))
-    return Learned(head, moments, lengths=_unpacked(kept["lengths"]), **{name: kept[name] for name in _PLAIN})
+    turns = _floats(kept["turns"]).reshape(-1, len(OFFSETS))
+    head = Head(_floats(kept["seen"]), turns, float(kept["bias"]))
+    moments = Moments(_floats(kept["alike_mean"]), _floats(kept["alike_spread"]))
+    return Learned(head, moments, lengths=_floats(kept["lengths"]), **{name: kept[name] for name in _PLAIN})
 
 
-def _packed(array: Floats) -> str:
-    return base64.b64encode(array.astype("<f2").tobytes()).decode("ascii")
-
-
-def _unpacked(packed: str) -> Floats:
-    return np.frombuffer(base64.b64decode(packed), dtype="<f2").astype(np.float64)
+def _floats(text: str) -> Floats:
+    return array_of(text, _PRECISION).astype(np.float64)
 
 
 def gaps_of(views: Sequence[SessionView], seen: Sequence[Rows], evidence: Floats) -> Gaps:
