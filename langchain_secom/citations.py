@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Final, Literal
@@ -16,7 +15,7 @@ from secom_core.bank import MemoryBank
 from secom_core.citations import Citations
 from secom_core.citations.prompt import CITE_INSTRUCTION
 from secom_core.conversation import check_scope
-from secom_core.errors import DegradedWarning, InvalidInput, SecomError
+from secom_core.errors import InvalidInput, SecomError, warn_degraded
 
 from .answers import Answer, AnswerReader, joined
 from .impressions import (
@@ -326,7 +325,7 @@ def _step(config: RunnableConfig, name: str, counts: Mapping[str, Any] | None = 
 
 
 def _failed(error: SecomError) -> str:
-    warnings.warn(f"nothing was learned from an answer: {error}", DegradedWarning, stacklevel=2)
+    warn_degraded("nothing was learned from an answer", error)
     return "failed"
 
 

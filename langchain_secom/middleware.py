@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,7 +15,7 @@ from typing_extensions import NotRequired, TypedDict
 
 from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.citations.prompt import CITE_INSTRUCTION
-from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope, MissingExtra, SecomError
+from secom_core.errors import InvalidInput, InvalidScope, MissingExtra, SecomError, warn_degraded
 from secom_core.memory import Recall
 
 from .agent_answers import read_response
@@ -348,7 +347,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         except SecomError as error:
             if self._on_error == "raise":
                 raise
-            warnings.warn(f"the agent goes on without {what}: {error}", DegradedWarning, stacklevel=4)
+            warn_degraded(f"the agent goes on without {what}", error)
 
 
 def _check(name: str, value: str, *known: str) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import warnings
 from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
@@ -33,7 +32,7 @@ from typing_extensions import Self
 
 from secom_core.bank import MemoryBank
 from secom_core.citations import Citations, Lesson, read_citations
-from secom_core.errors import DegradedWarning, SecomError
+from secom_core.errors import SecomError, warn_degraded
 
 from .answers import (
     AnswerStream,
@@ -149,7 +148,7 @@ class CitationReward(BaseEventHandler):
             self._answered(event.response)
         except Exception as error:
             # The dispatcher swallows it.
-            warnings.warn(f"an answer taught nothing: {error!r}", DegradedWarning, stacklevel=2)
+            warn_degraded(f"an answer taught nothing: {error!r}")
             raise
 
     def take_in(self, answer: str | ChatMessage, nodes: Sequence[NodeWithScore]) -> list[Lesson]:
@@ -232,14 +231,14 @@ class CitationReward(BaseEventHandler):
     def _done(self, future: Future[None]) -> None:
         self._running.discard(future)
         if (error := future.exception()) is not None:
-            warnings.warn(f"an answer taught nothing: {error!r}", DegradedWarning, stacklevel=2)
+            warn_degraded(f"an answer taught nothing: {error!r}")
 
     def _reward_all(self, citations: Citations, citable: CitableNodes) -> None:
         try:
             for each in citable.by_scope(citations):
                 self._reward(each)
         except SecomError as error:
-            warnings.warn(f"an answer taught nothing: {error}", DegradedWarning, stacklevel=2)
+            warn_degraded("an answer taught nothing", error)
 
     def _reward(self, cited: CitedScope) -> Lesson:
         return self._bank.citations.reward(cited.scope, cited.query, cited.impression, cited.citations)

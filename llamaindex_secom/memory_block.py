@@ -22,7 +22,7 @@ from .banks import open_bank
 from .convert import escape_braces, text_of, without_recalled
 from .handed_over import SESSION_KEY, UNNAMED_SESSION, hand_over, messages_by_session
 from .tracing import trace_recall
-from .unstored import FAILURES, Unstored, is_forgotten, store_all, warn_degraded, with_id_and_time, writer_of
+from .unstored import FAILURES, Unstored, is_forgotten, store_all, warn_store_failed, with_id_and_time, writer_of
 
 _TOKEN_BUDGET: Final = 1500
 _MOST: Final = 1024
@@ -151,7 +151,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
             query = _Query(text, place, self._bank.storage.epoch(self.scope))
             return _Block.of(self._cached(session, query) or self._recall(session, query), session, query)
         except FAILURES as error:
-            warn_degraded("nothing is recalled", error)
+            warn_store_failed("nothing is recalled", error)
         return ""
 
     def _cached(self, session: str, query: _Query) -> Recall | None:
@@ -189,7 +189,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
             # Recalled again, so that an answer may cite what it was shown and nothing else.
             return _Block.of(self._recall(content.session, content.query, room), content.session, content.query) or None
         except FAILURES as error:
-            warn_degraded("nothing is recalled", error)
+            warn_store_failed("nothing is recalled", error)
         return None
 
     # -- writing --------------------------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
             try:
                 self._store(waiting)
             except FAILURES as error:
-                warn_degraded("what left the window is kept and stored with what leaves it next", error)
+                warn_store_failed("what left the window is kept and stored with what leaves it next", error)
 
     def _store(self, waiting: int) -> None:
         if waiting and is_forgotten(self._epoch, self._bank.storage.epoch(self.scope)):
@@ -262,7 +262,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
             else:
                 self._bank.close_session(self.scope, session)
         except FAILURES as error:
-            warn_degraded("the session is left open", error)
+            warn_store_failed("the session is left open", error)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> SecomMemoryBlock:
         """A block of the same settings on the same bank."""

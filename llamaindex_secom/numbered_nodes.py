@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import uuid
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -21,7 +20,7 @@ from secom_core.bank import MemoryBank
 from secom_core.citations import Impression
 from secom_core.context.lines import escaped
 from secom_core.conversation import Scope
-from secom_core.errors import DegradedWarning, InvalidInput, SecomError
+from secom_core.errors import InvalidInput, SecomError, warn_degraded
 
 from .banks import open_bank, share_bank
 from .convert import escape_braces
@@ -187,7 +186,7 @@ class CitationNumberer(BaseNodePostprocessor):
 
 def _degrade(error: SecomError) -> None:
     # The answer is worth more than what could be learned from it.
-    warnings.warn(f"the answer will teach nothing: {error}", DegradedWarning, stacklevel=2)
+    warn_degraded("the answer will teach nothing", error)
 
 
 def _is_numberable(node: BaseNode) -> bool:

@@ -17,7 +17,16 @@ from secom_core.conversation import Message, Scope, check_scope
 
 from .convert import from_message, to_messages, without_recalled
 from .known_messages import match_messages, memorable_by_place, with_turns
-from .unstored import FAILURES, Unstored, is_forgotten, store_all, turns_of, warn_degraded, with_id_and_time, writer_of
+from .unstored import (
+    FAILURES,
+    Unstored,
+    is_forgotten,
+    store_all,
+    turns_of,
+    warn_store_failed,
+    with_id_and_time,
+    writer_of,
+)
 from .window import WindowEntry, forgotten_turns, without_forgotten
 
 
@@ -106,7 +115,7 @@ class SessionMessages(BaseMemory):
     def _failed(self, consequence: str, error: Exception) -> None:
         if self.on_error == "raise":
             raise error
-        warn_degraded(consequence, error)
+        warn_store_failed(consequence, error)
 
     # -- writing --------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-import warnings
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
@@ -21,7 +20,7 @@ from llama_index.core.memory import BaseMemoryBlock, Memory
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, check_scope
-from secom_core.errors import DegradedWarning, InvalidInput, StoreError
+from secom_core.errors import InvalidInput, StoreError, warn_degraded
 from secom_core.llm.flow import ChatModel
 from secom_core.memory import RecallOptions
 from secom_core.summaries import Summary
@@ -183,11 +182,9 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
                 self._stored(batch)
             except StoreError as error:
                 count = sum(len(each.messages) for each in self._queue)
-                warnings.warn(
+                warn_degraded(
                     f"the store failed; {count} messages that left the window are kept in memory and stored with the "
-                    f"next ones: {error}",
-                    DegradedWarning,
-                    stacklevel=2,
+                    f"next ones: {error}"
                 )
                 return
             self._queue.pop(0)
@@ -206,7 +203,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
             for name in self._pending_sessions():
                 self._bank.close_session(self.scope, name)
         except StoreError as error:
-            warnings.warn(f"the store failed; the summary is brought up to date later: {error}", DegradedWarning, 2)
+            warn_degraded("the store failed; the summary is brought up to date later", error)
             raise
 
     # -- the end of a session -------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from secom_core.memory import Recall, RecallOptions
 
 from .convert import escape_braces
 from .memory import SecomMemory
-from .unstored import FAILURES, warn_degraded
+from .unstored import FAILURES, warn_store_failed
 
 NOTES: Final = "notes"
 """The session of the facts that the tool ``remember`` stores."""
@@ -194,7 +194,7 @@ def _guarded(act: Callable[..., str], on_error: str) -> Callable[..., str]:
         except FAILURES as error:
             if on_error == "raise":
                 raise
-            warn_degraded("the model is told that memory cannot be reached", error)
+            warn_store_failed("the model is told that memory cannot be reached", error)
             return _UNREACHABLE
 
     return guarded

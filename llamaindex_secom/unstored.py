@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -14,7 +13,7 @@ from llama_index.core.bridge.pydantic import BaseModel, Field
 
 from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.conversation import Message, Scope
-from secom_core.errors import DegradedWarning, InvalidInput, ModelError, StoreError
+from secom_core.errors import InvalidInput, ModelError, StoreError, warn_degraded
 
 FAILURES: Final = (StoreError, ModelError)
 """Errors that may pass by themselves; any other is the caller's to fix."""
@@ -75,14 +74,14 @@ def is_forgotten(before: tuple[int, int] | None, now: tuple[int, int] | None) ->
     return before is not None and (now is None or now[0] != before[0])
 
 
-def warn_degraded(consequence: str, error: Exception) -> None:
+def warn_store_failed(consequence: str, error: Exception) -> None:
     """Warn that the store failed.
 
     Args:
         consequence: what follows from it, such as ``"nothing is recalled"``.
         error: what the store raised.
     """
-    warnings.warn(f"the store failed; {consequence}: {error}", DegradedWarning, stacklevel=3)
+    warn_degraded(f"the store failed; {consequence}", error)
 
 
 _writers: WeakValueDictionary[int, BackgroundWriter] = WeakValueDictionary()

@@ -17,6 +17,7 @@ DegradedWarning (UserWarning)      a better part failed and a local one took ove
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import TypeVar
@@ -24,6 +25,8 @@ from typing import TypeVar
 T = TypeVar("T")
 _SHOWN = 200
 _VALUE_SHOWN = 120
+_OURS = frozenset({"secom_core", "langchain_secom", "llamaindex_secom", "contextlib"})
+"""The modules that a warning does not point at; ``with`` runs some of our lines from ``contextlib``."""
 
 
 def _shorten(text: str) -> str:
@@ -107,9 +110,17 @@ class DegradedWarning(UserWarning):
     """A better part failed and a local one took over. The message names the cause."""
 
 
-def warn_degraded(what: str, error: Exception) -> None:
-    """Warn that a local part took over: what it did, and the error that was the cause."""
-    warnings.warn(f"{what}: {error}", DegradedWarning, stacklevel=3)
+def warn_degraded(what: str, error: BaseException | None = None) -> None:
+    """Warn that something went on without a better part, at the line outside these packages that called them.
+
+    Args:
+        what: what failed, and what takes over.
+        error: the cause, where the words do not name it yet.
+    """
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _OURS:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(what if error is None else f"{what}: {error}", DegradedWarning, stacklevel=level + 1)
 
 
 def attempted(part: str, make: Callable[[], T], what: str) -> T | None:
@@ -124,5 +135,5 @@ def attempted(part: str, make: Callable[[], T], what: str) -> T | None:
         return make()
     except Exception as error:  # noqa: BLE001 - anybody's part may raise anything
         cause = str(error) if isinstance(error, ModelError) else f"{part} raised {type(error).__name__}: {error}"
-        warnings.warn(f"{what}: {cause}", DegradedWarning, stacklevel=4)
+        warn_degraded(f"{what}: {cause}")
         return None

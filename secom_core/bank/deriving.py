@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from ..conversation import Scope
 from ..derived.segmenters import ScopeSegmenters
 from ..derived.segments import Derivation
-from ..errors import DegradedWarning
+from ..errors import warn_degraded
 from ..stores.sql import SqlStore
 from ..vector_stores.sync import VectorStoreSync
 from .layers import Layers
@@ -57,11 +56,9 @@ class Deriving:
             if closed:
                 self.layers.catch_up(scope)
         except Exception as error:  # noqa: BLE001 - whatever fails here, the caller's words are stored
-            warnings.warn(
+            warn_degraded(
                 "what was said is stored, and what is made of it could not be made; the next recall tries again: "
-                f"{type(error).__name__}: {error}",
-                DegradedWarning,
-                stacklevel=4,
+                f"{type(error).__name__}: {error}"
             )
 
     def came(self, scope: Scope, turns: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -10,7 +9,7 @@ from typing import Final
 from ..conversation import Scope
 from ..derived.progress import begin_again, pending
 from ..derived.segments import memories_of
-from ..errors import DegradedWarning, InvalidInput
+from ..errors import InvalidInput, warn_degraded
 from ..layers import ClosedSession, Layer, LayerContext, LayerFactory, Ranker, registered
 from ..llm.flow import Cost, Metered
 from ..stores.rows import SessionRow
@@ -118,11 +117,9 @@ class Layers(Mapping[str, Layer]):
                 seen.update(row.id for row in new)
                 taken += sum(self._take_in(layer, scope, row) for row in new)
         except Exception as error:  # noqa: BLE001 - a layer may be anybody's, and what was said is stored
-            warnings.warn(
+            warn_degraded(
                 f"the layer {layer.name!r} failed, it takes in what it lacks at the next occasion: "
-                f"{type(error).__name__}: {error}",
-                DegradedWarning,
-                stacklevel=5,
+                f"{type(error).__name__}: {error}"
             )
         return taken
 

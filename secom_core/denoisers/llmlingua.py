@@ -8,7 +8,6 @@ import itertools
 import string
 import threading
 import time
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -18,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DegradedWarning, InvalidInput, MissingExtra, ModelUnavailable
+from ..errors import InvalidInput, MissingExtra, ModelUnavailable, warn_degraded
 from ..protocols import Statistics, TokenCounter
 
 _PUBLISHED: Final = "microsoft/llmlingua-2-xlm-roberta-large-meetingbank"
@@ -330,11 +329,9 @@ def _gpt_token_count() -> TokenCounter | None:
 
         encoding = tiktoken.encoding_for_model("gpt-3.5-turbo")
     except (ImportError, OSError) as cause:
-        warnings.warn(
+        warn_degraded(
             f"GPT-3.5's vocabulary could not be fetched ({type(cause).__name__}: {cause}); LLMLingua2 weighs words by "
-            "its model's own tokens instead. Pass token_count= to choose a counter",
-            DegradedWarning,
-            stacklevel=4,
+            "its model's own tokens instead. Pass token_count= to choose a counter"
         )
         return None
     encode = getattr(encoding, "encode_ordinary", encoding.encode)

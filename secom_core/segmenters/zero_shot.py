@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -10,7 +9,7 @@ from functools import partial
 from itertools import accumulate
 
 from ..conversation import Turn
-from ..errors import BadReply, DegradedWarning, InvalidInput, ModelError
+from ..errors import BadReply, InvalidInput, ModelError, warn_degraded
 from ..llm.flow import AsyncChatModel, ChatModel, Procedure, run
 from ..llm.retry import asked_twice
 from ..llm.windows import MARKER_TOKENS, window_texts
@@ -117,7 +116,7 @@ class ZeroShotSegmenter:
     def _local(self, turns: Sequence[Turn], error: ModelError) -> Procedure[list[Segment]]:
         name = type(self.fallback).__name__
         cause = f"the language model did not segment {len(turns)} turns, {name} did instead: {error}"
-        warnings.warn(cause, DegradedWarning, stacklevel=2)
+        warn_degraded(cause)
         return check_partition((yield partial(self.fallback.segment, turns)), len(turns))
 
     def _sync_model(self) -> ChatModel:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -11,7 +10,7 @@ from typing import Final
 
 from ..conversation import Turn
 from ..derived.coverage import covering
-from ..errors import BadReply, DegradedWarning, InvalidInput, ModelError, warn_degraded
+from ..errors import BadReply, InvalidInput, ModelError, warn_degraded
 from ..llm.flow import AsyncChatModel, ChatModel, Procedure, arun, run
 from ..llm.retry import Ask, asked_twice
 from ..llm.windows import packed
@@ -159,12 +158,10 @@ class Summarizer:
         kept = self._most_informative(found, None)
         if not kept:
             raise BadReply(f"no sentence of the memory fits into {self.summary_tokens} tokens", "\n".join(found))
-        warnings.warn(
+        warn_degraded(
             f"the language model wrote a summary of {len(found)} sentences and no shorter one when asked; the "
             f"{len(kept)} most informative of them were kept (limit: {self.limit} sentences, "
-            f"{self.summary_tokens} tokens)",
-            DegradedWarning,
-            stacklevel=2,
+            f"{self.summary_tokens} tokens)"
         )
         return kept
 

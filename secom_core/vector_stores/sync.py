@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import threading
 import uuid
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -18,7 +17,7 @@ from typing import Any, Final, Literal, TypeVar
 from ..conversation import Scope, Turn
 from ..derived.scope_states import ScopeState, ScopeStates
 from ..derived.segments import memories_of
-from ..errors import DegradedWarning, ModelError, StoreError, warn_degraded
+from ..errors import ModelError, StoreError, warn_degraded
 from ..memory import DocumentPlace, VectorDocument
 from ..protocols import VectorStore
 from ..stores.batches import batches
@@ -241,10 +240,8 @@ def forgotten_elsewhere(store: SqlStore, scope: Scope, *, here: str | None = Non
     """
     names = [name for name in stores_holding(store, scope_label(scope)) if name != here]
     if names:
-        warnings.warn(
-            f"what was forgotten may still be in the vector store {names[0]!r}, which this bank was opened without",
-            DegradedWarning,
-            stacklevel=3,
+        warn_degraded(
+            f"what was forgotten may still be in the vector store {names[0]!r}, which this bank was opened without"
         )
 
 

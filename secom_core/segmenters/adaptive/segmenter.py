@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from ...conversation import Turn
-from ...errors import DegradedWarning, InvalidInput
+from ...errors import InvalidInput, warn_degraded
 from ...memory import Segment, boundaries_of, check_partition, segments_from
 from ...protocols import Embedder
 from ..evidence import load_prior
@@ -83,7 +82,7 @@ class AdaptiveSegmenter:
         ours = f"embedder {self._embedder_name!r} in format {_FORMAT}"
         if given != ours:
             cause = f"the state of {given} does not fit {ours}: the segmenter begins anew"
-            warnings.warn(cause, DegradedWarning, stacklevel=2)
+            warn_degraded(cause)
             return made
         made.learned = None if kept["learned"] is None else loaded(kept["learned"])
         return made

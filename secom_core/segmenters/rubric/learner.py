@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import KW_ONLY, dataclass, replace
@@ -16,7 +15,7 @@ from statistics import fmean
 from typing import Final, cast
 
 from ...conversation import Turn
-from ...errors import DegradedWarning, InvalidInput, ModelError
+from ...errors import InvalidInput, ModelError, warn_degraded
 from ...llm.flow import AsyncChatModel, ChatModel, Cost, Procedure, Prompt, Reply, arun, run
 from ...llm.retry import asked_twice
 from ...memory import Segment, check_partition
@@ -152,7 +151,7 @@ class RubricLearner:
             except PromptWithheld:
                 break
             except ModelError as error:
-                _warn(f"the language model gave no rule for mini-batch {number}, which is left out: {error}")
+                warn_degraded(f"the language model gave no rule for mini-batch {number}, which is left out: {error}")
                 continue
             found = yield from self._segmented(learned, marked, "check")
             if _worse(best, found):
@@ -167,7 +166,7 @@ class RubricLearner:
         failed = [each for each in found if isinstance(each, ModelError) and not isinstance(each, PromptWithheld)]
         if failed:
             left_out = f"{len(failed)} of {len(labelled)} sessions, which are left out: {failed[0]}"
-            _warn(f"the language model did not segment {left_out}")
+            warn_degraded(f"the language model did not segment {left_out}")
         examples = [each for each in found if isinstance(each, HardExample)]
         wrong = sorted((each for each in examples if each.error > 0), key=lambda each: -each.error)
         return wrong[: self.top_k], len(examples)
@@ -225,12 +224,8 @@ class RubricLearner:
         if recorded.stopped is not None:
             more = " Running again with the same state goes on from here." if self.state is not None else ""
             learned = len(rubric.items) - len(self.start.items)
-            _warn(f"learning was cut short at {learned} new rules: {recorded.stopped}. {rubric.note}{more}")
+            warn_degraded(f"learning was cut short at {learned} new rules: {recorded.stopped}. {rubric.note}{more}")
         return replace(rubric, cost=recorded.cost)
-
-
-def _warn(cause: str) -> None:
-    warnings.warn(cause, DegradedWarning, stacklevel=2)
 
 
 def _checked(sessions: Sequence[Labelled]) -> list[Labelled]:
