@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import ensure_config, run_in_executor
 from typing_extensions import NotRequired, TypedDict
 
-from secom_core.bank import BackgroundWriter, MemoryBank
+from secom_core.bank import BackgroundWriter, MemoryBank, check_bank
 from secom_core.citations.prompt import CITE_INSTRUCTION
 from secom_core.errors import InvalidInput, InvalidScope, MissingExtra, SecomError, warn_degraded
 from secom_core.memory import Recall
@@ -138,7 +138,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         _check("subagents", subagents, "recall", "remember", "off")
         _check("tool_lines", tool_lines, "brief", "omit")
         _check("on_error", on_error, "warn", "raise")
-        self._bank = learning_bank(bank, self._name) if cite else bank
+        self._bank = learning_bank(bank, self._name) if cite else check_bank(bank, self._name)
         self._options = recall_options(bank, token_budget, k, layers)
         self._identity, self._session_key = Identity.of(self._name, scope, scope_keys), session_key
         self._inject, self._write, self._subagents, self._on_error = inject, write, subagents, on_error

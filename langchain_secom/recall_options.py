@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from secom_core.bank import MemoryBank
+from secom_core.bank import MemoryBank, check_bank
 from secom_core.memory import RecallOptions
 
 
@@ -15,5 +15,5 @@ def recall_options(bank: MemoryBank, token_budget: int | None, k: int | None, la
         InvalidInput: a number is below 1, or the bank was opened without a layer, or so that it has no part in recalls.
     """
     options = RecallOptions(token_budget, k, layers)
-    bank.layers.check(options.layers)
+    check_bank(bank, "a recall").layers.check(options.layers)
     return options

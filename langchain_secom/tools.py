@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal
 
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig, run_in_executor
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import Field
 
-from secom_core.bank import MemoryBank
+from secom_core.bank import MemoryBank, check_bank
 from secom_core.conversation import Message, Scope
 from secom_core.errors import InvalidInput, MissingExtra
 from secom_core.memory import Recall
@@ -38,7 +38,9 @@ _MANAGE: Final = (
     "search of memories gives. Forget and correct only what the user asks for."
 )
 # Neither default may be None: until Python 3.11 that makes a type optional, and LangChain fills in no optional ones.
-_NO_RUNTIME: Final = cast("ToolRuntime[Any, Any]", object())
+_NO_RUNTIME: Final[ToolRuntime[Any, Any]] = ToolRuntime(
+    state={}, context=None, config={}, stream_writer=print, tool_call_id=None, store=None
+)
 _NO_CONFIG: Final = RunnableConfig()
 
 
@@ -52,12 +54,11 @@ class _Caller:
 
     @property
     def scope(self) -> Scope:
-        context = self.runtime.context if self.runtime is not _NO_RUNTIME else None
-        return self.identity.scope(context, self.config)
+        return self.identity.scope(self.runtime.context, self.config)
 
     def reply(self, text: str, *, failed: bool = False) -> Any:
         """The tool's result; inside an agent marked, so that recalled memories are not remembered again as messages."""
-        if self.runtime is _NO_RUNTIME or self.runtime.tool_call_id is None:
+        if self.runtime.tool_call_id is None:
             if failed:
                 raise ToolException(text)
             return text
@@ -165,6 +166,7 @@ def create_manage_memory_tool(
         InvalidScope: for a bad scope; when called, where there is none.
     """
     identity = Identity.of(name, scope, scope_keys)
+    check_bank(bank, name)
     allowed = set(actions)
     if not allowed or not allowed <= {"remember", "correct", "forget"}:
         raise InvalidInput(f"actions are 'remember', 'correct' and 'forget', got {tuple(actions)!r}")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from secom_core.bank import MemoryBank
+from secom_core.bank import MemoryBank, check_bank
 from secom_core.errors import InvalidInput
 from secom_core.layers import registered
 from secom_core.stores.postgres import is_postgres
@@ -23,18 +23,23 @@ _banks: WeakValueDictionary[str, MemoryBank] = WeakValueDictionary()
 _lock = threading.Lock()
 
 
-def open_bank(store_path: str | None, *, needed_by: str, layers: Collection[str] = ()) -> MemoryBank:
-    """The bank of a file: the one that is open in this process, or else a new one.
+def bank_of(
+    bank: MemoryBank | None, store_path: str | None, *, needed_by: str, layers: Collection[str] = ()
+) -> MemoryBank:
+    """The bank that a part was given, or that of its file: the one that a part of this process has open, or a new one.
 
     Args:
-        store_path: the file, or the URL of a PostgreSQL database.
+        bank: what the part was given.
+        store_path: the file, or the URL of a PostgreSQL database, where no bank was given.
         needed_by: the class that needs the bank, for the error.
         layers: the names of the layers that a new bank is opened with.
 
     Raises:
-        InvalidInput: there is no path.
+        InvalidInput: it is no bank, or there is neither a bank nor a path.
         StoreError: the file cannot be opened.
     """
+    if bank is not None:
+        return check_bank(bank, needed_by)
     if store_path is None:
         raise InvalidInput(
             f"{needed_by} needs a bank, or a store_path to open one; a bank in memory cannot be reopened"

@@ -30,7 +30,7 @@ from llama_index.core.instrumentation.events.synthesis import SynthesizeEndEvent
 from llama_index.core.schema import NodeWithScore
 from typing_extensions import Self
 
-from secom_core.bank import MemoryBank
+from secom_core.bank import MemoryBank, check_bank
 from secom_core.citations import Citations, Lesson, read_citations
 from secom_core.errors import SecomError, warn_degraded
 
@@ -81,7 +81,7 @@ class CitationReward(BaseEventHandler):
     _lock: Any = PrivateAttr(default_factory=threading.Lock)
 
     def __init__(self, bank: MemoryBank, *, markers: Literal["keep", "strip"] = "keep") -> None:
-        bank.layers.check(["citations"])
+        check_bank(bank, "CitationReward").layers.check(["citations"])
         data: dict[str, Any] = {"markers": markers}
         super().__init__(**data)
         self._bank = bank  # set before super().__init__(), it would be lost

@@ -23,7 +23,7 @@ from secom_core.protocols import Denoiser, Embedder, Segmenter
 from secom_core.text.terms import count_tokens
 
 from .answers import is_answer, without_markers
-from .banks import new_bank, open_bank, share_bank
+from .banks import bank_of, new_bank, share_bank
 from .convert import answer_of, escape_braces, text_of
 from .insertion import insert_recalled, is_query_put, query_of, wordings
 from .message_tokens import MessageTokens
@@ -70,7 +70,8 @@ class SecomMemory(SessionMessages):
         bank: where everything is remembered.
         store_path: the bank's file. It is opened where no bank is given, with the ``layers`` named below, and with
             ``citations`` where it is to ``learn``.
-        token_limit: the length of everything that `get` returns, in tokens.
+        token_limit: the length of everything that `get` returns, in tokens; system messages and the last message are
+            returned in any case, however long.
         token_budget: the length of the recalled block within it; a quarter of it, at most 1500, unless given.
         k: how many memories are recalled at most.
         layers: the names of layers that take part in recalls, such as ``["summaries"]``.
@@ -122,9 +123,9 @@ class SecomMemory(SessionMessages):
         default = max(1, min(_TOKEN_BUDGET, data.get("token_limit", _TOKEN_LIMIT) // 4))
         options = RecallOptions(default if token_budget is None else token_budget, k, layers)
         needed = _needed_layers(options.layers, data)
-        bank = bank or open_bank(store_path, needed_by="SecomMemory", layers=needed)
+        bank = bank_of(bank, store_path, needed_by="SecomMemory", layers=needed)
         bank.layers.check(needed)
-        named = {"scope": checked, "session": session or uuid.uuid4().hex, **options.arguments}
+        named = {"scope": checked, "session": uuid.uuid4().hex if session is None else session, **options.arguments}
         super().__init__(bank, **{**data, **named})
         self._count = token_counter  # set before super().__init__(), it would be lost
         if self._recalled_room >= self.token_limit:
@@ -172,8 +173,9 @@ class SecomMemory(SessionMessages):
             raise InvalidInput(f"a bank that is open already takes no {' or '.join(given)}")
         if given and store_path is not None:
             bank = new_bank(store_path, _needed_layers(data.get("layers", ()), data), **given)
-        limit = token_limit or (int(llm.metadata.context_window * _LLM_SHARE) if llm is not None else _TOKEN_LIMIT)
-        memory = cls(scope=scope, bank=bank, store_path=store_path, token_limit=limit, **data)
+        if token_limit is None:
+            token_limit = int(llm.metadata.context_window * _LLM_SHARE) if llm is not None else _TOKEN_LIMIT
+        memory = cls(scope=scope, bank=bank, store_path=store_path, token_limit=token_limit, **data)
         if chat_history:
             memory.set(chat_history)
         return memory

@@ -18,7 +18,7 @@ from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.conversation import check_scope
 from secom_core.memory import Recall, RecallOptions
 
-from .banks import open_bank
+from .banks import bank_of
 from .convert import escape_braces, text_of, without_recalled
 from .handed_over import SESSION_KEY, UNNAMED_SESSION, hand_over, messages_by_session
 from .tracing import trace_recall
@@ -114,7 +114,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     ) -> None:
         checked = check_scope(scope if scope is not None else ())
         options = RecallOptions(_TOKEN_BUDGET if token_budget is None else token_budget, k, layers)
-        bank = bank or open_bank(store_path, needed_by="SecomMemoryBlock", layers=options.layers)
+        bank = bank_of(bank, store_path, needed_by="SecomMemoryBlock", layers=options.layers)
         bank.layers.check(options.layers)
         super().__init__(**{**data, **options.arguments, "scope": checked, "store_path": bank.storage.path})
         # Private attributes that are set before super().__init__() are lost.

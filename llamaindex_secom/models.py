@@ -14,7 +14,7 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageR
 from llama_index.core.llms.custom import CustomLLM
 from llama_index.core.llms.llm import LLM
 
-from secom_core.errors import BadReply, InvalidInput, ModelError, ModelUnavailable
+from secom_core.errors import BadReply, InvalidInput, ModelError, ModelUnavailable, shorten
 from secom_core.llm.flow import ChatModel, Prompt
 from secom_core.models.rows import model_rows
 from secom_core.protocols import Embedder, Vectors
@@ -30,9 +30,14 @@ class LlamaIndexChatModel:
     Args:
         llm: the LLM; where ``None``, ``Settings.llm``, looked up at the first prompt.
         **options: keyword arguments for every call, such as ``temperature=0``.
+
+    Raises:
+        InvalidInput: it is no `LLM`.
     """
 
     def __init__(self, llm: LLM | None = None, **options: Any) -> None:
+        if llm is not None and not isinstance(llm, LLM):
+            raise InvalidInput(f"expected a LlamaIndex LLM, got {shorten(llm)}")
         self._llm = llm
         self._options = options
 
@@ -84,9 +89,14 @@ class LlamaIndexEmbedder:
     Args:
         embed_model: the model; where ``None``, ``Settings.embed_model``, looked up when it is first needed.
         name: identifies the model in the store; the model's class and name unless given.
+
+    Raises:
+        InvalidInput: it is no `BaseEmbedding`.
     """
 
     def __init__(self, embed_model: BaseEmbedding | None = None, name: str | None = None) -> None:
+        if embed_model is not None and not isinstance(embed_model, BaseEmbedding):
+            raise InvalidInput(f"expected a LlamaIndex embedding model, got {shorten(embed_model)}")
         self._model = embed_model
         self._name = name
 

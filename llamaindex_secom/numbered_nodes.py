@@ -22,7 +22,7 @@ from secom_core.context.lines import escaped
 from secom_core.conversation import Scope
 from secom_core.errors import InvalidInput, SecomError, warn_degraded
 
-from .banks import open_bank, share_bank
+from .banks import bank_of, share_bank
 from .convert import escape_braces
 from .impressions import PendingQuery, impressions_of, keep_pending
 from .node_origins import LocatedNode, locate
@@ -122,7 +122,7 @@ class CitationNumberer(BaseNodePostprocessor):
     def __init__(self, bank: MemoryBank | None = None, *, store_path: str | None = None, **data: Any) -> None:
         if data.get("first", 1) < 1:
             raise InvalidInput(f"first is a whole number from 1 on, got {data['first']!r}")
-        bank = share_bank(bank or open_bank(store_path, needed_by="CitationNumberer", layers=["citations"]))
+        bank = share_bank(bank_of(bank, store_path, needed_by="CitationNumberer", layers=["citations"]))
         data.pop("class_name", None)  # dumps have it
         super().__init__(**{**data, "store_path": bank.storage.path})
         self._bank = bank  # set before super().__init__(), it would be lost

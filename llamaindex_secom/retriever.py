@@ -9,7 +9,7 @@ from typing import Any, Literal
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from secom_core.bank import MemoryBank
+from secom_core.bank import MemoryBank, check_bank
 from secom_core.conversation import Scope, check_scope
 from secom_core.errors import InvalidInput
 from secom_core.memory import Recall, RecallOptions
@@ -56,8 +56,8 @@ class SecomRetriever(BaseRetriever):
         if order not in ("score", "time"):
             raise InvalidInput(f"order is 'score' or 'time', not {order!r}")
         self._recall_options = RecallOptions(token_budget, k, layers)
+        self._bank = check_bank(bank, type(self).__name__)
         bank.layers.check(self._recall_options.layers)
-        self._bank = bank
         self._scope = check_scope(scope)
         self._order = order
         self._empty = empty

@@ -14,7 +14,7 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from typing_extensions import Self
 
-from secom_core.bank import MemoryBank
+from secom_core.bank import MemoryBank, check_bank
 from secom_core.conversation import Scope, check_scope
 from secom_core.errors import InvalidInput
 from secom_core.llm.flow import ChatModel, run
@@ -73,7 +73,7 @@ class TimelineRetriever(SecomRetriever):
         visible_metadata: Collection[str] = (),
         **options: Any,
     ) -> None:
-        self._timelines: TimelineLayer = bank.timelines
+        self._timelines: TimelineLayer = check_bank(bank, "TimelineRetriever").timelines
         if n is not None and n < 1:
             raise InvalidInput(f"n is a whole number from 1 on, got {n!r}")
         self._draw: dict[str, Any] = {"n": n, "seed": seed, "refined": refined}
@@ -134,9 +134,9 @@ class TimelinePostprocessor(BaseNodePostprocessor):
         **data: Any,
     ) -> None:
         checked = check_scope(scope if scope is not None else ())
-        if not isinstance(bank, MemoryBank):
-            raise InvalidInput(f"TimelinePostprocessor needs a bank, which JSON cannot hold; got {bank!r}")
-        layer = bank.timelines
+        if bank is None:
+            raise InvalidInput("TimelinePostprocessor needs a bank, which JSON cannot hold: pass bank= again")
+        layer = check_bank(bank, "TimelinePostprocessor").timelines
         data.pop("class_name", None)  # dumps have it
         if data.pop("refined", False) and llm is None:
             raise InvalidInput("this was made with a language model, which JSON cannot hold: pass llm= again")

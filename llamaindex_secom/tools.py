@@ -15,7 +15,7 @@ from llama_index.core.bridge.pydantic import BaseModel, ConfigDict, Field
 from llama_index.core.tools import FunctionTool, ToolMetadata
 from llama_index.core.workflow import Context
 
-from secom_core.bank import MemoryBank
+from secom_core.bank import MemoryBank, check_bank
 from secom_core.context.block import render
 from secom_core.conversation import Message, Scope, check_scope
 from secom_core.errors import InvalidInput, InvalidScope
@@ -180,7 +180,7 @@ def memory_tools(
     options = RecallOptions(token_budget, k, layers)
     bound = _Place(bank, check_scope(scope if scope is not None else ())) if bank is not None else None
     if bank is not None:
-        bank.layers.check(options.layers)
+        check_bank(bank, "memory_tools").layers.check(options.layers)
     tools = _Tools(options, first, session)
     return [
         _tool(_guarded(getattr(tools, each), on_error), *_DESCRIPTIONS[each], bound) for each in dict.fromkeys(actions)

@@ -25,8 +25,12 @@ from typing import TypeVar
 T = TypeVar("T")
 _SHOWN = 200
 _VALUE_SHOWN = 120
-_OURS = frozenset({"secom_core", "langchain_secom", "llamaindex_secom", "contextlib"})
-"""The modules that a warning does not point at; ``with`` runs some of our lines from ``contextlib``."""
+_OURS = {"secom_core", "langchain_secom", "llamaindex_secom"}
+_BETWEEN = {
+    *("langchain", "langchain_classic", "langchain_core", "langgraph", "llama_index", "llama_index_instrumentation"),
+    *("asyncio", "concurrent", "contextlib", "pydantic", "threading"),
+}
+"""Packages that call ours on behalf of somebody, at whose line a warning is to point."""
 
 
 def _shorten(text: str) -> str:
@@ -111,16 +115,19 @@ class DegradedWarning(UserWarning):
 
 
 def warn_degraded(what: str, error: BaseException | None = None) -> None:
-    """Warn that something went on without a better part, at the line outside these packages that called them.
+    """Warn that something went on without a better part, at the caller's line: outside these packages and frameworks.
 
     Args:
         what: what failed, and what takes over.
         error: the cause, where the words do not name it yet.
     """
-    frame, level = inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _OURS:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(what if error is None else f"{what}: {error}", DegradedWarning, stacklevel=level + 1)
+    frame, roots = inspect.currentframe(), list[str]()
+    while frame is not None:
+        roots.append(frame.f_globals.get("__name__", "").partition(".")[0])
+        frame = frame.f_back
+    outside = [level for level, root in enumerate(roots, start=1) if root not in _OURS]
+    callers = [level for level in outside if roots[level - 1] not in _BETWEEN] or outside or [1]
+    warnings.warn(what if error is None else f"{what}: {error}", DegradedWarning, stacklevel=callers[0])
 
 
 def attempted(part: str, make: Callable[[], T], what: str) -> T | None:

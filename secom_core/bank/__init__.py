@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .background import BackgroundWriter
-from .bank import MemoryBank
+from .bank import MemoryBank, check_bank
 from .parts import Parts
 from .records import Remembered, Stats
 
-__all__ = ["BackgroundWriter", "MemoryBank", "Parts", "Remembered", "Stats"]
+__all__ = ["BackgroundWriter", "MemoryBank", "Parts", "Remembered", "Stats", "check_bank"]

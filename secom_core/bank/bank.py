@@ -12,7 +12,7 @@ from ..citations.options import CitationOptions
 from ..context.packing import Packer
 from ..conversation import Message, Scope, Session, Turn, check_scope, stamped
 from ..derived.segments import memories_of
-from ..errors import InvalidInput
+from ..errors import InvalidInput, shorten
 from ..layers import LayerFactory
 from ..memory import Memory, Recall, RecallOptions
 from ..presets import Preset
@@ -362,6 +362,17 @@ class MemoryBank:
         """How much the scope holds."""
         row = self._store.scope(check_scope(scope))
         return Stats(**self._store.counts(row.id)) if row else Stats(0, 0, 0, 0, 0)
+
+
+def check_bank(bank: object, caller: str) -> MemoryBank:
+    """The bank that a part was given.
+
+    Raises:
+        InvalidInput: it is something else.
+    """
+    if not isinstance(bank, MemoryBank):
+        raise InvalidInput(f"{caller} needs a MemoryBank, got {shorten(bank)}; make one with MemoryBank.open(path)")
+    return bank
 
 
 def _session_name(messages: Any, session: str | None) -> str:

@@ -41,6 +41,9 @@ class Layers(Mapping[str, Layer]):
 
     def __getitem__(self, name: str) -> Layer:
         if name not in self._layers:
+            known = sorted({layer.name for layer in registered()})
+            if name not in known:
+                raise InvalidInput(f"no layer is called {name!r}; there are {', '.join(known)}")
             opened = ", ".join(self._layers) or "none"
             raise InvalidInput(
                 f"this bank was opened without {name!r} (it has: {opened}); open it with {name}=True, or with "

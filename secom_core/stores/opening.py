@@ -23,6 +23,8 @@ def open_store(where: str | Path = ":memory:", *, key: str | None = None) -> Sql
         MissingExtra: the URL's driver, or what a key needs, is not installed.
         InvalidInput: a key for PostgreSQL, which encrypts its disk.
     """
+    if not isinstance(where, (str, Path)) or not str(where):
+        raise InvalidInput(f"a bank is in a file, ':memory:' or postgresql://…, got {where!r}")
     if not is_postgres(where):
         return open_sqlite(where, key=key)
     if key is not None:

@@ -30,6 +30,7 @@ def open_sqlite(path: str | Path = ":memory:", *, key: str | None = None) -> Sql
         key: the passphrase of an encrypted file; needs the extra ``encrypted``. It is not kept anywhere.
 
     Raises:
+        InvalidInput: the path is that of a folder.
         StoreError: the file cannot be opened, or is no SQLite file, or the key is another one.
         SchemaTooNew: a later version of this package wrote it.
         MissingExtra: a key was given, and SQLCipher is not installed.
@@ -37,6 +38,8 @@ def open_sqlite(path: str | Path = ":memory:", *, key: str | None = None) -> Sql
     driver = _driver(key)
     file = None if str(path) == ":memory:" else Path(path).expanduser().resolve()
     if file is not None:
+        if file.is_dir():
+            raise InvalidInput(f"a bank is one file, and {str(path)!r} is a folder; name a file in it")
         file.parent.mkdir(parents=True, exist_ok=True)
     # A file: however many threads read at once, none waits for a connection.
     pool: dict[str, Any] = {"poolclass": StaticPool} if file is None else {"pool_size": 16, "max_overflow": -1}

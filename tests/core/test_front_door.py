@@ -163,6 +163,25 @@ class Nowhere:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        (None, "a bank is in a file, ':memory:' or postgresql://…, got None"),
+        (5, "got 5"),
+        ("", "got ''"),
+        ("/", "a bank is one file, and '/' is a folder; name a file in it"),
+    ],
+)
+def test_what_is_no_place_of_a_bank_is_refused(place: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        MemoryBank.open(place)
+
+
+def test_a_layer_that_nobody_has_is_no_switch_of_open() -> None:
+    with MemoryBank.open() as bank, pytest.raises(InvalidInput, match=r"no layer is called 'nope'; there are .*topics"):
+        bank.recall(ANN, "Where?", layers=["nope"])
+
+
 @pytest.mark.parametrize("wrong", WRONG)
 def test_a_wrong_part_is_refused_before_anything_is_opened(wrong: str, tmp_path: Path) -> None:
     make, message = WRONG[wrong]

@@ -291,8 +291,8 @@ def test_layers_that_are_no_names_are_refused(bank: MemoryBank, name: str) -> No
 
 @each
 def test_a_layer_that_the_bank_was_opened_without_is_refused(plain: MemoryBank, name: str) -> None:
-    for layer in ("timelines", "dreams"):
-        with pytest.raises(ValueError, match=f"this bank was opened without '{layer}'"):
+    for layer, message in (("timelines", "this bank was opened without"), ("dreams", "no layer is called")):
+        with pytest.raises(ValueError, match=f"{message} '{layer}'"):
             recalled(name, plain, layers=[layer])
 
 
@@ -381,3 +381,20 @@ def test_a_topic_is_a_document_with_its_summary_and_leads_back_to_all_its_turns(
         [left] = to_hits([by_id[topics[0].memory.id]], bank)
         assert left.turn_ids == topics[0].turn_ids[1:]
         assert left.memory.summary == "", "it may hold words of the turn that is gone"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda bank: langchain_secom.SecomMiddleware(bank, scope=ANN),
+        lambda bank: langchain_secom.SecomRetriever(bank=bank, scope=ANN),
+        lambda bank: langchain_secom.SecomMemory(bank=bank, scope=ANN, session="s"),
+        lambda bank: langchain_secom.SecomChatMessageHistory(bank, scope=ANN, session="s"),
+        lambda bank: langchain_secom.SessionHistories(bank, scope=ANN),
+        lambda bank: langchain_secom.create_search_memory_tool(bank, scope=ANN),
+        lambda bank: langchain_secom.create_manage_memory_tool(bank, scope=ANN),
+    ],
+)
+def test_what_is_no_bank_is_refused_where_it_is_given(make: Callable[[Any], Any]) -> None:
+    with pytest.raises(ValueError, match=r"(needs a (MemoryBank|bank)|instance of MemoryBank).*'memory.db'"):
+        make("memory.db")

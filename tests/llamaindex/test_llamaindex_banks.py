@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,20 @@ import pytest
 
 pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
 
-from llamaindex_secom import CitationNumberer, CitationReranker, SecomMemory, SecomMemoryBlock
-from llamaindex_secom.banks import _banks, new_bank, open_bank, share_bank
+from llamaindex_secom import (
+    CitationNumberer,
+    CitationReranker,
+    CitationReward,
+    LlamaIndexChatModel,
+    LlamaIndexEmbedder,
+    SecomMemory,
+    SecomMemoryBlock,
+    SecomRetriever,
+    TimelinePostprocessor,
+    TimelineRetriever,
+    memory_tools,
+)
+from llamaindex_secom.banks import _banks, bank_of, new_bank, share_bank
 from secom_core import InvalidInput, MemoryBank
 from secom_core.layers import Layer, register, unregister
 
@@ -49,20 +62,53 @@ def test_without_a_bank_or_a_path_the_error_names_who_needs_it(name: str) -> Non
         PARTS[name](None)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda bank: SecomMemory(scope=ANN, bank=bank),
+        lambda bank: SecomMemoryBlock(scope=ANN, bank=bank),
+        lambda bank: SecomRetriever(bank, ANN),
+        lambda bank: TimelineRetriever(bank, ANN),
+        lambda bank: TimelinePostprocessor(bank, ANN),
+        lambda bank: CitationNumberer(bank),
+        lambda bank: CitationReranker(bank),
+        lambda bank: CitationReward(bank),
+        lambda bank: memory_tools(bank, scope=ANN),
+    ],
+)
+def test_what_is_no_bank_is_refused_with_the_way_to_make_one(make: Callable[[Any], Any]) -> None:
+    with pytest.raises(
+        InvalidInput, match=r"needs a MemoryBank, got 'memory.db'; make one with MemoryBank.open\(path\)"
+    ):
+        make("memory.db")
+
+
+def test_what_is_no_model_is_refused_by_the_wrapper() -> None:
+    with pytest.raises(InvalidInput, match="expected a LlamaIndex LLM, got 'gpt-4o'"):
+        LlamaIndexChatModel("gpt-4o")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="expected a LlamaIndex embedding model, got 'all-MiniLM'"):
+        LlamaIndexEmbedder("all-MiniLM")  # type: ignore[arg-type]
+
+
+def test_an_empty_session_is_no_name() -> None:
+    with MemoryBank.open() as bank, pytest.raises(ValueError, match="at least 1 character"):
+        SecomMemory(scope=ANN, bank=bank, session="")
+
+
 def test_the_same_file_by_another_path_is_the_same_bank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "folder").mkdir()
-    bank = open_bank(str(tmp_path / "m.db"), needed_by="a test")
+    bank = bank_of(None, str(tmp_path / "m.db"), needed_by="a test")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     for path in ("m.db", "folder/../m.db", "~/m.db"):
-        assert open_bank(path, needed_by="a test") is bank
+        assert bank_of(None, path, needed_by="a test") is bank
     bank.close()
 
 
 @pytest.mark.slow
 def test_a_bank_that_nobody_uses_is_let_go(tmp_path: Path) -> None:
     path = str(tmp_path / "m.db")
-    bank = open_bank(path, needed_by="a test")
+    bank = bank_of(None, path, needed_by="a test")
     assert _banks[os.path.realpath(path)] is bank
     bank.close()
     del bank
@@ -82,7 +128,7 @@ def test_the_bank_that_was_shared_last_is_the_one_of_its_file(tmp_path: Path) ->
     with MemoryBank.open(path) as first, MemoryBank.open(path) as second:
         for bank in (first, second, first):
             share_bank(bank)
-            assert open_bank(path, needed_by="a test") is bank
+            assert bank_of(None, path, needed_by="a test") is bank
 
 
 def test_threads_open_a_file_once(tmp_path: Path) -> None:
@@ -92,7 +138,7 @@ def test_threads_open_a_file_once(tmp_path: Path) -> None:
 
     def opens() -> None:
         gate.wait()
-        found.append(open_bank(path, needed_by="a test"))
+        found.append(bank_of(None, path, needed_by="a test"))
 
     threads = [threading.Thread(target=opens) for _ in range(8)]
     for thread in threads:
@@ -118,10 +164,10 @@ def test_a_new_bank_has_the_layers_of_these_names(tmp_path: Path) -> None:
 
 
 def test_a_postgresql_database_is_known_by_its_url(postgres_url: str) -> None:
-    bank = open_bank(postgres_url, needed_by="a test")
+    bank = bank_of(None, postgres_url, needed_by="a test")
     assert bank.storage.path is not None
     assert bank.storage.path.startswith("postgresql")
-    assert open_bank(bank.storage.path, needed_by="a test") is bank
+    assert bank_of(None, bank.storage.path, needed_by="a test") is bank
     numberer = CitationNumberer(store_path=bank.storage.path)
     assert numberer._bank is bank
     bank.close()

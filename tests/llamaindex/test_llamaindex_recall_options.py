@@ -168,9 +168,9 @@ def test_what_cannot_be_used_is_refused_at_once(bank: MemoryBank, recalling: Any
                 recalling(bank, **{name: value})
     with pytest.raises(InvalidInput, match=r"layers is a sequence of names such as .*, got 'summaries'"):
         recalling(bank, layers="summaries")
-    for layer in ("topics", "weather"):
-        with pytest.raises(InvalidInput, match=rf"opened without '{layer}' \(it has: summaries, timelines\)"):
-            recalling(bank, layers=["summaries", layer])
+    for message in (r"opened without 'topics' \(it has: summaries, timelines\)", "no layer is called 'weather'"):
+        with pytest.raises(InvalidInput, match=message):
+            recalling(bank, layers=["summaries", message.split("'")[1]])
 
 
 @pytest.mark.slow
@@ -270,7 +270,7 @@ def test_a_bank_is_opened_with_the_layers_that_are_asked_for(tmp_path: Path) -> 
     with pytest.raises(InvalidInput, match="opened without 'citations'"):
         SecomMemory(scope=ANN, store_path=path, learn=True)  # the bank is open already
     memory.bank.close()
-    with pytest.raises(InvalidInput, match="opened without 'weather'"):
+    with pytest.raises(InvalidInput, match="no layer is called 'weather'"):
         SecomMemory(scope=ANN, store_path=str(tmp_path / "third.db"), layers=["weather"])
     parted = SecomMemory.from_defaults(
         scope=ANN, store_path=path, segmenter=llamaindex_secom.SegmentTextSplitter().segmenter, layers=["summaries"]
