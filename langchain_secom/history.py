@@ -18,7 +18,7 @@ from langchain_core.messages import (
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config, run_in_executor
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 
-from secom_core.bank import BackgroundWriter, MemoryBank, check_bank
+from secom_core.bank import BackgroundWriter, MemoryBank, check_bank, check_writer
 from secom_core.conversation import Message, Turn, check_scope
 from secom_core.errors import InvalidInput
 from secom_core.memory import Recall, RecallOptions
@@ -82,7 +82,9 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
         if window is not None and window < 1:
             raise InvalidInput(f"window is a number of messages from 1 on, got {window}")
         self.scope, self.session = check_scope(scope), session
-        self._bank, self._writer, self._window = check_bank(bank, type(self).__name__), writer, window
+        name = type(self).__name__
+        self._bank, self._window = check_bank(bank, name), window
+        self._writer = check_writer(writer, bank, name)
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
@@ -208,7 +210,9 @@ class SessionHistories:
         writer: BackgroundWriter | None = None,
     ) -> None:
         identity = Identity.of(type(self).__name__, scope, scope_keys)
-        self._bank, self._window, self._writer = check_bank(bank, type(self).__name__), window, writer
+        name = type(self).__name__
+        self._bank, self._window = check_bank(bank, name), window
+        self._writer = check_writer(writer, bank, name)
         self._scope, self._session_key = identity.bound, session_key
         self._keys = identity.keys if identity.bound is None else ()
         named = [Parameter(key, Parameter.POSITIONAL_OR_KEYWORD, annotation=str) for key in self._names]

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import ensure_config, run_in_executor
 from typing_extensions import NotRequired, TypedDict
 
-from secom_core.bank import BackgroundWriter, MemoryBank, check_bank
+from secom_core.bank import BackgroundWriter, MemoryBank, check_bank, check_writer
 from secom_core.citations.prompt import CITE_INSTRUCTION
 from secom_core.errors import InvalidInput, InvalidScope, MissingExtra, SecomError, warn_degraded
 from secom_core.memory import Recall
@@ -142,7 +142,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         self._options = recall_options(bank, token_budget, k, layers)
         self._identity, self._session_key = Identity.of(self._name, scope, scope_keys), session_key
         self._inject, self._write, self._subagents, self._on_error = inject, write, subagents, on_error
-        self._writer = writer or BackgroundWriter(bank) if write == "background" else None
+        shared = check_writer(writer, bank, self._name)
+        self._writer = shared or BackgroundWriter(bank) if write == "background" else None
         self._markers: Literal["keep", "strip"] = markers
         self._cite, self._instruction, self._tool_lines = cite, instruction, tool_lines
         self.tools = _tools(bank, scope, scope_keys) if tools else []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .background import BackgroundWriter
+from .background import BackgroundWriter, check_writer
 from .bank import MemoryBank, check_bank
 from .parts import Parts
 from .records import Remembered, Stats
 
-__all__ = ["BackgroundWriter", "MemoryBank", "Parts", "Remembered", "Stats", "check_bank"]
+__all__ = ["BackgroundWriter", "MemoryBank", "Parts", "Remembered", "Stats", "check_bank", "check_writer"]

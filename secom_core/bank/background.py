@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from ..conversation import Message, Scope, Session, check_scope
-from ..errors import InvalidInput, SecomError
+from ..errors import InvalidInput, SecomError, shorten
 from .bank import MemoryBank
 from .records import Remembered
 
@@ -45,6 +45,11 @@ class BackgroundWriter:
         self._flushing, self._busy, self._closed = 0, False, False
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
+
+    @property
+    def bank(self) -> MemoryBank:
+        """Where everything is remembered."""
+        return self._bank
 
     def __enter__(self) -> BackgroundWriter:
         return self
@@ -154,3 +159,14 @@ class BackgroundWriter:
             # The words are safe. The names of scopes and sessions may be private.
             _LOG.warning("what was said is not derived yet, the next recall tries again: %s", type(error).__name__)
             _LOG.debug("of session %r in scope %r", key[1], key[0], exc_info=error)
+
+
+def check_writer(writer: object, bank: MemoryBank, caller: str) -> BackgroundWriter | None:
+    """The writer that a part was given, which writes into the part's bank; none where there is none.
+
+    Raises:
+        InvalidInput: it is something else, or writes into another bank.
+    """
+    if writer is None or (isinstance(writer, BackgroundWriter) and writer.bank is bank):
+        return writer
+    raise InvalidInput(f"{caller} needs a writer of its own bank, BackgroundWriter(bank), got {shorten(writer)}")

@@ -18,6 +18,8 @@ from ..readers import read_messages, read_transcript
 from .terminal import Refused
 
 _STDIN: Final = "-"
+_TIMES: Final = ("at", "timestamp", "date")
+"""What the time of a session may be called in a row that holds its messages."""
 
 
 def read_text(name: str) -> str:
@@ -116,13 +118,22 @@ def _from_rows(rows: Sequence[Any], name: str, session: str | None) -> Iterator[
         for number, row in enumerate(rows, start=1):
             own = row.get("session") or row.get("id")
             place = "" if len(rows) == 1 else f" {number}"
-            yield (str(own) if own is not None else f"{session or _stem(name)}{place}"), row["messages"]
+            at = next((row[key] for key in _TIMES if row.get(key) is not None), None)
+            yield (str(own) if own is not None else f"{session or _stem(name)}{place}"), _dated(row["messages"], at)
         return
     by_name: dict[str, list[Any]] = {}
     for row in rows:
         own = row.get("session") if isinstance(row, Mapping) else None
         by_name.setdefault(str(own) if own else session or _stem(name), []).append(row)
     yield from by_name.items()
+
+
+def _dated(messages: Sequence[Any], at: Any) -> Sequence[Any]:
+    """Messages with the time of their session, where they do not bring their own."""
+    if at is None:
+        return messages
+    undated = (isinstance(each, Mapping) and not {"at", "timestamp"} & each.keys() for each in messages)
+    return [{**each, "at": at} if needs else each for each, needs in zip(messages, undated, strict=True)]
 
 
 def _stem(name: str) -> str:

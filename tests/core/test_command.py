@@ -697,6 +697,17 @@ def furnished(kept: Secom) -> Secom:
     return kept
 
 
+def test_a_session_gives_its_time_to_messages_without_one(secom: Secom) -> None:
+    said, later = {"role": "user", "content": "I moved."}, {"role": "user", "content": "I ran.", "at": "2024-03-16"}
+    rows = [{"session": "one", "date": "2024-03-15", "messages": [said, later]}, {"session": "two", "messages": [said]}]
+    Path("chat.json").write_text(json.dumps(rows), encoding="utf-8")
+    secom.ok("remember", "chat.json", "--at", "2020-01-01", *ALICE)
+    turns = secom.ok("inspect", "turns", *ALICE)
+    assert re.findall(r"20\d\d-\d\d-\d\d", turns) == ["2024-03-15", "2024-03-16", "2020-01-01"]
+    Path("odd.json").write_text(json.dumps([{"date": "one day", "messages": [said]}]), encoding="utf-8")
+    assert "no time can be read from 'one day'" in secom("remember", "odd.json", *ALICE).err
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["", *NAMES])
 def test_the_examples_in_the_help_work(furnished: Secom, name: str) -> None:

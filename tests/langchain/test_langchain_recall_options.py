@@ -34,7 +34,7 @@ from langchain_secom import (
     with_citation_feedback,
 )
 from langchain_secom.convert import to_hits
-from secom_core.bank import MemoryBank
+from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.conversation import Message
 from secom_core.errors import InvalidInput
 from secom_core.memory import RecallOptions
@@ -398,3 +398,17 @@ def test_a_topic_is_a_document_with_its_summary_and_leads_back_to_all_its_turns(
 def test_what_is_no_bank_is_refused_where_it_is_given(make: Callable[[Any], Any]) -> None:
     with pytest.raises(ValueError, match=r"(needs a (MemoryBank|bank)|instance of MemoryBank).*'memory.db'"):
         make("memory.db")
+
+
+def test_a_writer_of_another_bank_is_refused() -> None:
+    with MemoryBank.open() as bank, MemoryBank.open() as other, BackgroundWriter(other) as writer:
+        for make in (
+            lambda given: langchain_secom.SecomMiddleware(bank, scope=ANN, writer=given),
+            lambda given: langchain_secom.SecomChatMessageHistory(bank, scope=ANN, session="s", writer=given),
+            lambda given: langchain_secom.SessionHistories(bank, scope=ANN, writer=given),
+        ):
+            for wrong in (writer, "background"):
+                with pytest.raises(
+                    InvalidInput, match=r"needs a writer of its own bank, BackgroundWriter\(bank\), got"
+                ):
+                    make(wrong)

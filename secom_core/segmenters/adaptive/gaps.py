@@ -19,6 +19,7 @@ import numpy.typing as npt
 from ...conversation import Message, Turn
 from ...text.terms import terms
 from ...text.word_lists import word_lists
+from ...vectors import unit_rows
 from ..cohesion import bags_of
 from ..evidence import Prior, at_turns, centred, pauses
 from ..lexical import COLUMNS, columns
@@ -104,8 +105,7 @@ def pattern_vectors(texts: Sequence[str]) -> Rows:
     """
     hashed = [[zlib.crc32(word.encode("utf-8", "surrogatepass")) for word in _patterns(text)] for text in texts]
     counts = [np.bincount(np.array(each) % PATTERNS, minlength=PATTERNS) for each in hashed]
-    rows = np.sqrt(np.array(counts, dtype=np.float32))
-    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9), dtype=np.float32)
+    return unit_rows(np.sqrt(np.array(counts, dtype=np.float32)), len(texts))
 
 
 def _patterns(text: str) -> set[str]:
