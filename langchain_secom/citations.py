@@ -12,6 +12,7 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, p
 from langchain_core.runnables.base import RunnableLike, coerce_to_runnable
 
 from secom_core.bank import MemoryBank
+from secom_core.bank.checks import check_choice
 from secom_core.citations import Citations
 from secom_core.citations.prompt import CITE_INSTRUCTION
 from secom_core.conversation import check_scope
@@ -147,6 +148,7 @@ class CitationFeedback(Runnable[Any, Any]):
         self.name = "citation_feedback"
         self._chain, self._bank, self._search = chain, bank, search
         self._question_key, self._context_key, self._documents_key = question_key, context_key, documents_key
+        check_choice("markers", markers, ("keep", "strip"))
         self._markers: Literal["keep", "strip"] = markers
         self._instruction = instruction
 

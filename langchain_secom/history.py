@@ -19,6 +19,7 @@ from langchain_core.runnables import Runnable, RunnableConfig, ensure_config, ru
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 
 from secom_core.bank import BackgroundWriter, MemoryBank, check_bank, check_writer
+from secom_core.bank.checks import check_count
 from secom_core.conversation import Message, Turn, check_scope
 from secom_core.errors import InvalidInput
 from secom_core.memory import Recall, RecallOptions
@@ -79,8 +80,8 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
     ) -> None:
         if not isinstance(session, str) or not session:
             raise InvalidInput(f"a session has a name, got {session!r}")
-        if window is not None and window < 1:
-            raise InvalidInput(f"window is a number of messages from 1 on, got {window}")
+        if window is not None:
+            check_count("window", window)
         self.scope, self.session = check_scope(scope), session
         name = type(self).__name__
         self._bank, self._window = check_bank(bank, name), window
@@ -211,6 +212,8 @@ class SessionHistories:
     ) -> None:
         identity = Identity.of(type(self).__name__, scope, scope_keys)
         name = type(self).__name__
+        if window is not None:
+            check_count("window", window)
         self._bank, self._window = check_bank(bank, name), window
         self._writer = check_writer(writer, bank, name)
         self._scope, self._session_key = identity.bound, session_key

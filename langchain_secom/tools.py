@@ -168,8 +168,8 @@ def create_manage_memory_tool(
     identity = Identity.of(name, scope, scope_keys)
     check_bank(bank, name)
     allowed = set(actions)
-    if not allowed or not allowed <= {"remember", "correct", "forget"}:
-        raise InvalidInput(f"actions are 'remember', 'correct' and 'forget', got {tuple(actions)!r}")
+    if isinstance(actions, str) or not allowed or not allowed <= {"remember", "correct", "forget"}:
+        raise InvalidInput(f"actions are some of ('remember', 'correct', 'forget'), got {actions!r}")
 
     def manage(
         action: Annotated[Literal["remember", "correct", "forget"], Field(description="What to do.")],

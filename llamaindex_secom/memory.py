@@ -14,6 +14,7 @@ from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.llms.llm import LLM
 
 from secom_core.bank import MemoryBank
+from secom_core.bank.checks import check_part
 from secom_core.citations import Citations, read_citations
 from secom_core.conversation import check_scope
 from secom_core.errors import InvalidInput
@@ -123,6 +124,7 @@ class SecomMemory(SessionMessages):
         default = max(1, min(_TOKEN_BUDGET, data.get("token_limit", _TOKEN_LIMIT) // 4))
         options = RecallOptions(default if token_budget is None else token_budget, k, layers)
         needed = _needed_layers(options.layers, data)
+        check_part("token_counter", token_counter)
         bank = bank_of(bank, store_path, needed_by="SecomMemory", layers=needed)
         bank.layers.check(needed)
         named = {"scope": checked, "session": uuid.uuid4().hex if session is None else session, **options.arguments}

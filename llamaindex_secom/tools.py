@@ -16,6 +16,7 @@ from llama_index.core.tools import FunctionTool, ToolMetadata
 from llama_index.core.workflow import Context
 
 from secom_core.bank import MemoryBank, check_bank
+from secom_core.bank.checks import check_choice, check_count
 from secom_core.context.block import render
 from secom_core.conversation import Message, Scope, check_scope
 from secom_core.errors import InvalidInput, InvalidScope
@@ -175,6 +176,8 @@ def memory_tools(
     """
     if not actions or not set(actions) <= set(_DESCRIPTIONS):
         raise InvalidInput(f"actions are some of {', '.join(map(repr, _DESCRIPTIONS))}, got {tuple(actions)!r}")
+    check_count("first", first)
+    check_choice("on_error", on_error, ("warn", "raise"))
     if bank is None and scope is not None:
         raise InvalidInput(f"a scope needs the bank it belongs to, got {tuple(scope)!r} alone")
     options = RecallOptions(token_budget, k, layers)

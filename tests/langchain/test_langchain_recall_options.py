@@ -412,3 +412,18 @@ def test_a_writer_of_another_bank_is_refused() -> None:
                     InvalidInput, match=r"needs a writer of its own bank, BackgroundWriter\(bank\), got"
                 ):
                     make(wrong)
+
+
+def test_numbers_and_choices_are_checked_where_they_are_given() -> None:
+    with MemoryBank.open(citations=True) as bank:
+        for make, message in (
+            (lambda: langchain_secom.SessionHistories(bank, scope=ANN, window="3"), "window is a whole number from 1"),
+            (lambda: langchain_secom.SecomChatMessageHistory(bank, scope=ANN, session="s", window=0), "got 0"),
+            (lambda: langchain_secom.create_manage_memory_tool(bank, actions="forget"), "got 'forget'"),
+            (
+                lambda: with_citation_feedback(lambda given: "", bank, scope=ANN, markers="hide"),
+                "markers is one of 'keep', 'strip', got 'hide'",
+            ),
+        ):
+            with pytest.raises(InvalidInput, match=message):
+                make()

@@ -90,6 +90,16 @@ def test_what_is_no_model_is_refused_by_the_wrapper() -> None:
         LlamaIndexEmbedder("all-MiniLM")  # type: ignore[arg-type]
 
 
+def test_numbers_choices_and_counters_are_checked_where_they_are_given() -> None:
+    with MemoryBank.open() as bank:
+        with pytest.raises(InvalidInput, match="first is a whole number from 1 on, got -1"):
+            memory_tools(bank, scope=ANN, first=-1)
+        with pytest.raises(InvalidInput, match="on_error is one of 'warn', 'raise', got 'quiet'"):
+            memory_tools(bank, scope=ANN, on_error="quiet")  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match=r"token_counter is a function that takes a text .* got 'gpt-4'"):
+            SecomMemory(scope=ANN, bank=bank, token_counter="gpt-4")  # type: ignore[arg-type]
+
+
 def test_an_empty_session_is_no_name() -> None:
     with MemoryBank.open() as bank, pytest.raises(ValueError, match="at least 1 character"):
         SecomMemory(scope=ANN, bank=bank, session="")
