@@ -147,7 +147,7 @@ async def test_pitfall_09_without_a_scope_nothing_happens(bank: MemoryBank, how:
 
 
 @both
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error:Pydantic serializer warnings")
 async def test_the_scope_comes_with_the_call(bank: MemoryBank, how: str) -> None:
     search = create_search_memory_tool(bank, scope_keys=KEYS)
     [ann] = await run_agent(how, search, {"query": "dog"}, as_ann)
