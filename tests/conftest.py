@@ -15,7 +15,7 @@ from postgres_server import PostgresServer, postgres_server
 from secom_core.stores.opening import open_store
 from secom_core.stores.sql import SqlStore
 
-# Tests speak plain HTTP; all the world's certificates, read anew for each client, would take a tenth of their time.
+# Tests speak plain HTTP; all the world's certificates, read anew for each client, would take its first 20 ms.
 os.environ.setdefault("SSL_CERT_FILE", str(Path(__file__).with_name("fixtures") / "certificate.pem"))
 
 if "PYTEST_XDIST_WORKER" in os.environ:

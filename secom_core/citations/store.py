@@ -11,12 +11,12 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, and_, delete, func, insert, select, update
 
 from ..errors import StoreError
-from ..stores.batches import batches
 from ..stores.database import retry_if_contended
 from ..stores.rows import SessionRow
 from ..stores.schema import is_one_of, messages, part_states, scopes
 from ..stores.sql import SqlStore
 from ..stores.statements import begins_turn, insert_row
+from ..text.batches import batches
 from .records import CitationEntry, LessonKind
 from .tables import citation_turns, citations
 

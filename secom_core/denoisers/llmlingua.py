@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidInput, MissingExtra, ModelUnavailable, warn_degraded
 from ..protocols import Statistics, TokenCounter
+from ..text.batches import batches
 
 _PUBLISHED: Final = "microsoft/llmlingua-2-xlm-roberta-large-meetingbank"
 _MAX_TOKENS: Final = 512
@@ -248,8 +249,7 @@ class _Compressor:
         """For each chunk the probability that each of its tokens stays."""
         found: list[npt.NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(ids)
         order = sorted(range(len(ids)), key=lambda place: -len(ids[place]))
-        for start in range(0, len(order), batch_size):
-            batch = order[start : start + batch_size]
+        for batch in batches(order, batch_size):
             for place, scores in zip(batch, self._run([ids[place] for place in batch]), strict=True):
                 found[place] = scores[: len(ids[place])]
         return found

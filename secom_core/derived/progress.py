@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select, true, update
 
-from ..stores.batches import batches
 from ..stores.database import retry_if_contended
 from ..stores.rows import SessionRow, session_row
 from ..stores.schema import layer_progress, scopes, sessions
 from ..stores.sql import SqlStore
 from ..stores.statements import is_unchanged
+from ..text.batches import batches
 
 
 def pending(store: SqlStore, scope_id: int, layer: str, *, session: int | None = None) -> list[tuple[SessionRow, int]]:

@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import BadReply, InvalidInput, MissingExtra, ModelUnavailable
 from ..llm.windows import packed
 from ..protocols import Prompt, Vectors
+from ..text.batches import batches
 from .rows import model_rows, sendable
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ class OpenAIEmbedder:
         """
         # The API refuses an empty text.
         texts = [sendable(text[: self._max_characters]) or " " for text in texts]
-        runs = (texts[start : start + self._batch_size] for start in range(0, len(texts), self._batch_size))
+        runs = batches(texts, self._batch_size)
         rows = [self._embed_batch(batch) for run in runs for batch in packed(run, len, _REQUEST_CHARACTERS)]
         if len({row.shape[1] for row in rows}) > 1:
             raise BadReply(f"{self._model} gave vectors of lengths {[row.shape[1] for row in rows]}", "")

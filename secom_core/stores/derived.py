@@ -9,7 +9,7 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
 
 from ..protocols import Vectors
-from .batches import batches
+from ..text.batches import batches
 from .database import Database, retry_if_contended
 from .rows import MemoryRow, SessionRow, session_row
 from .schema import memories, part_states, scopes, sessions, vectors

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, select, tuple_
 
 from ..conversation import Message, Turn, json_flaw, opens_turn
 from ..errors import DuplicateId, InvalidInput, StoreError, shorten
-from .batches import batches
+from ..text.batches import batches
 from .rows import SessionRow
 from .schema import is_one_of, messages
 

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, delete, func, insert, select
 
 from ..conversation import Message, Scope, Turn
-from .batches import batches
+from ..text.batches import batches
 from .database import retry_if_contended
 from .derived import DerivedRows, memory_values, new_epoch, session_where, touch
 from .messages import message_rows, microseconds, turn_ids_of, turns_of, unknown_messages

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Connection, Table, and_, delete, insert, select
 
-from .batches import batches
+from ..text.batches import batches
 from .rows import SessionRow
 from .schema import messages, sessions
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 from sqlalchemy import Connection, delete, func, insert, literal, select, true
 
 from ..derived.progress import claim, drop_progress
-from ..stores.batches import batches
 from ..stores.database import retry_if_contended
 from ..stores.rows import SessionRow
 from ..stores.schema import layer_progress, messages, sessions
 from ..stores.sql import SqlStore
+from ..text.batches import batches
 from .tables import summaries
 
 LAYER: Final = "summaries"

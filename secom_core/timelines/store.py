@@ -12,12 +12,12 @@ from sqlalchemy import ColumnElement, Connection, func, insert, or_, select
 from ..derived.progress import changed_since, claim
 from ..drafts.extraction import Identity
 from ..drafts.resting import insert_resting, resting_turns
-from ..stores.batches import batches
 from ..stores.database import retry_if_contended
 from ..stores.rows import SessionRow, session_row
 from ..stores.schema import sessions
 from ..stores.sql import SqlStore
 from ..stores.statements import delete_among
+from ..text.batches import batches
 from .records import Event, Link, Relation
 from .tables import event_turns, events, links
 

@@ -12,7 +12,6 @@ from sqlalchemy import ColumnElement, Connection, delete, func, select, update
 from ..derived.progress import changed_since, claim, drop_progress, show_changed
 from ..drafts.extraction import Draft, Identity
 from ..drafts.resting import RestingTurn, insert_resting, resting_turns
-from ..stores.batches import batches
 from ..stores.database import retry_if_contended
 from ..stores.digests import digest
 from ..stores.ownership import delete_of_scope
@@ -20,6 +19,7 @@ from ..stores.rows import SessionRow
 from ..stores.schema import sessions, vectors
 from ..stores.sql import SqlStore
 from ..stores.statements import delete_among, insert_row
+from ..text.batches import batches
 from .tables import topic_note_turns, topic_notes, topic_versions
 
 LAYER: Final = "topics"

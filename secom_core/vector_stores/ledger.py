@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, and_, delete, exists, insert, select, true, update
 
 from ..memory import DocumentPlace, VectorDocument
-from ..stores.batches import batches
 from ..stores.database import retry_if_contended
 from ..stores.rows import SessionRow
 from ..stores.schema import scopes, sessions
 from ..stores.sql import SqlStore
+from ..text.batches import batches
 from .tables import dense_documents, dense_sessions
 
 _INTENDED, _ARRIVED, _DOOMED = 0, 1, 2

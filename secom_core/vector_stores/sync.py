@@ -20,10 +20,10 @@ from ..derived.segments import memories_of
 from ..errors import ModelError, StoreError, warn_degraded
 from ..memory import DocumentPlace, VectorDocument
 from ..protocols import VectorStore
-from ..stores.batches import batches
 from ..stores.digests import digest
 from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
+from ..text.batches import batches
 from .ledger import Behind, VectorStoreLedger, stores_holding
 
 T = TypeVar("T")

@@ -20,6 +20,7 @@ from ...llm.flow import AsyncChatModel, ChatModel, Cost, Procedure, Prompt, Repl
 from ...llm.retry import asked_twice
 from ...memory import Segment, check_partition
 from ...protocols import TokenCounter
+from ...text.batches import batches
 from ...text.terms import count_tokens
 from ..fixed import WholeSession
 from ..progress import advancing
@@ -259,8 +260,7 @@ def _side_by_side(
     A few dozen run at a time, so that not all prompts are in memory. Where prompts are kept back, no more are begun.
     """
     results: list[list[Segment] | ModelError] = []
-    for start in range(0, len(procedures), _SIDE_BY_SIDE):
-        batch = procedures[start : start + _SIDE_BY_SIDE]
+    for batch in batches(procedures, _SIDE_BY_SIDE):
         steps = [_step(procedure, None) for procedure in batch]
         while prompts := [replace(step, purpose=purpose) for step in steps if isinstance(step, Prompt)]:
             replies = iter((yield prompts))

@@ -1,4 +1,4 @@
-"""Sequences in runs that one statement, or one call of a service, can name."""
+"""Sequences in runs that one statement, or one call of a model, can take."""
 
 from __future__ import annotations
 
