@@ -36,7 +36,7 @@ from langchain_secom import (
 from langchain_secom.convert import to_hits
 from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.conversation import Message
-from secom_core.errors import InvalidInput
+from secom_core.errors import DegradedWarning, InvalidInput
 from secom_core.memory import RecallOptions
 from secom_core.timelines import TimelineOptions
 from secom_core.topics import TopicOptions
@@ -427,3 +427,21 @@ def test_numbers_and_choices_are_checked_where_they_are_given() -> None:
         ):
             with pytest.raises(InvalidInput, match=message):
                 make()
+
+
+class Failing:
+    """An embedder that is never there."""
+
+    name = "failing"
+
+    def embed(self, texts: Any) -> Any:
+        raise OSError("no route to host")
+
+
+def test_a_warning_points_past_the_framework_at_who_asked() -> None:
+    with MemoryBank.open(embedder=Failing()) as bank:
+        with pytest.warns(DegradedWarning):
+            bank.remember(ANN, [Message(FACTS[0][1])], session="s")
+        with pytest.warns(DegradedWarning) as raised:
+            SecomRetriever(bank=bank, scope=ANN).invoke(QUESTION)
+        assert {each.filename for each in raised} == {__file__}
