@@ -23,7 +23,7 @@ $(QUICK): pyproject.toml | $(BIN)/python
 	touch $@
 
 $(DEMO): pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable ".[langchain,llamaindex]"
+	$(BIN)/python -m pip install --quiet --editable ".[langchain,llamaindex,static]"
 	touch $@
 
 demo: $(DEMO)

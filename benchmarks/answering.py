@@ -377,7 +377,7 @@ def shared_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", required=True, help="the model's name at the endpoint")
     parser.add_argument("--base-url", help="the endpoint; OpenAI's own unless given")
     parser.add_argument("--memory", choices=MEMORIES, default="secom")
-    parser.add_argument("--embedder", default="none", help="none, minilm, or a sentence-transformers folder")
+    parser.add_argument("--embedder", default="none", help="none, static, minilm, or a sentence-transformers folder")
     parser.add_argument("--budget", type=int, default=2000, help="tokens of the memories")
     parser.add_argument("--window", type=int, default=100_000, help="tokens of --memory full")
     parser.add_argument("--timeout", type=float, default=60.0)

@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fit_priors", description=__doc__.split("\n")[0])
     parser.add_argument("--service", type=Path, required=True)
     parser.add_argument("--chat", type=Path, required=True)
-    parser.add_argument("--embedder", default="none", help="none, minilm, or the path of a model")
+    parser.add_argument("--embedder", default="none", help="none, static, minilm, or the path of a model")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args(argv)
     embedder = choose_embedder(arguments.embedder)

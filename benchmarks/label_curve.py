@@ -1,6 +1,6 @@
 """How the adaptive segmenter gets better with labels: means and deviations over several draws.
 
-    python -m benchmarks.label_curve --data FILE.jsonl --fit FILE.jsonl --embedder none|minilm|PATH
+    python -m benchmarks.label_curve --data FILE.jsonl --fit FILE.jsonl --embedder none|static|minilm|PATH
         [--labels 10 20 50 100] [--seeds 5] [--json OUT]
 
 Where both files are the same, each draw is measured on the rows that it was not fitted on.
@@ -42,7 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.label_curve", description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True, help="JSONL to measure on")
     parser.add_argument("--fit", type=Path, required=True, help="JSONL to draw labelled rows from")
-    parser.add_argument("--embedder", default="none", help="none, minilm, or the path of a sentence-transformers model")
+    parser.add_argument(
+        "--embedder", default="none", help="none, static, minilm, or the path of a sentence-transformers model"
+    )
     parser.add_argument("--labels", type=int, nargs="+", default=[10, 20, 50, 100])
     parser.add_argument("--seeds", type=int, default=5, help="how many draws, with the seeds 0, 1, ...")
     parser.add_argument("--json", type=Path, help="where the figures are written")

@@ -129,7 +129,10 @@ def ranked(case: Case, weights: Array) -> list[Candidate]:
     order = np.argsort(-scores, kind="stable")[:400].tolist()
     each = case.candidates
     # The constructor: `replace` takes three times as long, and this is done for a million candidates.
-    return [Candidate(each[n].turn, each[n].memory, float(scores[n]), {}, each[n].tokens) for n in order]
+    return [
+        Candidate(each[n].turn, each[n].memory, float(scores[n]), each[n].signals, each[n].tokens, each[n].passage)
+        for n in order
+    ]
 
 
 @cache
@@ -159,7 +162,7 @@ def measured(cases: Sequence[Asked], weights: Array) -> Array:
 
 # -- what an answer is shown ------------------------------------------------------------------------------------------
 
-THRIFT, MOST_MISSES, BLOCK, HEADING, LINE = 0.5, 24, 24, 9, 1
+THRIFT, BLOCK, HEADING, LINE = 0.5, 24, 9, 1
 """`secom_core.context.packing.PackTurns`, with the tokens of a block's frame, of a memory's heading and of a line."""
 
 
@@ -168,17 +171,15 @@ def packed(each: Asked, weights: Array, budget: int) -> npt.NDArray[np.int64]:
     scores = each.case.signals @ weights
     best = np.argsort(-scores, kind="stable")[:400]
     order = best[np.argsort(THRIFT * np.log1p(each.tokens[best]) - scores[best], kind="stable")]
-    used, misses, chosen, seen = BLOCK, 0, [], set()
+    used, chosen, seen = BLOCK, [], set()
     for place, tokens, memory in zip(
         order.tolist(), each.tokens[order].tolist(), each.memory[order].tolist(), strict=True
     ):
         length = tokens + (LINE if memory in seen else HEADING)
         if used + length <= budget:
-            used, misses = used + length, 0
+            used += length
             chosen.append(place)
             seen.add(memory)
-        elif (misses := misses + 1) >= MOST_MISSES:
-            break
     found = np.array(chosen, dtype=np.int64)
     return found[np.argsort(each.memory[found], kind="stable")]
 

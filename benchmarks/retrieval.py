@@ -1,6 +1,6 @@
 """How much of the evidence comes back inside a token budget, on LoCoMo.
 
-    python -m benchmarks.retrieval --data DIR --embedder none|minilm|PATH --budgets 500 1000 2000 4000 --json OUT
+    python -m benchmarks.retrieval --data DIR --embedder none|static|minilm|PATH --budgets 500 1000 2000 4000 --json OUT
 
 DIR holds LoCoMo conversations, one a file. Each goes into a scope of one `MemoryBank`; each question of the categories
 1 to 4 that has evidence is asked with `MemoryBank.recall` under each budget. The budget is that of the whole block that

@@ -1,6 +1,6 @@
 """How well the segmenters cut, beside the papers' figures.
 
-    python -m benchmarks.segmentation --data FILE.jsonl --segmenter NAME --embedder none|minilm|PATH --json OUT
+    python -m benchmarks.segmentation --data FILE.jsonl --segmenter NAME --embedder none|static|minilm|PATH --json OUT
         [--part all|even|odd] [--history FILE ...] [--fit FILE --labels N --seed S]
 
 ``adaptive`` first learns from unlabelled turns of all rows and of the files given as ``--history``, of 6,000 at most;
@@ -37,7 +37,7 @@ import numpy.typing as npt
 from benchmarks.evaluation.segmentation import SegmentationScore, evaluate
 from secom_core.conversation import Turn, as_turns
 from secom_core.memory import Segment, boundaries_of, segments_from
-from secom_core.models import CachedEmbedder
+from secom_core.models import CachedEmbedder, StaticEmbedder
 from secom_core.protocols import Embedder, Segmenter
 from secom_core.segmenters import (
     AdaptiveSegmenter,
@@ -147,13 +147,18 @@ def read_dialogues(path: Path) -> list[Dialogue]:
 
 
 def choose_embedder(name: str) -> Embedder | None:
-    """None, the MiniLM of the dev group, or a sentence-transformers folder."""
+    """None, the static table of wordllama, the MiniLM of the dev group, or a sentence-transformers folder."""
     if name == "none":
         return None
+    if name == "static":
+        return _warm(StaticEmbedder())
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     from secom_core.models.sentence_transformers import SentenceTransformerEmbedder
 
-    embedder = SentenceTransformerEmbedder(_minilm() if name == "minilm" else Path(name))
+    return _warm(SentenceTransformerEmbedder(_minilm() if name == "minilm" else Path(name)))
+
+
+def _warm(embedder: Embedder) -> Embedder:
     embedder.embed(["loading the model is not what is timed"])
     return embedder
 
@@ -173,7 +178,7 @@ def choose_segmenters(name: str, embedder: Embedder | None) -> dict[str, Segment
     if name not in {"all", *LOCAL, *EMBEDDED}:
         raise SystemExit(f"unknown segmenter {name!r}; there are {', '.join([*LOCAL, *EMBEDDED, 'all'])}")
     if name in EMBEDDED.keys() - LOCAL.keys() and embedder is None:
-        raise SystemExit(f"{name} needs an embedder: --embedder minilm, or the path of a model")
+        raise SystemExit(f"{name} needs an embedder: --embedder minilm or static, or the path of a model")
     made = {local: make() for local, make in LOCAL.items() if name in ("all", local)}
     if embedder is not None:
         made.update({other: make(embedder) for other, make in EMBEDDED.items() if name in ("all", other)})
@@ -250,7 +255,9 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.segmentation", description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True, help="JSONL, a dialogue a row")
     parser.add_argument("--segmenter", default="all", help=f"{', '.join([*LOCAL, *EMBEDDED])} or all")
-    parser.add_argument("--embedder", default="none", help="none, minilm, or the path of a sentence-transformers model")
+    parser.add_argument(
+        "--embedder", default="none", help="none, static, minilm, or the path of a sentence-transformers model"
+    )
     parser.add_argument("--part", choices=["all", "even", "odd"], default="all", help="which rows, counted from 0")
     parser.add_argument("--json", type=Path, help="where the figures are written")
     parser.add_argument(
@@ -319,7 +326,9 @@ def _report(arguments: argparse.Namespace, rows: dict[str, dict[str, float]], di
         "dialogues": dialogues,
         "history": [path.name for path in arguments.history],
         "fit": arguments.fit.name if arguments.fit else None,
-        "embedder": arguments.embedder if arguments.embedder in ("none", "minilm") else Path(arguments.embedder).name,
+        "embedder": arguments.embedder
+        if arguments.embedder in ("none", "static", "minilm")
+        else Path(arguments.embedder).name,
         "seed": arguments.seed,
         "versions": versions(),
     }

@@ -1,6 +1,7 @@
 """Remember a conversation of nine months through LangChain and through LlamaIndex, then ask what it said.
 
-No key, no network, no model weights. Run it from a clone::
+No key and no network. With the extra ``static`` it searches by meaning too, by a table of word vectors and no neural
+network; without it by words alone. Run it from a clone::
 
     python examples/quickstart.py
 """
@@ -25,12 +26,15 @@ import langchain_secom
 import llamaindex_secom
 from llamaindex_secom.convert import turn_ids_of
 from secom_core import MemoryBank
+from secom_core.errors import MissingExtra
 from secom_core.memory import segments_of
+from secom_core.models import StaticEmbedder
 from secom_core.pictures import segmentation_strip
 from secom_core.text.terms import count_tokens
 
 DATA = Path(__file__).parent / "data"
 BUDGET = 800  # tokens; the whole conversation has about eight times as many
+BUDGETS = (400, 800, 1200, 1600)
 SHOWN = 4  # questions shown with their memories; the others are counted
 WIDTH = 96
 
@@ -43,7 +47,8 @@ def main() -> None:
     rows = read_rows("mara")
     heading("A conversation")
     describe(rows)
-    with TemporaryDirectory() as folder, MemoryBank.open(Path(folder) / "memory.db") as bank:
+    embedder = static_embedder()
+    with TemporaryDirectory() as folder, MemoryBank.open(Path(folder) / "memory.db", embedder=embedder) as bank:
         heading("Remembered, in one file")
         for remember in (through_langchain, through_llamaindex):
             remember(bank, rows)
@@ -53,12 +58,22 @@ def main() -> None:
         show_segments(bank, rows)
         heading(f"Asked, with {BUDGET} tokens for the memories ('>' marks the turns where the answer was said)")
         ask(bank, rows, read_questions("mara"))
+        heading("How many of the questions have their whole answer inside the budget")
+        compare(bank, embedder, read_questions("mara"))
         heading("What reaches the prompt: SecomMemory.load_memory_variables")
         show_prompt(bank, "Where and when is my sister's wedding?")
         heading("另一段对话：中文 (the same in Chinese)")
         chinese(bank)
-    print(f"\nDone in {time.perf_counter() - began:.1f} s, without a key, a network or model weights.")
+    print(f"\nDone in {time.perf_counter() - began:.1f} s, without a key or a network.")
     next_steps()
+
+
+def static_embedder() -> StaticEmbedder | None:
+    try:
+        return StaticEmbedder()
+    except MissingExtra as error:
+        print(f"Searching by words alone: {error}")
+        return None
 
 
 # -- the data ---------------------------------------------------------------------------------------------------------
@@ -164,7 +179,22 @@ def ask(bank: MemoryBank, rows: Sequence[Row], questions: Sequence[Row]) -> None
     print(f"Of all {len(questions)} questions, the whole answer is inside the budget for {found}.", end=" ")
     print(f"LangChain and LlamaIndex bring the same turns for {alike}.")
     print(textwrap.fill(f"Missed, in whole or in part: {' '.join(missed)}", WIDTH))
-    print("No embedder here: words find words. With one, more is found (docs/start.md).")
+
+
+def compare(bank: MemoryBank, embedder: StaticEmbedder | None, questions: Sequence[Row]) -> None:
+    print(f"{'tokens for the memories':<26}" + "".join(f"{budget:>8,}" for budget in BUDGETS))
+    with MemoryBank.open() as words:
+        words.storage.import_(bank.storage.export(LANGCHAIN))
+        banks = {"words alone": words, "with StaticEmbedder": bank if embedder is not None else None}
+        for name, each in banks.items():
+            if each is not None:
+                found = [sum(is_answered(each, row, budget) for row in questions) for budget in BUDGETS]
+                print(f"{name:<26}" + "".join(f"{count:>8}" for count in found) + f"   of {len(questions)}")
+
+
+def is_answered(bank: MemoryBank, row: Row, budget: int) -> bool:
+    recall = bank.recall(LANGCHAIN, row["question"], token_budget=budget)
+    return set(row["evidence"]) <= {id_ for hit in recall.hits for id_ in hit.turn_ids}
 
 
 def show_memories(memories: Sequence[Mapping[str, Any]], words: Mapping[str, str], evidence: set[str]) -> None:

@@ -15,6 +15,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from .citations import with_citation_feedback
     from .denoiser import LLMLinguaDenoiser
+    from .dialogue import rewritten_query
     from .history import SecomChatMessageHistory, SessionHistories, recalled_memories
     from .langsmith_feedback import LangSmithFeedback
     from .memory import SecomMemory
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from .summary import RecursiveSummaryMemory, SecomSummarizer
     from .text_splitter import SegmentTextSplitter
     from .timelines import TimelineRetriever
-    from .tools import create_manage_memory_tool, create_search_memory_tool
+    from .tools import create_manage_memory_tool, create_read_memory_tool, create_search_memory_tool
     from .vector_store import LangChainVectorStore
 
 _HOME_OF = {
@@ -45,9 +46,11 @@ _HOME_OF = {
     "SessionHistories": "history",
     "TimelineRetriever": "timelines",
     "create_manage_memory_tool": "tools",
+    "create_read_memory_tool": "tools",
     "create_search_memory_tool": "tools",
     "open_bank": "models",
     "recalled_memories": "history",
+    "rewritten_query": "dialogue",
     "with_citation_feedback": "citations",
 }
 
@@ -68,9 +71,11 @@ __all__ = [
     "SessionHistories",
     "TimelineRetriever",
     "create_manage_memory_tool",
+    "create_read_memory_tool",
     "create_search_memory_tool",
     "open_bank",
     "recalled_memories",
+    "rewritten_query",
     "with_citation_feedback",
 ]
 

@@ -19,6 +19,7 @@ from secom_core.conversation import check_scope
 from secom_core.errors import InvalidInput, SecomError, warn_degraded
 
 from .answers import Answer, AnswerReader, joined
+from .dialogue import Dialogue
 from .impressions import (
     BankSearch,
     PromptMemories,
@@ -28,7 +29,6 @@ from .impressions import (
     cited_references,
     learning_bank,
 )
-from .messages import question_text
 from .recall_options import recall_options
 
 CITATIONS_EVENT: Final = "secom_citations"
@@ -50,6 +50,7 @@ def with_citation_feedback(
     token_budget: int | None = None,
     k: int | None = None,
     layers: Sequence[str] = (),
+    only_relevant: bool = False,
 ) -> CitationFeedback:
     """Give a chain memories to cite, and have the bank learn from the citations in its answers.
 
@@ -89,16 +90,17 @@ def with_citation_feedback(
         markers: whether the user sees them.
         instruction: goes behind the block; with ``""`` the prompt itself says how to cite.
         token_budget: the length of the block at most, in the bank's token counter; 2000 where neither it nor ``k`` is
-            given. It, ``k`` and ``layers`` are for recalls without a retriever.
+            given. It, ``k``, ``layers`` and ``only_relevant`` are for recalls without a retriever.
         k: how many memories at most.
         layers: layers of the bank that take part, such as ``"summaries"``; as for `MemoryBank.recall`.
+        only_relevant: recall what answers the question, and leave the rest of the budget empty.
 
     Raises:
         InvalidInput: the bank does not learn, or cannot recall so; or options of a recall are given with a retriever.
     """
     bound = None if scope is None else check_scope(scope)
     learning_bank(bank, "with_citation_feedback")
-    options = recall_options(bank, token_budget, k, layers)
+    options = recall_options(bank, token_budget, k, layers, only_relevant)
     given = {name: value for name, value in options.arguments.items() if value}
     if retriever is not None and given:
         raise InvalidInput(f"the retriever says how much is recalled; got {given!r} as well")
@@ -198,24 +200,24 @@ class CitationFeedback(Runnable[Any, Any]):
     # -- one answer ---------------------------------------------------------------------------------------------------
 
     def _answer(self, input: Any, config: RunnableConfig, **kwargs: Any) -> Answer:
-        question, inputs = self._parsed(input)
-        memories = self._find(question, config)
+        dialogue, inputs = self._parsed(input)
+        question, memories = dialogue.question, self._find(dialogue, config)
         reader = self._reader(memories)
         pieces = list(reader.read(self._chain.invoke(self._with_memories(inputs, memories), config, **kwargs)))
         cited = self._reward(question, memories, reader.finish(), config)
         return joined([*pieces, *reader.rest(cited)])
 
     async def _aanswer(self, input: Any, config: RunnableConfig, **kwargs: Any) -> Answer:
-        question, inputs = self._parsed(input)
-        memories = await self._afind(question, config)
+        dialogue, inputs = self._parsed(input)
+        question, memories = dialogue.question, await self._afind(dialogue, config)
         reader = self._reader(memories)
         pieces = list(reader.read(await self._chain.ainvoke(self._with_memories(inputs, memories), config, **kwargs)))
         cited = await self._areward(question, memories, reader.finish(), config)
         return joined([*pieces, *reader.rest(cited)])
 
     def _streamed(self, input: Iterator[Any], config: RunnableConfig, **kwargs: Any) -> Iterator[Answer]:
-        question, inputs = self._parsed(next(input))
-        memories = self._find(question, config)
+        dialogue, inputs = self._parsed(next(input))
+        question, memories = dialogue.question, self._find(dialogue, config)
         reader = self._reader(memories)
         for chunk in self._chain.stream(self._with_memories(inputs, memories), config, **kwargs):
             yield from reader.read(chunk)
@@ -226,8 +228,8 @@ class CitationFeedback(Runnable[Any, Any]):
     async def _astreamed(
         self, input: AsyncIterator[Any], config: RunnableConfig, **kwargs: Any
     ) -> AsyncIterator[Answer]:
-        question, inputs = self._parsed(await anext(input))
-        memories = await self._afind(question, config)
+        dialogue, inputs = self._parsed(await anext(input))
+        question, memories = dialogue.question, await self._afind(dialogue, config)
         reader = self._reader(memories)
         async with aclosing(self._chain.astream(self._with_memories(inputs, memories), config, **kwargs)) as chunks:  # type: ignore[type-var]
             async for chunk in chunks:
@@ -239,34 +241,34 @@ class CitationFeedback(Runnable[Any, Any]):
 
     # -- before the chain ---------------------------------------------------------------------------------------------
 
-    def _parsed(self, input: Any) -> tuple[str, dict[str, Any]]:
-        """The question of an input, and the input as a mapping."""
+    def _parsed(self, input: Any) -> tuple[Dialogue, dict[str, Any]]:
+        """The question of an input with what stands before it, and the input as a mapping."""
         inputs = {self._question_key: input} if isinstance(input, str) else input
         if not isinstance(inputs, Mapping) or self._question_key not in inputs:
             raise InvalidInput(f"the input is a question, or a mapping with {self._question_key!r}; got {input!r}")
         taken = [key for key in (self._context_key, self._documents_key) if key in inputs]
         if taken:
             raise InvalidInput(f"{taken[0]!r} is for the memories, and the input fills it: {input!r}")
-        return question_text(inputs[self._question_key]), dict(inputs)
+        return Dialogue.asked(inputs[self._question_key]), dict(inputs)
 
-    def _find(self, question: str, config: RunnableConfig) -> PromptMemories:
+    def _find(self, dialogue: Dialogue, config: RunnableConfig) -> PromptMemories:
         found: list[PromptMemories] = []
 
         def recall(question: str, config: RunnableConfig) -> list[Document]:
-            found.append(self._search.find(question, config))
+            found.append(self._search.find(question, config, dialogue.context))
             return list(found[0].documents)
 
-        RunnableLambda(recall).invoke(question, _step(config, "recall"))
+        RunnableLambda(recall).invoke(dialogue.question, _step(config, "recall"))
         return found[0]
 
-    async def _afind(self, question: str, config: RunnableConfig) -> PromptMemories:
+    async def _afind(self, dialogue: Dialogue, config: RunnableConfig) -> PromptMemories:
         found: list[PromptMemories] = []
 
         async def recall(question: str, config: RunnableConfig) -> list[Document]:
-            found.append(await self._search.afind(question, config))
+            found.append(await self._search.afind(question, config, dialogue.context))
             return list(found[0].documents)
 
-        await RunnableLambda(recall).ainvoke(question, _step(config, "recall"))
+        await RunnableLambda(recall).ainvoke(dialogue.question, _step(config, "recall"))
         return found[0]
 
     def _with_memories(self, inputs: Mapping[str, Any], memories: PromptMemories) -> dict[str, Any]:

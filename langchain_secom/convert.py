@@ -28,7 +28,7 @@ from secom_core.bank import MemoryBank
 from secom_core.context import without_recalled as without_blocks
 from secom_core.conversation import Message, Scope, Turn, check_scope, json_flaw
 from secom_core.errors import InvalidInput
-from secom_core.memory import Hit, Memory, Section
+from secom_core.memory import Hit, Memory, Passage, Section
 
 Tools = Literal["brief", "omit"]
 """Whether tool calls and their results are kept, a line each, or left out."""
@@ -211,9 +211,13 @@ def from_message(message: Message) -> BaseMessage:
 def to_document(hit: Hit, scope: Sequence[str]) -> Document:
     """Convert a hit to a document: its turns word for word, after the summary where the memory is a topic.
 
-    The metadata holds ``secom_memory_id``, ``session``, ``turn_ids``, ``speakers``, ``scope``, ``score``, ``number``,
-    ``begin`` and ``end`` in ISO 8601 where the times are known, and of a topic its ``summary`` and the ``sessions`` of
-    its turns. The document's id is the same whenever the memory is found.
+    The metadata holds ``secom_memory_id``, ``session``, ``turn_ids``, ``speakers``, ``scope``, ``number``, ``begin``
+    and ``end`` in ISO 8601 where the times are known, and of a topic its ``summary`` and the ``sessions`` of its turns.
+    ``score`` is the chance that the memory helps to answer, from 0 to 1, comparable between queries, and ``kind`` why
+    it is shown (`secom_core.memory.Hit`). ``excerpts`` lists what is shown of turns that are too long to be shown
+    whole: ``turn_id``, ``message_id``, ``role``, and which characters of the message, from ``start`` to ``stop``.
+
+    The document's id is the same whenever the memory is found.
     """
     scope = check_scope(scope)
     return Document(
@@ -226,12 +230,20 @@ def to_document(hit: Hit, scope: Sequence[str]) -> Document:
             "turn_ids": list(hit.turn_ids),
             "speakers": list(dict.fromkeys(name for turn in hit.turns for name in turn.speakers)),
             "scope": list(scope),
-            "score": float(hit.score),
+            "score": float(hit.relevance),
+            "kind": hit.kind,
             "number": hit.number,
+            "excerpts": list(map(_excerpt, hit.excerpts)),
             **_times(hit),
             **_topic_metadata(hit),
         },
     )
+
+
+def _excerpt(passage: Passage) -> dict[str, Any]:
+    message = passage.message
+    about = {"turn_id": passage.turn.id, "message_id": message.id, "role": message.role}
+    return {**about, "start": passage.start, "stop": passage.stop}
 
 
 def _times(hit: Hit) -> dict[str, str]:
@@ -272,7 +284,8 @@ def to_hits(documents: Iterable[Document], bank: MemoryBank) -> list[Hit]:
     """Convert documents of `to_document` back to hits, their turns read from the bank, such as after a reranker.
 
     Turns that were forgotten since are left out, and so are a document with none left and the summary of a topic that
-    lost one. The memory of a hit holds the shown turns only, and its key is the document's text.
+    lost one. The memory of a hit holds the shown turns only, and its key is the document's text; what was shown in part
+    is shown in the same part.
 
     Raises:
         InvalidInput: a document that `to_document` did not make.
@@ -306,4 +319,25 @@ def _hit(document: Document, stored: Mapping[str, Turn]) -> Hit | None:
     whole = len(turns) == len(metadata["turn_ids"])
     summary = metadata.get("summary", "") if whole else ""
     memory = Memory(metadata["secom_memory_id"], document.page_content, turns, summary)
-    return Hit(memory, turns, float(metadata.get("score", 0.0)), int(metadata.get("number", 0)))
+    score = float(metadata.get("score", 0.0))
+    return Hit(
+        memory,
+        turns,
+        score,
+        int(metadata.get("number", 0)),
+        excerpts=tuple(_passages(metadata.get("excerpts", ()), turns)),
+        kind=metadata.get("kind", "relevant"),
+        relevance=min(max(score, 0.0), 1.0),
+    )
+
+
+def _passages(excerpts: Iterable[Mapping[str, Any]], turns: Sequence[Turn]) -> Iterator[Passage]:
+    places = {
+        (turn.id, message.id): (turn, place, len(message.text))
+        for turn in turns
+        for place, message in enumerate(turn.messages)
+    }
+    for each in excerpts:
+        if (found := places.get((each["turn_id"], each["message_id"]))) is not None:
+            turn, place, length = found
+            yield Passage(turn, place, each["start"], min(each["stop"], length))

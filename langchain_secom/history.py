@@ -25,8 +25,9 @@ from secom_core.errors import InvalidInput
 from secom_core.memory import Recall, RecallOptions
 
 from .convert import from_message, text_of, to_messages
+from .dialogue import Dialogue, QueryHook, check_hook, latest_said, said_in_session
 from .identity import Identity
-from .messages import question_text, stable_id
+from .messages import stable_id
 from .tracing import RecallRun
 
 _ORIGINAL: Final = "secom_message"
@@ -126,6 +127,8 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
         token_budget: int | None = _BUDGET,
         k: int | None = None,
         layers: Sequence[str] = (),
+        only_relevant: bool = False,
+        context: Sequence[BaseMessage] | None = None,
         config: RunnableConfig | None = None,
         trace_contents: bool = True,
     ) -> str:
@@ -136,14 +139,16 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
             token_budget: the length of the block at most, in the bank's token counter.
             k: how many memories at most.
             layers: layers of the bank that take part, such as ``"summaries"``; as for `MemoryBank.recall`.
+            only_relevant: recall what answers the query, and leave the rest of the budget empty.
+            context: what was said before the query, oldest first; the session's latest messages unless given.
             config: the run that it is part of; the current one unless given.
             trace_contents: whether traces of it hold the query and what was found.
 
         Raises:
             InvalidInput: the bank cannot recall so.
         """
-        options = RecallOptions(token_budget, k, layers)
-        return self._run(query, options, trace_contents).recall(config).text if query.strip() else ""
+        options = RecallOptions(token_budget, k, layers, only_relevant)
+        return self._run(query, options, context, trace_contents).recall(config).text if query.strip() else ""
 
     async def arecall(
         self,
@@ -152,19 +157,30 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
         token_budget: int | None = _BUDGET,
         k: int | None = None,
         layers: Sequence[str] = (),
+        only_relevant: bool = False,
+        context: Sequence[BaseMessage] | None = None,
         config: RunnableConfig | None = None,
         trace_contents: bool = True,
     ) -> str:
         """As `recall`, off the event loop."""
-        options = RecallOptions(token_budget, k, layers)
-        return (await self._run(query, options, trace_contents).arecall(config)).text if query.strip() else ""
+        options = RecallOptions(token_budget, k, layers, only_relevant)
+        run = self._run(query, options, context, trace_contents)
+        return (await run.arecall(config)).text if query.strip() else ""
 
-    def _run(self, query: str, options: RecallOptions, contents: bool) -> RecallRun:
+    def _run(
+        self, query: str, options: RecallOptions, context: Sequence[BaseMessage] | None, contents: bool
+    ) -> RecallRun:
         def search() -> Recall:
             in_history = [turn.id for turn in self._turns()]
-            return self._bank.recall(self.scope, query, exclude=in_history, **options.arguments)
+            before = latest_said(self.said_last if context is None else context)
+            return self._bank.recall(self.scope, query, exclude=in_history, context=before, **options.arguments)
 
         return RecallRun(search=search, query=query, scope=self.scope, contents=contents)
+
+    @property
+    def said_last(self) -> Sequence[BaseMessage]:
+        """The latest messages of the session, for what follows up on them; without tools' results."""
+        return said_in_session(self._bank, self.scope, self.session)
 
     def _turns(self) -> list[Turn]:
         turns = self._bank.turns(self.scope, self.session, last=self._window)
@@ -250,9 +266,14 @@ def recalled_memories(
     token_budget: int | None = _BUDGET,
     k: int | None = None,
     layers: Sequence[str] = (),
+    only_relevant: bool = False,
+    query: QueryHook | None = None,
     trace_contents: bool = True,
 ) -> Runnable[Any, str]:
     """A step that recalls memories for the question, inside a `RunnableWithMessageHistory`.
+
+    What was said just before weighs in: the messages before the question where the input holds any, else the latest
+    ones of the history.
 
     Usage::
 
@@ -264,32 +285,42 @@ def recalled_memories(
         token_budget: the length of the block at most, in the bank's token counter.
         k: how many memories at most.
         layers: layers of the bank that take part, such as ``"summaries"``; as for `MemoryBank.recall`.
+        only_relevant: recall what answers the question, and leave the rest of the budget empty.
+        query: makes what is searched for out of the messages before the question and the question, such as
+            `langchain_secom.rewritten_query`; the question's words unless given.
         trace_contents: whether traces of the recall hold the query and what was found; those of the steps around it
             are the chain's.
 
     Raises:
-        InvalidInput: a number is below 1, or ``layers`` are no names; when invoked, where the bank lacks a layer.
+        InvalidInput: an option is none; when invoked, where the bank lacks a layer.
     """
-    return _RecalledMemories(input_key, RecallOptions(token_budget, k, layers), trace_contents)
+    check_hook(query)
+    return _RecalledMemories(input_key, RecallOptions(token_budget, k, layers, only_relevant), query, trace_contents)
 
 
 class _RecalledMemories(Runnable[Any, str]):
     """Not a `RunnableLambda`, whose own run would show what the recall's does not."""
 
-    def __init__(self, input_key: str | None, options: RecallOptions, contents: bool) -> None:
-        self.name, self._key = "recalled_memories", input_key
+    def __init__(self, input_key: str | None, options: RecallOptions, query: QueryHook | None, contents: bool) -> None:
+        self.name, self._key, self._query = "recalled_memories", input_key, query
         self._arguments = {**options.arguments, "trace_contents": contents}
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> str:
         config = ensure_config(config)
-        return _history(config).recall(self._question(input), config=config, **self._arguments)
+        dialogue = self._dialogue(input, _history(config))
+        query = dialogue.query(self._query)
+        return _history(config).recall(query, context=dialogue.before, config=config, **self._arguments)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> str:
         config = ensure_config(config)
-        return await _history(config).arecall(self._question(input), config=config, **self._arguments)
+        dialogue = await run_in_executor(None, self._dialogue, input, _history(config))
+        query = await dialogue.aquery(self._query)
+        return await _history(config).arecall(query, context=dialogue.before, config=config, **self._arguments)
 
-    def _question(self, input: Any) -> str:
-        return question_text(input[self._key] if self._key is not None and isinstance(input, Mapping) else input)
+    def _dialogue(self, input: Any, history: SecomChatMessageHistory) -> Dialogue:
+        value = input[self._key] if self._key is not None and isinstance(input, Mapping) else input
+        dialogue = Dialogue.asked(value)
+        return dialogue if dialogue.before else replace(dialogue, before=tuple(history.said_last))
 
 
 def _history(config: RunnableConfig) -> SecomChatMessageHistory:

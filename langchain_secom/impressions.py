@@ -12,12 +12,13 @@ from langchain_core.runnables import Runnable, RunnableConfig, run_in_executor
 from secom_core.bank import MemoryBank
 from secom_core.citations import Citations, Impression
 from secom_core.context import render
-from secom_core.conversation import Scope
+from secom_core.conversation import Message, Scope
 from secom_core.errors import InvalidInput
 from secom_core.llm.quoting import CITATION_MARKER
 from secom_core.memory import Hit, Recall, RecallOptions
 
 from .convert import is_of_bank, to_document, to_hits
+from .retriever import SecomRetriever
 from .scopes import bound_scope, common_scope, scope_in
 
 References = Mapping[int, Mapping[str, Any]]
@@ -47,11 +48,11 @@ class PromptMemories:
 class Search(Protocol):
     """Finds the memories for a question."""
 
-    def find(self, question: str, config: RunnableConfig) -> PromptMemories:
-        """Find the memories, in a run with this configuration."""
+    def find(self, question: str, config: RunnableConfig, context: Sequence[Message]) -> PromptMemories:
+        """Find the memories, in a run with this configuration, after what was said before the question."""
         ...
 
-    async def afind(self, question: str, config: RunnableConfig) -> PromptMemories:
+    async def afind(self, question: str, config: RunnableConfig, context: Sequence[Message]) -> PromptMemories:
         """As `find`, off the event loop."""
         ...
 
@@ -72,19 +73,19 @@ class BankSearch:
     scope_keys: tuple[str, ...]
     options: RecallOptions
 
-    def find(self, question: str, config: RunnableConfig) -> PromptMemories:
+    def find(self, question: str, config: RunnableConfig, context: Sequence[Message]) -> PromptMemories:
         """Recall from the bank."""
-        return self._recall(question, self._scope(config))
+        return self._recall(question, self._scope(config), context)
 
-    async def afind(self, question: str, config: RunnableConfig) -> PromptMemories:
+    async def afind(self, question: str, config: RunnableConfig, context: Sequence[Message]) -> PromptMemories:
         """As `find`, off the event loop."""
-        return await run_in_executor(None, self._recall, question, self._scope(config))
+        return await run_in_executor(None, self._recall, question, self._scope(config), context)
 
     def _scope(self, config: RunnableConfig) -> Scope:
         return scope_in(config, self.scope, self.scope_keys, caller="with_citation_feedback")
 
-    def _recall(self, question: str, scope: Scope) -> PromptMemories:
-        recall = self.bank.recall(scope, question, **self.options.arguments)
+    def _recall(self, question: str, scope: Scope, context: Sequence[Message]) -> PromptMemories:
+        recall = self.bank.recall(scope, question, context=context, **self.options.arguments)
         return PromptMemories(recall.text, _documents(recall.hits, scope), references(recall), scope, recall.impression)
 
 
@@ -102,19 +103,22 @@ class RetrieverSearch:
     retriever: Runnable[str, list[Document]]
     scope: Scope | None
 
-    def find(self, question: str, config: RunnableConfig) -> PromptMemories:
-        """Invoke the retriever.
+    def find(self, question: str, config: RunnableConfig, context: Sequence[Message]) -> PromptMemories:
+        """Invoke the retriever; what was said before the question weighs in where it takes it.
 
         Raises:
             InvalidInput: it found a document that `SecomRetriever` did not make of a memory.
             InvalidScope: it found documents of several scopes, or of another one than is asked for.
         """
-        return self._memories(question, self.retriever.invoke(question, config))
+        return self._memories(question, self.retriever.invoke(question, config, **self._said(context)))
 
-    async def afind(self, question: str, config: RunnableConfig) -> PromptMemories:
+    async def afind(self, question: str, config: RunnableConfig, context: Sequence[Message]) -> PromptMemories:
         """As `find`, off the event loop."""
-        documents = await self.retriever.ainvoke(question, config)
+        documents = await self.retriever.ainvoke(question, config, **self._said(context))
         return await run_in_executor(None, self._memories, question, documents)
+
+    def _said(self, context: Sequence[Message]) -> dict[str, Any]:
+        return {"context": context} if isinstance(self.retriever, SecomRetriever) else {}
 
     def _memories(self, question: str, documents: Sequence[Document]) -> PromptMemories:
         scope = common_scope(document for document in documents if is_of_bank(document))
@@ -140,7 +144,12 @@ def _merged(first: Hit, second: Hit) -> Hit:
     # The turns of a topic are of several sessions.
     sessions = list(dict.fromkeys(turn.session for turn in by_id.values()))
     turns = tuple(sorted(by_id.values(), key=lambda turn: (sessions.index(turn.session), turn.index)))
-    return replace(first, turns=turns, memory=replace(first.memory, turns=turns))
+    # A turn that either shows whole is whole.
+    cut = [{each.turn.id for each in hit.excerpts} for hit in (first, second)]
+    whole = {turn.id for hit, ids in zip((first, second), cut, strict=True) for turn in hit.turns if turn.id not in ids}
+    shown = dict.fromkeys(each for each in (*first.excerpts, *second.excerpts) if each.turn.id not in whole)
+    excerpts = sorted(shown, key=lambda each: (each.turn.index, each.place, each.start))
+    return replace(first, turns=turns, memory=replace(first.memory, turns=turns), excerpts=tuple(excerpts))
 
 
 def learning_bank(bank: MemoryBank, caller: str) -> MemoryBank:

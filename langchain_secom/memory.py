@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, cast
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.runnables import RunnableConfig
-from pydantic import ConfigDict, Field, StrictInt, field_validator, model_validator
+from langchain_core.runnables import RunnableConfig, run_in_executor
+from pydantic import ConfigDict, Field, StrictBool, StrictInt, field_validator, model_validator
 from typing_extensions import Self
 
 from secom_core.bank import MemoryBank
@@ -17,7 +18,8 @@ from secom_core.conversation import Message, Scope, Turn, check_scope
 from secom_core.errors import InvalidInput, MissingExtra
 from secom_core.memory import Recall, RecallOptions
 
-from .convert import from_message, to_messages
+from .convert import from_message, to_message, to_messages
+from .dialogue import Dialogue, QueryHook, said_in_session
 from .tracing import RecallRun
 
 try:
@@ -33,9 +35,9 @@ _NO_OUTPUT: Final = frozenset({"intermediate_steps", "source_documents"})
 class SecomMemory(BaseMemory):
     """Long-term memory of a scope, and the latest messages of the current session.
 
-    ``load_memory_variables`` gives the session's latest messages, preceded by the memories that the input finds, as
-    quoted data. ``save_context`` remembers the input and the output, word for word; recalled text is never remembered
-    again. ``clear`` forgets the current session, and nothing else of the scope.
+    ``load_memory_variables`` gives the session's latest messages, preceded by the memories that the input finds, after
+    what was said just before it, as quoted data. ``save_context`` remembers the input and the output, word for word;
+    recalled text is never remembered again. ``clear`` forgets the current session, and nothing else of the scope.
 
     Setup: ``pip install "secom-memory[langchain]"``.
 
@@ -62,6 +64,9 @@ class SecomMemory(BaseMemory):
         token_budget: the length of the recalled block at most, in the bank's token counter.
         k: how many memories are recalled at most.
         layers: layers of the bank that take part in recalls, such as ``"summaries"``; as for `MemoryBank.recall`.
+        only_relevant: recall what answers the input, and leave the rest of the budget empty.
+        query: makes what is searched for out of the session's latest messages and the input, such as
+            `langchain_secom.rewritten_query`; the input's words unless given.
         window: how many of the session's latest messages are given; whole turns, the last one always.
         human_prefix: the user's name in text.
         ai_prefix: the model's name in text.
@@ -82,6 +87,8 @@ class SecomMemory(BaseMemory):
     token_budget: StrictInt | None = 1000
     k: StrictInt | None = None
     layers: tuple[str, ...] = ()
+    only_relevant: StrictBool = False
+    query: QueryHook | None = Field(default=None, exclude=True)
     window: int = Field(default=6, ge=0)
     human_prefix: str = "Human"
     ai_prefix: str = "AI"
@@ -110,7 +117,7 @@ class SecomMemory(BaseMemory):
 
     @property
     def _recall_options(self) -> RecallOptions:
-        return RecallOptions(self.token_budget, self.k, self.layers)
+        return RecallOptions(self.token_budget, self.k, self.layers, self.only_relevant)
 
     @property
     def memory_variables(self) -> list[str]:
@@ -126,8 +133,17 @@ class SecomMemory(BaseMemory):
         Raises:
             InvalidInput: there are several inputs and ``input_key`` does not say which is meant.
         """
+        dialogue = self._dialogue(inputs)
+        return self._loaded(dialogue, dialogue.query(self._hook))
+
+    async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """As `load_memory_variables`, off the event loop."""
+        dialogue = await run_in_executor(None, self._dialogue, inputs)
+        return await run_in_executor(None, self._loaded, dialogue, await dialogue.aquery(self._hook))
+
+    def _loaded(self, dialogue: Dialogue, query: str) -> dict[str, Any]:
         turns = self._latest()
-        recall = self._recall(inputs, exclude=[turn.id for turn in turns])
+        recall = self._recall(query, dialogue.context, exclude=[turn.id for turn in turns])
         render = self._as_messages if self.return_messages else self._as_text
         return {self.memory_key: render(recall, [message for turn in turns for message in turn.messages])}
 
@@ -163,20 +179,32 @@ class SecomMemory(BaseMemory):
             kept.append(turn)
         return kept[::-1]
 
-    def _query(self, inputs: Mapping[str, Any]) -> str:
+    def _dialogue(self, inputs: Mapping[str, Any]) -> Dialogue:
+        """The input, after the messages before it: of a list of messages these, else the session's."""
         # A chain may be looked at without inputs: `memory.load_memory_variables({})`.
-        messages = _messages(self._input(inputs), "user") if self._inputs(inputs) else []
-        return "\n".join(message.text for message in messages if message.role == "user")
+        value = self._input(inputs) if self._inputs(inputs) else []
+        thread = _thread(value, "user")
+        dialogue = Dialogue.in_thread(thread)
+        if dialogue.asking is None and thread and to_message(thread[-1]).role == "user":
+            dialogue = Dialogue(tuple(thread[:-1]), thread[-1])
+        if dialogue.asking is None or dialogue.before:
+            return dialogue
+        return replace(dialogue, before=said_in_session(self.bank, self.scope, self.session))
 
-    def _recall(self, inputs: Mapping[str, Any], exclude: Collection[str]) -> Recall | None:
-        query = self._query(inputs)
+    @property
+    def _hook(self) -> QueryHook | None:
+        return self.query
+
+    def _recall(self, query: str, context: Sequence[Message], exclude: Collection[str]) -> Recall | None:
         if not query.strip():
             return None
-        return self._search(query, exclude, self._recall_options)
+        return self._search(query, context, exclude, self._recall_options)
 
-    def _search(self, query: str, exclude: Collection[str], options: RecallOptions) -> Recall:
+    def _search(
+        self, query: str, context: Sequence[Message], exclude: Collection[str], options: RecallOptions
+    ) -> Recall:
         def search() -> Recall:
-            return self.bank.recall(self.scope, query, exclude=exclude, **options.arguments)
+            return self.bank.recall(self.scope, query, exclude=exclude, context=context, **options.arguments)
 
         handlers: RunnableConfig = {"callbacks": self.callbacks} if self.callbacks else {}
         return RecallRun(search=search, query=query, scope=self.scope, contents=self.trace_contents).recall(handlers)
@@ -222,15 +250,19 @@ def _only(keys: Sequence[str], kind: str) -> str:
 
 def _messages(value: Any, role: str) -> list[Message]:
     """The messages of an input or output: text, a message, content blocks, or the new part of a list of messages."""
+    return to_messages(_since_last_human(_thread(value, role)))
+
+
+def _thread(value: Any, role: str) -> list[BaseMessage]:
+    """An input or output as messages."""
     if isinstance(value, list) and all(isinstance(each, BaseMessage) for each in value):
-        return to_messages(_since_last_human(value))
+        return value
     if isinstance(value, BaseMessage):
-        return to_messages([value])
+        return [value]
     if not isinstance(value, (str, list)):
         raise InvalidInput(f"expected text or messages to remember, got {value!r}")
     # Agents give the answer of some models as a list of content blocks.
-    kind = AIMessage if role == "assistant" else HumanMessage
-    return to_messages([kind(value)])
+    return [AIMessage(value) if role == "assistant" else HumanMessage(value)]
 
 
 def _since_last_human(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:

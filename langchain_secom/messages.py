@@ -9,7 +9,6 @@ from hashlib import blake2b
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from secom_core.conversation import Message
-from secom_core.errors import InvalidInput
 
 from .convert import text_of, without_recalled
 
@@ -42,22 +41,6 @@ def latest_question(messages: Iterable[BaseMessage]) -> HumanMessage | None:
 def query_of(message: BaseMessage | None) -> str:
     """The text to search for, without blocks of recalled memories; empty where there is no message."""
     return without_recalled(text_of(message)).strip() if message is not None else ""
-
-
-def question_text(value: object) -> str:
-    """The question in a chain's input: text, a message, or messages, of which the last human one counts.
-
-    Raises:
-        InvalidInput: it is none of these.
-    """
-    found = value
-    if isinstance(value, list):
-        found = next((each for each in reversed(value) if isinstance(each, (str, HumanMessage))), None)
-    if isinstance(found, str):
-        return found
-    if not isinstance(found, BaseMessage):
-        raise InvalidInput(f"a question is text, a message, or messages with a human one among them; got {value!r}")
-    return query_of(found)
 
 
 def is_summary(message: BaseMessage) -> bool:

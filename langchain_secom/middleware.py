@@ -22,6 +22,7 @@ from .agent_answers import read_response
 from .agent_turn import AgentTurn, MemoryUse, is_subagent, session_of
 from .citations import CITATIONS_EVENT
 from .convert import Tools
+from .dialogue import Dialogue, QueryHook, check_hook, said_in_session
 from .identity import Identity
 from .impressions import citation_counts, learning_bank
 from .insertion import inserted
@@ -29,7 +30,7 @@ from .known_messages import ThreadOptions, ids_in_prompt, new_messages
 from .messages import latest_question, query_of
 from .recall_options import recall_options
 from .streaming import MarkerTransformer
-from .tools import create_manage_memory_tool, create_search_memory_tool
+from .tools import create_manage_memory_tool, create_read_memory_tool, create_search_memory_tool
 from .tracing import RecallRun
 
 try:
@@ -48,9 +49,9 @@ _CHECKPOINTER: Final = "__pregel_checkpointer"
 class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     """Gives an agent long-term memory: recalls before the model is called, and remembers the turn after it.
 
-    Each turn, the memories that the user's message finds go into the model's prompt as quoted data, and into nothing
-    else: neither the thread nor a checkpoint holds them. After the turn, its messages are remembered as they stand in
-    the thread by then, so that redactions hold.
+    Each turn, the memories that the user's message finds, read after what was said before it, go into the model's
+    prompt as quoted data, and into nothing else: neither the thread nor a checkpoint holds them. After the turn, its
+    messages are remembered as they stand in the thread by then, so that redactions hold.
 
     Setup: ``pip install "secom-memory[langchain]"``.
 
@@ -83,6 +84,9 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         token_budget: the length of the recalled block at most, in the bank's token counter.
         k: how many memories are recalled at most.
         layers: layers of the bank that take part in recalls, such as ``"summaries"``; as for `MemoryBank.recall`.
+        only_relevant: recall what answers the user's message, and leave the rest of the budget empty.
+        query: makes what is searched for out of the thread up to the user's message, such as
+            `langchain_secom.rewritten_query`; the message's words unless given.
         inject: where memories go: ``"system"`` makes them the last block of the system message, ``"human"`` the first
             of the user's latest message.
         write: ``"background"`` has the messages on disk when the turn ends and does the rest in a thread,
@@ -93,7 +97,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         markers: whether the user sees the citations. With ``stream_mode="messages"`` tokens come straight from the
             model: lead them through `langchain_secom.streaming.without_markers`.
         instruction: how to cite.
-        tools: give the agent tools to search its memory, and to remember, correct and forget.
+        tools: give the agent tools to search and read its memory, and to remember, correct and forget.
         subagents: what an agent does that runs inside another one's tool, whose messages are not the user's:
             ``"recall"``, ``"remember"`` too, in a session of its own, or ``"off"``.
         tool_lines: whether tool calls and their results are remembered, ``"brief"``, or not, ``"omit"``.
@@ -117,6 +121,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         token_budget: int | None = 1000,
         k: int | None = None,
         layers: Sequence[str] = (),
+        only_relevant: bool = False,
+        query: QueryHook | None = None,
         inject: Literal["system", "human"] = "system",
         write: Literal["background", "inline", "off"] = "background",
         writer: BackgroundWriter | None = None,
@@ -139,7 +145,9 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         _check("tool_lines", tool_lines, "brief", "omit")
         _check("on_error", on_error, "warn", "raise")
         self._bank = learning_bank(bank, self._name) if cite else check_bank(bank, self._name)
-        self._options = recall_options(bank, token_budget, k, layers)
+        self._options = recall_options(bank, token_budget, k, layers, only_relevant)
+        check_hook(query)
+        self._query = query
         self._identity, self._session_key = Identity.of(self._name, scope, scope_keys), session_key
         self._inject, self._write, self._subagents, self._on_error = inject, write, subagents, on_error
         shared = check_writer(writer, bank, self._name)
@@ -204,7 +212,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
             return handler(request)
         turn = self._current_turn(request)
         if turn.recall is None:
-            turn = self._recalled(turn, request.messages)
+            turn = self._recalled(turn, request)
         turn, response = self._read(turn, handler(self._with_memories(request, turn)))
         if self._may_stop(response):
             self._remember(turn, request.state["messages"], request.runtime)
@@ -218,7 +226,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
             return await handler(request)
         turn = self._current_turn(request)
         if turn.recall is None:
-            turn = await self._arecalled(turn, request.messages)
+            turn = await self._arecalled(turn, request)
         turn, response = self._read(turn, await handler(self._with_memories(request, turn)))
         if self._may_stop(response):
             await run_in_executor(None, self._remember, turn, request.state["messages"], request.runtime)
@@ -263,26 +271,39 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         recall = None if query else _nothing(query)
         return replace(turn, question_id=question.id if question else None, query=query, recall=recall, citations=None)
 
-    def _recalled(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> AgentTurn:
+    def _recalled(self, turn: AgentTurn, request: ModelRequest[Any]) -> AgentTurn:
         recall = _nothing(turn.query)
         with self._guarded("memories"):
-            recall = self._recall_run(turn, messages).recall()
+            dialogue = self._dialogue(turn, request)
+            turn = replace(turn, query=dialogue.query(self._query))
+            recall = self._recall_run(turn, request.messages, dialogue).recall() if turn.query else recall
         return replace(turn, recall=recall)
 
-    async def _arecalled(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> AgentTurn:
+    async def _arecalled(self, turn: AgentTurn, request: ModelRequest[Any]) -> AgentTurn:
         recall = _nothing(turn.query)
         with self._guarded("memories"):
-            recall = await self._recall_run(turn, messages).arecall()
+            dialogue = await run_in_executor(None, self._dialogue, turn, request)
+            turn = replace(turn, query=await dialogue.aquery(self._query))
+            recall = await self._recall_run(turn, request.messages, dialogue).arecall() if turn.query else recall
         return replace(turn, recall=recall)
 
-    def _recall_run(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> RecallRun:
-        search = partial(self._search, turn, messages)
+    def _dialogue(self, turn: AgentTurn, request: ModelRequest[Any]) -> Dialogue:
+        """The thread up to the question; where the caller sends no more than that, after what the bank holds of it."""
+        dialogue = Dialogue.in_thread(request.state["messages"])
+        if dialogue.before:
+            return dialogue
+        return replace(dialogue, before=said_in_session(self._bank, turn.scope, turn.session))
+
+    def _recall_run(self, turn: AgentTurn, messages: Sequence[BaseMessage], dialogue: Dialogue) -> RecallRun:
+        search = partial(self._search, turn, messages, dialogue)
         return RecallRun(search=search, query=turn.query, scope=turn.scope, contents=self._contents)
 
-    def _search(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> Recall:
+    def _search(self, turn: AgentTurn, messages: Sequence[BaseMessage], dialogue: Dialogue) -> Recall:
         options = ThreadOptions(self._tool_lines, markers=self._cite)
         in_prompt = ids_in_prompt(self._bank, turn.scope, turn.session, messages, options)
-        return self._bank.recall(turn.scope, turn.query, exclude=in_prompt, **self._options.arguments)
+        return self._bank.recall(
+            turn.scope, turn.query, exclude=in_prompt, context=dialogue.context, **self._options.arguments
+        )
 
     def _with_memories(self, request: ModelRequest[Any], turn: AgentTurn) -> ModelRequest[Any]:
         return inserted(request, turn.block(self._instruction), self._inject)
@@ -361,4 +382,5 @@ def _nothing(query: str) -> Recall:
 
 
 def _tools(bank: MemoryBank, scope: Sequence[str] | None, keys: Sequence[str]) -> list[Any]:
-    return [make(bank, scope=scope, scope_keys=keys) for make in (create_search_memory_tool, create_manage_memory_tool)]
+    makers = (create_search_memory_tool, create_read_memory_tool, create_manage_memory_tool)
+    return [make(bank, scope=scope, scope_keys=keys) for make in makers]

@@ -8,12 +8,14 @@ from secom_core.bank import MemoryBank, check_bank
 from secom_core.memory import RecallOptions
 
 
-def recall_options(bank: MemoryBank, token_budget: int | None, k: int | None, layers: Sequence[str]) -> RecallOptions:
+def recall_options(
+    bank: MemoryBank, token_budget: int | None, k: int | None, layers: Sequence[str], only_relevant: bool
+) -> RecallOptions:
     """The options of `MemoryBank.recall`, of a bank that has the layers.
 
     Raises:
-        InvalidInput: a number is below 1, or the bank was opened without a layer, or so that it has no part in recalls.
+        InvalidInput: an option is none, or the bank was opened without a layer, or so that it has no part in recalls.
     """
-    options = RecallOptions(token_budget, k, layers)
+    options = RecallOptions(token_budget, k, layers, only_relevant)
     check_bank(bank, "a recall").layers.check(options.layers)
     return options

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.retrievers import LangSmithRetrieverParams
-from pydantic import StrictInt, model_validator
+from pydantic import StrictBool, StrictInt, model_validator
 from typing_extensions import Self
 
 from secom_core.conversation import Scope
-from secom_core.memory import Recall
+from secom_core.memory import Hit, Recall
 
 from .convert import section_documents, to_document
+from .dialogue import said_before
 from .recall_options import recall_options
 from .scoped_retriever import ScopedRetriever
 
@@ -21,10 +22,11 @@ from .scoped_retriever import ScopedRetriever
 class SecomRetriever(ScopedRetriever):
     """Finds the memories of a scope that answer a query, a document a memory.
 
-    Each document holds the turns that answer, word for word; its metadata says from which session, by whom and when
-    (see `langchain_secom.convert.to_document`). What ``layers`` add to a recall, such as the running summary, comes as
-    documents too: before the memories, or after them where it can be cited
-    (see `langchain_secom.convert.section_documents`).
+    Each document holds the turns that answer, word for word, of long ones the best excerpts; its metadata says from
+    which session, by whom and when, and as ``score``, from 0 to 1, how likely it is to help
+    (see `langchain_secom.convert.to_document`). ``confidence`` there is the chance that any of them answers. What
+    ``layers`` add to a recall, such as the running summary, comes as documents too: before the memories, or after them
+    where it can be cited (see `langchain_secom.convert.section_documents`).
 
     Setup: ``pip install "secom-memory[langchain]"``.
 
@@ -42,7 +44,10 @@ class SecomRetriever(ScopedRetriever):
         retriever = SecomRetriever(bank=bank, scope_keys=("tenant_id", "user_id"))
         retriever.invoke(query, {"configurable": {"tenant_id": "acme", "user_id": "alice"}})
 
-    A call may override ``k``, ``token_budget`` and ``layers``.
+    A call may override ``k``, ``token_budget``, ``layers`` and ``only_relevant``, and say what was said before the
+    query, with which a follow-up can be read::
+
+        retriever.invoke("And where does she live?", context=messages)
 
     Args:
         bank: where it searches.
@@ -53,16 +58,18 @@ class SecomRetriever(ScopedRetriever):
             is given.
         k: how many memories at most.
         layers: layers of the bank that take part, such as ``"topics"``; as for `MemoryBank.recall`.
+        only_relevant: find what answers the query, and not what stands around it or was said last.
         order: ``"score"`` gives the best first, ``"time"`` the oldest.
     """
 
     token_budget: StrictInt | None = None
     k: StrictInt | None = None
     layers: tuple[str, ...] = ()
+    only_relevant: StrictBool = False
 
     @model_validator(mode="after")
     def _check_recall(self) -> Self:
-        recall_options(self.bank, self.token_budget, self.k, self.layers)
+        recall_options(self.bank, self.token_budget, self.k, self.layers, self.only_relevant)
         return self
 
     def _search(
@@ -73,6 +80,8 @@ class SecomRetriever(ScopedRetriever):
         token_budget: int | None = None,
         k: int | None = None,
         layers: Sequence[str] | None = None,
+        only_relevant: bool | None = None,
+        context: Iterable[Any] = (),
     ) -> list[Document]:
         recall = self.bank.recall(
             scope,
@@ -80,11 +89,14 @@ class SecomRetriever(ScopedRetriever):
             token_budget=self.token_budget if token_budget is None else token_budget,
             k=self.k if k is None else k,
             layers=self.layers if layers is None else layers,
+            only_relevant=self.only_relevant if only_relevant is None else only_relevant,
+            context=said_before(context),
         )
         return self._documents(recall, scope)
 
     def _documents(self, recall: Recall, scope: Scope) -> list[Document]:
-        hits = [to_document(hit, scope) for hit in (recall.hits if self.order == "time" else recall.ranked)]
+        found = recall.hits if self.order == "time" else _best_first(recall)
+        hits = [_with_confidence(to_document(hit, scope), recall.confidence) for hit in found]
         before = [
             each for section in recall.sections if not section.turn_ids for each in section_documents(section, scope)
         ]
@@ -93,3 +105,15 @@ class SecomRetriever(ScopedRetriever):
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
         return LangSmithRetrieverParams(ls_retriever_name="secom")
+
+
+def _with_confidence(document: Document, confidence: float) -> Document:
+    document.metadata["confidence"] = confidence
+    return document
+
+
+def _best_first(recall: Recall) -> list[Hit]:
+    """The hits, the likeliest to help first; in a bank that learns, what was found in the order that it has learned."""
+    if recall.impression is None:
+        return sorted(recall.ranked, key=lambda hit: -hit.relevance)
+    return sorted(recall.ranked, key=lambda hit: 0.0 if hit.kind == "relevant" else 1 - hit.relevance)

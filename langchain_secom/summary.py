@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from pydantic import Field, StrictInt, model_validator
 from typing_extensions import Self
 
 from secom_core.bank import MemoryBank
-from secom_core.conversation import Turn, group_messages
+from secom_core.conversation import Message, Turn, group_messages
 from secom_core.errors import InvalidInput
 from secom_core.llm.flow import AsyncChatModel, ChatModel
 from secom_core.memory import Recall, RecallOptions
@@ -25,6 +25,7 @@ from secom_core.summaries.section import summary_block
 from secom_core.text.terms import count_tokens
 
 from .convert import text_of, to_messages
+from .dialogue import Dialogue, QueryHook
 from .memory import SecomMemory
 from .models import LangChainChatModel
 
@@ -69,6 +70,9 @@ class RecursiveSummaryMemory(SecomMemory):
         k: how many memories ``retrieve`` recalls at most.
         layers: layers of the bank that take part in what ``retrieve`` recalls, beside the summary; as for
             `MemoryBank.recall`.
+        only_relevant: have ``retrieve`` recall what answers the input, and leave the rest of the budget empty.
+        query: makes what ``retrieve`` searches for out of the session's latest messages and the input; the input's
+            words unless given.
         max_tokens: how many tokens of the current session are given: whole turns, the latest, the last one always.
         window: how many of its messages are given at most.
         token_counter: counts the tokens of the current session; an estimate unless given.
@@ -101,7 +105,7 @@ class RecursiveSummaryMemory(SecomMemory):
 
     @property
     def _recall_options(self) -> RecallOptions:
-        return RecallOptions(self.token_budget, self.k, (_SUMMARIES, *self.layers))
+        return RecallOptions(self.token_budget, self.k, (_SUMMARIES, *self.layers), self.only_relevant)
 
     def clear(self) -> None:
         """Forget the current session, for good. A summary that was made from it is made again from the others."""
@@ -142,15 +146,23 @@ class RecursiveSummaryMemory(SecomMemory):
         Raises:
             InvalidInput: as `load_memory_variables`.
         """
+        dialogue = self._dialogue(inputs)
+        return self._response(dialogue, dialogue.query(self._hook))
+
+    async def aresponse_messages(self, inputs: dict[str, Any]) -> list[BaseMessage]:
+        """As `response_messages`, without blocking the event loop."""
+        dialogue = await run_in_executor(None, self._dialogue, inputs)
+        return await run_in_executor(None, self._response, dialogue, await dialogue.aquery(self._hook))
+
+    def _response(self, dialogue: Dialogue, query: str) -> list[BaseMessage]:
         turns = self._latest()
-        query = self._query(inputs)
         latest = self.bank.summaries.latest(self.scope)
         # The summary has a place of its own in this prompt.
         layers = tuple(name for name in self.layers if name != _SUMMARIES)
         options = replace(self._recall_options, layers=layers)
-        recall = self._retrieved(query, [turn.id for turn in turns], options)
+        recall = self._retrieved(query, dialogue.context, [turn.id for turn in turns], options)
         lines = [self._line(message) for turn in turns for message in turn.messages]
-        question = [f"{self.human_prefix}: {query}"] if query.strip() else []
+        question = [f"{self.human_prefix}: {dialogue.question}"] if dialogue.question.strip() else []
         prompt = response_prompt(
             "\n".join([*lines, *question]),
             latest.text if latest is not None else "",
@@ -158,10 +170,6 @@ class RecursiveSummaryMemory(SecomMemory):
             retrieved=recall.text if recall is not None else "",
         )
         return [SystemMessage(prompt.system or ""), HumanMessage(prompt.text)]
-
-    async def aresponse_messages(self, inputs: dict[str, Any]) -> list[BaseMessage]:
-        """As `response_messages`, without blocking the event loop."""
-        return await run_in_executor(None, self.response_messages, inputs)
 
     def _latest(self) -> list[Turn]:
         kept: list[Turn] = []
@@ -173,14 +181,19 @@ class RecursiveSummaryMemory(SecomMemory):
             kept.append(turn)
         return kept[::-1]
 
-    def _recall(self, inputs: Mapping[str, Any], exclude: Collection[str]) -> Recall | None:
-        query = self._query(inputs)
-        return self._retrieved(query, exclude, self._recall_options) or self._summary_alone(query)
+    @property
+    def _hook(self) -> QueryHook | None:
+        return self.query if self.retrieve else None
 
-    def _retrieved(self, query: str, exclude: Collection[str], options: RecallOptions) -> Recall | None:
+    def _recall(self, query: str, context: Sequence[Message], exclude: Collection[str]) -> Recall | None:
+        return self._retrieved(query, context, exclude, self._recall_options) or self._summary_alone(query)
+
+    def _retrieved(
+        self, query: str, context: Sequence[Message], exclude: Collection[str], options: RecallOptions
+    ) -> Recall | None:
         if not self.retrieve or not query.strip():
             return None
-        return self._search(query, exclude, options)
+        return self._search(query, context, exclude, options)
 
     def _summary_alone(self, query: str) -> Recall | None:
         """The summary within the whole budget, as nothing else wants the other half."""

@@ -13,6 +13,7 @@ except ModuleNotFoundError as error:
 
 from .citations import CitationReward
 from .denoiser import LLMLinguaDenoiser
+from .dialogue import rewritten_query
 from .memory import SecomMemory
 from .memory_block import SecomMemoryBlock
 from .models import LlamaIndexChatModel, LlamaIndexEmbedder
@@ -57,5 +58,6 @@ __all__ = [
     "TimelinePostprocessor",
     "TimelineRetriever",
     "memory_tools",
+    "rewritten_query",
     "to_property_graph",
 ]

@@ -37,7 +37,7 @@ _TIMES: Final = ("timestamp", "at", "created_at")
 _IDS: Final = ("id", "message_id")
 _NAMES: Final = ("name", "speaker")
 _CALLS: Final = ("tool_calls", "function_call")
-_BOOKKEEPING: Final = ("secom_memory_id", "session", "turn_ids", "speakers", "scope", "end")
+_BOOKKEEPING: Final = ("secom_memory_id", "session", "turn_ids", "speakers", "scope", "kind", "excerpts", "end")
 _STEP: Final = re.compile(r"\s*^[ \t]*Thought:.*?^[ \t]*(Action|Answer):[ \t]*", re.M | re.S)
 _THOUGHT: Final = re.compile(r"^[ \t]*Thought:", re.M)
 # Only names in single braces are filled in by the prompt templates of chat engines; code and JSON stay as they are.
@@ -161,16 +161,30 @@ def from_message(message: Message) -> ChatMessage:
     return ChatMessage(role=role, content=message.text, additional_kwargs=extra)
 
 
+class MemoryNode(TextNode):
+    """A memory as a node. It is the same for fusion whichever query found it, and whatever it was shown for."""
+
+    @property
+    def hash(self) -> str:
+        """A digest of the text and the metadata, but for the ``kind``."""
+        alike = {key: value for key, value in self.metadata.items() if key != "kind"}
+        return TextNode(text=self.text, metadata=alike).hash
+
+
 def to_node(hit: Hit, scope: Scope) -> NodeWithScore:
     """A hit as a node: its turns verbatim, its origin in flat metadata, and a deterministic id.
 
     ``secom_memory_id``, ``session``, ``turn_ids``, ``speakers``, ``scope`` (lists as JSON) and ``end`` are hidden from
-    the language model and the embedder; ``begin`` is shown to the language model. Nothing in the metadata depends on
-    the query, so that fusion recognises a node that several queries found.
+    the language model and the embedder, and so are ``kind`` (why it is shown, as `Hit.kind`) and ``excerpts``;
+    ``begin`` is shown to the language model. Excerpts are there where a turn is shown in part: a list of ``turn_id``,
+    ``message_id``, ``role``, ``start`` and ``stop``, in characters of the message, as JSON.
 
     Args:
         hit: the memory, and the turns of it that are shown.
         scope: whose memory it is.
+
+    Returns:
+        The node, scored by `Hit.relevance`, from 0 to 1.
     """
     memory = hit.memory
     metadata = {
@@ -179,16 +193,31 @@ def to_node(hit: Hit, scope: Scope) -> NodeWithScore:
         "turn_ids": _flat(hit.turn_ids),
         "speakers": _flat(_speakers(hit.turns)),
         "scope": _flat(scope),
+        "kind": hit.kind,
+        **({"excerpts": json.dumps(_excerpts(hit), ensure_ascii=False)} if hit.excerpts else {}),
         **_times(hit.turns),
     }
-    node = TextNode(
-        id_=str(uuid.uuid5(_NAMESPACE, _flat([*scope, memory.id]))),
-        text=hit.text,
-        metadata=metadata,
-        excluded_embed_metadata_keys=[*_BOOKKEEPING, "begin"],
-        excluded_llm_metadata_keys=list(_BOOKKEEPING),
-    )
-    return NodeWithScore(node=node, score=float(hit.score))
+    values: dict[str, Any] = {
+        "id_": str(uuid.uuid5(_NAMESPACE, _flat([*scope, memory.id]))),
+        "text": hit.text,
+        "metadata": metadata,
+        "excluded_embed_metadata_keys": [*_BOOKKEEPING, "begin"],
+        "excluded_llm_metadata_keys": list(_BOOKKEEPING),
+    }
+    return NodeWithScore(node=MemoryNode(**values), score=hit.relevance)
+
+
+def _excerpts(hit: Hit) -> list[dict[str, Any]]:
+    return [
+        {
+            "turn_id": each.turn.id,
+            "message_id": each.message.id,
+            "role": each.message.role,
+            "start": each.start,
+            "stop": each.stop,
+        }
+        for each in hit.excerpts
+    ]
 
 
 def section_nodes(section: Section, scope: Scope, score: float) -> list[NodeWithScore]:
@@ -250,6 +279,12 @@ def to_time(values: Mapping[str, Any]) -> datetime | None:
 def turn_ids_of(node: NodeWithScore | TextNode) -> tuple[str, ...]:
     """The ids of the turns that a node of ours shows; none for a node of another origin."""
     return tuple(json.loads(node.metadata.get("turn_ids", "[]")))
+
+
+def excerpts_of(node: NodeWithScore | TextNode) -> list[dict[str, Any]]:
+    """What a node of ours shows of turns that it shows in part, as `to_node` has it; none where it shows them whole."""
+    excerpts: list[dict[str, Any]] = json.loads(node.metadata.get("excerpts", "[]"))
+    return excerpts
 
 
 def escape_braces(text: str) -> str:

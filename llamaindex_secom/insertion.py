@@ -31,15 +31,15 @@ def wordings(message: ChatMessage) -> set[str]:
 
 
 def insert_recalled(
-    messages: list[ChatMessage], query: str, text: str, *, method: Literal["user", "system"]
+    messages: list[ChatMessage], text: str, *, method: Literal["user", "system"], put: bool
 ) -> list[ChatMessage]:
     """The messages with the recalled block.
 
     Args:
         messages: the messages of the prompt; those that take the block are changed in place.
-        query: what the block was recalled for.
         text: the block.
         method: ``"user"`` puts it before the user's last message, ``"system"`` after the system message.
+        put: whether the user's last message is the query.
     """
     block = TextBlock(text=text)
     if method == "system":
@@ -48,7 +48,7 @@ def insert_recalled(
         messages[0].blocks = [*messages[0].blocks, block]
         return messages
     last = next((each for each in reversed(messages) if each.role == MessageRole.USER), None)
-    if last is None or query not in wordings(last):
+    if last is None or not put:
         # A context chat engine puts the query after the answer: it is not in the window yet.
         return [*messages, ChatMessage(role=MessageRole.USER, blocks=[block])]
     last.blocks = [block, *last.blocks]

@@ -26,8 +26,8 @@ from secom_core.text.terms import count_tokens
 from .answers import is_answer, without_markers
 from .banks import bank_of, new_bank, share_bank
 from .convert import answer_of, escape_braces, text_of
+from .dialogue import QueryHook, check_query_hook, last_user, said_before, searched_for
 from .insertion import insert_recalled, is_query_put, query_of, wordings
-from .message_tokens import MessageTokens
 from .models import as_embedder
 from .session_messages import SessionMessages
 from .tracing import trace_recall
@@ -44,18 +44,32 @@ class _CachedRecall:
     """The recall for the current query.
 
     Args:
+        asked: the query as the user said it.
         recall: the recall.
         put: whether the query has been put into the session; some chat engines read before they put it.
         epoch: the scope's epoch at that time; another one means that something was forgotten since.
+        early: whether it was recalled before the query was put.
+        over: whether the query has been answered, as far as can be told: engines that read early put query and answer
+            together. The same words are another query then.
     """
 
+    asked: str
     recall: Recall
     put: bool
     epoch: tuple[int, int] | None = None
+    early: bool = False
+    over: bool = False
 
-    def answers(self, query: str, epoch: tuple[int, int] | None) -> bool:
+    def answers(self, asked: str, epoch: tuple[int, int] | None) -> bool:
         # Where nothing was remembered yet, nothing was recalled that could have been forgotten.
-        return self.recall.query == query and (self.epoch is None or self.epoch == epoch)
+        return self.asked == asked and not self.over and (self.epoch is None or self.epoch == epoch)
+
+    def after(self, message: ChatMessage) -> _CachedRecall | None:
+        """What is left of it once the message is put: a new query ends it."""
+        if message.role == MessageRole.USER:
+            same = not self.put and self.asked in wordings(message)
+            return replace(self, put=True, early=True) if same else None
+        return replace(self, over=True) if self.early and is_answer(message) else self
 
 
 class SecomMemory(SessionMessages):
@@ -76,6 +90,10 @@ class SecomMemory(SessionMessages):
         token_budget: the length of the recalled block within it; a quarter of it, at most 1500, unless given.
         k: how many memories are recalled at most.
         layers: the names of layers that take part in recalls, such as ``["summaries"]``.
+        only_relevant: recall what answers the query, and leave the rest of the block empty.
+        query: makes what is searched for out of the messages of the session, the user's last one at the end, such as
+            `rewritten_query`; the user's last message as it is unless given. It is not serialised: pass it again to
+            ``from_dict``.
         insert_method: ``"user"`` puts the recalled block before the user's last message, where it keeps the prefix of
             the prompt stable and no agent drops it; ``"system"`` puts it after the system message; ``"off"`` recalls
             nothing, such as for an agent that searches by `memory_tools` alone.
@@ -99,10 +117,12 @@ class SecomMemory(SessionMessages):
     token_budget: int
     k: int | None = None
     layers: tuple[str, ...] = ()
+    only_relevant: bool = False
     insert_method: Literal["user", "system", "off"] = "user"
     learn: bool = False
     trace_contents: bool = True
     _count: Callable[[str], int] = PrivateAttr()
+    _hook: QueryHook | None = PrivateAttr()
     _cached: _CachedRecall | None = PrivateAttr(default=None)
     _citations: Citations | None = PrivateAttr(default=None)
     _injected: int = PrivateAttr(default=0)
@@ -117,19 +137,22 @@ class SecomMemory(SessionMessages):
         token_budget: int | None = None,
         k: int | None = None,
         layers: Sequence[str] = (),
+        only_relevant: bool = False,
+        query: QueryHook | None = None,
         token_counter: Callable[[str], int] = count_tokens,
         **data: Any,
     ) -> None:
         checked = check_scope(scope if scope is not None else ())
         default = max(1, min(_TOKEN_BUDGET, data.get("token_limit", _TOKEN_LIMIT) // 4))
-        options = RecallOptions(default if token_budget is None else token_budget, k, layers)
+        options = RecallOptions(default if token_budget is None else token_budget, k, layers, only_relevant)
         needed = _needed_layers(options.layers, data)
         check_part("token_counter", token_counter)
+        hook = check_query_hook(query)
         bank = bank_of(bank, store_path, needed_by="SecomMemory", layers=needed)
         bank.layers.check(needed)
         named = {"scope": checked, "session": uuid.uuid4().hex if session is None else session, **options.arguments}
         super().__init__(bank, **{**data, **named})
-        self._count = token_counter  # set before super().__init__(), it would be lost
+        self._count, self._hook = token_counter, hook  # set before super().__init__(), they would be lost
         if self._recalled_room >= self.token_limit:
             raise InvalidInput(f"token_budget {self.token_budget} leaves no room in token_limit {self.token_limit}")
         share_bank(bank)
@@ -221,37 +244,45 @@ class SecomMemory(SessionMessages):
         with self._lock:
             epoch = self._drop_forgotten()
             room = self.token_limit - initial_token_count - self._recalled_room
-            count = MessageTokens(self._count)
-            visible = fitting(self.window, room, lambda entry: count(entry.message))
-            query = query_of(input, visible)
-            text = escape_braces(self._recall(query, visible, epoch).text)
+            visible = fitting(self.window, room, self._count)
+            text = escape_braces(self._recall(query_of(input, visible), visible, epoch).text)
+            put = self._cached is not None and self._cached.put
             messages = [entry.message.model_copy(deep=True) for entry in visible]
             self._injected = self._count(text) if text else 0
         if not text or self.insert_method == "off":
             return messages
-        return insert_recalled(messages, query, text, method=self.insert_method)
+        return insert_recalled(messages, text, method=self.insert_method, put=put)
 
     @property
     def _recalled_room(self) -> int:
         return 0 if self.insert_method == "off" else self.token_budget
 
-    def _recall(self, query: str, visible: Sequence[WindowEntry], epoch: tuple[int, int] | None) -> Recall:
-        if not query.strip() or self.insert_method == "off":
-            return Recall(query, (), "", 0)
+    def _recall(self, asked: str, visible: Sequence[WindowEntry], epoch: tuple[int, int] | None) -> Recall:
+        if not asked.strip() or self.insert_method == "off":
+            return Recall(asked, (), "", 0)
         # Agents read several times a turn; the recalled block and its numbers stay the same until the next query.
-        if self._cached is None or not self._cached.answers(query, epoch):
-            recall = self._searched(query, {entry.turn for entry in visible if entry.turn})
-            self._cached = _CachedRecall(recall, is_query_put(visible, query), epoch)
+        if self._cached is None or not self._cached.answers(asked, epoch):
+            answered = self._cached is not None and self._cached.over
+            put = is_query_put(visible, asked) and not answered
+            recall = self._searched(asked, self._before(put=put), {entry.turn for entry in visible if entry.turn})
+            self._cached = _CachedRecall(asked, recall, put, epoch)
             trace_recall(recall, self.session, contents=self.trace_contents)
         return self._cached.recall
 
-    def _searched(self, query: str, exclude: set[str]) -> Recall:
-        options = RecallOptions(self.token_budget, self.k, self.layers)
+    def _before(self, *, put: bool) -> list[ChatMessage]:
+        messages = [entry.message for entry in self.window]
+        return messages[: last_user(messages)] if put else messages
+
+    def _searched(self, asked: str, earlier: Sequence[ChatMessage], exclude: set[str]) -> Recall:
+        options = RecallOptions(self.token_budget, self.k, self.layers, self.only_relevant)
+        about: dict[str, Any] = {"exclude": exclude, "context": said_before(earlier)}
         try:
-            return self._bank.recall(self.scope, query, **options.arguments, exclude=exclude)
+            query = searched_for(asked, earlier, self._hook)
+            if query:
+                return self._bank.recall(self.scope, query, **options.arguments, **about)
         except FAILURES as error:
             self._failed("nothing is recalled", error)
-        return Recall(query, (), "", 0)
+        return Recall(asked, (), "", 0)
 
     @property
     def _last_epoch(self) -> tuple[int, int] | None:
@@ -273,10 +304,9 @@ class SecomMemory(SessionMessages):
 
     def _received(self, message: ChatMessage) -> ChatMessage:
         """The message as it is kept. A new query ends the cached recall; an answer is learned from."""
-        if message.role == MessageRole.USER and self._cached is not None:
-            same = not self._cached.put and self._cached.recall.query in wordings(message)
-            self._cached = replace(self._cached, put=True) if same else None
-        return self._learned_from(message) if self.learn and is_answer(message) else message
+        received = self._learned_from(message) if self.learn and is_answer(message) else message
+        self._cached = self._cached.after(message) if self._cached is not None else None
+        return received
 
     def _learned_from(self, answer: ChatMessage) -> ChatMessage:
         recall = self.last_recall
@@ -294,7 +324,7 @@ class SecomMemory(SessionMessages):
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> SecomMemory:
         """A memory with a window of its own on the same bank."""
         data = {name: copy.deepcopy(getattr(self, name), memo) for name in type(self).model_fields}
-        return type(self)(bank=self._bank, token_counter=self._count, **data)
+        return type(self)(bank=self._bank, token_counter=self._count, query=self._hook, **data)
 
 
 def _needed_layers(layers: Sequence[str], data: dict[str, Any]) -> list[str]:

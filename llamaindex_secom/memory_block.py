@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from llama_index.core.async_utils import asyncio_run
@@ -15,11 +15,12 @@ from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
 from llama_index.core.memory import BaseMemoryBlock, Memory
 
 from secom_core.bank import BackgroundWriter, MemoryBank
-from secom_core.conversation import check_scope
+from secom_core.conversation import Message, check_scope
 from secom_core.memory import Recall, RecallOptions
 
 from .banks import bank_of
 from .convert import escape_braces, text_of, without_recalled
+from .dialogue import QueryHook, before, check_query_hook, last_user, said_before, searched_for
 from .handed_over import SESSION_KEY, UNNAMED_SESSION, hand_over, messages_by_session
 from .tracing import trace_recall
 from .unstored import FAILURES, Unstored, is_forgotten, store_all, warn_store_failed, with_id_and_time, writer_of
@@ -33,11 +34,21 @@ _SLACK: Final = 1.25
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """A query and its place in the session: the same words may come again, and are another query then."""
+    """A query and its place in the session: the same words may come again, and are another query then.
 
-    text: str
+    Args:
+        asked: the user's last message.
+        place: how many messages of others there are before it.
+        epoch: the scope's epoch.
+        text: what is searched for.
+        context: what was said before it.
+    """
+
+    asked: str
     place: int
     epoch: tuple[int, int] | None
+    text: str = field(default="", compare=False)
+    context: tuple[Message, ...] = field(default=(), compare=False)
 
 
 class _Block(str):
@@ -68,6 +79,9 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         token_budget: the length of the block, in the bank's token counter; 1500 unless given.
         k: how many memories are recalled at most.
         layers: the names of layers that take part in recalls, such as ``["summaries"]``.
+        only_relevant: recall what answers the query, and leave the rest of the block empty.
+        query: makes what is searched for out of the messages in the window, the user's last one at the end; that one as
+            it is unless given. It is not serialised.
         remember_tools: remember tool calls and results too.
         write: ``"inline"`` makes segments, keys and vectors at once, ``"background"`` in a thread; ``"off"`` remembers
             nothing, such as beside a `RecursiveSummaryMemoryBlock` on the same bank, which remembers the same messages.
@@ -89,6 +103,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     token_budget: int = Field(default=_TOKEN_BUDGET, description="The length of the block, in tokens.")
     k: int | None = Field(default=None, description="How many memories are recalled at most.")
     layers: tuple[str, ...] = Field(default=(), description="The layers that take part in recalls.")
+    only_relevant: bool = Field(default=False, description="Whether only what answers the query is recalled.")
     remember_tools: bool = Field(default=False, description="Whether tool calls and results are remembered too.")
     write: Literal["inline", "background", "off"] = Field(
         default="inline", description="When segments and keys are made; or nothing is remembered."
@@ -96,6 +111,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     trace_contents: bool = Field(default=True, description="Whether traces of recalls hold query and text.")
     unstored: list[Unstored] = Field(default_factory=list, description="The messages that the store has refused.")
     _bank: MemoryBank = PrivateAttr()
+    _hook: QueryHook | None = PrivateAttr()
     _writer: BackgroundWriter | None = PrivateAttr()
     _lock: Any = PrivateAttr()
     _recalls: OrderedDict[str, tuple[_Query, Recall]] = PrivateAttr()
@@ -110,15 +126,18 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         token_budget: int | None = None,
         k: int | None = None,
         layers: Sequence[str] = (),
+        only_relevant: bool = False,
+        query: QueryHook | None = None,
         **data: Any,
     ) -> None:
         checked = check_scope(scope if scope is not None else ())
-        options = RecallOptions(_TOKEN_BUDGET if token_budget is None else token_budget, k, layers)
+        options = RecallOptions(_TOKEN_BUDGET if token_budget is None else token_budget, k, layers, only_relevant)
+        hook = check_query_hook(query)
         bank = bank_of(bank, store_path, needed_by="SecomMemoryBlock", layers=options.layers)
         bank.layers.check(options.layers)
         super().__init__(**{**data, **options.arguments, "scope": checked, "store_path": bank.storage.path})
         # Private attributes that are set before super().__init__() are lost.
-        self._bank, self._lock, self._recalls = bank, threading.RLock(), OrderedDict()
+        self._bank, self._hook, self._lock, self._recalls = bank, hook, threading.RLock(), OrderedDict()
         self._writer = writer_of(bank) if self.write == "background" else None
 
     @classmethod
@@ -144,25 +163,34 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         return await asyncio.to_thread(self._block, list(messages or ()), session)
 
     def _block(self, messages: Sequence[ChatMessage], session: str) -> str:
-        text, place = _last_query(messages)
-        if not text.strip():
+        asked, place = _last_query(messages)
+        if not asked.strip():
             return ""
         try:
-            query = _Query(text, place, self._bank.storage.epoch(self.scope))
-            return _Block.of(self._cached(session, query) or self._recall(session, query), session, query)
+            query = _Query(asked, place, self._bank.storage.epoch(self.scope))
+            query, recall = self._cached(session, query) or self._asked(session, query, messages)
+            return _Block.of(recall, session, query)
         except FAILURES as error:
             warn_store_failed("nothing is recalled", error)
         return ""
 
-    def _cached(self, session: str, query: _Query) -> Recall | None:
+    def _cached(self, session: str, query: _Query) -> tuple[_Query, Recall] | None:
         # Agents read several times a turn; the recalled block and its numbers stay the same until the next query.
         with self._lock:
             entry = self._recalls.get(session)
-        return entry[1] if entry is not None and entry[0] == query else None
+        return entry if entry is not None and entry[0] == query else None
+
+    def _asked(self, session: str, query: _Query, messages: Sequence[ChatMessage]) -> tuple[_Query, Recall]:
+        earlier = before(messages, query.asked)
+        text = searched_for(query.asked, earlier, self._hook)
+        query = replace(query, text=text, context=tuple(said_before(earlier)))
+        return query, self._recall(session, query)
 
     def _recall(self, session: str, query: _Query, token_budget: int | None = None) -> Recall:
-        options = RecallOptions(token_budget or self.token_budget, self.k, self.layers)
-        recall = self._bank.recall(self.scope, query.text, **options.arguments)
+        options = RecallOptions(token_budget or self.token_budget, self.k, self.layers, self.only_relevant)
+        recall = Recall(query.asked, (), "", 0)
+        if query.text:
+            recall = self._bank.recall(self.scope, query.text, **options.arguments, context=query.context)
         with self._lock:
             self._epoch = query.epoch
             self._recalls.pop(session, None)
@@ -267,13 +295,13 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> SecomMemoryBlock:
         """A block of the same settings on the same bank."""
         data = {name: getattr(self, name) for name in type(self).model_fields if name != "unstored"}
-        return type(self)(bank=self._bank, **data)
+        return type(self)(bank=self._bank, query=self._hook, **data)
 
 
 def _last_query(messages: Sequence[ChatMessage]) -> tuple[str, int]:
     """The user's last message, and how many messages of others there are before it."""
-    for place in range(len(messages) - 1, -1, -1):
-        if messages[place].role == MessageRole.USER:
-            others = sum(message.role != MessageRole.USER for message in messages[:place])
-            return text_of(without_recalled(messages[place])), others
-    return "", 0
+    place = last_user(messages)
+    if place is None:
+        return "", 0
+    others = sum(message.role != MessageRole.USER for message in messages[:place])
+    return text_of(without_recalled(messages[place])), others

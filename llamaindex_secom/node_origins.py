@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from llama_index.core.schema import BaseNode, NodeWithScore
 
 from secom_core.bank import MemoryBank
-from secom_core.conversation import Scope, check_scope
+from secom_core.conversation import Scope, Turn, check_scope
 from secom_core.errors import InvalidScope
-from secom_core.memory import Hit, Memory
+from secom_core.memory import Hit, Memory, Passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,14 @@ class Origin:
         memory_id: the id of the memory.
         session: the session of the memory.
         turn_ids: the turns of the memory that the node shows.
+        excerpts: what it shows of those that it shows in part, as `convert.to_node` has it.
     """
 
     scope: Scope
     memory_id: str
     session: str
     turn_ids: tuple[str, ...]
+    excerpts: tuple[Mapping[str, Any], ...] = ()
 
 
 def origin_of(node: NodeWithScore | BaseNode) -> Origin | None:
@@ -43,7 +45,15 @@ def origin_of(node: NodeWithScore | BaseNode) -> Origin | None:
         return None
     if not (isinstance(memory_id, str) and isinstance(session, str) and turn_ids):
         return None
-    return Origin(scope, memory_id, session, turn_ids)
+    return Origin(scope, memory_id, session, turn_ids, _excerpts(metadata.get("excerpts")))
+
+
+def _excerpts(value: Any) -> tuple[Mapping[str, Any], ...]:
+    try:
+        value = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return ()
+    return tuple(each for each in value if isinstance(each, dict)) if isinstance(value, list) else ()
 
 
 def string_list(value: Any) -> tuple[str, ...]:
@@ -102,8 +112,19 @@ def _hit(memories: Sequence[Memory], origin: Origin) -> Hit | None:
     for memory in sorted(memories, key=lambda each: each.id != origin.memory_id):
         turns = tuple(turn for turn in memory.turns if turn.id in origin.turn_ids)
         if turns:
-            return Hit(memory, turns, 0.0)
+            return Hit(memory, turns, 0.0, excerpts=tuple(_passages(turns, origin.excerpts)))
     return None
+
+
+def _passages(turns: Sequence[Turn], excerpts: Iterable[Mapping[str, Any]]) -> Iterator[Passage]:
+    """The excerpts of those turns that are still there."""
+    for turn in turns:
+        places = {message.id: place for place, message in enumerate(turn.messages)}
+        for each in excerpts:
+            place, start, stop = places.get(each.get("message_id")), each.get("start"), each.get("stop")
+            is_range = isinstance(start, int) and isinstance(stop, int)
+            if each.get("turn_id") == turn.id and place is not None and is_range:
+                yield Passage(turn, place, cast("int", start), cast("int", stop))
 
 
 def _remaining(node: NodeWithScore, origin: Origin, hit: Hit) -> NodeWithScore:
@@ -112,4 +133,7 @@ def _remaining(node: NodeWithScore, origin: Origin, hit: Hit) -> NodeWithScore:
     copy = node.node.model_copy(deep=True)
     copy.set_content(hit.text)
     copy.metadata["turn_ids"] = json.dumps(hit.turn_ids, ensure_ascii=False)
+    if origin.excerpts:
+        left = [each for each in origin.excerpts if each.get("turn_id") in hit.turn_ids]
+        copy.metadata["excerpts"] = json.dumps(left, ensure_ascii=False)
     return NodeWithScore(node=copy, score=node.score)

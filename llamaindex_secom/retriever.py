@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from secom_core.bank import MemoryBank, check_bank
 from secom_core.conversation import Scope, check_scope
-from secom_core.errors import InvalidInput
-from secom_core.memory import Recall, RecallOptions
+from secom_core.errors import InvalidInput, shorten
+from secom_core.memory import Hit, Recall, RecallOptions
 
 from .convert import section_nodes, to_node
+from .dialogue import QueryHook, before, check_query_hook, said_before, searched_for
 
 
 class SecomRetriever(BaseRetriever):
@@ -22,7 +24,8 @@ class SecomRetriever(BaseRetriever):
 
     Each memory is a node with its turns verbatim and its origin in the metadata (`llamaindex_secom.convert.to_node`).
     What layers add are nodes too (`llamaindex_secom.convert.section_nodes`): a summary before the memories, timelines
-    after them, with the score of the memory beside them.
+    after them, with the score of the memory beside them. A score is the chance that the memory helps to answer, from 0
+    to 1, and means the same for every query: ``SimilarityPostprocessor(similarity_cutoff=0.5)`` keeps what answers.
 
     Args:
         bank: where the memories are.
@@ -31,6 +34,11 @@ class SecomRetriever(BaseRetriever):
             is given.
         k: how many memories at most.
         layers: the names of layers that take part, such as ``["summaries"]``.
+        only_relevant: find what answers the query, and not what stands around it or was said last.
+        context: gives the messages before the query, such as ``memory.get_all`` of a chat engine's memory; with them
+            "And where does she live?" finds who was spoken of.
+        query: makes what is searched for out of these messages, the query at the end, such as `rewritten_query`; the
+            query as it is unless given.
         order: ``"score"``, best first, or ``"time"``, oldest first.
         empty: the text of the single node that comes back where nothing is found, so that a query engine still asks its
             language model; no node unless given.
@@ -49,13 +57,19 @@ class SecomRetriever(BaseRetriever):
         token_budget: int | None = None,
         k: int | None = None,
         layers: Sequence[str] = (),
+        only_relevant: bool = False,
+        context: Callable[[], Sequence[ChatMessage]] | None = None,
+        query: QueryHook | None = None,
         order: Literal["score", "time"] = "score",
         empty: str | None = None,
         **options: Any,
     ) -> None:
         if order not in ("score", "time"):
             raise InvalidInput(f"order is 'score' or 'time', not {order!r}")
-        self._recall_options = RecallOptions(token_budget, k, layers)
+        self._recall_options = RecallOptions(token_budget, k, layers, only_relevant)
+        if context is not None and not callable(context):
+            raise InvalidInput(f"context is a function that gives chat messages, got {shorten(context)}")
+        self._context, self._hook = context, check_query_hook(query)
         self._bank = check_bank(bank, type(self).__name__)
         bank.layers.check(self._recall_options.layers)
         self._scope = check_scope(scope)
@@ -69,7 +83,12 @@ class SecomRetriever(BaseRetriever):
         return self._scope
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        recall = self._bank.recall(self._scope, query_bundle.query_str, **self._recall_options.arguments)
+        asked = query_bundle.query_str
+        earlier = before(self._context(), asked) if self._context is not None else []
+        query, options = searched_for(asked, earlier, self._hook), self._recall_options.arguments
+        if self._hook is not None and not query:
+            return self._neutral()
+        recall = self._bank.recall(self._scope, query, **options, context=said_before(earlier))
         return self._nodes(recall) or self._neutral()
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -77,8 +96,8 @@ class SecomRetriever(BaseRetriever):
 
     def _nodes(self, recall: Recall) -> list[NodeWithScore]:
         """The memories between what layers add, in the order of the recalled block."""
-        hits = recall.hits if self._order == "time" else recall.ranked
-        scores = [float(hit.score) for hit in hits] or [0.0]
+        hits = recall.hits if self._order == "time" else _best_first(recall)
+        scores = [hit.relevance for hit in hits] or [0.0]
         before = [each for each in recall.sections if not each.turn_ids]
         after = [each for each in recall.sections if each.turn_ids]
         return [
@@ -91,3 +110,10 @@ class SecomRetriever(BaseRetriever):
         if self._empty is None:
             return []
         return [NodeWithScore(node=TextNode(id_="secom-nothing-found", text=self._empty), score=0.0)]
+
+
+def _best_first(recall: Recall) -> list[Hit]:
+    """The hits, the likeliest to help first; in a bank that learns, what answers comes in the order it has learned."""
+    if recall.impression is None:
+        return sorted(recall.ranked, key=lambda hit: -hit.relevance)
+    return sorted(recall.ranked, key=lambda hit: 0.0 if hit.kind == "relevant" else 1 - hit.relevance)

@@ -1,18 +1,27 @@
-"""The window of a session: its latest messages, in whole exchanges, as far as they fit."""
+"""The window of a session: its latest exchanges as far as they fit, the last of them that does not fit shortened."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Final
 
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 from llama_index.core.bridge.pydantic import BaseModel
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Scope
 
+from .answers import is_answer
+from .convert import text_of
+from .cutting import without_middle
+from .message_tokens import MessageTokens
+
 SYSTEM: Final = frozenset({MessageRole.SYSTEM, MessageRole.DEVELOPER})
 TOOL: Final = frozenset({MessageRole.TOOL, MessageRole.FUNCTION})
+
+_LEAST: Final = 20
+"""How many tokens of a message are shown at least."""
 
 
 class WindowEntry(BaseModel):
@@ -22,29 +31,49 @@ class WindowEntry(BaseModel):
     turn: str | None = None
 
 
-def fitting(entries: Sequence[WindowEntry], room: int, tokens: Callable[[WindowEntry], int]) -> list[WindowEntry]:
-    """The system messages, and the latest whole exchanges that fit beside them.
+def fitting(entries: Sequence[WindowEntry], room: int, counter: Callable[[str], int]) -> list[WindowEntry]:
+    """The system messages, and the latest exchanges that fit beside them.
 
-    Of an exchange that is too long by itself, the user's message and the latest steps are kept.
+    An exchange that is too long for what is left is shown shortened: the user's words, and the beginning and the end of
+    the answer. Of one that is not answered yet, the user's message and the latest steps are kept, the last one always.
 
     Args:
         entries: the window.
         room: how many tokens there is room for.
-        tokens: counts the tokens of an entry.
+        counter: counts the tokens of a text.
+
+    Returns:
+        The entries in their order. Those of a turn that is not all there name no turn: the rest of it can be recalled.
     """
+    tokens = _EntryTokens(cache(counter))
     pinned = [entry for entry in entries if entry.message.role in SYSTEM]
     whole = list(exchanges([entry for entry in entries if entry.message.role not in SYSTEM]))
     room -= sum(map(tokens, pinned))
-    kept: list[WindowEntry] = []
+    shown: dict[int, WindowEntry] = {id(entry): entry for entry in pinned}
     for exchange in reversed(whole):
-        size = sum(map(tokens, exchange))
-        if size > room:
+        part = _fitting_part(exchange, room, tokens)
+        if part is None and exchange is whole[-1]:
+            part = _latest_steps(exchange, room, tokens)
+        if part is None:
             break
-        kept, room = [*exchange, *kept], room - size
-    if not kept and whole:
-        kept = _shortened(whole[-1], room, tokens)
-    chosen = {id(entry) for entry in (*pinned, *kept)}
-    return [entry for entry in entries if id(entry) in chosen]
+        shown |= part
+        room -= sum(map(tokens, part.values()))
+    return [shown[id(entry)] for entry in entries if id(entry) in shown]
+
+
+class _EntryTokens:
+    """Counts the tokens of an entry.
+
+    Args:
+        counter: counts the tokens of a text.
+    """
+
+    def __init__(self, counter: Callable[[str], int]) -> None:
+        self.counter = counter
+        self._count = MessageTokens(counter)
+
+    def __call__(self, entry: WindowEntry) -> int:
+        return self._count(entry.message)
 
 
 def exchanges(entries: Iterable[WindowEntry]) -> Iterator[list[WindowEntry]]:
@@ -52,7 +81,54 @@ def exchanges(entries: Iterable[WindowEntry]) -> Iterator[list[WindowEntry]]:
     return _runs(entries, lambda entry: entry.message.role == MessageRole.USER)
 
 
-def _shortened(exchange: list[WindowEntry], room: int, tokens: Callable[[WindowEntry], int]) -> list[WindowEntry]:
+def _fitting_part(exchange: list[WindowEntry], room: int, tokens: _EntryTokens) -> dict[int, WindowEntry] | None:
+    """What is shown of the exchange, by the id of the entry it is of; nothing where it does not fit."""
+    if sum(map(tokens, exchange)) <= room:
+        return {id(entry): entry for entry in exchange}
+    first, last = exchange[0], exchange[-1]
+    is_answered = is_answer(last.message) and "function_call" not in last.message.additional_kwargs
+    if first.message.role != MessageRole.USER or not is_answered:
+        return None
+    return _shown_in_part(exchange, room, tokens)
+
+
+def _shown_in_part(exchange: list[WindowEntry], room: int, tokens: _EntryTokens) -> dict[int, WindowEntry] | None:
+    """The user's words, the answer, and of the steps between them the latest that fit; nothing where there is no room.
+
+    Where the answer is too long, its beginning and end are shown, without the steps; the user's words are cut only
+    where they leave next to no room for that.
+    """
+    first, *between, last = exchange
+    answer = tokens(last)
+    asked = _cut(first, room - min(answer, max(_LEAST, room // 8)), tokens)
+    replied = _cut(last, room - tokens(asked), tokens) if asked is not None else None
+    if asked is None or replied is None:
+        return None
+    steps: list[WindowEntry] = []
+    if replied is last and asked is first:
+        room -= tokens(asked) + answer
+        for step in reversed(list(_runs(between, lambda entry: entry.message.role not in TOOL))):
+            size = sum(map(tokens, step))
+            if size > room:
+                break
+            steps, room = [*step, *steps], room - size
+    shown = {id(entry): each for entry, each in zip([first, *steps, last], [asked, *steps, replied], strict=True)}
+    is_whole = replied is last and asked is first and not any(each.turn for each in between if id(each) not in shown)
+    return shown if is_whole else {key: each.model_copy(update={"turn": None}) for key, each in shown.items()}
+
+
+def _cut(entry: WindowEntry, room: int, tokens: _EntryTokens) -> WindowEntry | None:
+    """The entry, its words without their middle where they do not fit; nothing where there is room for none of them."""
+    if tokens(entry) <= room:
+        return entry
+    short = without_middle(text_of(entry.message), room, tokens.counter) if room >= _LEAST else None
+    if short is None:
+        return None
+    message = entry.message.model_copy(update={"blocks": [TextBlock(text=short)]})
+    return WindowEntry(message=message, turn=entry.turn)
+
+
+def _latest_steps(exchange: list[WindowEntry], room: int, tokens: _EntryTokens) -> dict[int, WindowEntry]:
     """The user's message and the latest steps that fit, the last one always; a tool call keeps its results."""
     opening = exchange[:1] if exchange[0].message.role == MessageRole.USER else []
     steps = list(_runs(exchange[len(opening) :], lambda entry: entry.message.role not in TOOL))
@@ -63,7 +139,7 @@ def _shortened(exchange: list[WindowEntry], room: int, tokens: Callable[[WindowE
         if kept and size > room:
             break
         kept, room = [*step, *kept], room - size
-    return [*opening, *kept]
+    return {id(entry): entry for entry in (*opening, *kept)}
 
 
 def _runs(entries: Iterable[WindowEntry], begins: Callable[[WindowEntry], bool]) -> Iterator[list[WindowEntry]]:

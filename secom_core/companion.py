@@ -59,6 +59,7 @@ class Companion:
         window: how many of the session's latest turns the model is shown.
         markers: whether replies keep their markers or go without; what is remembered goes without.
         layers: the layers that take part in recalls, as in `MemoryBank.recall`.
+        only_relevant: recall what answers alone, and leave the rest of the budget empty.
     """
 
     def __init__(
@@ -74,10 +75,11 @@ class Companion:
         window: int = 6,
         markers: Literal["keep", "strip"] = "strip",
         layers: Sequence[str] = (),
+        only_relevant: bool = False,
     ) -> None:
         if window < 1:
             raise InvalidInput(f"window is a number of turns from 1 on, got {window}")
-        self._recall = RecallOptions(token_budget, k, layers)
+        self._recall = RecallOptions(token_budget, k, layers, only_relevant)
         bank.layers.check(self._recall.layers)
         self.scope = check_scope(scope)
         self.session = session or uuid.uuid4().hex
@@ -144,10 +146,10 @@ class Companion:
         """What is asked, what it rests on, and what reads the reply."""
         latest = self._bank.turns(self.scope, self.session, last=self._window)
         visible = [turn.id for turn in latest]
-        recall = self._bank.recall(self.scope, text, exclude=visible, **self._recall.arguments)
+        said = [message for turn in latest for message in turn.messages]
+        recall = self._bank.recall(self.scope, text, exclude=visible, context=said, **self._recall.arguments)
         self._bank.remember(self.scope, [Message(text, role="user")], session=self.session)
-        lines = [message.line for turn in latest for message in turn.messages]
-        prompt = _reply_prompt(text, lines, recall.text, instructions=self._instructions)
+        prompt = _reply_prompt(text, [message.line for message in said], recall.text, instructions=self._instructions)
         return prompt, recall, CitationStream(recall.numbers, markers=self._markers)
 
     def _finish(self, text: str, recall: Recall, reader: CitationStream, reply: str) -> Answer:

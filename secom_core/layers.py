@@ -120,6 +120,11 @@ class Ranking(Protocol):
         """Best first."""
         ...
 
+    @property
+    def is_choice(self) -> bool:
+        """Whether they are all that may be shown, because the ranking chose them out of what was found."""
+        ...
+
     def impression(self, hits: Sequence[Hit]) -> Any:
         """What is shown, noted for learning from the answer; goes into `Recall.impression`."""
         ...

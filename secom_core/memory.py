@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, pairwise
-from typing import Any, Literal
+from itertools import accumulate, groupby, pairwise
+from typing import Any, Final, Literal
 
-from .conversation import Turn
+from .conversation import Message, Turn
 from .errors import InvalidInput
+from .text.passages import passage_spans
+
+CUT: Final = "[…]"
+"""Stands in an excerpt where words of the message are left out."""
+
+GAP: Final = "…"
+"""Stands where messages, or turns, between two that are shown are left out."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -96,6 +103,64 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    """A message, or a piece of a long one: what is searched, ranked and shown.
+
+    Args:
+        turn: the turn it belongs to.
+        place: which message of the turn, from 0.
+        start: where it begins in the message's text, in characters.
+        stop: where it ends.
+    """
+
+    turn: Turn
+    place: int
+    start: int
+    stop: int
+
+    @property
+    def message(self) -> Message:
+        """The message that it is of."""
+        return self.turn.messages[self.place]
+
+    @property
+    def text(self) -> str:
+        """Its words, verbatim."""
+        return self.message.text[self.start : self.stop]
+
+    @property
+    def searched(self) -> str:
+        """What is indexed of it: its words, after the name of who speaks, where there is one."""
+        speaker = self.message.speaker
+        return f"{speaker}: {self.text}" if speaker else self.text
+
+
+def passages_of(turn: Turn) -> list[Passage]:
+    """The passages of a turn, in order; they cover its messages, and a message that is not long is one."""
+    return [
+        Passage(turn, place, start, stop)
+        for place, message in enumerate(turn.messages)
+        for start, stop in passage_spans(message.text)
+    ]
+
+
+def excerpt(passages: Sequence[Passage]) -> str:
+    """What is shown of one message, with ``[…]`` where words are left out.
+
+    Args:
+        passages: of one message, in order.
+    """
+    text, shown, end = passages[0].message.text, "", 0
+    for passage in passages:
+        if passage.start > end:
+            shown = f"{shown.rstrip()} {CUT} ".lstrip() + passage.text.lstrip()
+        else:
+            shown += passage.text
+        end = passage.stop
+    return f"{shown.rstrip()} {CUT}" if end < len(text) else shown
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentPlace:
     """Which turn or memory a document of a vector store stands for.
 
@@ -139,16 +204,26 @@ class VectorDocument:
         }
 
 
+HitKind = Literal["relevant", "surrounding", "standing", "recent"]
+"""Why a hit is shown: it answers the query; it stands beside what does; it holds of the user whatever is asked, such
+as an instruction; or it was said last."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A memory that answers a query, with the part of it that is shown.
+    """A memory that a recall brings back, with the part of it that is shown.
 
     Args:
         memory: the whole memory.
-        turns: the turns of it that are shown, in order; all of them unless the budget was short.
-        score: higher is better.
+        turns: the turns of it that are shown, whole or in part, in order.
+        score: higher is better; comparable within one recall.
         number: the number it is cited by, from 1, in time order.
         signals: what the score is made of, by name.
+        excerpts: what is shown of turns that are too long to be shown whole, in order; a turn that has none here is
+            shown whole.
+        kind: why it is shown.
+        relevance: the chance that it helps to answer the query, from 0 to 1; comparable between queries.
+        repeats: how often each turn was said before in nearly the same words, by its id, where it was.
     """
 
     memory: Memory
@@ -156,16 +231,47 @@ class Hit:
     score: float
     number: int = 0
     signals: Mapping[str, float] = field(default_factory=dict, hash=False)
+    excerpts: tuple[Passage, ...] = ()
+    kind: HitKind = "relevant"
+    relevance: float = 0.0
+    repeats: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     @property
     def text(self) -> str:
-        """The shown turns, verbatim, with their speakers."""
-        return "\n".join(turn.text for turn in self.turns)
+        """What is shown, verbatim, with the speakers."""
+        return "\n".join(line for lines in self.lines_by_turn().values() for line in lines)
 
     @property
     def turn_ids(self) -> tuple[str, ...]:
         """The ids of the shown turns."""
         return tuple(turn.id for turn in self.turns)
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        """All that is shown, by message and character: the excerpts, and the messages shown whole."""
+        cut = {each.turn.id for each in self.excerpts}
+        places = ((turn, place) for turn in self.turns if turn.id not in cut for place in range(len(turn.messages)))
+        rest = [Passage(turn, place, 0, len(turn.messages[place].text)) for turn, place in places]
+        order = {turn.id: number for number, turn in enumerate(self.turns)}
+        return tuple(sorted([*self.excerpts, *rest], key=lambda each: order[each.turn.id]))
+
+    def lines_by_turn(self) -> dict[str, list[str]]:
+        """What is shown of each of its turns, by its id: a string a message with its speaker, ``…`` before a gap."""
+        cut = {turn: list(each) for turn, each in groupby(self.excerpts, key=lambda each: each.turn.id)}
+        return {
+            turn.id: _excerpt_lines(turn, cut[turn.id]) if turn.id in cut else [each.line for each in turn.messages]
+            for turn in self.turns
+        }
+
+
+def _excerpt_lines(turn: Turn, excerpts: Sequence[Passage]) -> list[str]:
+    by_message = {place: list(each) for place, each in groupby(excerpts, key=lambda each: each.place)}
+    lines = []
+    for place, after in pairwise([*by_message, len(turn.messages)]):
+        label, text = turn.messages[place].label, excerpt(by_message[place])
+        line = f"{label}: {text}" if label else text
+        lines.append(f"{line} {GAP}" if after > place + 1 and not line.endswith(CUT) else line)
+    return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +318,7 @@ class RecallOptions:
         k: how many memories at most.
         layers: the names of layers that take part, such as ``"summaries"``, ``"timelines"`` or ``"topics"``; the bank
             has to be opened with them.
+        only_relevant: leave the rest of the budget empty, where not all of it is needed for what answers the query.
 
     Raises:
         InvalidInput: for a number below 1, or layers that are no names.
@@ -220,6 +327,7 @@ class RecallOptions:
     token_budget: int | None = None
     k: int | None = None
     layers: Sequence[str] = ()
+    only_relevant: bool = False
 
     def __post_init__(self) -> None:
         for name, value in (("token_budget", self.token_budget), ("k", self.k)):
@@ -228,12 +336,15 @@ class RecallOptions:
         is_sequence = isinstance(self.layers, Sequence) and not isinstance(self.layers, str)
         if not is_sequence or not all(isinstance(name, str) for name in self.layers):
             raise InvalidInput(f"layers is a sequence of names such as ('summaries',), got {self.layers!r}")
+        if not isinstance(self.only_relevant, bool):
+            raise InvalidInput(f"only_relevant is True or False, got {self.only_relevant!r}")
         object.__setattr__(self, "layers", tuple(dict.fromkeys(self.layers)))
 
     @property
     def arguments(self) -> dict[str, Any]:
         """The keyword arguments of `MemoryBank.recall`."""
-        return {"token_budget": self.token_budget, "k": self.k, "layers": self.layers}
+        names = ("token_budget", "k", "layers", "only_relevant")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +359,8 @@ class Recall:
         sections: what layers added, numbered after the hits.
         impression: what is shown and how it was ranked, for ``bank.citations.reward``; nothing where the bank does not
             learn from citations.
+        confidence: the chance that anything that was found answers the query, from 0 to 1: where it is low, an agent
+            had better say that it does not know.
     """
 
     query: str
@@ -256,6 +369,7 @@ class Recall:
     tokens: int
     sections: tuple[Section, ...] = ()
     impression: Any = None
+    confidence: float = 0.0
 
     @property
     def numbers(self) -> tuple[int, ...]:

@@ -95,7 +95,7 @@ def rsum(model: ChatModel, *, embedder: Embedder | None = None, examples: Sequen
 
     return Preset(
         source="RSum, sections 4.1, 5.4 and 6.6",
-        weights={"turn_dense": 1.0} if embedder is not None else {"turn_lexical": 1.0},
+        weights={"passage_dense": 1.0} if embedder is not None else {"passage_lexical": 1.0},
         embedder=embedder,
         granularity="turn",
         summaries=Summarizer(model, limit=20, examples=examples),

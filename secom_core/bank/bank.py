@@ -26,6 +26,7 @@ from ..timelines.layer import TimelineLayer
 from ..timelines.options import TimelineOptions
 from ..topics.layer import TopicLayer
 from ..topics.options import TopicOptions
+from .checks import check_session_name
 from .components import Components
 from .layers import Layers
 from .parts import Granularity, Parts
@@ -82,8 +83,8 @@ class MemoryBank:
             path: the file; ``":memory:"`` keeps nothing; ``"postgresql://user:password@host/database"`` is a database.
             preset: a paper's configuration (see `secom_core.presets`); parts that are given go before its own.
             key: the passphrase of an encrypted file (SQLCipher, extra ``encrypted``).
-            segmenter: cuts sessions into segments; unless given, `AdaptiveSegmenter` where there is an embedder, which
-                learns each scope's own way of changing the subject, else `LexicalSegmenter`.
+            segmenter: cuts sessions into segments; unless given, `AdaptiveSegmenter` where there is an embedder that is
+                no `StaticEmbedder`, which learns each scope's way of changing the subject, else `LexicalSegmenter`.
             denoiser: makes the keys that are searched; the words themselves unless given.
             embedder: adds search by vector to search by words.
             vector_store: searches by vector in place of vectors in the bank, such as `LangChainVectorStore`,
@@ -222,7 +223,7 @@ class MemoryBank:
                 at the next occasion.
         """
         scope = check_scope(scope)
-        name = _session_name(messages, session)
+        name = check_session_name(messages, session)
         given = messages.messages if isinstance(messages, Session) else read_messages(messages)
         moment = at or datetime.now(timezone.utc)
         new = [stamped(redacted_message(message, self._parts.redact), moment) for message in given]
@@ -275,15 +276,20 @@ class MemoryBank:
         layers: Sequence[str] = (),
         now: datetime | None = None,
         exclude: Collection[str] = (),
+        context: Iterable[Message | Mapping[str, Any]] = (),
+        only_relevant: bool = False,
     ) -> Recall:
         """Bring back what answers the query: verbatim, in time order, numbered, inside the budget.
+
+        A long turn is shown in excerpts; `turns` gives all of it. Room that is left goes to what stands around the
+        finds, then to the latest turns.
 
         Args:
             scope: whose memory is searched; nothing else is looked at.
             query: a question, or what was just said.
             token_budget: the length of the block at most, in the bank's token counter; 2000 where neither it nor
                 ``k`` is given.
-            k: how many memories at most.
+            k: how many memories at most; of 4,000 tokens together where no ``token_budget`` is given.
             layers: layers that take part: ``"summaries"`` begins the block with the running summary (RSum Table 8),
                 in at most half of the budget; ``"timelines"`` ends it with timelines around what the query finds,
                 rewritten for it (Theanine Phase II and III); ``"topics"`` searches by topic summaries and shows each
@@ -291,13 +297,17 @@ class MemoryBank:
                 options that say that they may do without.
             now: when the query is asked, for "last week"; the present unless given.
             exclude: ids of turns that are in the prompt already and need not come back.
+            context: what was said before, oldest first; the last few messages weigh in, and count for much where the
+                query cannot be read alone ("And where does she live?").
+            only_relevant: bring what answers the query, and leave the rest of the budget empty.
 
         Raises:
-            InvalidScope, InvalidInput: for a bad scope, or a query, budget, ``k`` or layer that cannot be used.
+            InvalidScope, InvalidInput: for a bad scope, or for an argument that cannot be used.
             StoreError: the store failed.
         """
-        options = RecallOptions(token_budget, k, layers)
-        return self._inside.recalling.recall(check_scope(scope), query, options, now=now, exclude=exclude)
+        options = RecallOptions(token_budget, k, layers, only_relevant)
+        said = read_messages(context)
+        return self._inside.recalling.recall(check_scope(scope), query, options, now=now, exclude=exclude, context=said)
 
     # -- forget ---------------------------------------------------------------------------------------------------
 
@@ -341,9 +351,24 @@ class MemoryBank:
         """The names of the scope's sessions, in the order in which they came."""
         return [each.name for each in self._store.sessions_of(check_scope(scope))]
 
-    def turns(self, scope: Sequence[str], session: str, *, last: int | None = None) -> list[Turn]:
-        """The session's turns, verbatim, in order; only the ``last`` so many where that is given."""
-        row = self._store.session_named(check_scope(scope), session)
+    def turns(
+        self,
+        scope: Sequence[str],
+        session: str | None = None,
+        *,
+        last: int | None = None,
+        turn_ids: Sequence[str] | None = None,
+    ) -> list[Turn]:
+        """The session's turns, verbatim, in order; only the ``last`` so many where that is given.
+
+        Instead of a session, ``turn_ids`` names turns, by their ids or their messages'; `InvalidInput` for both or neither.
+        """
+        scope = check_scope(scope)
+        if (session is None) == (turn_ids is None) or isinstance(turn_ids, str):
+            raise InvalidInput(f"turns needs a session, or turn_ids as a sequence, got {session!r} and {turn_ids!r}")
+        if turn_ids is not None:
+            return self._store.turns_named(scope, turn_ids)
+        row = self._store.session_named(scope, cast("str", session))
         return self._store.turns(row, last=last) if row is not None else []
 
     def memories(self, scope: Sequence[str], session: str) -> list[Memory]:
@@ -373,10 +398,3 @@ def check_bank(bank: object, caller: str) -> MemoryBank:
     if not isinstance(bank, MemoryBank):
         raise InvalidInput(f"{caller} needs a MemoryBank, got {shorten(bank)}; make one with MemoryBank.open(path)")
     return bank
-
-
-def _session_name(messages: Any, session: str | None) -> str:
-    name = messages.name if isinstance(messages, Session) and session is None else session
-    if not isinstance(name, str) or not name:
-        raise InvalidInput(f"remember needs the name of the session as a non-empty string, got {name!r}")
-    return name

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ..context.packing import Packer
+from ..conversation import Session
 from ..errors import InvalidInput, shorten
 from ..protocols import ChatModel, Denoiser, Embedder, Segmenter, VectorStore
 from ..ranking.weights import SIGNALS
@@ -138,3 +139,15 @@ def check_count(name: str, value: object) -> None:
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise InvalidInput(f"{name} is a whole number from 1 on, got {shorten(value)}")
+
+
+def check_session_name(messages: object, session: str | None) -> str:
+    """The name of the session that messages belong to; a `Session` brings its own.
+
+    Raises:
+        InvalidInput: there is none, or it is no name.
+    """
+    name = messages.name if isinstance(messages, Session) and session is None else session
+    if not isinstance(name, str) or not name:
+        raise InvalidInput(f"remember needs the name of the session as a non-empty string, got {name!r}")
+    return name

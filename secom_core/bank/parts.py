@@ -13,6 +13,7 @@ from ..context.packing import Packer, PackTurns
 from ..errors import InvalidInput
 from ..layers import Layer, LayerContext, LayerFactory
 from ..models.cached import CachedEmbedder
+from ..models.static import StaticEmbedder
 from ..presets import Preset
 from ..protocols import ChatModel, Denoiser, Embedder, Segmenter, TokenCounter, VectorStore
 from ..segmenters.adaptive import AdaptiveSegmenter
@@ -103,8 +104,11 @@ class Parts:
             return EachTurn() if self.granularity == "turn" else WholeSession()
         if self.segmenter is not None:
             return self.segmenter
+        # Means of word vectors tell one subject from the next no better than the words themselves.
+        if self.embedder is None or isinstance(self.embedder, StaticEmbedder):
+            return LexicalSegmenter()
         # The end of an open session is cut again with every turn, and most of its turns are known by then.
-        return AdaptiveSegmenter(CachedEmbedder(self.embedder)) if self.embedder is not None else LexicalSegmenter()
+        return AdaptiveSegmenter(CachedEmbedder(self.embedder))
 
     @property
     def layer_factories(self) -> list[LayerFactory]:

@@ -2,27 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cache
 from itertools import accumulate
 from typing import Final
 
-from ..context.block import render
-from ..conversation import Scope
+from ..context import MOST_TOKENS
+from ..context.block import render, without_recalled
+from ..conversation import Message, Scope
 from ..derived.segments import Derivation
 from ..errors import InvalidInput
 from ..layers import Found, Layer, Ranking, Request, Units
 from ..memory import DocumentPlace, Recall, RecallOptions, Section
 from ..protocols import Vectors
-from ..ranking import Candidate
+from ..ranking import LEANT_ON, Candidate, confidence, weighted_context
+from ..text.intents import subject
 from ..vector_stores.sync import VectorStoreSync
 from .layers import Layers
 from .parts import Parts
 from .scope_cache import LoadedScope, ScopeCache
 
 _DEFAULT_BUDGET: Final = 2000
+_ENOUGH: Final = 1.5
+"""How much more than there is room for has to be found before nothing else is looked for."""
+
+_FEWEST, _SHORTEST = 100, 8
+"""How many finds are packed from: one for so many tokens of the budget, and the fewest."""
+
+_TIGHT, _NARROWED = 500, 8
+"""Up to which budget a sentence is shown where its passage does not fit, and of how many finds."""
+
+_FAINT: Final = 0.02
+"""What is less relevant does not answer."""
+
+_PAGE: Final = 2000
+"""How many characters at either end of a pasted page are searched for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query as it is searched for.
+
+    Args:
+        telling: the query, cut to what is telling where it is a page.
+        context: what was said before it, each with what its words weigh beside the query's.
+    """
+
+    telling: str
+    context: tuple[tuple[str, float], ...] = ()
+
+    @classmethod
+    def of(cls, query: str, context: Sequence[Message] = ()) -> Asked:
+        """The query after these messages."""
+        said = [replace(each, text=cut(without_recalled(each.text))) for each in context]
+        return cls(cut(query), tuple(weighted_context(query, said)))
+
+    @property
+    def leant_on(self) -> tuple[tuple[str, float], ...]:
+        """What the query cannot be read without."""
+        return tuple(each for each in self.context if each[1] >= LEANT_ON)
 
 
 @dataclass(frozen=True)
@@ -44,70 +84,108 @@ class Recalling:
     layers: Layers
 
     def recall(
-        self, scope: Scope, query: str, options: RecallOptions, *, now: datetime | None, exclude: Collection[str]
+        self,
+        scope: Scope,
+        query: str,
+        options: RecallOptions,
+        *,
+        now: datetime | None,
+        exclude: Collection[str],
+        context: Sequence[Message] = (),
     ) -> Recall:
         """What answers the query, as `MemoryBank.recall` says."""
         check_query(query)
         layers = self.layers.check(options.layers)
         budget = _DEFAULT_BUDGET if options.token_budget is None and options.k is None else options.token_budget
-        vector = self._query_vector(query, also=bool(layers))
+        asked = Asked.of(query, context)
+        vector = self._query_vector(asked, also=bool(layers))
         loaded = self.scopes.caught_up(scope, retry_vectors=vector is not None, besides=exclude)
-        nearest = self._nearest(scope, query, loaded)
+        nearest = self._nearest(scope, asked, loaded)
         if loaded is None:
             return Recall(query, (), "", 0)
         # The packer counts the block before it is rendered here.
-        request = Request(scope, query, vector, budget, cache(self.parts.token_counter), exclude)
+        request = Request(scope, asked.telling, vector, budget, cache(self.parts.token_counter), exclude)
         request, sections = _sections(layers, request)
         with loaded.lock:
-            candidates = self._search(loaded, query, vector, nearest, now)
-            candidates = [each for each in candidates if each.turn.id not in exclude]
+            most = None if layers or budget is None else max(_FEWEST, budget // _SHORTEST)
+            narrow = _NARROWED if budget is not None and budget <= _TIGHT else 0
+            candidates = self._search(loaded, asked, vector, nearest, now, most=most, narrow=narrow)
+            candidates = [
+                each
+                for each in candidates
+                if each.turn.id not in exclude and not (options.only_relevant and _is_faint(each))
+            ]
             units = next((found for each in layers if (found := each.units(request, candidates)) is not None), None)
             candidates, ranking = self._ranked(loaded, candidates, vector, units)
+            chances = [each.relevance for each in candidates if each.kind == "relevant"]
+            sure = confidence(chances, loaded.index.known(asked.telling))
+            if units is None and not (ranking is not None and ranking.is_choice):
+                before = _wanted(loaded.index.asked_about(subject(query, follows=bool(context)), exclude), exclude)
+                full = options.only_relevant or _fills(candidates, request.token_budget)
+                after = loaded.index.besides(candidates) if not full else ()
+                candidates = [*before, *candidates, *_wanted(after, exclude)]
+                sure = max(sure, *(each.relevance for each in before), 0.0)
             packer = units.packer if units is not None else self.parts.packer
             hits = packer.pack(candidates, token_budget=request.token_budget, k=options.k, counter=request.counter)
         sections = _numbered(sections, after=len(hits))
         text = render(hits, sections)
         impression = ranking.impression(hits) if ranking is not None and hits else None
-        return Recall(query, tuple(hits), text, request.counter(text), tuple(sections), impression)
+        return Recall(query, tuple(hits), text, request.counter(text), tuple(sections), impression, round(sure, 4))
 
     def found(self, scope: Scope, query: str, now: datetime | None) -> Found | None:
         """What a search finds, before anything is chosen of it; nothing where nothing is remembered."""
         check_query(query)
-        vector = self._query_vector(query)
+        asked = Asked.of(query)
+        vector = self._query_vector(asked)
         loaded = self.scopes.caught_up(scope)
-        nearest = self._nearest(scope, query, loaded)
+        nearest = self._nearest(scope, asked, loaded)
         if loaded is None:
             return None
         with loaded.lock:
-            candidates = self._search(loaded, query, vector, nearest, now)
+            candidates = self._search(loaded, asked, vector, nearest, now)
         return Found(loaded.row, candidates, vector, loaded.index.key_vectors)
 
-    def _query_vector(self, query: str, *, also: bool = False) -> Vectors | None:
+    def _query_vector(self, asked: Asked, *, also: bool = False) -> Vectors | None:
         """The query's vector where the bank itself compares vectors, or something ``also`` does."""
-        return self.derivation.query_vector(query) if self.vector_store is None or also else None
+        if self.vector_store is not None and not also:
+            return None
+        return self.derivation.query_vector(asked.telling, asked.leant_on)
 
-    def _nearest(self, scope: Scope, query: str, loaded: LoadedScope | None) -> list[DocumentPlace] | None:
+    def _nearest(self, scope: Scope, asked: Asked, loaded: LoadedScope | None) -> list[DocumentPlace] | None:
         """What the vector store finds, once it holds what any process has written."""
         if self.vector_store is None:
             return None
         self.vector_store.follow(scope)
+        query = "\n".join([asked.telling, *(text for text, _ in asked.leant_on)])
         return self.vector_store.nearest(scope, query) if loaded is not None else None
 
     def _search(
         self,
         loaded: LoadedScope,
-        query: str,
+        asked: Asked,
         vector: Vectors | None,
         nearest: Sequence[DocumentPlace] | None,
         now: datetime | None,
+        *,
+        most: int | None = None,
+        narrow: int = 0,
     ) -> list[Candidate]:
-        """The turns that may answer, scored by what the scope has learned."""
+        """The turns that may answer, scored by what the scope has learned; the best ``most`` of them."""
         weights = loaded.index.usable_weights(vector, nearest)
         ranker = self.layers.ranker
         if ranker is not None:
             weights = ranker.weights(loaded.row, weights)
         moment = aware(now or datetime.now(timezone.utc))
-        return loaded.index.search(query, vector, nearest=nearest, now=moment, weights=weights)
+        return loaded.index.search(
+            asked.telling,
+            vector,
+            nearest=nearest,
+            now=moment,
+            weights=weights,
+            context=asked.context,
+            most=most,
+            narrow=narrow,
+        )
 
     def _ranked(
         self, loaded: LoadedScope, candidates: list[Candidate], vector: Vectors | None, units: Units | None
@@ -120,6 +198,25 @@ class Recalling:
         vectors_of = units.vectors_of if units is not None else loaded.index.key_vectors
         ranking = ranker.ranking(Found(loaded.row, found, vector, vectors_of), scored=units is None)
         return ranking.candidates, ranking
+
+
+def cut(text: str) -> str:
+    """A text as it is searched for: of a page its beginning and its end, where what it is about is mostly said."""
+    return text if len(text) <= 2 * _PAGE else f"{text[:_PAGE]}\n{text[-_PAGE:]}"
+
+
+def _fills(candidates: Sequence[Candidate], budget: int | None) -> bool:
+    """Whether what was found leaves no room worth filling: a good many that fit, and more than there is room for."""
+    room = MOST_TOKENS if budget is None else budget
+    return sum(each.tokens for each in candidates if each.tokens <= room / 8) > _ENOUGH * room
+
+
+def _is_faint(candidate: Candidate) -> bool:
+    return candidate.kind == "standing" or candidate.relevance < _FAINT
+
+
+def _wanted(candidates: Iterable[Candidate], exclude: Collection[str]) -> list[Candidate]:
+    return [each for each in candidates if each.turn.id not in exclude]
 
 
 def check_query(query: object) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from ..conversation import Scope
 from ..derived.scope_states import ScopeState, ScopeStates
-from ..derived.segments import Derivation, memories_of
+from ..derived.segments import Derivation, memories_of, searched_texts
 from ..protocols import Statistics
 from ..ranking import ScopeIndex
 from ..stores.rows import ScopeRow, SessionRow
@@ -114,9 +114,11 @@ class ScopeCache:
         # What another writer adds between these reads has no memory yet; the next call sees it.
         end = memories[-1].turns[-1].index if memories else -1
         new = [turn for turn in turns if last_turn <= turn.index <= end]
-        texts = [*(turn.text for turn in new), *(memory.key for memory in memories)]
+        searched = searched_texts(new)
+        texts = [*searched, *(memory.key for memory in memories)]
         vectors = self._derivation.vectors(row.id, texts) if self._vectors else None
-        of_turns, of_keys = (vectors[: len(new)], vectors[len(new) :]) if vectors is not None else (None, None)
+        count = len(searched)
+        of_turns, of_keys = (vectors[:count], vectors[count:]) if vectors is not None else (None, None)
         loaded.lacks_vectors |= self._vectors and bool(new) and vectors is None
         loaded.index.add_turns(new, of_turns)
         loaded.index.set_memories(row.name, settled, memories, of_keys)

@@ -59,6 +59,11 @@ class LearnedRanking:
     draw: Draw | None = None
     drawn: tuple[str, ...] = ()
 
+    @property
+    def is_choice(self) -> bool:
+        """Whether the paper's reranker chose the M memories to show (RMM, section 6)."""
+        return self.draw is not None
+
     def chosen(self, draw: Draw, memories: Sequence[Memory]) -> LearnedRanking:
         """What the paper's reranker drew of these memories alone, in its order."""
         drawn = tuple(memory.id for memory in memories)

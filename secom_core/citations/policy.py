@@ -209,7 +209,8 @@ class FusionPolicy:
                 counts by its own signals.
         """
         state = self._state
-        by_turn = {each.turn.id: each.signals for each in candidates}
+        # Of a turn of which several passages were found, the best one.
+        by_turn = {each.turn.id: each.signals for each in reversed(list(candidates))}
         signals = tuple(
             tuple(by_turn[turn_id] for turn_id in hit.turn_ids if turn_id in by_turn) or (hit.signals,) for hit in hits
         )
@@ -238,10 +239,14 @@ class FusionPolicy:
             impression: what was shown.
             cited: numbers; those that were not shown do not count.
         """
-        wanted = np.array([number in cited for number in impression.numbers], dtype=np.bool_)
+        # What was shown beside what was found has no signals to learn from.
+        found = [
+            (number, turns) for number, turns in zip(impression.numbers, impression.signals, strict=True) if any(turns)
+        ]
+        wanted = np.array([number in cited for number, _ in found], dtype=np.bool_)
         if wanted.all() or not wanted.any():
             return Lesson("nothing")
-        answer = Feedback(*self._rows(impression.signals), wanted)
+        answer = Feedback(*self._rows([turns for _, turns in found]), wanted)
         with self._lock:
             kind, self._state = self._learned(self._state, answer)
         return Lesson(kind)

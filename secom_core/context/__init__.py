@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .block import render, without_recalled
-from .packing import Packer, PackMemories, PackTopics, PackTurns
+from .packing import MOST_TOKENS, Packer, PackMemories, PackTopics, PackTurns
 
-__all__ = ["PackMemories", "PackTopics", "PackTurns", "Packer", "render", "without_recalled"]
+__all__ = ["MOST_TOKENS", "PackMemories", "PackTopics", "PackTurns", "Packer", "render", "without_recalled"]

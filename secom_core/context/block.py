@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from ..conversation import Turn
-from ..memory import Hit, Section
-from .lines import CLOSE, GAP, OPEN, day_of, first_day, quoted_lines, quoted_turn
+from ..memory import GAP, Hit, Section
+from .lines import CLOSE, OPEN, day_of, first_day, quoted_lines, quoted_turn
 
 _BLANKS: Final = re.compile(r"\s*")
 
@@ -52,25 +51,40 @@ def _dated_hits(hits: Sequence[Hit]) -> Iterator[str]:
 
 def _entry(hit: Hit) -> str:
     if hit.memory.summary:
-        return f"[{hit.number}] {quoted_lines(hit.memory.summary)}\n" + "".join(_dated(hit.turns))
+        return f"[{hit.number}] {quoted_lines(hit.memory.summary)}\n" + "".join(_dated(hit))
+    first, *others = shown_turns(hit)
+    entry = f"[{hit.number}] {first}"
+    if not others:
+        return entry
     place_of = {turn.id: place for place, turn in enumerate(hit.memory.turns)}
-    entry = f"[{hit.number}] {quoted_turn(hit.turns[0])}"
-    for before, turn in pairwise(hit.turns):
+    for (before, turn), shown in zip(pairwise(hit.turns), others, strict=True):
         skipped = place_of.get(turn.id, 0) - place_of.get(before.id, 0) > 1
-        entry += f"{GAP if skipped else ''}{quoted_turn(turn)}"
+        entry += f"{GAP if skipped else ''}{shown}"
     return entry
 
 
-def _dated(turns: Sequence[Turn]) -> Iterator[str]:
+def _dated(hit: Hit) -> Iterator[str]:
     """The turns of a topic, the day before each that is of another one than the turn before it."""
-    yield quoted_turn(turns[0])
-    for before, turn in pairwise(turns):
+    first, *others = shown_turns(hit)
+    yield first
+    for (before, turn), shown in zip(pairwise(hit.turns), others, strict=True):
         day = day_of(turn)
         if day and day != day_of(before):
             yield f"{day}\n"
         elif turn.session != before.session or turn.index > before.index + 1:
             yield GAP
-        yield quoted_turn(turn)
+        yield shown
+
+
+def shown_turns(hit: Hit) -> list[str]:
+    """What is shown of each turn of a hit, quoted; and how often it was said, where that was more than once."""
+    lines = hit.lines_by_turn()
+    return [quoted_turn(turn, lines[turn.id]) + how_often(hit.repeats.get(turn.id, 1)) for turn in hit.turns]
+
+
+def how_often(said: int) -> str:
+    """The line that says how often something was said; empty where it was once."""
+    return f"  (said {said} times; this is the last)\n" if said > 1 else ""
 
 
 def without_recalled(text: str) -> str:

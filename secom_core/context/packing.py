@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cache
-from itertools import pairwise
-from typing import Final, Protocol, runtime_checkable
+from itertools import chain, count, groupby, pairwise
+from operator import itemgetter
+from typing import Any, Final, Protocol, runtime_checkable
 
 from ..conversation import Turn
-from ..memory import Hit
+from ..memory import CUT, GAP, Hit, Memory, Passage
 from ..protocols import TokenCounter
 from ..ranking import Candidate
-from .block import render
-from .lines import CLOSE, GAP, OPEN, day_of, first_day, quoted_lines, quoted_turn
+from .block import how_often, render, shown_turns
+from .lines import CLOSE, OPEN, day_of, first_day, quoted_lines
 
 _EPOCH: Final = datetime.min.replace(tzinfo=timezone.utc)
 
-_MISSES: Final = 24
-"""How many turns in a row may be too long for what is left before the block counts as full."""
+_PACKED_AGAIN: Final = 8
+"""How often the budget is packed, with less of it each time, where the block as it is written comes out too long: what
+a counter gives for the whole may be more than for the parts."""
+
+_TRIED: Final = 24
+"""How many turns of a topic that is too long are tried."""
 
 
 @runtime_checkable
@@ -42,26 +47,38 @@ class Packer(Protocol):
         ...
 
 
+MOST_TOKENS: Final = 4000
+"""How long a block is at most where ``k`` memories are asked for, and nothing is said of its length."""
+
+
 class _BudgetPacker:
-    """Packs the best ``k`` memories whole where there is no budget, else what a subclass chooses."""
+    """Packs what a subclass chooses, or the best ``k`` memories where there is no budget."""
 
     def pack(
         self, candidates: Sequence[Candidate], *, token_budget: int | None, k: int | None, counter: TokenCounter
     ) -> list[Hit]:
-        """Hits in time order, numbered from 1, whose block fits the budget."""
-        if token_budget is None:
-            return _numbered(_whole(candidates)[:k])
-        chosen = self._choose(candidates, k, _Room(token_budget, counter))
-        return _fitted(chosen, token_budget, counter)
+        """Hits in time order, numbered from 1, whose block fits the budget, or `MOST_TOKENS` where there is none."""
+        budget = most = MOST_TOKENS if token_budget is None else token_budget
+        hits: list[Hit] = []
+        for tried in range(1, _PACKED_AGAIN + 1):
+            room = _Room(budget, counter)
+            choose = self._choose if token_budget is not None else _best_memories
+            hits = _numbered(choose(candidates, k, room))
+            over = counter(render(hits)) - most
+            if over <= 0:
+                return hits
+            budget -= max((tried + 1) * over, budget // 32)
+        return _fitted(hits, most, counter)
 
     def _choose(self, candidates: Sequence[Candidate], k: int | None, room: _Room) -> list[Hit]:
         raise NotImplementedError
 
 
 class PackTurns(_BudgetPacker):
-    """Spends the budget on the best turns, each under its memory; one that does not fit is passed over.
+    """Spends the budget on the best turns, and passages of long ones, each under its memory.
 
-    With ``k`` and no budget, the best ``k`` memories are shown whole.
+    One that does not fit is passed over. With ``k`` and no budget, the best ``k`` memories are shown whole, and of one
+    that does not fit into `MOST_TOKENS` its best passages.
 
     Args:
         thrift: how much a turn's length counts against it, per natural logarithm of its tokens, on the scale of the
@@ -72,38 +89,46 @@ class PackTurns(_BudgetPacker):
         self._thrift = thrift
 
     def _choose(self, candidates: Sequence[Candidate], k: int | None, room: _Room) -> list[Hit]:
-        chosen: dict[str, Hit] = {}
-        misses = 0
+        chosen: dict[str, _Growing] = {}
         for candidate, tokens in self._in_order(candidates, room.counter):
-            hit = chosen.get(candidate.memory.id)
-            if hit is None and k is not None and len(chosen) >= k:
+            if not room.is_possible(tokens) and not candidate.narrower:
                 continue
-            grown = _grown(hit, candidate)
-            if room.take(grown, tokens):
-                chosen[candidate.memory.id], misses = grown, 0
-            elif (misses := misses + 1) >= _MISSES:
-                break
-        return list(chosen.values())
+            growing = chosen.get(candidate.memory.id)
+            if growing is None:
+                if k is not None and len(chosen) >= k:
+                    continue
+                growing = _Growing(candidate)
+            if growing.take(candidate, tokens, room) or growing.take_part(candidate, room):
+                chosen[candidate.memory.id] = growing
+        return [growing.hit() for growing in chosen.values()]
 
-    def _in_order(self, candidates: Sequence[Candidate], counter: TokenCounter) -> list[tuple[Candidate, int]]:
-        counted = [(candidate, candidate.tokens or counter(candidate.turn.text)) for candidate in candidates]
-        return sorted(counted, key=lambda pair: self._thrift * math.log1p(pair[1]) - pair[0].score)
+    def _in_order(self, candidates: Sequence[Candidate], counter: TokenCounter) -> Iterator[tuple[Candidate, int]]:
+        """With their lengths; what was searched for by its worth, what stands between in its own order."""
+        for scored, run in groupby(candidates, key=lambda each: bool(each.signals)):
+            counted = [(each, _length(each, counter)) for each in run]
+            yield from sorted(counted, key=self._price) if scored else counted
+
+    def _price(self, counted: tuple[Candidate, int]) -> float:
+        return self._thrift * math.log1p(counted[1]) - counted[0].score
 
 
 class PackMemories(_BudgetPacker):
     """Whole memories in rank order until the next would pass the budget, as SeCom concatenates them (section 2.1).
 
-    A first memory that is too long is left out.
+    Where the very first is too long, its best passages are shown.
     """
 
     def _choose(self, candidates: Sequence[Candidate], k: int | None, room: _Room) -> list[Hit]:
         chosen: list[Hit] = []
         for hit in _whole(candidates)[:k]:
-            if room.take(hit, _tokens_of(hit, room.counter)):
-                chosen.append(hit)
-            elif chosen:
+            if not room.take(hit.memory, first_day(hit), _tokens_of(hit, room.counter)):
                 break
-        return chosen
+            chosen.append(hit)
+        if chosen:
+            return chosen
+        ids = dict.fromkeys(each.memory.id for each in candidates)
+        parts = (_best_memories([each for each in candidates if each.memory.id == one], 1, room) for one in ids)
+        return next(filter(None, map(list, parts)), [])
 
 
 class PackTopics(_BudgetPacker):
@@ -120,31 +145,123 @@ class PackTopics(_BudgetPacker):
 
     def _choose(self, candidates: Sequence[Candidate], k: int | None, room: _Room) -> list[Hit]:
         chosen: list[Hit] = []
-        misses = 0
         for hit in _whole(candidates)[:k]:
             part = self._fitting(hit, room)
-            if part is not None and room.take(part, _tokens_of(part, room.counter)):
+            if part is not None and room.take(part.memory, first_day(part), _tokens_of(part, room.counter)):
                 chosen.append(part)
-            elif (misses := misses + 1) >= _MISSES:
-                break
         return chosen
 
     def _fitting(self, hit: Hit, room: _Room) -> Hit | None:
         """As much of the hit as there is room for, its best turns first; nothing where there is none for a turn."""
-        if room.has(hit, _tokens_of(hit, room.counter)):
+        if room.has(hit.memory, first_day(hit), _tokens_of(hit, room.counter)):
             return hit
         part: Hit | None = None
-        for turn in sorted(hit.turns, key=lambda turn: -self._worth.get(turn.id, -math.inf))[:_MISSES]:
+        for turn in sorted(hit.turns, key=lambda turn: -self._worth.get(turn.id, -math.inf))[:_TRIED]:
             ids = {turn.id, *(part.turn_ids if part is not None else ())}
             grown = replace(hit, turns=tuple(each for each in hit.turns if each.id in ids))
-            if room.has(grown, _tokens_of(grown, room.counter)):
+            if room.has(grown.memory, first_day(grown), _tokens_of(grown, room.counter)):
                 part = grown
         return part
 
 
+def _best_memories(candidates: Sequence[Candidate], k: int | None, room: _Room) -> Iterator[Hit]:
+    """The best memories whole, and of one that does not fit its best turns and passages."""
+    sizes = {hit.memory.id: (hit, _tokens_of(hit, room.counter)) for hit in _whole(candidates)[:k]}
+    # The shortest first: what they leave of their share of the room is for the longer ones.
+    for left, (hit, tokens) in zip(count(len(sizes), -1), sorted(sizes.values(), key=itemgetter(1)), strict=False):
+        share = room.share(left)
+        if tokens <= share and room.take(hit.memory, first_day(hit), tokens):
+            yield hit
+            continue
+        parts = [each for each in candidates if each.memory.id == hit.memory.id]
+        growing = _Growing(parts[0])
+        for each in parts:
+            tokens = _length(each, room.counter)
+            if tokens <= share and (growing.take(each, tokens, room) or growing.take_part(each, room)):
+                share -= tokens
+        if growing.is_begun:
+            yield growing.hit()
+
+
+class _Growing:
+    """A hit as it grows by turns, and by passages of turns.
+
+    Args:
+        first: the best candidate of its memory.
+    """
+
+    def __init__(self, first: Candidate) -> None:
+        self._first = first
+        self._day = day_of(first.turn)
+        self._turns: set[str] = set()
+        self._excerpts: dict[tuple[str, int], list[Passage]] = {}
+        self._relevance = 0.0
+        self._repeats: dict[str, int] = {}
+
+    def take(self, candidate: Candidate, tokens: int, room: _Room) -> bool:
+        """Take one more turn or passage in; whether there was room for it, and it was not there yet."""
+        turn, passage = candidate.turn, candidate.passage
+        # A rule and the search may find the same, and a sentence may stand where its passage does not fit.
+        if turn.id in self._turns and (passage is None or self._overlaps(passage)):
+            return False
+        if not room.take(candidate.memory, self._day, tokens + self._beside(candidate, room.counter)):
+            return False
+        self._turns.add(turn.id)
+        if passage is not None:
+            self._excerpts.setdefault((turn.id, passage.place), []).append(passage)
+        self._relevance = max(self._relevance, candidate.relevance)
+        if candidate.said > 1:
+            self._repeats[turn.id] = candidate.said
+        return True
+
+    def _overlaps(self, passage: Passage) -> bool:
+        shown = self._excerpts.get((passage.turn.id, passage.place), [])
+        return any(each.start < passage.stop and passage.start < each.stop for each in shown)
+
+    def take_part(self, candidate: Candidate, room: _Room) -> bool:
+        """Take in as much as there is room for of one that there is no room for; whether there was."""
+        parts = (replace(candidate, passage=part, tokens=0) for part in candidate.narrower)
+        return any(self.take(part, _length(part, room.counter), room) for part in parts)
+
+    def _beside(self, candidate: Candidate, counter: TokenCounter) -> int:
+        """What stands beside the words: how often they were said; of a passage who speaks, and the marks of a cut."""
+        passage, often = candidate.passage, counter(how_often(candidate.said)) if candidate.said > 1 else 0
+        if passage is None:
+            return often
+        cut = counter(f" {CUT} ")
+        if (candidate.turn.id, passage.place) in self._excerpts:
+            return often + cut
+        ends = (passage.start > 0) + (passage.stop < len(passage.message.text))
+        return often + ends * cut + counter(GAP) + counter(f"{passage.message.label}: ")
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether anything was taken in."""
+        return bool(self._turns)
+
+    def hit(self) -> Hit:
+        """What has grown."""
+        first = self._first
+        return Hit(
+            first.memory,
+            tuple(turn for turn in first.memory.turns if turn.id in self._turns),
+            first.score,
+            0,
+            first.signals,
+            tuple(sorted(chain(*self._excerpts.values()), key=lambda each: (each.turn.index, each.place, each.start))),
+            first.kind,
+            self._relevance,
+            self._repeats,
+        )
+
+
+def _length(candidate: Candidate, counter: TokenCounter) -> int:
+    return candidate.tokens or counter(candidate.passage.text if candidate.passage else candidate.turn.text)
+
+
 def _tokens_of(hit: Hit, counter: TokenCounter) -> int:
     """How long the hit is, its number apart; counted turn by turn, so that no turn is counted twice."""
-    turns = sum(counter(quoted_turn(turn)) for turn in hit.turns)
+    turns = sum(map(counter, shown_turns(hit)))
     if not hit.memory.summary:
         return turns
     breaks = sum(_breaks(before, turn) for before, turn in pairwise(hit.turns))
@@ -162,16 +279,10 @@ def _whole(candidates: Iterable[Candidate]) -> list[Hit]:
     for candidate in candidates:
         memory = candidate.memory
         if memory.id not in best:
-            best[memory.id] = Hit(memory, memory.turns, candidate.score, 0, candidate.signals)
+            repeats = {candidate.turn.id: candidate.said} if candidate.said > 1 else {}
+            shown: dict[str, Any] = {"kind": candidate.kind, "relevance": candidate.relevance, "repeats": repeats}
+            best[memory.id] = Hit(memory, memory.turns, candidate.score, 0, candidate.signals, **shown)
     return list(best.values())
-
-
-def _grown(hit: Hit | None, candidate: Candidate) -> Hit:
-    """The hit with one more turn."""
-    if hit is None:
-        return Hit(candidate.memory, (candidate.turn,), candidate.score, 0, candidate.signals)
-    ids = {*hit.turn_ids, candidate.turn.id}
-    return replace(hit, turns=tuple(turn for turn in hit.memory.turns if turn.id in ids))
 
 
 class _Room:
@@ -179,27 +290,36 @@ class _Room:
 
     def __init__(self, budget: int, counter: TokenCounter) -> None:
         self.counter: TokenCounter = cache(counter)
+        self.budget = budget
         self._left = budget - self.counter(OPEN) - self.counter(CLOSE)
         self._memories: set[str] = set()
         self._days: set[str] = set()
 
-    def take(self, hit: Hit, tokens: int) -> bool:
-        """Take the room for so many tokens of the hit's turns, where there is as much; whether there was."""
-        if not self.has(hit, tokens):
+    def take(self, memory: Memory, day: str, tokens: int) -> bool:
+        """Take the room for so many tokens of the memory's turns, where there is as much; whether there was."""
+        needed = self._needed(memory, day, tokens)
+        if needed > self._left:
             return False
-        self._left -= self._needed(hit, tokens)
-        self._memories.add(hit.memory.id)
-        self._days.add(first_day(hit))
+        self._left -= needed
+        self._memories.add(memory.id)
+        self._days.add(day)
         return True
 
-    def has(self, hit: Hit, tokens: int) -> bool:
-        """Whether there is room for so many tokens of the hit's turns."""
-        return self._needed(hit, tokens) <= self._left
+    def share(self, parts: int) -> int:
+        """What there is for each of so many."""
+        return self._left // parts
 
-    def _needed(self, hit: Hit, tokens: int) -> int:
-        day = first_day(hit)
+    def is_possible(self, tokens: int) -> bool:
+        """Whether there is room for so many tokens at all."""
+        return tokens < self._left
+
+    def has(self, memory: Memory, day: str, tokens: int) -> bool:
+        """Whether there is room for so many tokens of the memory's turns."""
+        return self._needed(memory, day, tokens) <= self._left
+
+    def _needed(self, memory: Memory, day: str, tokens: int) -> int:
         # A turn of a memory that is there already may leave a gap on either side.
-        beside = self.counter(GAP if hit.memory.id in self._memories else "[99]")
+        beside = self.counter(GAP if memory.id in self._memories else "[99]")
         return tokens + self.counter("\n") + beside + (self.counter(f"{day}\n") if day not in self._days else 0)
 
 
@@ -211,7 +331,20 @@ def _fitted(hits: list[Hit], budget: int, counter: TokenCounter) -> list[Hit]:
 
 
 def _numbered(hits: Iterable[Hit]) -> list[Hit]:
-    return [replace(hit, number=number) for number, hit in enumerate(sorted(hits, key=_when), start=1)]
+    return [
+        replace(hit, number=number, excerpts=_cut_short(hit.excerpts))
+        for number, hit in enumerate(sorted(hits, key=_when), start=1)
+    ]
+
+
+def _cut_short(excerpts: Sequence[Passage]) -> tuple[Passage, ...]:
+    """Those of turns of which anything is left out."""
+    shown: dict[str, int] = {}
+    for each in excerpts:
+        shown[each.turn.id] = shown.get(each.turn.id, 0) + each.stop - each.start
+    return tuple(
+        each for each in excerpts if shown[each.turn.id] < sum(len(message.text) for message in each.turn.messages)
+    )
 
 
 def _when(hit: Hit) -> tuple[datetime, list[str | int], int]:

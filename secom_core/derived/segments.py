@@ -11,12 +11,13 @@ import numpy as np
 
 from ..conversation import Scope, Turn
 from ..errors import attempted
-from ..memory import Memory, Segment, check_partition
+from ..memory import Memory, Segment, check_partition, passages_of
 from ..protocols import Denoiser, Embedder, JoiningSegmenter, QueryEmbedder, Segmenter, Statistics, Vectors
 from ..segmenters.lexical import LexicalSegmenter
 from ..stores.digests import digest
 from ..stores.rows import MemoryRow, SessionRow
 from ..stores.sql import SqlStore
+from ..vectors import unit_rows
 from .segmenters import ScopeSegmenters
 
 T = TypeVar("T")
@@ -72,8 +73,8 @@ class Derivation:
                 if self._makes_vectors:
                     self.drop_vectors(row.id, {each.key for each in old} - {each.key for each in rows})
                 # Where the segmenter has failed, so would most likely the embedder that it asks; a recall tries again.
-                if self._makes_vectors and not failed:
-                    self.vectors(row.id, [*(each.key for each in rows), *(turn.text for turn in tail)])
+                if self._makes_vectors and self._embedder is not None and not failed:
+                    self.vectors(row.id, [*(each.key for each in rows), *searched_texts(tail)])
         return row
 
     def shrunk(self, old: Sequence[MemoryRow], kept: Sequence[Turn], doomed: set[int], scope: Scope) -> list[MemoryRow]:
@@ -151,14 +152,25 @@ class Derivation:
 
     # -- vectors ------------------------------------------------------------------------------------------------
 
-    def query_vector(self, query: str) -> Vectors | None:
-        """The query's vector of shape ``(d,)``; nothing without an embedder, or with a warning when it fails."""
+    def query_vector(self, query: str, context: Sequence[tuple[str, float]] = ()) -> Vectors | None:
+        """The query's vector of shape ``(d,)``; nothing without an embedder, or with a warning when it fails.
+
+        Args:
+            query: the query.
+            context: texts that weigh in, each with its weight beside the query's.
+        """
         if self._embedder is None or not query.strip():
             return None
         embed = self._embedder.embed_queries if isinstance(self._embedder, QueryEmbedder) else self._embedder.embed
         part, what = f"the embedder {self._embedder.name!r}", "the embedder failed, this search is by words only"
-        made = _one_each(part, embed, [query], what)
-        return made[0] if made is not None else None
+        made = _one_each(part, embed, [query, *(text for text, _ in context)], what)
+        if made is None:
+            return None
+        weights = [1.0, *(weight for _, weight in context)]
+        if len(made) == 1:
+            return np.asarray(made[0])
+        [mixed] = unit_rows(np.average(np.stack(made), axis=0, weights=weights)[None], 1)
+        return np.asarray(mixed)
 
     def vectors(self, session_id: int, texts: Sequence[str]) -> Vectors | None:
         """Vectors of shape ``(len(texts), d)``, from the store or made now and stored.
@@ -204,7 +216,7 @@ class Derivation:
 
     def digests(self, turns: Sequence[Turn], rows: Sequence[MemoryRow]) -> set[str]:
         """The digests of all texts of a session that may have vectors."""
-        return {digest(text) for text in [*(turn.text for turn in turns), *(row.key for row in rows)]}
+        return {digest(text) for text in [*searched_texts(turns), *(row.key for row in rows)]}
 
 
 def _one_each(
@@ -212,6 +224,11 @@ def _one_each(
 ) -> list[T] | None:
     """What a part makes of each text; nothing, with a warning, where it fails or makes more or fewer than there are."""
     return attempted(part, lambda: [made for made, _ in zip(make(texts), texts, strict=True)], what)
+
+
+def searched_texts(turns: Iterable[Turn]) -> list[str]:
+    """The words of the turns' passages, as they are indexed and embedded, in order."""
+    return [passage.searched for turn in turns for passage in passages_of(turn)]
 
 
 def memories_of(session: str, rows: Sequence[MemoryRow], turns: Sequence[Turn]) -> list[Memory]:

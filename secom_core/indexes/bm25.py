@@ -7,14 +7,14 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput
-from ..text.terms import latin_language_of, term_variants, terms
+from ..text.terms import is_pair, latin_language_of, term_variants, terms
 from .top import Ids, Scores, best
 
 _Ints = npt.NDArray[np.int32]
@@ -23,6 +23,7 @@ _B: Final = 0.75
 _MOST_WORDS: Final = 64
 """How many of a query's words are looked at, the rarest first: a query may be a page."""
 
+_MOST_CONTEXT_WORDS: Final = 16
 _COMMON_LANGUAGE: Final = 0.05
 _SPARE_SLOTS: Final = 1024
 # Measured by tracemalloc: objects, arrays with their room to grow, and their places in dictionaries.
@@ -36,12 +37,14 @@ class Word:
     """A word of a query.
 
     Args:
-        idf: its inverse document frequency.
+        term: it, as it is indexed.
+        idf: its inverse document frequency, times what it weighs in the query.
         ids: the units that hold it.
         counts: how often each of them does.
         lengths: how many terms each of them has.
     """
 
+    term: str
     idf: float
     ids: Ids
     counts: Scores
@@ -179,14 +182,49 @@ class BM25:
             self._discard(int(unit_id))
         self._compact()
 
+    def rename(self, unit_id: int, new: int) -> None:
+        """Give a unit another id, which no unit has."""
+        slot = self._slot_of.pop(unit_id)
+        self._slot_of[new], self._ids[slot] = slot, new
+        self._terms_of[new] = self._terms_of.pop(unit_id)
+        if unit_id in self._language_of:
+            self._language_of[new] = self._language_of.pop(unit_id)
+
     def words(self, query: str | Sequence[str]) -> list[Word]:
         """The query's words that any unit holds, the rarest first."""
-        found = (self._occurrences(variants) for variants in dict.fromkeys(self._variants(query)))
-        weighed = [(self._idf(len(slots)), slots, counts) for slots, counts in found if len(slots)]
+        found = ((each, *self._occurrences(each)) for each in dict.fromkeys(self._variants(query)))
+        weighed = [(self._idf(len(slots)), each[0], slots, counts) for each, slots, counts in found if len(slots)]
         return [
-            Word(idf, self._ids[slots], counts.astype(np.float64), self._lengths[slots].astype(np.float64))
-            for idf, slots, counts in sorted(weighed, key=lambda word: -word[0])[:_MOST_WORDS]
+            Word(term, idf, self._ids[slots], counts.astype(np.float64), self._lengths[slots].astype(np.float64))
+            for idf, term, slots, counts in sorted(weighed, key=lambda word: -word[0])[:_MOST_WORDS]
         ]
+
+    def weighted_words(self, texts: Sequence[tuple[str, float]]) -> list[Word]:
+        """The words of several texts that any unit holds, each once, as the first text that has it weighs it.
+
+        Args:
+            texts: each with its weight: the query first, with 1, then what was said before it. Of these the 16 rarest
+                words of each count, and of a query that has words of its own, twice as many as it has at most.
+        """
+        found: dict[str, Word] = {}
+        most: int | None = None
+        for text, weight in texts:
+            words = self.words(text)[:most]
+            if most is None:
+                most = min(2 * len(words), _MOST_CONTEXT_WORDS) if len(words) > 1 else _MOST_CONTEXT_WORDS
+            for word in words:
+                found.setdefault(word.term, replace(word, idf=word.idf * weight))
+        return list(found.values())
+
+    def known(self, query: str | Sequence[str]) -> float:
+        """What share of the query's words, by weight, any unit holds; 1 where it has none.
+
+        Of a script without spaces, characters that nobody holds count, pairs do not: most straddle two words.
+        """
+        often = [(each, len(self._occurrences(each)[0])) for each in dict.fromkeys(self._variants(query))]
+        held = sum(self._idf(count) for _, count in often if count)
+        missed = self._idf(0) * sum(not count and not is_pair(each[0]) for each, count in often)
+        return held / (held + missed) if held + missed else 1.0
 
     def search(self, query: str | Sequence[str], k: int) -> list[tuple[int, float]]:
         """The best ``k`` of the units that hold any word of the query, best first, ties by id."""

@@ -65,6 +65,12 @@ class VectorIndex:
             if place is not None and place < len(self):
                 self._move(len(self), place)
 
+    def rename(self, unit_id: int, new: int) -> None:
+        """Give a vector another id, which none has; an unknown one is passed over."""
+        if (place := self._place_of.pop(unit_id, None)) is not None:
+            self._place_of[new] = place
+            self._ids[place] = new
+
     def search(self, vector: npt.ArrayLike, k: int) -> list[tuple[int, float]]:
         """The ``k`` vectors with the highest cosine to ``vector``, best first, ties by id."""
         if not len(self):

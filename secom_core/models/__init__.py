@@ -5,5 +5,6 @@ from __future__ import annotations
 from .cached import CachedEmbedder
 from .openai import OpenAIEmbedder, OpenAIModel
 from .sentence_transformers import SentenceTransformerEmbedder
+from .static import StaticEmbedder
 
-__all__ = ["CachedEmbedder", "OpenAIEmbedder", "OpenAIModel", "SentenceTransformerEmbedder"]
+__all__ = ["CachedEmbedder", "OpenAIEmbedder", "OpenAIModel", "SentenceTransformerEmbedder", "StaticEmbedder"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from functools import cached_property
-from hashlib import blake2b
 from importlib.util import find_spec
 from os import PathLike, fspath
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 
 from ..errors import InvalidInput, MissingExtra, ModelUnavailable
 from ..protocols import Vectors
+from .fingerprint import fingerprint
 from .rows import model_rows, sendable
 
 if TYPE_CHECKING:
@@ -64,7 +64,9 @@ class SentenceTransformerEmbedder:
     def name(self) -> str:
         """What identifies the model: its name on the hub, or for a folder a digest of its files, wherever it lies."""
         folder = Path(self._source)
-        return f"sentence-transformers/{_fingerprint(folder)}" if folder.is_dir() else self._source
+        if not folder.is_dir():
+            return self._source
+        return f"sentence-transformers/{fingerprint(_model_files(folder), _SAMPLE)}"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape ``(len(texts), d)``, each of length 1.
@@ -116,15 +118,10 @@ class SentenceTransformerEmbedder:
         return SentenceTransformer(self._source, device=self._device)
 
 
-def _fingerprint(folder: Path) -> str:
-    digest = blake2b(digest_size=8)
-    for path in sorted(folder.rglob("*")):
-        # Notes beside the weights change no vector.
-        if not path.is_file() or path.name.startswith(".") or path.suffix in (".md", ".py", ".pyc"):
-            continue
-        size = path.stat().st_size
-        digest.update(f"{path.relative_to(folder).as_posix()}\0{size}\0".encode())
-        with path.open("rb") as file:
-            file.seek(max(0, size - _SAMPLE))
-            digest.update(file.read())
-    return digest.hexdigest()
+def _model_files(folder: Path) -> dict[str, Path]:
+    # Notes beside the weights change no vector.
+    return {
+        path.relative_to(folder).as_posix(): path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.startswith(".") and path.suffix not in (".md", ".py", ".pyc")
+    }

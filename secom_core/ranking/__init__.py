@@ -1,6 +1,9 @@
-"""Which turns of one scope answer a query: named signals at several granularities, standardised and weighted."""
+"""Which passages of one scope answer a query: named signals at several granularities, standardised and weighted."""
 
-from .scope_index import Candidate, ScopeIndex
+from .candidate import Candidate
+from .dialogue import LEANT_ON, weighted_context
+from .relevance import confidence
+from .scope_index import ScopeIndex
 from .weights import DENSE, LEXICAL, SIGNALS
 
-__all__ = ["DENSE", "LEXICAL", "SIGNALS", "Candidate", "ScopeIndex"]
+__all__ = ["DENSE", "LEANT_ON", "LEXICAL", "SIGNALS", "Candidate", "ScopeIndex", "confidence", "weighted_context"]

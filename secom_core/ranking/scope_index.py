@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from ..conversation import Turn
 from ..errors import InvalidInput
 from ..indexes.bm25 import BM25
 from ..indexes.fusion import standardise
 from ..indexes.vector import VectorIndex
-from ..memory import DocumentPlace, Memory
+from ..memory import DocumentPlace, HitKind, Memory
 from ..protocols import Statistics, TokenCounter, Vectors
+from ..text.intents import Subject
+from .candidate import Candidate
+from .cores import narrower
+from .passage_table import LONG, SAID_BY_USER, PassageTable, Rows
+from .relevance import CALIBRATED, relevances
 from .scope_search import Indexes, ScopeSearch
 from .signals import Column
-from .turn_table import TurnTable
-from .weights import DENSE, HINTS, LEXICAL, SIGNALS
+from .surroundings import Besides, asked_about, besides
+from .weights import DENSE, HINTS, LEXICAL, SIGNALS, USERS
 
 _MEMORY_BYTES: Final = 620
 """Of a memory with its places in dictionaries, beside its key, as tracemalloc has it."""
@@ -29,23 +35,28 @@ _DIGITS: Final = 6
 """Scores are rounded, so that the order in which sums were formed does not show."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A turn that may answer the query.
+_ECHOES: Final = 3
+"""How many turns that tell nothing are found at most."""
 
-    Args:
-        turn: the turn.
-        memory: the memory that holds it.
-        score: higher is better; comparable within one search only.
-        signals: what the score is the weighted sum of, each standardised within the pool.
-        tokens: how long the turn is; 0 where nobody counted.
-    """
+_AHEAD: Final = 3
+"""How many of what was found stand before what holds whatever is asked, and before questions asked before."""
 
-    turn: Turn
-    memory: Memory
-    score: float
-    signals: Mapping[str, float] = field(default_factory=dict, hash=False)
-    tokens: int = 0
+_A_LITTLE: Final = 1e-3
+
+_ANYHOW: Final = 0.05
+"""How relevant what holds whatever is asked counts as, where nothing of the query is in it."""
+
+_FEW, _NEAREST = 30, 0.3
+"""Among how many that share no word with the query, how relevant the nearest counts as at most."""
+
+_LENGTHS: Final = 0.25
+"""The least standard deviation of the logarithm of lengths that is told from none."""
+
+_NEAR: Final = 1.0
+"""How many standard deviations above the mean a cosine is that makes a passage relevant without a common word."""
+
+_BY_RULE: Final = 0.9
+"""How relevant what a rule has found counts as."""
 
 
 class ScopeIndex:
@@ -84,15 +95,14 @@ class ScopeIndex:
         # Weights that were fitted with vectors, or are all about vectors, say little about words alone.
         self.weights = (fitted, fitted if by_words else {**besides, **LEXICAL})
         """By signal: of a search with vectors, and of one by words alone."""
-        self._counter = counter
-        self._indexes = Indexes(TurnTable(), BM25(), BM25(), VectorIndex(), VectorIndex())
+        self._indexes = Indexes(PassageTable(counter), BM25(), BM25(), VectorIndex(), VectorIndex())
         self._table = self._indexes.table
         self._memories: dict[int, Memory] = {}
         self._of_session: dict[str, list[int]] = {}
         self._free: list[int] = []
 
     def __len__(self) -> int:
-        return len(self._table.row_of)
+        return self._table.turns
 
     @property
     def nbytes(self) -> int:
@@ -112,13 +122,49 @@ class ScopeIndex:
 
         Args:
             turns: of any sessions.
-            vectors: shape ``(len(turns), d)``, where there are vectors.
+            vectors: of their passages in order (`secom_core.memory.passages_of`), shape ``(passages, d)``, where there
+                are vectors.
         """
-        rows = [self._table.put(turn, self._counter(turn.text)) for turn in turns]
-        self._indexes.words.add(rows, [turn.text for turn in turns])
-        self._table.terms[rows] = self._indexes.words.lengths_of(rows)
-        if vectors is not None and rows:
-            self._indexes.turn_vectors.add(rows, vectors)
+        place = 0
+        for turn in turns:
+            rows, gone = self._table.put(turn)
+            self._remove_passages(gone)
+            self._add_passages(rows, None if vectors is None else vectors[place : place + len(rows)])
+            place += len(rows)
+
+    def _add_passages(self, rows: Sequence[int], vectors: Vectors | None) -> None:
+        """Index the words of new rows, or let them stand behind those that say the same."""
+        table = self._table
+        for place, row in enumerate(rows):
+            passage = table.passage(row)
+            same, before = table.repeats.add(row, passage.text, int(table.kind[row]))
+            table.source[row] = same[0]
+            table.latest[before], table.latest[row] = 0, 0
+            table.shown[same[0]] = last = table.repeats.latest(row)
+            table.latest[last] = 1
+            if len(same) > 1:
+                table.terms[row] = table.terms[same[0]]
+                continue
+            self._indexes.words.add([row], [passage.searched])
+            [table.terms[row]] = self._indexes.words.lengths_of([row])
+            if vectors is not None:
+                self._indexes.passage_vectors.add([row], vectors[place : place + 1])
+
+    def _remove_passages(self, rows: Sequence[int]) -> None:
+        """Take the words of rows out; where others say the same, one of these comes in their place."""
+        table = self._table
+        for row in rows:
+            left = table.repeats.remove(row)
+            if not left:
+                self._indexes.words.remove([row])
+                self._indexes.passage_vectors.remove([row])
+                continue
+            table.shown[left[0]] = last = table.repeats.latest(left[0])
+            table.latest[last] = 1
+            if int(table.source[left[0]]) == row:
+                table.source[left] = left[0]
+                self._indexes.words.rename(row, left[0])
+                self._indexes.passage_vectors.rename(row, left[0])
 
     def set_memories(self, session: str, since: int, memories: Sequence[Memory], vectors: Vectors | None) -> None:
         """Replace the memories of a session whose first turn has the index ``since`` or a later one.
@@ -161,48 +207,179 @@ class ScopeIndex:
         nearest: Sequence[DocumentPlace] | None = None,
         now: datetime | None = None,
         limit: int = 400,
+        most: int | None = None,
+        narrow: int = 0,
         weights: Mapping[str, float] | None = None,
+        context: Sequence[tuple[str, float]] = (),
     ) -> list[Candidate]:
-        """The turns that may answer the query, best first; none where nothing speaks for any turn.
+        """What may answer the query, best first; none where nothing speaks for any passage.
 
         Args:
             query: a question, or what was just said, in any language.
             vector: the query's vector, shape ``(d,)``; without it the search is by words.
             nearest: what a vector store outside has found, best first, in the place of a vector; only the order counts.
             now: when the query is asked, for "last week".
-            limit: how many at most.
+            limit: how many each kind of search looks closer at.
+            most: how many are given back at most; ``limit`` unless given.
+            narrow: of how many, the best, the most telling sentence is found too.
             weights: what a scope has learned, for the signals of `usable_weights`; these unless given.
+            context: what was said before the query, each with what its words weigh beside the query's.
         """
         weights = weights or self.usable_weights(vector, nearest)
-        search = ScopeSearch(self._indexes, query, vector, now, nearest or ())
+        search = ScopeSearch(self._indexes, query, vector, now, nearest or (), context)
         pool = search.pool(weights, limit)
         if not len(pool):
             return []
-        names, columns = list(weights), search.columns(weights, pool)
-        matrix = np.stack([_comparable(name, columns[name]) for name in names], axis=1)
-        total = np.round(matrix @ np.array(list(weights.values())), _DIGITS)
-        best = np.argsort(-total, kind="stable")[:limit]
-        rows = zip(pool[best].tolist(), total[best].tolist(), np.round(matrix[best], _DIGITS).tolist(), strict=True)
-        return [self._candidate(row, score, dict(zip(names, values, strict=True))) for row, score, values in rows]
+        dense = search.has_cosines
+        columns = search.columns([*weights, *CALIBRATED], pool)
+        users = (self._table.kind[pool] == SAID_BY_USER) & (self._table.turn_tokens[pool] > LONG)
+        comparable = {name: _comparable(name, column) for name, column in columns.items()}
+        matrix = np.stack([_of_whom(name, comparable, users) for name in weights], axis=1)
+        total = matrix @ np.array(list(weights.values()))
+        near = columns["window_coverage"] > 0
+        if "passage_dense" in comparable:
+            near |= comparable["passage_dense"] > _NEAR
+        kinds = np.where((self._table.stands[pool] > 0) & ~near, "standing", "relevant")
+        total = np.round(_behind(total, (kinds == "standing") | self._only_asks(pool)), _DIGITS)
+        best = self._telling(pool, self._each_once(pool, np.argsort(-total, kind="stable")))[:limit]
+        relevance = np.round(relevances(columns, total, best, dense=dense), _DIGITS)[:most]
+        best = best[:most]
+        relevance = np.where(kinds[best] == "standing", _ANYHOW, relevance)
+        if len(pool) < _FEW:
+            # Among few something is always nearest.
+            relevance = np.where(columns["window_coverage"][best] > 0, relevance, np.minimum(relevance, _NEAREST))
+        values = np.round(matrix[best], _DIGITS).tolist()
+        found = [
+            self._candidate(row, score, dict(zip(weights, signals, strict=True)), relevance=chance, kind=kind)
+            for row, score, signals, chance, kind in zip(
+                pool[best].tolist(),
+                total[best].tolist(),
+                values,
+                relevance.tolist(),
+                kinds[best].tolist(),
+                strict=True,
+            )
+        ]
+        worth = search.worth if narrow else {}
+        firsts = zip(found[:narrow], pool[best].tolist(), strict=False)
+        return [*(self._with_narrower(each, row, worth) for each, row in firsts), *found[narrow:]]
 
-    def _candidate(self, row: int, score: float, signals: Mapping[str, float]) -> Candidate:
-        turn, tokens = self._table.turns[row], int(self._table.tokens[row])
-        return Candidate(turn, self._memories[int(self._table.memory[row])], score, signals, tokens)
+    def _with_narrower(self, candidate: Candidate, row: int, worth: Mapping[str, float]) -> Candidate:
+        passage = self._table.passage(row)
+        whole = () if candidate.passage is not None or len(candidate.turn.messages) == 1 else (passage,)
+        sentence = narrower(passage, worth)
+        return replace(candidate, narrower=whole if sentence is None else (*whole, sentence))
+
+    def besides(self, found: Sequence[Candidate]) -> list[Candidate]:
+        """What may be shown where what was found leaves room, in order: its surroundings, then the latest turns.
+
+        Args:
+            found: what was found, best first.
+        """
+        # They are worth less than whatever was found.
+        least = min((each.score for each in found), default=0.0) - 1
+        return self._shown(besides(self._table, [self._row_of(each) for each in found]), found, score=least)
+
+    def asked_about(self, subject: Subject, exclude: Collection[str] = ()) -> list[Candidate]:
+        """What answers a question about the conversation itself, the most telling first.
+
+        Args:
+            subject: what is asked about (`secom_core.text.intents.subject`).
+            exclude: ids of turns that are in the prompt already.
+        """
+        return self._shown(asked_about(self._table, subject, exclude), relevance=_BY_RULE)
+
+    def _row_of(self, candidate: Candidate) -> int:
+        rows = self._table.rows_of[candidate.turn.id]
+        return next((row for row in rows if self._table.passages[row] is candidate.passage), rows[0])
+
+    def _shown(
+        self, rows: Iterable[Besides], known: Sequence[Candidate] = (), *, relevance: float = 0.0, score: float = 0.0
+    ) -> list[Candidate]:
+        """Candidates for rows that were not searched for, each turn or passage once."""
+        seen = {(each.turn.id, each.passage) for each in known}
+        made: list[Candidate] = []
+        for row, kind in rows:
+            candidate = self._candidate(row, score, {}, kind=kind, relevance=relevance)
+            if (key := (candidate.turn.id, candidate.passage)) not in seen:
+                seen.add(key)
+                made.append(candidate)
+        return made
+
+    def _each_once(self, pool: Rows, order: Rows) -> Rows:
+        """The places of the pool in this order, with the best passage only of a turn that is shown whole."""
+        rows = pool[order]
+        unit = np.where(self._table.short[rows] > 0, self._table.head[rows], rows)
+        _, first = np.unique(unit, return_index=True)
+        return order[np.sort(first)]
+
+    def _telling(self, pool: Rows, best: Rows) -> Rows:
+        """The places of the pool without turns that only ask, or know nothing, but for the best few."""
+        echoes = self._only_asks(pool[best])
+        return best[~echoes | (np.cumsum(echoes) <= _ECHOES)]
+
+    def _only_asks(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Whether the turn of each row only asks, or knows nothing.
+
+        A question that was asked before is as near to the query as can be, and answers nothing.
+        """
+        table = self._table
+        tells = ~((table.kind == SAID_BY_USER) & (table.asks > 0) | (table.non_answer > 0)) & (table.head >= 0)
+        telling = np.zeros(len(table), dtype=np.bool_)
+        telling[table.head[tells]] = True
+        return np.asarray(~telling[table.head[rows]])
+
+    def _candidate(
+        self, row: int, score: float, signals: Mapping[str, float], *, relevance: float = 0.0, kind: HitKind
+    ) -> Candidate:
+        table, passage = self._table, self._table.passage(row)
+        memory = self._memories[table.memory.item(row)]
+        shown = None if table.short.item(row) else passage
+        tokens = int((table.turn_tokens if shown is None else table.tokens).item(row))
+        said = self._said(row) if len(table.repeats.rows(row)) > 1 else 1
+        return Candidate(passage.turn, memory, score, signals, tokens, shown, kind, relevance, said)
+
+    def _said(self, row: int) -> int:
+        """How often the whole turn of a row was said: a question that was answered otherwise is no repeat."""
+        table = self._table
+        rows = table.rows_of[table.passage(row).turn.id]
+        return min(len({table.head.item(same) for same in table.repeats.rows(each)}) for each in rows)
+
+    def known(self, query: str) -> float:
+        """What share of the query's words, by weight, was ever said; 1 where it has none."""
+        return self._indexes.words.known(query)
 
     def usable_weights(
         self, vector: Vectors | None, nearest: Sequence[DocumentPlace] | None = None
     ) -> Mapping[str, float]:
         """The weights of a search with this vector, or what a vector store has found; or of one without either."""
         with_vectors, by_words = self.weights
-        dense = nearest or (vector is not None and len(self._indexes.turn_vectors))
+        dense = nearest or (vector is not None and len(self._indexes.passage_vectors))
         return with_vectors if dense else by_words
 
     def key_vectors(self, memories: Sequence[Memory]) -> Vectors | None:
         """The vectors of the memories' keys, shape ``(len(memories), d)``; nothing where one has none."""
-        numbers = [int(self._table.memory[self._table.row_of[memory.turns[0].id]]) for memory in memories]
+        numbers = [int(self._table.memory[self._table.rows_of[memory.turns[0].id][0]]) for memory in memories]
         return self._indexes.key_vectors.vectors_of(numbers)
+
+
+def _of_whom(name: str, columns: Mapping[str, Column], users: npt.NDArray[np.bool_]) -> Column:
+    """A signal's column; of one that counts for users only, that of the signal it is of, and 0 for the others."""
+    base = name.removeprefix(USERS)
+    return columns[name] if base == name else np.where(users, columns[base], 0.0)
+
+
+def _behind(scores: Column, which: npt.NDArray[np.bool_]) -> Column:
+    """The scores, with those of ``which`` below the best few of the others."""
+    others = np.sort(scores[~which])[-_AHEAD:]
+    return np.where(which, np.minimum(scores, others[0] - _A_LITTLE), scores) if len(others) else scores
 
 
 def _comparable(name: str, column: Column) -> Column:
     """The signal with mean 0; a hint, which is 0 or 1, keeps its size however few turns it holds for."""
-    return 2 * (column - column.mean()) if name in HINTS else standardise(column)
+    if name in HINTS:
+        return np.asarray(2 * (column - column.mean()))
+    if name == "length" and len(column) and float(column.std()) < _LENGTHS:
+        # Among texts of one length a letter more says nothing.
+        return np.asarray((column - column.mean()) / _LENGTHS)
+    return standardise(column)

@@ -16,26 +16,34 @@ from ..indexes.vector import VectorIndex
 from ..memory import DocumentPlace, Memory
 from ..protocols import Vectors
 from ..text.dates import spans
-from .signals import Column, dated, mentioned, recent, spread, turn_scores, word_signals
-from .turn_table import Rows, TurnTable
+from .dialogue import LEANT_ON
+from .passage_table import SAID_BY_USER, STANDING, UTTERANCE, PassageTable, Rows
+from .signals import Column, dated, mentioned, passage_scores, recent, spread, word_signals
+from .surroundings import holding
+from .weights import STANDS, USERS
 
-_BY_WORDS: Final = frozenset({"turn_lexical", "turn_coverage", "window_lexical", "session_lexical"})
-_BY_VECTOR: Final = frozenset({"turn_dense", "window_dense"})
+_BY_WORDS: Final = frozenset(
+    {"passage_lexical", "passage_coverage", "window_lexical", "window_coverage", "turn_lexical", "session_lexical"}
+)
+_STANDING_ROWS: Final = 50
+"""How many passages that hold whatever is asked are ranked with what is found, the newest."""
+
+_BY_VECTOR: Final = frozenset({"passage_dense", "window_dense"})
 
 
 class Indexes(NamedTuple):
-    """What a scope is searched by: its turns, and the indexes of turns by row and of keys by memory."""
+    """What a scope is searched by: its passages, and the indexes of passages by row and of keys by memory."""
 
-    table: TurnTable
+    table: PassageTable
     words: BM25
     keys: BM25
-    turn_vectors: VectorIndex
+    passage_vectors: VectorIndex
     key_vectors: VectorIndex
 
     def rows_of(self, memory: Memory) -> list[int]:
         """The rows of the memory's turns that are there."""
-        row_of = self.table.row_of
-        return [row_of[turn.id] for turn in memory.turns if turn.id in row_of]
+        rows_of = self.table.rows_of
+        return [row for turn in memory.turns for row in rows_of.get(turn.id, ())]
 
 
 @dataclass(eq=False)
@@ -48,6 +56,7 @@ class ScopeSearch:
         vector: its vector, shape ``(d,)``, where there is one.
         now: when it is asked, where known.
         nearest: what a vector store has found for it, best first, in the place of vectors.
+        context: what was said before it, each with what its words weigh beside the query's, the heaviest first.
     """
 
     indexes: Indexes
@@ -55,6 +64,7 @@ class ScopeSearch:
     vector: Vectors | None
     now: datetime | None
     nearest: Sequence[DocumentPlace]
+    context: Sequence[tuple[str, float]] = ()
 
     def __post_init__(self) -> None:
         self._table = self.indexes.table
@@ -62,10 +72,15 @@ class ScopeSearch:
     def pool(self, weights: Mapping[str, float], limit: int) -> Rows:
         """The rows of the turns worth a closer look, in rising order: the best ``limit`` by each kind of search."""
         parts: list[Rows] = []
+        # What was said again later takes no place from what was not.
+        there = (self._table.memory >= 0) & (self._table.latest > 0)
         if not _BY_WORDS.isdisjoint(weights):
-            parts.append(_above_0(spread(turn_scores(self._words, self._table), self._table), limit))
+            parts.append(_above_0(spread(passage_scores(self._words, self._table), self._table) * there, limit))
         if not _BY_VECTOR.isdisjoint(weights):
-            parts += [_above_0(spread(self._cosines, self._table), limit), _above_0(self._cosines, limit)]
+            spread_out = spread(self._cosines, self._table)
+            parts += [_above_0(spread_out * there, limit), _above_0(self._cosines * there, limit)]
+        if not STANDS.isdisjoint(weights) and parts:
+            parts.append(np.array(holding(self._table, _STANDING_ROWS), dtype=np.int64))
         if "date" in weights and parts:
             # Where whole months match, a date alone brings nobody in; it still counts for those who are.
             on_the_day = np.flatnonzero(self._dates == 1)
@@ -73,10 +88,21 @@ class ScopeSearch:
         if not parts:
             parts.append(self._rows_of_best_memories(weights, limit))
         pool = np.unique(np.concatenate(parts))
-        return pool[self._table.memory[pool] >= 0]
+        return pool[there[pool]]
+
+    @property
+    def worth(self) -> dict[str, float]:
+        """What each term of the query, and of what was said before it, weighs."""
+        return {word.term: word.idf for word in self._words}
+
+    @property
+    def has_cosines(self) -> bool:
+        """Whether vectors are compared here; what a vector store outside says is an order only."""
+        return not self.nearest and self.vector is not None and len(self.indexes.passage_vectors) > 0
 
     def columns(self, names: Collection[str], pool: Rows) -> dict[str, Column]:
-        """The signals of these names, raw, for each turn of the pool."""
+        """The signals of these names, raw, for each passage of the pool."""
+        names = dict.fromkeys(name.removeprefix(USERS) for name in names)
         lexical = word_signals(self._words, self._table, pool) if not _BY_WORDS.isdisjoint(names) else {}
         return {name: lexical[name] if name in lexical else self._column(name, pool) for name in names}
 
@@ -87,14 +113,15 @@ class ScopeSearch:
                 return self._key_scores[table.memory[pool]]
             case "segment_dense":
                 return self._key_cosines[table.memory[pool]]
-            case "turn_dense":
+            case "passage_dense":
                 return self._cosines[pool]
             case "window_dense":
                 around = table.around(pool)
                 present = np.maximum((around >= 0).sum(axis=1), 1)
                 return np.asarray(np.append(self._cosines, 0.0)[around].sum(axis=1) / present)
             case "speaker":
-                return mentioned(self.query, table.casts)[table.cast[pool]]
+                asked = " ".join([self.query, *(text for text, weight in self.context if weight >= LEANT_ON)])
+                return mentioned(asked, table.casts)[table.cast[pool]]
             case "date":
                 return self._dates[pool]
             case "recency":
@@ -104,24 +131,35 @@ class ScopeSearch:
                 return table.length[pool]
             case "asks":
                 return table.asks[pool]
+            case "user":
+                return np.asarray(table.kind[pool] == SAID_BY_USER, dtype=np.float64)
+            case "instruction" | "preference" | "fact":
+                return np.asarray(table.stands[pool] == STANDING.index(name), dtype=np.float64)
+            case "non_answer":
+                return table.non_answer[pool]
             case "answers":
-                return np.append(table.asks, 0.0)[table.before[pool]]
+                return np.asarray(np.append(table.asks, 0.0)[table.before[pool]] * (table.kind[pool] == UTTERANCE))
         raise AssertionError(f"no signal is called {name!r}")
 
     @cached_property
     def _words(self) -> list[Word]:
-        return self.indexes.words.words(self.query)
+        return self.indexes.words.weighted_words(self._texts)
+
+    @property
+    def _texts(self) -> list[tuple[str, float]]:
+        return [(self.query, 1.0), *self.context]
 
     @cached_property
     def _cosines(self) -> Column:
         if self.nearest:
-            return _by_rank(self._found("turn"), len(self._table.row_of), len(self._table))
-        return self._by_vector(self.indexes.turn_vectors, len(self._table))
+            return _by_rank(self._found("turn"), len(self._table) - len(self._table.free), len(self._table))
+        cosines = self._by_vector(self.indexes.passage_vectors, len(self._table))
+        return np.asarray(np.append(cosines[: len(self._table)], 0.0)[self._table.source])
 
     @cached_property
     def _key_scores(self) -> Column:
         keys = self.indexes.keys
-        return summed_scores(keys.words(self.query), keys.mean_length, self._memories)
+        return summed_scores(keys.weighted_words(self._texts), keys.mean_length, self._memories)
 
     @cached_property
     def _key_cosines(self) -> Column:
@@ -141,8 +179,9 @@ class ScopeSearch:
 
     def _found(self, kind: str) -> list[int]:
         """The rows that a vector store has found by their words or by their memory's key, best first, each once."""
-        rows = (self._table.row_at(place.session, place.index) for place in self.nearest if place.kind == kind)
-        return [row for row in dict.fromkeys(rows) if row is not None and self._table.memory[row] >= 0]
+        places = (place for place in self.nearest if place.kind == kind)
+        rows = (row for place in places for row in self._table.rows_at(place.session, place.index))
+        return [row for row in dict.fromkeys(rows) if self._table.memory[row] >= 0]
 
     def _by_vector(self, index: VectorIndex, size: int) -> Column:
         return _placed(*index.scores(self.vector), size) if self.vector is not None else np.zeros(size)

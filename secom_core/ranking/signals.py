@@ -10,28 +10,29 @@ import numpy.typing as npt
 
 from ..indexes.bm25 import Word, saturated, summed_scores
 from ..text.dates import Span
-from .turn_table import Rows, TurnTable
+from .passage_table import PassageTable, Rows
 
 Column = npt.NDArray[np.float64]
 
 _NEIGHBOUR = 0.5
 
-KERNELS: Column = np.array([[0.5, 0.5, 1.0, 0.5, 0.5], [0.0, 0.25, 1.0, 0.25, 0.0]])
-"""How much each turn of a window counts, around an utterance and around an exchange, which is longer and holds more of
-its own context. The middle counts most, or the turns beside a find would rank with it."""
+KERNELS: Column = np.array([[0.5, 0.5, 1.0, 0.5, 0.5], [0.25, 0.25, 1.0, 0.25, 0.25], [0.5, 0.25, 1.0, 0.25, 0.0]])
+"""How much each passage of a window counts (`PassageTable.around`): around an utterance among people, around what a
+user says to an assistant, and around a piece of a reply, after what it answers. The middle counts most, or what stands
+beside a find would rank with it."""
 
 
-def turn_scores(words: Sequence[Word], table: TurnTable) -> Column:
-    """BM25 of every turn; costs what the words' occurrences cost."""
-    return summed_scores(words, _mean_terms(table), len(table))
+def passage_scores(words: Sequence[Word], table: PassageTable) -> Column:
+    """BM25 of every passage; costs what the words' occurrences cost."""
+    return np.append(summed_scores(words, _mean_terms(table), len(table)), 0.0)[table.source]
 
 
-def _mean_terms(table: TurnTable) -> float:
-    return float(table.terms.sum()) / max(len(table.row_of), 1)
+def _mean_terms(table: PassageTable) -> float:
+    return float(table.terms.sum()) / max(len(table) - len(table.free), 1)
 
 
-def spread(scores: Column, table: TurnTable) -> Column:
-    """Each turn's score with half of its four neighbours' scores."""
+def spread(scores: Column, table: PassageTable) -> Column:
+    """Each passage's score with half of its four neighbours' scores."""
     padded = np.append(scores, 0.0)
     before, after = table.before, table.after
     nearer = padded[before] + padded[after]
@@ -41,44 +42,55 @@ def spread(scores: Column, table: TurnTable) -> Column:
     return np.asarray(scores + _NEIGHBOUR * (nearer + beyond))
 
 
-def word_signals(words: Sequence[Word], table: TurnTable, pool: Rows) -> dict[str, Column]:
-    """The lexical signals of the pool's turns, at the level of turn, window and session."""
+def word_signals(words: Sequence[Word], table: PassageTable, pool: Rows) -> dict[str, Column]:
+    """The lexical signals of the pool's passages, at the level of passage, window, turn and session."""
     around = table.around(pool)
-    counts = _window_counts(words, around, len(table))
+    counts = _window_counts(words, around, table)
     weights = np.array([word.idf for word in words])
     terms = np.append(table.terms, 0.0)[around]
-    kernels = KERNELS[table.exchange[pool]]
+    kernels = KERNELS[table.kind[pool]]
     window_terms = (terms * kernels).sum(axis=1)
     mean = _mean_terms(table)
     own, window = counts[:, :, 2], (counts * kernels).sum(axis=2)
     return {
-        "turn_lexical": weights @ saturated(own, terms[:, 2], mean),
-        "turn_coverage": weights @ (own > 0),
+        "passage_lexical": weights @ saturated(own, terms[:, 2], mean),
+        "passage_coverage": weights @ (own > 0) / max(float(weights.sum()), 1e-9),
         "window_lexical": weights @ saturated(window, window_terms, float(window_terms.mean())),
-        "session_lexical": _session_scores(words, table)[table.session[pool]],
+        "window_coverage": weights @ (window > 0) / max(float(weights.sum()), 1e-9),
+        "turn_lexical": _group_scores(words, table, table.head)[table.head[pool]],
+        "session_lexical": _group_scores(words, table, table.session)[table.session[pool]],
     }
 
 
-def _window_counts(words: Sequence[Word], around: Rows, total: int) -> Column:
+def _window_counts(words: Sequence[Word], around: Rows, table: PassageTable) -> Column:
     """How often each word occurs at each place of each window; shape ``(words, pool, 5)``."""
     counts = np.zeros((len(words), *around.shape))
-    # One row more than there are turns: the place -1 is that of a missing neighbour and stays 0.
-    scratch = np.zeros(total + 1)
+    # One row more than there are passages: the place -1 is that of a missing neighbour and stays 0.
+    scratch = np.zeros(len(table) + 1)
+    sources = np.append(table.source, -1)[around]
     for place, word in enumerate(words):
         scratch[word.ids] = word.counts
-        counts[place] = scratch[around]
+        counts[place] = scratch[sources]
         scratch[word.ids] = 0
     return counts
 
 
-def _session_scores(words: Sequence[Word], table: TurnTable) -> Column:
-    """BM25 of every session as one text."""
-    sessions = table.session
-    lengths = np.bincount(sessions, weights=table.terms).astype(np.float64)
+def _group_scores(words: Sequence[Word], table: PassageTable, groups: Rows) -> Column:
+    """BM25 of every turn, or session, as one text; by its number. What was said again counts where it was said last.
+
+    Args:
+        words: of the query.
+        table: the passages.
+        groups: the number of the turn or session of each passage; -1 for an empty row.
+    """
+    groups = np.maximum(groups, 0)
+    lengths = np.bincount(groups, weights=table.terms).astype(np.float64)
     mean = float(lengths.sum()) / max(int((lengths > 0).sum()), 1)
     scores = np.zeros(len(lengths))
     for word in words:
-        counts = np.bincount(sessions[word.ids], weights=word.counts, minlength=len(lengths)).astype(np.float64)
+        counts = np.bincount(groups[table.shown[word.ids]], weights=word.counts, minlength=len(lengths)).astype(
+            np.float64
+        )
         scores += word.idf * saturated(counts, lengths, mean)
     return scores
 
@@ -97,7 +109,7 @@ def _names(part: str, text: str) -> bool:
     return not part.isascii() or re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
 
 
-def dated(wanted: Sequence[Span], table: TurnTable) -> Column:
+def dated(wanted: Sequence[Span], table: PassageTable) -> Column:
     """For each turn, 1 where it was said on one of the days, up to a week later, or speaks of one; ½ up to a month."""
     day, (first, last) = table.day, table.about
     best = np.zeros(len(table))

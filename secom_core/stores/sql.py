@@ -208,6 +208,17 @@ class SqlStore(DerivedRows):
                     found.setdefault(session_id, set()).add(turn)
         return found
 
+    def turns_named(self, scope: Scope, turn_ids: Sequence[str]) -> list[Turn]:
+        """The turns with these ids, or with a message of these ids, in the order of their sessions."""
+        row = self.scope(scope)
+        places = self.matching_turns(row.id, session=None, turn_ids=turn_ids, before=None) if row is not None else {}
+        found: list[Turn] = []
+        for session_id, indices in sorted(places.items()):
+            session = self.session(session_id)
+            turns = self.turns(session, min(indices)) if session is not None else []
+            found += [turn for turn in turns if turn.index in indices]
+        return found
+
     @retry_if_contended
     def forget_turns(
         self,

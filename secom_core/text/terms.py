@@ -149,16 +149,24 @@ def _bare(piece: str, language: str) -> str:
     return piece.partition("'")[0] if language == "turkish" else piece
 
 
-def sentences(text: str) -> list[str]:
-    """The sentences of ``text``, in order, without the white space around them; a line break ends one too."""
-    found: list[str] = []
-    start = 0
-    for end in SENTENCE_END.finditer(text):
+def sentence_spans(text: str, start: int = 0, stop: int | None = None) -> list[tuple[int, int]]:
+    """Where the sentences between two places of ``text`` begin and end, with the white space after them.
+
+    They cover what stands there with no gap and no overlap. A line break ends a sentence too.
+    """
+    stop = len(text) if stop is None else stop
+    found: list[tuple[int, int]] = []
+    for end in SENTENCE_END.finditer(text, start, stop):
         # An abbreviation's full stop ends nothing: "Mrs. Falk", "5 p.m. on Friday".
         if "\n" in end[0] or not _abbreviated(text, end):
-            found.append(text[start : end.end()].strip())
+            found.append((start, end.end()))
             start = end.end()
-    found.append(text[start:].strip())
+    return [*found, (start, stop)] if start < stop else found
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of ``text``, in order, without the white space around them; a line break ends one too."""
+    found = (text[start:stop].strip() for start, stop in sentence_spans(text))
     return [sentence for sentence in found if any(map(str.isalnum, sentence))]
 
 
@@ -191,6 +199,11 @@ def term_variants(text: str, languages: Sequence[str], *, keep_stopwords: bool =
         elif found := [term for language in languages for term in _terms_of(piece, language, keep_stopwords)]:
             variants.append(tuple(dict.fromkeys(found)))
     return variants
+
+
+def is_pair(term: str) -> bool:
+    """Whether a term is two neighbouring characters of a script written without spaces."""
+    return len(term) == 2 and _NGRAM_RUN.match(term) is not None
 
 
 def terms(text: str, *, language: str | None = None, keep_stopwords: bool = False) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from ..conversation import Scope, Turn
 from ..derived.scope_states import ScopeState, ScopeStates
-from ..derived.segments import memories_of
+from ..derived.segments import memories_of, searched_texts
 from ..errors import ModelError, StoreError, warn_degraded
 from ..memory import DocumentPlace, VectorDocument
 from ..protocols import VectorStore
@@ -156,7 +156,7 @@ class VectorStoreSync:
         turns = self._store.turns(session, since)
         memories = memories_of(session.name, self._store.memories(session.id, since), turns)
         made = [
-            *(_document(label, session.id, "turn", turn, turn.text) for turn in turns),
+            *(_document(label, session.id, "turn", turn, text) for turn in turns for text in searched_texts([turn])),
             *(_document(label, session.id, "key", memory.turns[0], memory.key) for memory in memories),
         ]
         return {each.id: each for each in made if each.text.strip()}

@@ -56,11 +56,11 @@ def asked(
 
 
 def teach(bank: MemoryBank, answers: int, scope: tuple[str, ...] = ANN, *, longest: bool = True) -> list[str]:
-    """Answers that cite the longest memory shown, or the shortest; what came of each."""
+    """Answers that cite the longest of the memories that name the town, or the shortest; what came of each."""
     kinds = []
     for number in range(answers):
         recall, shown = asked(bank, f"Who moved to {TOWNS[number % len(TOWNS)]}?", scope)
-        order = sorted(recall.hits, key=lambda hit: len(hit.text))
+        order = sorted(recall.ranked[:4], key=lambda hit: len(hit.text))
         kinds.append(bank.citations.reward(scope, recall.query, shown, [order[-1 if longest else 0].number]).kind)
     return kinds
 
@@ -327,12 +327,13 @@ def test_what_is_learned_again_is_what_would_have_been_learned(tmp_path: Path) -
     """Without the answers that were shown a forgotten turn, as though they had never come."""
     with MemoryBank.open(tmp_path / "one.db", citations=EAGER) as bank:
         fill(bank)
-        bank.remember(ANN, [{"role": "user", "content": "My parrot speaks Greek."}], session="parrot", close=True)
         teach(bank, 30)
+        bank.remember(ANN, [{"role": "user", "content": "My parrot speaks Greek."}], session="parrot", close=True)
         expected = bank.citations.weights_of(ANN)
-        recall = bank.recall(ANN, "parrot Greek friend", k=3)
+        recall = bank.recall(ANN, "parrot Greek friend", token_budget=2000)
         assert recall.impression is not None
-        bank.citations.reward(ANN, recall.query, recall.impression, [1])
+        [parrot] = [hit.number for hit in recall.hits if "parrot" in hit.text]
+        bank.citations.reward(ANN, recall.query, recall.impression, [parrot])
         assert bank.citations.weights_of(ANN) != expected
         bank.forget(ANN, session="parrot")
         assert bank.citations.weights_of(ANN).weights == pytest.approx(expected.weights)

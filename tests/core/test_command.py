@@ -230,7 +230,7 @@ def test_the_budget_and_the_moment_are_passed_on(secom: Secom) -> None:
 
 
 def test_recall_takes_every_option_and_passes_it_on(kept: Secom, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = {"token_budget": 400, "k": 2, "layers": ("summaries", "citations")}
+    wanted = {"token_budget": 400, "k": 2, "layers": ("summaries", "citations"), "only_relevant": True}
     assert wanted.keys() == {field.name for field in fields(RecallOptions)}
     seen: list[dict[str, object]] = []
     recall = MemoryBank.recall
@@ -240,7 +240,7 @@ def test_recall_takes_every_option_and_passes_it_on(kept: Secom, monkeypatch: py
         return recall(bank, *args, **named)
 
     monkeypatch.setattr(MemoryBank, "recall", watched)
-    given = ["--token-budget", "400", "-k", "2", "--layer", "summaries", "--layer", "citations"]
+    given = ["--token-budget", "400", "-k", "2", "--layer", "summaries", "--layer", "citations", "--only-relevant"]
     assert "Ghent" in kept.ok("recall", "Ghent", *given, *ALICE)
     [named] = seen
     assert {name: named[name] for name in wanted} == wanted

@@ -206,7 +206,7 @@ def test_a_bank_that_does_not_learn_still_reads_the_citations() -> None:
 def test_it_takes_every_recall_option_and_passes_it_on(
     bank: MemoryBank, way: Way, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted = {"token_budget": 321, "k": 2, "layers": ("citations",)}
+    wanted = {"token_budget": 321, "k": 2, "layers": ("citations",), "only_relevant": True}
     assert wanted.keys() == {field.name for field in fields(RecallOptions)}
     seen: list[dict[str, object]] = []
     recall = bank.recall

@@ -405,7 +405,7 @@ def test_the_preset_has_the_papers_numbers() -> None:
         recall = bank.recall(ANN, "Who opened a bakery?", k=3, layers=["summaries"])
         assert len(recall.hits) <= 3
         assert all(len(hit.memory.turns) == 1 for hit in recall.hits), "utterances, as in Tables 3 and 8"
-        assert list(recall.hits[0].signals) == ["turn_lexical"]
+        assert list(recall.ranked[0].signals) == ["passage_lexical"]
     assert all(request.body["temperature"] == 0 for request in model.requests)
     assert presets.rsum(model).parts()["summaries"].limit == 20
 

@@ -20,6 +20,7 @@ from secom_core.context import render
 from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput, ModelUnavailable
 from secom_core.llm.flow import Cost, Prompt
+from secom_core.memory import passages_of
 from secom_core.segmenters.lexical import LexicalSegmenter
 from secom_core.summaries import Summarizer
 from secom_core.testing import Answer, Fault, ScriptedEmbedder, ScriptedModel, ScriptedServer
@@ -543,7 +544,7 @@ def test_what_was_forgotten_while_the_model_thought_leaves_no_vector(tmp_path, t
         assert done
         [memory] = bank.memories(MARA, "s9")
         [event] = [each for each in bank.timelines.events(MARA) if each.session == "s9"]
-        texts = {memory.key, memory.turns[0].text, event.text}
+        texts = {memory.key, *(each.searched for each in passages_of(memory.turns[0])), event.text}
         with closing(sqlite3.connect(path)) as connection:
             query = "SELECT count(*) FROM vectors JOIN sessions ON sessions.id = session_id WHERE name = 's9'"
             [(vectors,)] = connection.execute(query)

@@ -318,13 +318,13 @@ def test_no_turn_is_ever_lost(talk, model, key):
             half = len(session.messages) // 2
             bank.remember(MARA, session.messages[:half], session=session.name, close=True)
             bank.remember(MARA, session.messages[half:], session=session.name, close=number != 4)
-            shown = bank.recall(MARA, "anything", k=10_000, layers=["topics"]).turns
+            shown = bank.recall(MARA, "anything", token_budget=10**6, layers=["topics"]).turns
             assert {turn.id for turn in shown} == {turn.id for each in talk[: number + 1] for turn in each.turns}
             units = Counter(turn.id for turn in shown)
             assert set(units.values()) == {1}
         bank.forget(MARA, turn_ids=[talk[1].turns[3].id, talk[3].turns[0].id])
         for _ in range(2):
-            shown = bank.recall(MARA, "anything", k=10_000, layers=["topics"]).turns
+            shown = bank.recall(MARA, "anything", token_budget=10**6, layers=["topics"]).turns
             held = {turn.id for each in bank.sessions(MARA) for turn in bank.turns(MARA, each)}
             assert {turn.id for turn in shown} == held
             bank.derive(MARA)

@@ -19,6 +19,7 @@ from sqlalchemy import func, select
 
 from secom_core.bank import MemoryBank
 from secom_core.citations import CitationOptions, RerankerOptions
+from secom_core.derived.segments import searched_texts
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError
 from secom_core.indexes import rank_scores
 from secom_core.protocols import Vectors, VectorStore
@@ -59,10 +60,10 @@ def noted(bank: MemoryBank) -> int:
 
 
 def expected(bank: MemoryBank, scope: tuple[str, ...] = ALICE) -> list[str]:
-    """The texts that belong into the vector store: every turn and every key."""
+    """The texts that belong into the vector store: every passage and every key."""
     sessions = bank.sessions(scope)
-    turns = [turn.text for name in sessions for turn in bank.turns(scope, name)]
-    return sorted(turns + [memory.key for name in sessions for memory in bank.memories(scope, name)])
+    passages = [text for name in sessions for text in searched_texts(bank.turns(scope, name))]
+    return sorted(passages + [memory.key for name in sessions for memory in bank.memories(scope, name)])
 
 
 def there(dense: DictionaryStore) -> list[str]:
@@ -102,7 +103,7 @@ def test_a_turn_that_grows_by_its_reply_is_replaced(bank: MemoryBank, dense: Dic
     bank.remember(ALICE, [{"role": "user", "content": "Where is it?"}], session="s")
     bank.remember(ALICE, [{"role": "assistant", "content": "In the shed."}], session="s")
     assert there(dense) == expected(bank)
-    assert all("In the shed." in text for text in there(dense))
+    assert sum("In the shed." in text for text in there(dense)) == 2, "the reply and the key"
 
 
 def test_what_a_server_refuses_is_not_sent(bank: MemoryBank, dense: DictionaryStore) -> None:
@@ -140,7 +141,7 @@ def test_the_bank_holds_no_vectors(bank: MemoryBank, tmp_path: Path) -> None:
         assert other.stats(ALICE).vectors == 0
         loaded = other._inside.scopes._states.get(ALICE)
         assert loaded is not None
-        assert len(loaded.index._indexes.turn_vectors) == len(loaded.index._indexes.key_vectors) == 0
+        assert len(loaded.index._indexes.passage_vectors) == len(loaded.index._indexes.key_vectors) == 0
 
 
 # -- what it finds -----------------------------------------------------------------------------------------------------
@@ -157,7 +158,7 @@ class Untied(HashingEmbedder):
 
 @pytest.mark.sqlite_only("the ranking is the same on both")
 @pytest.mark.slow
-@pytest.mark.parametrize("weights", [{"turn_dense": 1}, {"segment_dense": 1}])
+@pytest.mark.parametrize("weights", [{"passage_dense": 1}, {"segment_dense": 1}])
 def test_it_ranks_as_the_vectors_in_the_bank_do(weights: dict[str, float]) -> None:
     """As many are asked for as there are, so nothing is lost: by the dense signal alone the order is the same."""
     embedder = Untied()
@@ -493,5 +494,5 @@ def test_a_bank_that_learns_scores_what_the_store_finds(dense: DictionaryStore) 
         talk(bank)
         recall = bank.recall(ALICE, "number3 of the green bicycle", k=3)
         assert recall.impression is not None
-        assert "turn_dense" in dict(recall.hits[0].signals)
+        assert "passage_dense" in dict(recall.hits[0].signals)
         assert bank.citations.reward(ALICE, recall.query, recall.impression, [1]).kind

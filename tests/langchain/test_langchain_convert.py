@@ -222,8 +222,10 @@ def test_a_hit_becomes_a_document_with_flat_json_metadata(bank: MemoryBank) -> N
         "turn_ids": ["t1", "t2"],
         "speakers": ["Ann", "assistant"],
         "scope": ["acme", "ann"],
-        "score": hit.score,
+        "score": hit.relevance,
+        "kind": "relevant",
         "number": 1,
+        "excerpts": [],
         "begin": "2024-05-07T12:00:00+00:00",
         "end": "2024-05-07T12:05:00+00:00",
     }
@@ -242,8 +244,8 @@ def test_document_ids_are_stable_and_hashed_so_that_no_two_scopes_meet(bank: Mem
 def test_documents_become_the_same_hits_again(bank: MemoryBank) -> None:
     hits = bank.recall(("acme", "ann"), "terrier dog Bello", token_budget=500).hits
     again = to_hits([to_document(hit, ("acme", "ann")) for hit in hits], bank)
-    assert [(h.memory.id, h.turns, h.score, h.number) for h in again] == [
-        (h.memory.id, h.turns, h.score, h.number) for h in hits
+    assert [(h.memory.id, h.turns, h.relevance, h.kind, h.number) for h in again] == [
+        (h.memory.id, h.turns, h.relevance, h.kind, h.number) for h in hits
     ]
 
 

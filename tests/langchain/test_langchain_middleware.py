@@ -980,7 +980,7 @@ async def test_memory_tools_are_given_on_request(bank: MemoryBank, how: str, che
         await run_agent(how, agent, asks("Bello swims in the Scheldt now."), as_ann)
         assert FACT in server.requests[1].messages[-1][1]
         offered = [each["function"]["name"] for each in server.requests[0].body["tools"]]
-        assert offered == ["search_memory", "manage_memory"]
+        assert offered == ["search_memory", "read_memory", "manage_memory"]
         assert "user_id" not in str(server.requests[0].body["tools"])
     [turn] = bank.turns(ANN, "notes")
     assert turn.content == "Bello swims in the Scheldt."

@@ -19,7 +19,7 @@ from secom_core.conversation import Message
 from secom_core.errors import InvalidInput, InvalidScope, StoreError
 
 ANN, BOB = ("acme", "ann"), ("acme", "bob")
-# By the words, books on other animals go before the show of the very animal.
+# By the words, the book on an animal goes before its show.
 QUESTIONS = [
     (f"Where did the {thing} go in {month}?", thing)
     for month in ("May", "June", "July")
@@ -52,11 +52,11 @@ def numbers(documents: Any) -> list[int]:
 
 
 def teach(bank: MemoryBank) -> None:
-    """Every answer cites what tells of the very animal, and nothing else."""
-    for question, thing in QUESTIONS * 3:
+    """Every answer cites the show of the very animal, and nothing else."""
+    for question, thing in QUESTIONS * 4:
         recall = bank.recall(ANN, question, k=8)
         assert recall.impression is not None
-        cited = [hit.number for hit in recall.hits if thing in hit.turn_ids[0]]
+        cited = [hit.number for hit in recall.hits if hit.turn_ids[0] == f"{thing}-1"]
         bank.citations.reward(ANN, question, recall.impression, cited)
 
 
@@ -78,9 +78,8 @@ async def test_the_order_is_what_the_scope_has_learned(bank: MemoryBank, how: st
     teach(bank)
     after = await ranked(how, CitationReranker(bank=bank), kept, question)
     # The documents were retrieved before anything was learned; the order is of now.
-    assert ids(before)[0] == "owl-2"
-    assert ids(before).index("owl-1") == 4
-    assert ids(after)[:2] == ["owl-2", "owl-1"]
+    assert ids(before)[:2] == ["owl-2", "owl-1"]
+    assert ids(after)[:2] == ["owl-1", "owl-2"]
     assert ids(after) == ids(SecomRetriever(bank=bank, scope=ANN, k=8).invoke(question))
     assert sorted(ids(after)) == sorted(ids(before)) == sorted(ids(kept))
     scores = [document.metadata["score"] for document in after]
@@ -180,7 +179,7 @@ async def test_it_works_in_a_compression_retriever(bank: MemoryBank, how: str) -
     else:
         call = getattr(retriever, how)(question)
         found = await call if how == "ainvoke" else call
-    assert ids(found) == ["owl-2", "owl-1"]
+    assert ids(found) == ["owl-1", "owl-2"]
     assert numbers(found) == [1, 2]
 
 

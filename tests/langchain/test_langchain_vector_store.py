@@ -23,7 +23,7 @@ from langchain_secom import SecomRetriever
 from langchain_secom.vector_store import LangChainVectorStore, metadata_filter, qdrant_filter
 from secom_core.bank import MemoryBank
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError
-from secom_core.memory import DocumentPlace, VectorDocument
+from secom_core.memory import DocumentPlace, VectorDocument, passages_of
 from secom_core.protocols import VectorStore as CoreVectorStore
 from secom_core.vector_stores.sync import scope_label
 
@@ -113,8 +113,9 @@ def everything(store: VectorStore) -> dict[str, Any]:
 
 def expected(bank: MemoryBank, *scopes: tuple[str, ...]) -> list[str]:
     names = [(scope, name) for scope in scopes for name in bank.sessions(scope)]
-    turns = [turn.text for scope, name in names for turn in bank.turns(scope, name)]
-    return sorted(turns + [memory.key for scope, name in names for memory in bank.memories(scope, name)])
+    turns = [turn for scope, name in names for turn in bank.turns(scope, name)]
+    passages = [passage.searched for turn in turns for passage in passages_of(turn)]
+    return sorted(passages + [memory.key for scope, name in names for memory in bank.memories(scope, name)])
 
 
 def test_it_fits_the_seam(store: VectorStore) -> None:
@@ -131,7 +132,7 @@ def test_the_store_holds_what_the_bank_holds(bank: MemoryBank, store: VectorStor
 
 @pytest.mark.slow
 def test_it_finds_what_an_exact_search_finds_whatever_its_scores_mean(store: VectorStore) -> None:
-    weights = {"turn_dense": 1}
+    weights = {"passage_dense": 1}
     exact = DictionaryStore(HashingEmbedder(DIMENSIONS))
     with (
         MemoryBank.open(vector_store=LangChainVectorStore(store), weights=weights, granularity="turn") as ours,

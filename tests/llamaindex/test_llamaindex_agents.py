@@ -582,7 +582,7 @@ def test_what_is_being_answered_stays_until_the_next_question(bank: MemoryBank) 
     memory.put(user("Forget everything about the cello."))
     memory.get()
     bank.forget(ANN, session="now")
-    assert memory.get()[-1].content == "Forget everything about the cello."
+    assert (memory.get()[-1].content or "").endswith("Forget everything about the cello.")
     memory.put_messages([bot("Done."), user("Hello")])
     memory.get()
     assert [message.content for message in memory.get_all()] == ["Hello"]

@@ -906,7 +906,7 @@ def recorded_events() -> Iterator[list[Any]]:
 @pytest.mark.slow
 def test_nodes_are_ranked_by_what_their_scope_has_learned() -> None:
     with MemoryBank.open(citations=True) as bank:
-        met = "The violin teacher who was ill is back, and we met by the canal in the rain."
+        met = "A violin teacher was ill and came back."
         others = ("A teacher moved in next door.", "My sister plays the violin.", "Violin strings are dear.")
         fill(bank, ANN, (MESSAGES[0], met, "The violin is in its case.", *others))
         nodes = SecomRetriever(bank, ANN, k=6, order="time").retrieve(QUERY)

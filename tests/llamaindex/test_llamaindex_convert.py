@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime, timezone
 
 import pytest
@@ -24,6 +25,7 @@ from llama_index.core.vector_stores.utils import node_to_metadata_dict
 from llamaindex_secom.convert import (
     answer_of,
     escape_braces,
+    excerpts_of,
     from_message,
     text_of,
     to_message,
@@ -36,7 +38,7 @@ from llamaindex_secom.convert import (
 from secom_core.context.block import render
 from secom_core.conversation import Message, Turn, as_turns, group_messages
 from secom_core.errors import InvalidInput
-from secom_core.memory import Hit, Memory
+from secom_core.memory import Hit, HitKind, Memory, Passage
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
 
@@ -169,7 +171,7 @@ def hit() -> Hit:
         Message("And {now} I cycle.", "user", "Ann", "m3", NOON.replace(hour=13)),
     ]
     turns = group_messages(messages, "s1")
-    return Hit(Memory("s1#0-2", "moved Ghent", turns), turns, 0.75, number=2)
+    return Hit(Memory("s1#0-2", "moved Ghent", turns), turns, 2.5, number=2, kind="surrounding", relevance=0.75)
 
 
 def test_a_hit_becomes_a_node_with_its_words_and_its_origin() -> None:
@@ -182,10 +184,32 @@ def test_a_hit_becomes_a_node_with_its_words_and_its_origin() -> None:
         "turn_ids": '["m1", "m3"]',
         "speakers": '["Ann", "assistant"]',
         "scope": '["acme", "ann"]',
+        "kind": "surrounding",
         "begin": "2026-03-01T12:00:00+00:00",
         "end": "2026-03-01T13:00:00+00:00",
     }
     assert turn_ids_of(found) == ("m1", "m3")
+
+
+def test_a_node_says_what_it_shows_in_part() -> None:
+    whole = hit()
+    part = replace(whole, excerpts=(Passage(whole.turns[0], 1, 0, 4), Passage(whole.turns[1], 0, 10, 19)))
+    node = to_node(part, ("acme", "ann"))
+    assert node.node.get_content() == "assistant: Love […]\nAnn: […] I cycle."
+    assert excerpts_of(node) == [
+        {"turn_id": "m1", "message_id": "m2", "role": "assistant", "start": 0, "stop": 4},
+        {"turn_id": "m3", "message_id": "m3", "role": "user", "start": 10, "stop": 19},
+    ]
+    assert excerpts_of(to_node(whole, ("acme", "ann"))) == []
+    assert "excerpts" not in node.node.get_content(MetadataMode.LLM)
+
+
+def test_a_node_is_the_same_whatever_it_is_shown_for() -> None:
+    kinds: tuple[HitKind, ...] = ("relevant", "recent")
+    one, other = (to_node(replace(hit(), kind=kind), ("acme", "ann")).node for kind in kinds)
+    assert one.hash == other.hash
+    assert one.metadata["kind"] != other.metadata["kind"]
+    assert one.hash != to_node(hit(), ("acme", "bob")).node.hash
 
 
 def test_pitfall_16_metadata_is_flat_json_and_bookkeeping_is_kept_from_both() -> None:

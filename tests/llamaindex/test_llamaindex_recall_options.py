@@ -125,7 +125,7 @@ def test_it_takes_every_option_of_a_recall(name: str) -> None:
 @pytest.mark.slow
 @each_of_them
 def test_it_passes_every_option_on(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch, recalling: Any) -> None:
-    options = RecallOptions(token_budget=321, k=2, layers=("timelines", "summaries"))
+    options = RecallOptions(token_budget=321, k=2, layers=("timelines", "summaries"), only_relevant=True)
     assert options.arguments.keys() == NAMES
     calls: list[dict[str, Any]] = []
     recall = bank.recall
@@ -161,11 +161,24 @@ def test_k_and_token_budget_limit_it_for_real(bank: MemoryBank, recalling: Any) 
 
 @pytest.mark.slow
 @each_of_them
+def test_what_does_not_answer_fills_the_budget_unless_only_what_is_relevant_is_asked_for(
+    bank: MemoryBank, recalling: Any
+) -> None:
+    assert all(message in recalling(bank)() for message in MESSAGES)
+    relevant = recalling(bank, only_relevant=True)()
+    assert MESSAGES[1] in relevant
+    assert MESSAGES[2] not in relevant
+
+
+@pytest.mark.slow
+@each_of_them
 def test_what_cannot_be_used_is_refused_at_once(bank: MemoryBank, recalling: Any) -> None:
     for name in ("token_budget", "k"):
         for value in (0, -1, True, "many"):
             with pytest.raises(InvalidInput, match=f"{name} is a whole number from 1 on, got {value!r}"):
                 recalling(bank, **{name: value})
+    with pytest.raises(InvalidInput, match="only_relevant is True or False, got 'yes'"):
+        recalling(bank, only_relevant="yes")
     with pytest.raises(InvalidInput, match=r"layers is a sequence of names such as .*, got 'summaries'"):
         recalling(bank, layers="summaries")
     for message in (r"opened without 'topics' \(it has: summaries, timelines\)", "no layer is called 'weather'"):
@@ -209,7 +222,7 @@ async def test_tools_without_a_bank_check_the_layers_of_the_runs_bank_when_they_
 
 # -- serialised -------------------------------------------------------------------------------------------------------
 
-OPTIONS: dict[str, Any] = {"token_budget": 321, "k": 2, "layers": ("summaries",)}
+OPTIONS: dict[str, Any] = {"token_budget": 321, "k": 2, "layers": ("summaries",), "only_relevant": True}
 
 
 def options_of(part: Any) -> dict[str, Any]:
@@ -314,7 +327,8 @@ def test_a_retriever_returns_sections_as_nodes(bank: MemoryBank) -> None:
 
 
 def test_a_section_without_any_memory_is_a_node_too(bank: MemoryBank) -> None:
-    nodes = SecomRetriever(bank, ANN, layers=["summaries"], empty="Nothing.").retrieve("zeppelin")
+    retriever = SecomRetriever(bank, ANN, layers=["summaries"], only_relevant=True, empty="Nothing.")
+    nodes = retriever.retrieve("zeppelin")
     assert [(node.metadata["layer"], node.score) for node in nodes] == [("summaries", 0.0)]
     nobody = SecomRetriever(bank, ("acme", "nobody"), layers=["summaries"], empty="Nothing.").retrieve(QUERY)
     assert [node.node.get_content() for node in nobody] == ["Nothing."]
@@ -353,7 +367,7 @@ def test_a_search_tool_numbers_timelines_after_the_memories_and_names_their_turn
     assert "\n[7] " in block
     assert f"{TIMELINES}\n[8] 2025-03-03" in block
     assert ids.startswith("[7] t1; [8] t0, t1")
-    (search,) = memory_tools(bank, scope=ANN, actions=["search"], layers=["summaries"])
+    (search,) = memory_tools(bank, scope=ANN, actions=["search"], layers=["summaries"], only_relevant=True)
     alone = str(search.call(query="zeppelin"))
     assert SUMMARY in alone
     assert "memory_id" not in alone

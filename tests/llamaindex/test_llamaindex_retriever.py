@@ -13,14 +13,16 @@ pytest.importorskip("openai", reason="needs the extra 'openai'")
 
 from http_models import HttpLLM
 from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.query_engine import CitationQueryEngine, RetrieverQueryEngine
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.retrievers import QueryFusionRetriever
-from llama_index.core.schema import QueryBundle
+from llama_index.core.schema import MetadataMode, QueryBundle
 
 from llamaindex_secom import LLMLinguaDenoiser, SecomRetriever, SegmentTextSplitter
-from llamaindex_secom.convert import turn_ids_of
+from llamaindex_secom.convert import excerpts_of, turn_ids_of
 from llamaindex_secom.denoiser import ORIGINAL_TEXT
+from llamaindex_secom.node_origins import locate
 from secom_core import InvalidInput, InvalidScope, MemoryBank
 from secom_core.denoisers.informativeness import Informativeness
 from secom_core.testing import ScriptedServer
@@ -88,6 +90,100 @@ def test_order_and_budget(bank: MemoryBank) -> None:
     assert len(SecomRetriever(bank, ANN, token_budget=60).retrieve("violin teacher Marta, and Ghent")) < 2 <= len(best)
     with pytest.raises(InvalidInput, match="'rank'"):
         SecomRetriever(bank, ANN, order="rank")  # type: ignore[arg-type]
+
+
+FACTS = (
+    "My violin teacher is called Marta and the lessons are on Fridays.",
+    "The violin hangs in the hall next to the coats.",
+    "I bought new strings for the violin.",
+    "My German teacher at school was strict.",
+    "My sister Ines lives in Porto with two cats.",
+    "It rained all day.",
+    "My dog is called Bello.",
+    "I called the plumber about the sink.",
+    "The bakery is closed on Mondays.",
+    "Lessons in cooking are fun.",
+    "I moved to Ghent last spring.",
+    "On Fridays I cook soup.",
+)
+CUTOFF = SimilarityPostprocessor(similarity_cutoff=0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("Who is my violin teacher?", [FACTS[0]]),
+        ("Where does my sister live?", [FACTS[4]]),
+        ("What is my dog called?", [FACTS[6]]),
+        ("How old is my car?", []),
+    ],
+)
+def test_a_score_is_a_chance_so_that_a_cutoff_keeps_what_answers_and_nothing_else(
+    tmp_path: Path, query: str, wanted: list[str]
+) -> None:
+    with MemoryBank.open(tmp_path / "f.db") as bank:
+        for number, text in enumerate(FACTS):
+            talk = [("user", text), ("assistant", "I see, thanks for telling me.")]
+            bank.remember(ANN, talk, session=f"s{number}", close=True)
+        nodes = SecomRetriever(bank, ANN, token_budget=500).retrieve(query)
+        kept = CUTOFF.postprocess_nodes(nodes)
+        relevant = SecomRetriever(bank, ANN, only_relevant=True).retrieve(query)
+    scores = [node.score or 0.0 for node in nodes]
+    assert all(0 <= score <= 1 for score in scores)
+    assert scores == sorted(scores, reverse=True)
+    assert len(nodes) > len(kept)
+    assert [node.node.get_content().split("\n")[0] for node in kept] == [f"user: {text}" for text in wanted]
+    assert {node.metadata["kind"] for node in nodes} >= {"recent"}
+    assert "recent" not in {node.metadata["kind"] for node in relevant}
+
+
+LONG = " ".join(f"Step {n}: lay the stones of row {n} and check them with the level." for n in range(60))
+
+
+@pytest.fixture
+def long_turn(bank: MemoryBank) -> str:
+    middle = LONG.index("Step 30")
+    reply = f"{LONG[:middle]}The mortar of the arch is Heron lime. {LONG[middle:]}"
+    talk = [("user", "How do I build a garden wall?"), ("assistant", reply)]
+    (turn,) = bank.remember(ANN, talk, session="wall", close=True).turn_ids
+    return turn
+
+
+@pytest.mark.slow
+def test_a_long_turn_is_shown_in_excerpts_and_the_metadata_say_which(bank: MemoryBank, long_turn: str) -> None:
+    found, *_ = SecomRetriever(bank, ANN, token_budget=300).retrieve("Which mortar is for the arch?")
+    text = found.node.get_content()
+    assert "Heron lime" in text
+    assert "[…]" in text
+    assert turn_ids_of(found) == (long_turn,)
+    excerpts = excerpts_of(found)
+    (turn,) = bank.turns(ANN, turn_ids=[long_turn])
+    by_id = {message.id: message for message in turn.messages}
+    for each in excerpts:
+        assert set(each) == {"turn_id", "message_id", "role", "start", "stop"}
+        assert each["turn_id"] == long_turn
+        assert by_id[each["message_id"]].role == each["role"]
+        assert by_id[each["message_id"]].text[each["start"] : each["stop"]].strip() in text
+    assert "excerpts" not in found.node.get_content(MetadataMode.LLM)
+    assert all(isinstance(value, str) for value in found.metadata.values())
+
+
+@pytest.mark.slow
+def test_what_is_left_of_a_memory_after_forgetting_is_shown_in_the_same_part(tmp_path: Path) -> None:
+    talk = [("user", "I want a garden wall."), ("assistant", "Good."), ("user", "With stones?"), ("assistant", LONG)]
+    with MemoryBank.open(tmp_path / "s.db", granularity="session") as bank:
+        first, second = bank.remember(ANN, talk, session="wall", close=True).turn_ids
+        (node,) = SecomRetriever(bank, ANN, token_budget=300).retrieve("How do I build the stones of a garden wall?")
+        assert turn_ids_of(node) == (first, second)
+        bank.forget(ANN, turn_ids=[first])
+        (kept,) = locate(bank, [node])
+    assert turn_ids_of(kept.node) == (second,)
+    text = kept.node.node.get_content()
+    assert "[…]" in text
+    assert "I want a garden wall." not in text
+    assert node.node.get_content().endswith(text)
+    assert excerpts_of(kept.node) == [each for each in excerpts_of(node) if each["turn_id"] == second] != []
 
 
 @pytest.mark.slow

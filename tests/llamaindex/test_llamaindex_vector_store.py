@@ -134,7 +134,7 @@ def test_the_store_holds_what_the_bank_holds(bank: MemoryBank, store: BasePydant
 
 @pytest.mark.slow
 def test_it_finds_what_an_exact_search_finds(store: BasePydanticVectorStore) -> None:
-    weights = {"turn_dense": 1}
+    weights = {"passage_dense": 1}
     exact = DictionaryStore(HashingEmbedder(DIMENSIONS))
     with (
         MemoryBank.open(vector_store=over(store), weights=weights, granularity="turn") as ours,

@@ -1,0 +1,122 @@
+"""The dialogue as the query: what is searched for, and what was said before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.llms.llm import LLM
+
+from secom_core.conversation import Message
+from secom_core.errors import InvalidInput, shorten
+from secom_core.llm.flow import ChatModel
+from secom_core.llm.rewriting import QueryRewriter
+
+from .convert import text_of, to_messages, without_recalled
+from .models import as_chat_model
+
+QueryHook = Callable[[Sequence[ChatMessage]], str]
+"""Makes what is searched for out of a dialogue, of which the user's message is the last. Nothing is recalled where it
+gives no words. In asynchronous runs it is called off the event loop."""
+
+_LOOKED_AT: Final = 6
+"""How many messages before the query weigh in."""
+
+
+def check_query_hook(hook: QueryHook | None) -> QueryHook | None:
+    """Refuse a hook that cannot be called.
+
+    Raises:
+        InvalidInput: with what was given.
+    """
+    if hook is not None and not callable(hook):
+        raise InvalidInput(f"query is a function from chat messages to a text, got {shorten(hook)}")
+    return hook
+
+
+def said_before(messages: Sequence[ChatMessage]) -> list[Message]:
+    """The last messages of the user and the assistant, oldest first, as `MemoryBank.recall` takes them for ``context``.
+
+    System messages, recalled memory, tool calls with their results, and an agent's thoughts are left out.
+
+    Args:
+        messages: what stands before the query.
+    """
+    said: list[Message] = []
+    for chat in reversed(messages):
+        said += to_messages([_bare(chat)])
+        if len(said) == _LOOKED_AT:
+            break
+    return said[::-1]
+
+
+def before(messages: Sequence[ChatMessage], words: str) -> list[ChatMessage]:
+    """The messages before the query, whether it stands among them already or not.
+
+    Args:
+        messages: the dialogue.
+        words: the query.
+    """
+    place = last_user(messages)
+    earlier = list(messages)
+    if place is not None and _says(messages[place], words):
+        earlier = earlier[:place]
+    # Some agents put the query and hand it over as well.
+    while earlier and earlier[-1].role == MessageRole.USER and _says(earlier[-1], words):
+        earlier.pop()
+    return earlier
+
+
+def last_user(messages: Sequence[ChatMessage]) -> int | None:
+    """The place of the user's last message; nothing where there is none."""
+    return next((n for n in range(len(messages) - 1, -1, -1) if messages[n].role == MessageRole.USER), None)
+
+
+def _bare(chat: ChatMessage) -> ChatMessage:
+    """The message without its id and time, which do not matter here and may be of any kind."""
+    return chat.model_copy(update={"additional_kwargs": {}})
+
+
+def _says(chat: ChatMessage, words: str) -> bool:
+    return text_of(without_recalled(chat)).strip() == words.strip()
+
+
+def searched_for(words: str, earlier: Sequence[ChatMessage], hook: QueryHook | None) -> str:
+    """What is searched for: what the hook makes of the dialogue, or else the user's words.
+
+    Args:
+        words: the query as the user said it.
+        earlier: the messages before it.
+        hook: makes the query.
+
+    Raises:
+        InvalidInput: the hook gave no string.
+    """
+    if hook is None:
+        return words
+    query = hook([*earlier, ChatMessage(role=MessageRole.USER, content=words)])
+    if not isinstance(query, str):
+        raise InvalidInput(f"the query made of a dialogue is a string, got {shorten(query)}")
+    return query.strip()
+
+
+def rewritten_query(model: LLM | ChatModel, *, messages: int = 6) -> QueryHook:
+    """A ``query`` that has a language model rewrite the user's message as a question that stands alone.
+
+    It costs a call of the model for each message but the first of a conversation. Where that fails, the message is
+    searched for as it is, with a `DegradedWarning`.
+
+    Usage::
+
+        SecomMemory(scope=("acme", "alice"), bank=bank, query=rewritten_query(llm))
+
+    Args:
+        model: of LlamaIndex or of the core.
+        messages: how many messages before the last one the model sees at most.
+
+    Raises:
+        InvalidInput: for what is no chat model, or a number of messages below 1.
+    """
+    rewriter = QueryRewriter(as_chat_model(model), messages=messages)
+    return lambda dialogue: rewriter.rewrite(to_messages(map(_bare, dialogue)))

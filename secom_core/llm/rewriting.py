@@ -1,0 +1,120 @@
+"""A follow-up rewritten as a question that stands alone, to search by: "And where does she live?" names the sister."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from ..conversation import Message
+from ..errors import BadReply, InvalidInput, ModelError, warn_degraded
+from .flow import AsyncChatModel, ChatModel, Procedure, Prompt, arun, run
+from .prompt_texts import PromptTexts
+from .quoting import fitted, quoted, shortened, without_thoughts
+
+_TEXTS: Final = PromptTexts(__package__, "rewriting_prompt.txt")
+_LONGEST: Final = 300
+"""How many characters a question has at most; a reply that is longer answers, or explains."""
+
+_CHAT_TOKENS: Final = 1200
+_MESSAGE_TOKENS: Final = 400
+_REPLY_TOKENS: Final = 200
+_OPEN: Final = re.compile(r"<\s*question\s*>", re.I)
+_CLOSE: Final = re.compile(r"<\s*/\s*question\s*>", re.I)
+_TAG: Final = re.compile(r"<\s*/?\s*(?:question|message|chat)\s*>", re.I)
+_END: Final = re.compile(r"[.?!…。？！؟][\"'”’»」』)\]]*\Z")
+_REPLIES: Final = frozenset({"assistant", "ai"})
+_SPEAKING: Final = frozenset({"user", "human", ""})
+
+
+class QueryRewriter:
+    """Makes the last message of a dialogue a question that stands alone; one call of a language model.
+
+    Where the model fails, or its reply cannot be used, the message itself is what is searched for, with one
+    `DegradedWarning`. The first message of a dialogue is never rewritten, and asks no model.
+
+    Args:
+        model: the language model; `rewrite` needs its sync side.
+        messages: how many messages before the last one the model sees at most.
+
+    Raises:
+        InvalidInput: for what is no chat model, or a number of messages below 1.
+    """
+
+    def __init__(self, model: ChatModel | AsyncChatModel, *, messages: int = 6) -> None:
+        if not isinstance(model, (ChatModel, AsyncChatModel)):
+            raise InvalidInput(f"a rewriter asks a chat model (secom_core.llm.flow.ChatModel), got {model!r}")
+        if not isinstance(messages, int) or isinstance(messages, bool) or messages < 1:
+            raise InvalidInput(f"messages is a whole number from 1 on, got {messages!r}")
+        self._model, self._messages = model, messages
+
+    def rewrite(self, messages: Sequence[Message]) -> str:
+        """What the user's last message asks, in words that stand alone.
+
+        Args:
+            messages: the dialogue, oldest first; what follows the user's last message is passed over.
+
+        Returns:
+            The question; empty where the user has said nothing.
+
+        Raises:
+            InvalidInput: the model has no sync side.
+        """
+        if not isinstance(self._model, ChatModel):
+            raise InvalidInput(f"{self._model!r} answers async callers only: use arewrite")
+        return run(self.procedure(messages), self._model)
+
+    async def arewrite(self, messages: Sequence[Message]) -> str:
+        """As `rewrite`, without blocking the event loop while the model thinks."""
+        return await arun(self.procedure(messages), self._model)
+
+    def procedure(self, messages: Sequence[Message]) -> Procedure[str]:
+        """The question to the model, for `secom_core.llm.flow`; no `ModelError` leaves it."""
+        before, question = _split(messages)
+        if not before or not question:
+            return question
+        try:
+            return read_question((yield rewriting_prompt(before[-self._messages :], question)))
+        except ModelError as error:
+            warn_degraded("the language model did not rewrite the question, which is searched for as it is", error)
+            return question
+
+
+def rewriting_prompt(before: Sequence[Message], question: str) -> Prompt:
+    """Ask for a message in words that stand alone.
+
+    Args:
+        before: what was said before it, oldest first; long messages lose their middles.
+        question: the user's message.
+    """
+    lines = fitted([quoted(message.line) for message in before], _CHAT_TOKENS)
+    text = _TEXTS.part("task", before="\n".join(lines), question=shortened(quoted(question), _MESSAGE_TOKENS))
+    return Prompt(text, _TEXTS.part("system"), "rewrite", _REPLY_TOKENS)
+
+
+def read_question(reply: str) -> str:
+    """The question in a reply, on one line.
+
+    A reply without tags is taken where it is one line that ends as a sentence does.
+
+    Raises:
+        BadReply: where there are no words, or it is cut off or too long for a question.
+    """
+    answer = without_thoughts(reply).strip()
+    blocks = [block for part in _CLOSE.split(answer)[:-1] if (block := _OPEN.split(part)[-1]).strip()]
+    text = " ".join(_TAG.sub(" ", blocks[-1] if blocks else answer).split())
+    if not any(character.isalnum() for character in text):
+        raise BadReply("there are no words in the reply", reply)
+    if len(text) > _LONGEST:
+        raise BadReply(f"the reply has {len(text)} characters, a question at most {_LONGEST}", reply)
+    if not blocks and ("\n" in answer or not _END.search(text)):
+        raise BadReply("the reply has no end", reply)
+    return text
+
+
+def _split(messages: Sequence[Message]) -> tuple[list[Message], str]:
+    """What user and assistant said before the user's last message, and that message's words."""
+    spoken = [message for message in messages if message.text.strip() and message.role in _REPLIES | _SPEAKING]
+    while spoken and spoken[-1].role in _REPLIES:
+        spoken.pop()
+    return (spoken[:-1], spoken[-1].text.strip()) if spoken else ([], "")

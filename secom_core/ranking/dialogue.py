@@ -1,0 +1,44 @@
+"""The dialogue as the query: what was said just before weighs in, the nearest most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ..conversation import Message
+from ..text.intents import leans
+
+_LOOKED_AT: Final = 6
+"""How many messages before the query are looked at."""
+
+_LEANING: Final = (0.6, 0.4)
+_STANDING_ALONE: Final = (0.1, 0.05)
+"""What the words of the last user's message and of the last reply weigh beside those of a query that cannot be read
+alone, and beside those of one that can."""
+
+LEANT_ON: Final = 0.3
+"""From which weight on the query cannot be read without a text."""
+
+_FADING: Final = 0.5
+"""How much less an exchange weighs than the one after it."""
+
+
+def weighted_context(query: str, context: Sequence[Message]) -> list[tuple[str, float]]:
+    """What was said before the query, the nearest first, each with what its words weigh beside the query's.
+
+    Args:
+        query: what is asked.
+        context: the messages before it, oldest first; the query itself may be the last.
+    """
+    before = [message for message in context if message.text.strip()]
+    while before and before[-1].text.strip() == query.strip():
+        before.pop()
+    asked, answered = _LEANING if leans(query) else _STANDING_ALONE
+    weighted: list[tuple[str, float]] = []
+    fading = 1.0
+    for message in reversed(before[-_LOOKED_AT:]):
+        is_reply = message.role in ("assistant", "ai", "tool", "function")
+        weighted.append((message.text, fading * (answered if is_reply else asked)))
+        # A question that leans itself hands on what it leans on.
+        fading *= 1.0 if is_reply or leans(message.text) else _FADING
+    return weighted

@@ -1,0 +1,299 @@
+"""The passages of a scope as columns, so that a signal is one line of numpy for all of them."""
+
+from __future__ import annotations
+
+import math
+import sys
+from datetime import date
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..conversation import Turn
+from ..memory import Passage, passages_of
+from ..protocols import TokenCounter
+from ..text.dates import spans
+from ..text.speech import Standing, asks, is_non_answer, only_asks, stands
+from .repeats import Repeats
+
+Rows = npt.NDArray[np.int64]
+
+SHORT: Final = 40
+"""How many tokens a turn may have to be ranked and shown whole (`secom_core.text.terms.count_tokens`)."""
+
+LONG: Final = 150
+"""From how many tokens on a turn is of a chat whose replies are long, where what a user says is ranked otherwise."""
+
+UTTERANCE: Final = 0
+"""Somebody speaks among people."""
+SAID_BY_USER: Final = 1
+"""A user speaks to an assistant."""
+REPLY: Final = 2
+"""An assistant, or a tool, answers."""
+
+STANDING: Final[tuple[Standing, ...]] = ("", "instruction", "preference", "fact")
+"""What `PassageTable.stands` counts by."""
+
+_SCANNED: Final = 2000
+"""How many characters of a passage are read for dates."""
+
+_PRECISE: Final = 62
+"""How many days a span may have to be worth keeping."""
+
+_KIND: Final = {"": UTTERANCE, "user": SAID_BY_USER, "human": SAID_BY_USER, "system": SAID_BY_USER}
+
+# Objects and their places in dictionaries, beside the words, as tracemalloc has it.
+_PASSAGE_BYTES: Final = 330
+_MESSAGE_BYTES: Final = 210
+
+
+class PassageTable:
+    """Passages by row, with their neighbours. Turns are added and replaced; the rows of one that shrinks are empty.
+
+    Attributes:
+        passages: the passage of each row; nothing where it is empty.
+        rows_of: the rows of each turn, in order, by its id.
+        free: the rows that are empty.
+        before: the row before it in its session, or -1.
+        after: the row after it in its session, or -1.
+        head: the first row of its turn.
+        previous: of a turn's first row, that of the turn before it, or -1.
+        following: of a turn's first row, that of the turn after it, or -1.
+        session: the number of its session.
+        cast: the place of its speakers in `casts`.
+        memory: the number of its memory, or -1.
+        kind: an utterance among people, what a user says to an assistant, or a reply.
+        day: the day on which it was said, as `datetime.date.toordinal` counts, or 0.
+        source: the row whose words it repeats, which is indexed in its place; itself where it repeats none.
+        index: the place of its turn in the session.
+        shown: of a source, the row that says the same last.
+        latest: whether it was not said again later.
+        about: the first and the last day that it speaks of, or 0; shape ``(2, n)``.
+        length: the logarithm of its length in characters.
+        terms: how many terms it has in the lexical index.
+        asks: 1 where it ends as a question; of what a user says to an assistant, where it tells nothing besides.
+        stands: the place in `STANDING` of what a user says that holds from then on.
+        non_answer: 1 where it says that nothing is known.
+        tokens: how many tokens it has.
+        turn_tokens: how many tokens its turn has with its labels.
+        short: whether its turn is ranked and shown whole.
+    """
+
+    _WHOLE = (
+        "before",
+        "after",
+        "head",
+        "previous",
+        "following",
+        "session",
+        "cast",
+        "memory",
+        "kind",
+        "day",
+        "source",
+        "index",
+        "shown",
+    )
+    _REAL = ("length", "terms", "asks", "stands", "non_answer", "tokens", "turn_tokens", "latest", "short")
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self.passages: list[Passage | None] = []
+        self.rows_of: dict[str, list[int]] = {}
+        self.repeats = Repeats(self._said_at)
+        self._counter = counter
+        self._labels: dict[str, int] = {}
+        self._ends: dict[tuple[int, int], tuple[int, int]] = {}
+        self._sessions: dict[str, int] = {}
+        self._casts: dict[tuple[str, ...], int] = {}
+        self.free: list[int] = []
+        self._whole = np.full((len(self._WHOLE) + 2, 16), -1, dtype=np.int64)
+        self._reals = np.zeros((len(self._REAL), 16))
+        self._show_columns()
+
+    def _show_columns(self) -> None:
+        whole: list[Rows] = list(self._whole[:, : len(self)])
+        reals: list[npt.NDArray[np.float64]] = list(self._reals[:, : len(self)])
+        (self.before, self.after, self.head, self.previous, self.following) = whole[:5]
+        (self.session, self.cast, self.memory, self.kind, self.day, self.source, self.index) = whole[5:12]
+        self.shown = whole[12]
+        self.about = self._whole[13:, : len(self)]
+        (self.length, self.terms, self.asks, self.stands, self.non_answer) = reals[:5]
+        (self.tokens, self.turn_tokens, self.latest, self.short) = reals[5:]
+
+    def __len__(self) -> int:
+        return len(self.passages)
+
+    @property
+    def turns(self) -> int:
+        """How many turns there are."""
+        return len(self.rows_of)
+
+    @property
+    def sources(self) -> int:
+        """How many passages repeat no other."""
+        return len(self.repeats)
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes it takes, with the turns themselves."""
+        messages = (each.message for each in self.passages if each is not None and each.start == 0)
+        texts = sum(_MESSAGE_BYTES + sys.getsizeof(message.text) for message in messages)
+        columns = self._whole.nbytes + self._reals.nbytes
+        return columns + _PASSAGE_BYTES * len(self) + self.repeats.nbytes + texts
+
+    @property
+    def years(self) -> range:
+        """The years in which its turns were said."""
+        days = self.day[self.day > 0]
+        if not len(days):
+            return range(0)
+        return range(date.fromordinal(int(days.min())).year, date.fromordinal(int(days.max())).year + 1)
+
+    @property
+    def casts(self) -> list[tuple[str, ...]]:
+        """Each different set of named speakers."""
+        return list(self._casts)
+
+    def passage(self, row: int) -> Passage:
+        """The passage of a row that is not empty."""
+        found = self.passages[row]
+        if found is None:
+            raise KeyError(f"row {row} is empty")
+        return found
+
+    def rows_at(self, session: str, index: int) -> list[int]:
+        """The rows of the session's turn of that index."""
+        first, _ = self._ends.get((self._sessions.get(session, -1), index), (-1, -1))
+        return self.rows_of[self.passage(first).turn.id] if first >= 0 else []
+
+    def _said_at(self, row: int) -> tuple[float, int, int]:
+        """When a row was said, to sort by; what has no time was said before what has one."""
+        passage = self.passages[row]
+        if passage is None:
+            return -math.inf, 0, 0
+        at = passage.message.at or passage.turn.at
+        return at.timestamp() if at else -math.inf, int(self.session[row]), passage.turn.index
+
+    # -- change ---------------------------------------------------------------------------------------------------
+
+    def put(self, turn: Turn) -> tuple[list[int], list[int]]:
+        """Add the turn, or replace the one with its id.
+
+        Returns:
+            Its rows, in order; and the rows that other passages stood in before, which are free or taken anew.
+        """
+        gone = self.rows_of.pop(turn.id, [])
+        if gone:
+            self._unlink(gone, turn)
+        new = passages_of(turn)
+        rows = [*gone[: len(new)], *(self._new_row() for _ in new[len(gone) :])]
+        for row in gone[len(new) :]:
+            self._clear(row)
+        self.rows_of[turn.id] = rows
+        self.session[rows] = self._sessions.setdefault(turn.session, len(self._sessions))
+        cast = tuple(dict.fromkeys(message.speaker for message in turn.messages if message.speaker))
+        self.cast[rows] = self._casts.setdefault(cast, len(self._casts))
+        self.head[rows] = rows[0]
+        self.index[rows] = turn.index
+        for row, passage in zip(rows, new, strict=True):
+            self._describe(row, passage)
+        self._measure(rows, turn)
+        self._link(rows, turn)
+        return rows, gone
+
+    def _new_row(self) -> int:
+        if self.free:
+            return self.free.pop()
+        row = len(self.passages)
+        if row == self._whole.shape[1]:
+            self._whole = np.concatenate([self._whole, np.full_like(self._whole, -1)], axis=1)
+            self._reals = np.concatenate([self._reals, np.zeros_like(self._reals)], axis=1)
+        self.passages.append(None)
+        self._show_columns()
+        return row
+
+    def _clear(self, row: int) -> None:
+        self.passages[row] = None
+        self._whole[:, row] = -1
+        self._reals[:, row] = 0
+        self.free.append(row)
+
+    def _describe(self, row: int, passage: Passage) -> None:
+        text, role = passage.text, passage.message.role
+        self.passages[row] = passage
+        self.memory[row] = -1
+        self.kind[row] = _KIND.get(role, REPLY)
+        self.length[row] = math.log1p(len(text))
+        self.asks[row] = only_asks(text) if self.kind[row] == SAID_BY_USER else asks(text)
+        self.stands[row] = STANDING.index(stands(text)) if self.kind[row] == SAID_BY_USER else 0
+        self.non_answer[row] = self.kind[row] == REPLY and is_non_answer(passage.message.text)
+        self.tokens[row] = self._counter(text)
+        today = passage.turn.at.date() if passage.turn.at else None
+        self.day[row] = today.toordinal() if today else 0
+        near = [span for span in spans(text[:_SCANNED], today) if span[1] - span[0] <= _PRECISE]
+        self.about[:, row] = near[0] if near else 0
+
+    def _measure(self, rows: list[int], turn: Turn) -> None:
+        labels = sum(self._label_tokens(message.label) for message in turn.messages)
+        self.turn_tokens[rows] = self.tokens[rows].sum() + labels
+        # A message in one piece has the tokens of a passage at most.
+        self.short[rows] = len(rows) == len(turn.messages) and float(self.turn_tokens[rows[0]]) <= SHORT
+
+    def _label_tokens(self, label: str) -> int:
+        if label not in self._labels:
+            self._labels[label] = self._counter(f"{label}: ") if label else 0
+        return self._labels[label]
+
+    def _link(self, rows: list[int], turn: Turn) -> None:
+        session = int(self.session[rows[0]])
+        self._ends[session, turn.index] = rows[0], rows[-1]
+        for left, right in pairwise(rows):
+            self._join(left, right)
+        first, last = self._ends.get((session, turn.index - 1), (-1, -1))
+        self._join(last, rows[0])
+        self._join_heads(first, rows[0])
+        after, _ = self._ends.get((session, turn.index + 1), (-1, -1))
+        self._join(rows[-1], after)
+        self._join_heads(rows[0], after)
+
+    def _join(self, left: int, right: int) -> None:
+        if left >= 0:
+            self.after[left] = right
+        if right >= 0:
+            self.before[right] = left
+
+    def _join_heads(self, left: int, right: int) -> None:
+        if left >= 0:
+            self.following[left] = right
+        if right >= 0:
+            self.previous[right] = left
+
+    def _unlink(self, rows: list[int], turn: Turn) -> None:
+        self._ends.pop((int(self.session[rows[0]]), turn.index), None)
+        self._join(int(self.before[rows[0]]), -1)
+        self._join(-1, int(self.after[rows[-1]]))
+        self._join_heads(int(self.previous[rows[0]]), -1)
+        self._join_heads(-1, int(self.following[rows[0]]))
+        for column in (self.before, self.after, self.previous, self.following):
+            column[rows] = -1
+
+    # -- neighbours -----------------------------------------------------------------------------------------------
+
+    def around(self, rows: Rows) -> Rows:
+        """For each row itself and what stands around it; shape ``(n, 5)``, -1 where there is nothing.
+
+        Around an utterance, those two before and after it. Around what a user says, what was said last before it and
+        next after it, and the user's own words before and after that. Around a piece of a reply, the pieces beside it,
+        and before them what it answers.
+        """
+        before, after = np.append(self.before, -1), np.append(self.after, -1)
+        near, next_ = before[rows], after[rows]
+        head, kind = self.head[rows], self.kind[rows]
+        far = np.where(kind == UTTERANCE, before[near], np.where(kind == REPLY, head, self.previous[head]))
+        beyond = np.where(kind == UTTERANCE, after[next_], np.where(kind == REPLY, -1, self.following[head]))
+        # What stands beside it already, and the row itself, do not count twice.
+        far = np.where((far == near) | (far == rows), -1, far)
+        beyond = np.where((beyond == next_) | (beyond == rows), -1, beyond)
+        return np.stack([far, near, rows, next_, beyond], axis=1)

@@ -1,0 +1,75 @@
+"""Which passages say the same again: only the first of them is indexed, and only the last is found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+_WORD: Final = re.compile(r"\w+")
+_GROUP_BYTES: Final = 300
+
+
+class Repeats:
+    """Rows by what they say, in the order in which they came. The first of a group is its source.
+
+    Args:
+        when: when a row was said, as a key to sort by; the latest of a group is shown.
+    """
+
+    def __init__(self, when: Callable[[int], Any]) -> None:
+        self._when = when
+        self._groups: dict[tuple[int, int, str], list[int]] = {}
+        self._latest: dict[tuple[int, int, str], int] = {}
+        self._group_of: dict[int, tuple[int, int, str]] = {}
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes it takes."""
+        return _GROUP_BYTES * len(self._groups)
+
+    def add(self, row: int, text: str, kind: int) -> tuple[list[int], int]:
+        """Put a row among those that say the same.
+
+        Case, punctuation and white space do not tell two apart.
+
+        Args:
+            row: the row.
+            text: its words.
+            kind: who speaks (`PassageTable.kind`): an answer repeats no question, and people do not repeat.
+
+        Returns:
+            All of them, and that which was the latest before; the row itself where there was none.
+        """
+        said = "".join(_WORD.findall(text.casefold()))
+        # What has no words repeats nothing; and who says a thing twice among people says it on two days.
+        group = (kind, hash(said), said[:24]) if said and kind else (-1, row, "")
+        self._group_of[row] = group
+        rows = self._groups.setdefault(group, [])
+        rows.append(row)
+        before = self._latest.setdefault(group, row)
+        if self._when(row) >= self._when(before):
+            self._latest[group] = row
+        return rows, before
+
+    def remove(self, row: int) -> list[int]:
+        """Take a row out, and return those that are left of its group."""
+        group = self._group_of.pop(row)
+        rows = self._groups[group]
+        rows.remove(row)
+        if not rows:
+            del self._groups[group], self._latest[group]
+        elif self._latest[group] == row:
+            self._latest[group] = max(rows, key=self._when)
+        return rows
+
+    def latest(self, row: int) -> int:
+        """The row that says last what this one says."""
+        return self._latest[self._group_of[row]]
+
+    def rows(self, row: int) -> list[int]:
+        """The rows that say what this one says, in the order in which they came."""
+        return self._groups[self._group_of[row]]

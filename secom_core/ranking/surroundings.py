@@ -1,0 +1,111 @@
+"""What is shown where what answers the query leaves room: what stands around it, and what was said last."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from ..memory import HitKind
+from ..text.intents import Subject
+from .passage_table import REPLY, PassageTable, Rows
+from .standing import standing_rows
+
+_FOUND: Final = 12
+"""How many finds have their surroundings shown, the best."""
+
+_RECENT: Final = 60
+"""How many of the latest turns are shown at most."""
+
+
+class Besides(NamedTuple):
+    """A row that is shown for what it is."""
+
+    row: int
+    kind: HitKind
+
+
+def asked_about(table: PassageTable, subject: Subject, exclude: Collection[str]) -> list[Besides]:
+    """What answers a question about the conversation itself, the most telling first.
+
+    Of the last session: what the user said first on each subject, then the rest of the user's words, then how the
+    replies begin. A session of which turns are excluded is the present one, and is not the last.
+    Of the user: what holds now (`secom_core.ranking.standing.standing_rows`).
+
+    Args:
+        table: the passages.
+        subject: what is asked about; nothing answers where it is empty.
+        exclude: ids of turns that are in the prompt already.
+    """
+    if subject == "user":
+        return [Besides(row, "standing") for row in holding(table)]
+    if subject == "last session":
+        return [Besides(row, "recent") for row in _gist(table, _last_session(table, exclude))]
+    return []
+
+
+def holding(table: PassageTable, most: int | None = None) -> list[int]:
+    """The rows that say what holds now, the newest first.
+
+    Args:
+        table: the passages.
+        most: how many of those that came last are looked at; all unless given.
+    """
+    rows = np.flatnonzero((table.stands > 0) & (table.memory >= 0) & (table.latest > 0))
+    return standing_rows(table, _in_time(table, rows[-most:] if most else rows))
+
+
+def besides(table: PassageTable, found: Sequence[int]) -> Iterator[Besides]:
+    """What may be shown besides what was found, in order: what stands around the best finds, then the latest turns.
+
+    Args:
+        table: the passages.
+        found: the rows that were found, best first.
+    """
+    yield from (Besides(row, "surrounding") for row in _around(table, found[:_FOUND]))
+    yield from (Besides(row, "recent") for row in _latest(table))
+
+
+def _last_session(table: PassageTable, exclude: Collection[str]) -> Rows:
+    """The rows of the session that was spoken in last, in order; none where nothing is there but the present one."""
+    rows = np.flatnonzero(table.memory >= 0)
+    present = {int(table.session[row]) for turn in exclude for row in table.rows_of.get(turn, ())[:1]}
+    before = rows[~np.isin(table.session[rows], list(present))] if present else rows
+    rows = before if len(before) else rows
+    if not len(rows):
+        return rows
+    last = _in_time(table, rows)[-1]
+    return np.array(_in_time(table, rows[table.session[rows] == table.session[last]]), dtype=np.int64)
+
+
+def _gist(table: PassageTable, rows: Rows) -> list[int]:
+    rows = rows[table.latest[rows] > 0]
+    heads = [row for row in rows.tolist() if table.head[row] == row]
+    firsts = {int(table.memory[row]): row for row in reversed(heads)}
+    opens = [row for row in heads if firsts[int(table.memory[row])] == row]
+    users = [row for row in reversed(heads) if table.kind[row] != REPLY]
+    replies = [row for row in reversed(rows.tolist()) if table.kind[row] == REPLY and table.passage(row).start == 0]
+    return list(dict.fromkeys([*opens, *users, *replies]))
+
+
+def _around(table: PassageTable, found: Sequence[int]) -> Iterable[int]:
+    if not found:
+        return []
+    around = table.around(np.array(found, dtype=np.int64))
+    # What stands next to each find first, then what stands further off.
+    nearest_first = around[:, [3, 1, 0, 4]].T.ravel()
+    return dict.fromkeys(row for row in nearest_first.tolist() if row >= 0 and table.latest[row])
+
+
+def _latest(table: PassageTable) -> Iterator[int]:
+    rows = np.flatnonzero((table.memory >= 0) & (table.head == np.arange(len(table))))
+    rows = rows[np.isin(rows, table.head[table.latest > 0])]
+    for head in reversed(_in_time(table, rows)[-_RECENT:]):
+        yield from table.rows_of[table.passage(head).turn.id]
+
+
+def _in_time(table: PassageTable, rows: Rows) -> list[int]:
+    """The rows as they were said; those of one day session by session, as these came."""
+    order = np.lexsort((rows, table.index[rows], table.session[rows], table.day[rows]))
+    return list(map(int, rows[order].tolist()))

@@ -1,0 +1,149 @@
+"""Questions about the conversation itself, and questions that cannot be read alone.
+
+Rules for English, German and Chinese. A question about the conversation shares no word with what answers it: "What did
+we talk about last time?" is answered by the last session, whatever that was about.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+from .terms import terms
+from .wording import wording
+
+Subject = Literal["", "last session", "user"]
+"""What of the conversation is asked about; empty where it is about something else."""
+
+_LAST: Final = wording(
+    r"""
+    (?:what|where|how)\b.{0,40}\b(?:we|you and I)\b.{0,40}\b(?:last|previous(?:ly)?|stop(?:ped)?|left off|leave off)
+    last thing (?:I|we|you)|(?:what|which) did (?:I|you) (?:say|tell (?:you|me)) last|what have I (?:told|said)
+    remind me what we
+    (?:last|previous|prior) (?:time|session|conversation|chat|discussion|talk|topic|thing we)
+    (?:where|what) (?:were|was) we|where did (?:we|I) (?:stop|leave|get to|end)
+    what (?:did|have|had) we (?:(?:just|been) )?(?:talk|discuss|cover|chat|speak)\w*
+    (?:worüber|wovon|was)\b.{0,30}\bwir\b.{0,40}\b(?:gesprochen|geredet|besprochen|unterhalten|gemacht|dran)
+    (?:wo|womit) (?:waren|sind) wir|stehen\s*geblieben
+    (?:letzte|vorige)[mns]? (?:mal|sitzung|gespräch|unterhaltung|thema|chat)
+    """,
+    anywhere=r"""
+    上(?:一)?次|上回|(?:聊|说|讲|谈|停在|进行)到?哪
+    之前.{0,6}(?:聊|谈|说)(?:了|过)?(?:些)?什么
+    """,
+)
+_CONTINUE: Final = wording(
+    anywhere=r"""
+    ^\W*(?:(?:please|let's|can we|ok|okay),? )*(?:continue|go on|carry on|pick up|resume)\b.{0,40}$
+    ^\W*(?:(?:bitte|lass uns|okay),? )*(?:mach\w* (?:wir )?weiter|weiter(?:machen)?|fahr\w* fort)\b.{0,40}$
+    继续|接着(?:上|之前|说|聊)
+    """
+)
+"""What goes on with the conversation that it is in, or with the last one where it begins one."""
+
+_USER: Final = wording(
+    r"""
+    what (?:do|can|did) you (?:(?:already|actually|still) )?(?:know|remember|recall|tell|learn)\b.{0,20} (?:me|myself)
+    what(?: have|'ve| did) (?:you|I) (?:learn\w*|told?|remember\w*|tell) (?:you )?about (?:me|myself)
+    (?:what|everything|all) you (?:know|remember) (?:about|of) me|do you (?:know|remember) me
+    who (?:am I|I am)|describe me|tell me (?:something )?about (?:me|myself)|(?:summari[sz]e )?my profile
+    was (?:weißt|weisst|kannst|hast) du\b.{0,30}\b(?:über|von) mi(?:ch|r)|was habe ich dir über mich
+    wer bin ich|wer ich bin|(?:kennst|erinnerst) du (?:dich an )?mich|beschreibe? mich
+    (?:alles|etwas)\b.{0,20}\büber mich
+    """,
+    anywhere=r"""
+    我是谁|关于我.{0,6}(?:知道|了解|记得)|(?:介绍|描述)(?:一下)?我(?:自己)?|对我.{0,4}(?:了解|知道|记得)
+    (?:你|您).{0,4}(?:了解|知道|记得|认识).{0,8}(?:关于)?我(?:什么|多少|哪些|的(?:什么|哪些|情况|信息|事)|吗|[?？]|$)
+    """,
+)
+_LONGEST: Final = 160
+"""How many characters a question about the conversation has at most."""
+
+_CONVERSATION_WORDS: Final = frozenset(
+    terms(
+        """last time session conversation chat talk talked discuss discussed discussion speak spoke stop stopped leave
+        left previous previously prior continue carry pick resume know remember recall remind learn learned told tell
+        profile summarise summarize describe cover covered get end something anything everything thing things topic
+        much far actual already please recap go""",
+        language="english",
+    )
+    + terms(
+        """letztes letzten letzter letzte voriges vorigen mal sitzung gespräch unterhaltung thema chat gesprochen
+        geredet besprochen unterhalten stehen geblieben stehengeblieben
+        weiter weitermachen mach machen weißt kennst erinnerst
+        beschreib alles etwas bitte gemacht worüber wovon worum ging dran zuletzt eigentlich fass zusammen lass
+        beim gemerkt sagen sag erzähl erzählt haben habe hast hat kannst kann womit unser unserem unseren unserer""",
+        language="german",
+    )
+)
+_CONVERSATION_HAN: Final = frozenset(
+    "上一次回我们咱你您聊说讲谈讨论话题对天会内容到哪里儿了些什么啥的是关于继续接着之前停在进行吧呢吗总结下请还记得那"
+    "知道解谁认识多少情况信息事介绍描述自己有过"
+)
+"""Chinese characters of questions about a conversation."""
+
+_OPENS: Final = wording(
+    anywhere=r"""
+    ^\W*(?:and|but|so|or|what about|how about)\b
+    ^\W*(?:why|how come|which|when|where|who)\b\W*(?:\w+\W*){0,3}$
+    ^\W*(?:und|aber|oder)\b
+    \b(?:him|her|it|them|one|more|that|those|ihn|ihm|ihr)\W*$
+    他|她|它|那|这|此|其(?!实|中)|另|前者|后者|再|更多|还有|呢[?？]?\s*$|来着
+    ^\W*(?:为什么|为何|什么时候|哪里|哪儿|哪个|谁|多少钱?|几点|怎么(?:样|办|做)?|什么)\W*$
+    """
+)
+_POINTS_BACK: Final = wording(
+    r"""
+    he|she|it|they|him|her|his|hers|its|them|their|theirs|that|those|this|these|then|ones?(?! of\b)|others?|same
+    latter|former|both|more|again|else|instead|there
+    er|sie|es|ihn|ihm|ihr|ihre[nmrs]?|sein|seine[nmrs]?|ihnen|dies(?:e[nmrs]?)?|jene[nmrs]?|dort|da|dann
+    das(?! (?:\w+ )?(?-i:[A-ZÄÖÜ]))|davon|dazu|darüber|damit|dafür|mehr
+    noch\s*mal|andere[nmrs]?|beide[nmrs]?|dessen|deren
+    """
+)
+_EXPLETIVE: Final = wording("(?:is|are|was|were) there|gibt es|(?:ist|war) es")
+"""Words that look as if they pointed back."""
+
+_NAMED: Final = re.compile(r"(?<=[\w,] )(?:[A-Z][a-z]+|(?:my|our)\s+\w+|(?:mein|unser)e?[nmrs]?\s+\w+)")
+"""Somebody or something that a later "she" may be."""
+
+_TELLING: Final = 2
+"""How many content words make a question that stands alone."""
+
+_LONG: Final = 300
+"""From how many characters on a text stands alone whatever it points back to."""
+
+
+def subject(query: str, *, follows: bool = False) -> Subject:
+    """What of the conversation itself a question asks about.
+
+    Args:
+        query: the question.
+        follows: whether anything was said before it: "continue" is about that then.
+    """
+    if len(query) > _LONGEST:
+        return ""
+    last = _LAST.search(query) or (not follows and _CONTINUE.search(query))
+    found: Subject = "user" if _USER.search(query) else "last session" if last else ""
+    return found if found and not _tells_of_others(query) else ""
+
+
+def _tells_of_others(query: str) -> bool:
+    """Whether there are content words that are not about a conversation, in each language that it may be in."""
+    if any("\u4e00" <= letter <= "\u9fff" and letter not in _CONVERSATION_HAN for letter in query):
+        return True
+    said = ({term for term in terms(query, language=language) if term.isascii()} for language in ("english", "german"))
+    return all(words - _CONVERSATION_WORDS for words in said)
+
+
+def leans(query: str) -> bool:
+    """Whether a question cannot be read without what was said before: it points back, or hardly tells anything."""
+    if len(query) > _LONG:
+        return False
+    if _OPENS.search(query) is not None:
+        return True
+    query = _EXPLETIVE.sub("", query)
+    back = _POINTS_BACK.search(query)
+    if back is not None and not _NAMED.search(query, 0, back.start()):
+        return True
+    return len(dict.fromkeys(terms(query))) < _TELLING

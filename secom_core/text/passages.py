@@ -1,0 +1,130 @@
+"""A long text in passages: what is searched and shown of it where the whole is too long."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from .terms import count_tokens, sentence_spans
+
+Span = tuple[int, int]
+"""Where a piece of a text begins and ends, in characters."""
+
+LEAST: Final = 60
+"""How many tokens a passage has at least, where the text goes on: one sentence says little of what it is about."""
+
+MOST: Final = 120
+"""How many tokens a passage has at most."""
+
+_TOKEN_CHARACTERS: Final = 5
+"""Characters of a token in a run without a space, such as a link or base64, which is cut anywhere."""
+
+_LINE: Final = re.compile(r"[^\n]*\n?")
+_FENCE: Final = re.compile(r"\s*(?:```|~~~)")
+_ROW: Final = re.compile(r"\s*\|")
+_ITEM: Final = re.compile(r"\s*(?:[-*+•·]\s|\(?\d{1,3}[.)、]\s?|[一二三四五六七八九十]{1,3}、)")
+_HEADING: Final = re.compile(r"\s*(?:#{1,6}\s|\*\*[^*\n]+\*\*:?\s*$)")
+_WORD: Final = re.compile(r"\S+\s*")
+
+
+def passage_spans(text: str) -> list[Span]:
+    """Cut a text into passages of about 60 to 120 tokens (`secom_core.text.terms.count_tokens`).
+
+    Sentences are gathered; a list, a table or a block of code stays whole where it fits. What is longer than a passage
+    is cut between its lines, then between words, then anywhere.
+
+    Returns:
+        Half-open ranges that cover the text with no gap and no overlap; a text that fits is one, an empty one too.
+    """
+    if len(text) <= MOST or count_tokens(text) <= MOST:
+        return [(0, len(text))]
+    spans: list[Span] = []
+    size = 0
+    for start, stop, opens in _atoms(text):
+        tokens = count_tokens(text[start:stop])
+        if not spans or size + tokens > MOST or (size >= LEAST and opens):
+            spans.append((start, stop))
+            size = tokens
+        else:
+            spans[-1] = (spans[-1][0], stop)
+            size += tokens
+    return spans
+
+
+def _atoms(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Pieces that are not cut again, and whether a new thought begins with each."""
+    for start, stop, kind in _blocks(text):
+        if kind == "heading" or (kind != "prose" and count_tokens(text[start:stop]) <= MOST):
+            yield start, stop, True
+            continue
+        opens = True
+        for first, last in _parts(text, start, stop, kind):
+            for piece in _short(text, first, last):
+                yield *piece, opens
+                opens = False
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
+    """Runs of lines of one kind: prose (a line each), a heading, a list, a table, code."""
+    begin, kind, fenced = 0, "", False
+    for line in _LINE.finditer(text):
+        if not line[0]:
+            continue
+        found, fenced = _kind(line[0], kind, fenced)
+        if kind and (found != kind or kind in ("prose", "heading")):
+            yield begin, line.start(), kind
+            begin = line.start()
+        kind = found
+    yield begin, len(text), kind
+
+
+def _kind(line: str, before: str, fenced: bool) -> tuple[str, bool]:
+    """The kind of a line after one of the kind ``before``, and whether code goes on after it."""
+    if _FENCE.match(line):
+        return "code", not fenced
+    if fenced:
+        return "code", True
+    if not line.strip():
+        # A blank line goes with what stands before it.
+        return before or "prose", False
+    if _ROW.match(line):
+        return "table", False
+    if _HEADING.match(line):
+        return "heading", False
+    if _ITEM.match(line) or (before == "list" and line[0] in " \t"):
+        return "list", False
+    return "prose", False
+
+
+def _parts(text: str, start: int, stop: int, kind: str) -> Iterator[Span]:
+    """The sentences of prose, the lines of anything else."""
+    if kind == "prose":
+        yield from sentence_spans(text, start, stop)
+        return
+    for line in _LINE.finditer(text, start, stop):
+        if line[0]:
+            yield line.span()
+
+
+def _short(text: str, start: int, stop: int) -> Iterator[Span]:
+    """The part whole where it fits, else cut between words, and words too long anywhere."""
+    if stop - start <= MOST or count_tokens(text[start:stop]) <= MOST:
+        yield start, stop
+        return
+    begin, size = start, 0
+    for word in _WORD.finditer(text, start, stop):
+        tokens = count_tokens(word[0])
+        if tokens > MOST:
+            step = MOST * _TOKEN_CHARACTERS if word[0].isascii() and word[0].isalnum() else MOST
+            if begin < word.start():
+                yield begin, word.start()
+            yield from ((each, min(each + step, word.end())) for each in range(word.start(), word.end(), step))
+            begin, size = word.end(), 0
+        elif size + tokens > MOST:
+            yield begin, word.start()
+            begin, size = word.start(), tokens
+        else:
+            size += tokens
+    if begin < stop:
+        yield begin, stop

@@ -1,0 +1,278 @@
+"""What kind of thing is said: a question, an instruction, a lasting fact, an answer that knows nothing.
+
+Rules for English, German and Chinese; in other languages only the question mark counts. They read what a user or an
+assistant says at once, without a model, so they are about wording that is plain.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal, NamedTuple
+
+from .wording import is_signed, signs, wording
+
+Standing = Literal["", "instruction", "preference", "fact"]
+"""What holds from then on: how to answer, what somebody likes or must avoid, who somebody is. Empty for neither."""
+
+_QUESTION_MARKS: Final = ("?", "？", "؟", "\u037e", "՞")
+_CLOSERS: Final = " \t\r\n\"'”’»）)*_!"
+
+
+class _Rule(NamedTuple):
+    kind: Standing
+    signs: tuple[str, ...]
+    """One of these stands in whatever the rule finds, so that most texts need no rule."""
+    wording: re.Pattern[str]
+
+
+_INSTRUCTIONS: Final = (
+    _Rule(
+        "instruction",
+        signs(
+            """always|never|from now on|future|going forward|whenever|when i ask|again|anymore|any more|call me
+            |address me|n't|n’t|do not|stop|answer|reply|respond|write"""
+        ),
+        wording(
+            r"""
+            from now on|going forward|in (?:the )?future, [a-z]+
+            whenever (?:I|we) (?:ask|say|mention|write|talk)|when I ask (?:about|for|you)
+            (?:please|you (?:should|must|to)|(?:can|could|will|would) you|want you to) (?:always|never) [a-z]+
+            (?:and|but|so|that) (?:always|never) (?:use|give|add|show|write|answer|reply|send|put|list|tell|call|make)
+            (?:do not|don't|stop) (?:ever )?(?:call|address|use|give|tell)\w*\b.{0,60}\b(?:again|anymore|any more|me)
+            (?:do not|don't|stop) (?:ever )?(?:send|add|answer)\w*\b.{0,60}\b(?:again|anymore|any more|me)
+            (?:do not|don't|stop) (?:ever )?(?:suggest|recommend)\w*\b.{0,60}\b(?:again|anymore|any more|me)
+            (?:call|address) me
+            (?:answer|reply|respond|write) (?:to me )?(?:only |always )?in
+            """,
+            anywhere=r"""
+            (?:^|[.!?;:,] |\n\s*)(?:always|never) (?!(?:been|had|was|were|saw|here|there|good|happy|up|a|the)\b)[a-z]
+            """,
+        ),
+    ),
+    _Rule(
+        "instruction",
+        signs("immer|nie|stets|ab jetzt|ab sofort|von nun an|zukunft|künftig|nenn|mich"),
+        wording(
+            r"""
+            ab (?:jetzt|sofort)|von nun an|in zukunft|künftig
+            (?:antworte?|schreibe?|nenne?|gib|sag|sprich)\b.{0,40}\b(?:immer|nie|niemals|stets)
+            (?:verwende?|benutze?|nutze?|rechne?|schlag|empfiehl)\b.{0,40}\b(?:immer|nie|niemals|stets)
+            (?:immer|nie|niemals|stets)\b.{0,30}\b(?:antworten|angeben|schreiben|nennen|verwenden|benutzen)
+            nenne? mich|sprich mich\b.{0,30}\ban
+            """
+        ),
+    ),
+    _Rule(
+        "instruction",
+        signs("以后|今后|从现在|往后|始终|永远|一直|总是|每次|不要再|别再|叫我|称呼我"),
+        wording(
+            anywhere="""
+            (?:以后|今后|从现在(?:开始|起)|往后).{0,20}(?:都|请|要|用|不要|别)
+            请?(?:始终|永远|一直|总是)(?:用|以|给|把|要|先|不要)
+            (?:请|务必).{0,4}每次都|(?:不要|别)再|(?:叫|称呼)我
+            """
+        ),
+    ),
+)
+_PREFERENCES: Final = (
+    _Rule(
+        "preference",
+        signs(
+            """prefer|allerg|intoleran|vegan|vegetari|celiac|coeliac|diabet|lactose|love|hate|dislike|detest|avoid|adore
+            |enjoy|n't stand|n't eat|n't drink|n't bear|n't have|n't like|n't want|n't use|n’t|cannot|do not|rather
+            |favo|fan of"""
+        ),
+        wording(
+            r"""
+            I(?:'m| am|'ve been) (?:\w+ ){0,2}(?:allergic|intolerant|vegan|vegetarian|co?eliac|diabetic|lactose)
+            (?:my|an?) (?:\w+ ){0,2}(?:allergy|allergies|intolerance)
+            I (?:(?:really|much|still|usually|always|also|generally) )?(?:prefer|love|hate|dislike|detest|avoid|adore)
+            I (?:(?:really|much|still|usually|always|also|generally) )?enjoy
+            I (?:can't|cannot) (?:stand|eat|drink|bear|have)
+            I (?:don't|do not) (?:eat|drink|like|use|want(?! to (?:miss|risk|lose|make|be)\b))
+            I(?:'d| would) rather|I(?:'m| am) (?:not )?(?:a|much of a) (?:\w+ )?fan of
+            my (?:favou?rite|preferences?)
+            """
+        ),
+    ),
+    _Rule(
+        "preference",
+        signs(
+            """allerg|vegan|vegetari|diabeti|unverträglich|ich mag|mag ich|hasse|liebe|bevorzug|vertrage|ich meide
+            |ich esse|esse ich|trinke|lieb"""
+        ),
+        wording(
+            r"""
+            (?:ich bin|bin ich)\b.{0,20}\b(?:allergisch|vegan|vegetarier\w*|vegetarisch|veganer\w*|diabetiker\w*)
+            \w*allergie|\w*unverträglichkeit
+            ich (?:mag|hasse|liebe|bevorzuge|vertrage|meide|esse|trinke)|(?:mag|esse|trinke) ich
+            lieblings\w+|am liebsten|lieber
+            """
+        ),
+    ),
+    _Rule(
+        "preference",
+        signs("过敏|不耐受|素食|忌口|糖尿病|喜欢|偏好|偏爱|讨厌|爱吃|吃不了|不吃|不喝|受不了"),
+        wording(
+            anywhere="""
+            过敏|不耐受|素食|忌口|我(?:有|患)糖尿病
+            我(?:比较|最|更|很|特别|不|也)?(?:喜欢|偏好|偏爱|讨厌|爱吃|吃不了|不吃|不喝|受不了)
+            """
+        ),
+    ),
+)
+_FACTS: Final = (
+    _Rule(
+        "fact",
+        signs("i'm|i am|i’m"),
+        re.compile(r"\bI(?:['’]m| am) [A-Z][a-z]+(?: [A-Z][a-z]+)?(?:[,.!(]| and\b| from\b|$)"),
+    ),
+    _Rule(
+        "fact",
+        signs(
+            """my name|my full name|i'm a|i'm 1|i'm 2|i'm 3|i'm 4|i'm 5|i'm 6|i'm 7|i'm 8|i'm 9|i am|i’m|live|moved
+            |i have|i work|now work|just work|ly work|still work|i study|ly study|i teach|i own|was born|grew up"""
+        ),
+        wording(
+            r"""
+            my (?:full )?name(?:'s| is)
+            I(?:'m| am) an? (?!(?:bit|little|lot|couple|few)\b)(?:\w+[\s-]){0,3}\w+
+            I(?:'m| am) \d{1,2}\b(?![.,]\d|\s*(?:%|percent|min|hour|day|week|month))
+            I (?:(?:now|just|recently|currently|still) )?(?:live|moved|work|teach) (?:in|to|at|as|for|from|with|on|an?)
+            I (?:(?:now|just|recently|currently|still) )?(?:own|study|was born|grew up) \w+
+            I have (?:\w+ ){0,2}(?:children|kids|siblings|brothers|sisters|sons|daughters)
+            I(?:'ve| have)? (?:(?:now|just) )?moved|we (?:live|moved)
+            """
+        ),
+    ),
+    _Rule(
+        "fact",
+        signs(
+            """my wife|my husband|my partner|my girl|my boy|my son|my daughter|my kid|my child|my mo|my mum|my fa
+            |my dad|my parent|my sister|my brother|my dog|my cat|my job|my birth|my home|my phone|my email|my boss"""
+        ),
+        wording(
+            """
+            my (?:wife|husband|partner|girlfriend|boyfriend|son|daughter|kids?|children|mother|father|mum|mom|dad)
+            my (?:parents|sister|brother|dog|cat|job|birthday|home|hometown|phone|email|boss)
+            """
+        ),
+    ),
+    _Rule(
+        "fact",
+        signs("heisse|mein|ich bin|bin ich|wir sind|sind wir|ich habe|wohne|lebe|arbeite|studiere|ich komme"),
+        wording(
+            r"""
+            ich hei(?:ß|ss)e|mein name
+            ich bin (?:\d{1,2}\b|(?-i:[A-ZÄÖÜ]\w+))
+            ich (?:wohne|lebe|arbeite|studiere)|(?:wohne|lebe|arbeite|studiere) ich
+            ich komme aus (?-i:[A-ZÄÖÜ]\w+)
+            (?:ich bin|bin ich|wir sind|sind wir)\b.{0,60}\b(?:gezogen|umgezogen)
+            ich habe (?:\w+ ){0,2}(?:kind|kinder|geschwister|brüder|schwestern|söhne|töchter)
+            mein(?:e|em|en|er)? (?:frau|mann|partner\w*|freundin|freund|sohn|tochter|kinder|mutter|vater|eltern)
+            mein(?:e|em|en|er)? (?:schwester|bruder|hund|katze|job|geburtstag|chefin?|e-?mail)
+            """
+        ),
+    ),
+    _Rule(
+        "fact",
+        signs("我"),
+        wording(
+            anywhere=r"""
+            我(?:叫|姓|的名字|今年[\d一二三四五六七八九十]|住在?|家住|来自)|我.{0,8}搬(?:到|去|家)
+            我(?:在.{1,12}(?:工作|上班|上学|读书)|是(?:一名|一个|个|做|在))
+            我有.{1,3}个?(?:孩子|儿子|女儿|兄弟|姐妹)
+            我(?:的)?(?:老婆|妻子|老公|丈夫|爱人|女朋友|男朋友|儿子|女儿|孩子|妈妈?|爸爸?|母亲|父亲)
+            我(?:的)?(?:姐姐?|妹妹?|哥哥?|弟弟?|狗|猫|生日)
+            """
+        ),
+    ),
+)
+
+_NON_ANSWER: Final = wording(
+    r"""
+    I (?:do not|don't|currently don't|cannot|can't) (?:actually )?(?:know|recall|remember|find|access|tell)
+    I(?:'m (?:sorry|afraid)| apologi[sz]e),? (?:but )?(?:I )?(?:do not|don't|cannot|can't) (?:see|have)
+    I (?:do not|don't|currently don't) (?:actually |currently )?have (?!to\b)
+    I(?:'m| am) not (?:sure|aware)|I have no (?:idea|information|record|memory|details?)
+    you (?:have not|haven't|did not|didn't|never) (?:\w+ )?(?:told|tell|mention\w*|said|say|share\w*|specif\w+)
+    no (?:information|record|memory|details?) (?:of|about|on|regarding)
+    (?:das )?weiß ich (?:leider )?nicht|ich weiß (?:es |das )?(?:leider )?nicht
+    ich habe (?:\w+ ){0,2}keine (?:informationen?|angaben?|erinnerung)
+    du hast (?:mir )?(?:das |es )?(?:noch )?(?:nie|nicht)
+    nicht erinnern|mir (?:leider )?(?:nicht|nichts) bekannt
+    """,
+    anywhere="""
+    不(?:知道|清楚|记得|了解)
+    没有(?:相关|任何|关于.{1,12}的)?(?:信息|记录)
+    你(?:还)?没(?:有)?(?:告诉|提到|提过|说过)
+    """,
+)
+_BARE: Final = 160
+"""How many characters a question that tells nothing has at most."""
+
+_HAN: Final = re.compile("[\u4e00-\u9fff]")
+_LEADS_IN: Final = re.compile(
+    r"""
+    (?: [\W\d_]+ | [^\W\d_]+[\d\s]*[:：]
+        | (?: and|but|so|also|well|ok|okay|cool|great|thanks|hey|hi|hello|please|sorry|wait|again )\b
+        | (?: tell\s+me|remind\s+me|und|bitte|hallo|sag\s+mir )\b
+        | 请问|请|告诉我|提醒我|你好|您好|那么?|好的?|对了|嗯|还有|麻烦|第\d+天
+    )*
+    """,
+    re.I | re.X,
+)
+"""What may stand before a question: "Day 12: and\u2026", "Please tell me\u2026"."""
+
+_FIRST_WORD: Final = re.compile(r"[^\W\d_]+")
+_QUESTION_WORDS: Final = frozenset(
+    """what whats when where which who whom whose why how can could do does did is are am was were will would should
+    shall may have has had
+    was wann wo wohin woher wofür wogegen womit woran worauf worüber wovon wozu wer wen wem wessen warum wieso weshalb
+    wie wieviel welche welcher welches welchen kann kannst könntest können darf soll sollte ist sind bin war hast habe
+    hat haben weißt weisst erinnerst""".split()
+)
+_CLAUSE_END: Final = re.compile("[，,。；;！!]")
+_NON_ANSWER_LENGTH: Final = 400
+"""How many characters an answer that knows nothing has at most; a longer one goes on to say something."""
+
+_READ: Final = 1200
+"""How many characters are read: what holds from then on is said early, or in few words."""
+
+
+def asks(text: str) -> bool:
+    """Whether the text ends as a question."""
+    return text.rstrip(_CLOSERS).endswith(_QUESTION_MARKS)
+
+
+def only_asks(text: str) -> bool:
+    """Whether the text is a question and tells nothing: short, it begins as one, and ends as one."""
+    stripped = text.strip()
+    if not asks(stripped) or len(stripped) > _BARE:
+        return False
+    question = stripped[_lead(stripped) :]
+    if _HAN.search(question):
+        return _CLAUSE_END.search(question) is None
+    first = _FIRST_WORD.match(question)
+    return first is not None and first[0].casefold() in _QUESTION_WORDS
+
+
+def _lead(text: str) -> int:
+    """Where what leads in to a question ends."""
+    found = _LEADS_IN.match(text)
+    return found.end() if found else 0
+
+
+def stands(text: str) -> Standing:
+    """What the words of a user say that holds from then on."""
+    read = text[:_READ]
+    folded = read.casefold()
+    # A question about oneself tells nothing, but one may well ask for something to be done always.
+    rules = _INSTRUCTIONS if only_asks(text) else (*_INSTRUCTIONS, *_PREFERENCES, *_FACTS)
+    found = (each.kind for each in rules if is_signed(folded, each.signs) and each.wording.search(read))
+    return next(found, "")
+
+
+def is_non_answer(text: str) -> bool:
+    """Whether a reply says that it knows nothing."""
+    return len(text) <= _NON_ANSWER_LENGTH and _NON_ANSWER.search(text) is not None

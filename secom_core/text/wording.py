@@ -1,0 +1,33 @@
+"""Rules about wording, written such that they can be read."""
+
+from __future__ import annotations
+
+import re
+
+
+def wording(phrases: str = "", *, anywhere: str = "") -> re.Pattern[str]:
+    """A rule that finds any of several wordings, in any case.
+
+    Regular expressions, an alternative a line, in which a space is any white space, and ``'`` either apostrophe.
+
+    Args:
+        phrases: what begins and ends where words do.
+        anywhere: what may stand within a word, as in scripts without spaces.
+    """
+    bounded = [rf"\b(?:{each})\b" for each in _alternatives(phrases)]
+    return re.compile("|".join([*bounded, *_alternatives(anywhere)]), re.I)
+
+
+def signs(listed: str) -> tuple[str, ...]:
+    """Words or parts of words as `is_signed` looks for them, from a list with ``|`` between."""
+    return tuple(each.strip().casefold() for each in listed.split("|"))
+
+
+def is_signed(folded: str, listed: tuple[str, ...]) -> bool:
+    """Whether one of the signs stands in a casefolded text; ten times as fast as a rule."""
+    return any(sign in folded for sign in listed)
+
+
+def _alternatives(lines: str) -> list[str]:
+    read = (line.strip() for line in lines.splitlines())
+    return [line.replace("'", "['’]").replace(" ", r"\s+") for line in read if line]

@@ -1,0 +1,211 @@
+"""The dialogue before a query weighs in, most where the query cannot be read alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+import pytest
+
+from secom_core.bank import MemoryBank
+from secom_core.conversation import Message
+from secom_core.errors import InvalidInput
+from secom_core.ranking import LEANT_ON, weighted_context
+from secom_core.testing import ScriptedEmbedder
+
+SCOPE = ("acme", "alice")
+AT = datetime(2024, 5, 6, tzinfo=timezone.utc)
+
+FAMILY = {
+    "english": [
+        "My sister Mara lives in Ghent and paints boats.",
+        "My brother Jonas lives in Lisbon and bakes bread.",
+        "The dentist has moved to Harbour Street.",
+        "I would like to grow tomatoes on the balcony.",
+    ],
+    "german": [
+        "Meine Schwester Mara wohnt in Gent und bemalt Boote.",
+        "Mein Bruder Jonas wohnt in Lissabon und backt Brot.",
+        "Der Zahnarzt ist in die Hafenstraße gezogen.",
+        "Ich möchte auf dem Balkon Tomaten ziehen.",
+    ],
+    "chinese": [
+        "我姐姐小梅住在根特，她给船画画。",
+        "我弟弟小军住在里斯本，他烤面包。",
+        "牙医搬到港口街去了。",
+        "我想在阳台上种番茄。",
+    ],
+}
+QUESTIONS = {
+    "english": ("What does my {} do for a living?", "And where does {} live?", ("sister", "she"), ("brother", "he")),
+    "german": (
+        "Was macht {} beruflich?",
+        "Und wo wohnt {}?",
+        ("meine Schwester", "sie"),
+        ("mein Bruder", "er"),
+    ),
+    "chinese": ("我{}做什么工作？", "那{}住在哪里？", ("姐姐", "她"), ("弟弟", "他")),
+}
+PLACES = {"english": ("Ghent", "Lisbon"), "german": ("Gent", "Lissabon"), "chinese": ("根特", "里斯本")}
+
+
+def remember(bank: MemoryBank, texts: Sequence[str]) -> None:
+    for number, text in enumerate(texts):
+        said = [{"role": "user", "content": text}, {"role": "assistant", "content": "OK."}]
+        bank.remember(SCOPE, said, session=f"s{number}", at=AT + timedelta(days=number), close=True)
+
+
+def said(*texts: str) -> list[dict[str, str]]:
+    roles = ("user", "assistant")
+    return [{"role": roles[place % 2], "content": text} for place, text in enumerate(texts)]
+
+
+@pytest.mark.parametrize("embedder", [None, ScriptedEmbedder(4096)], ids=["words", "vectors"])
+@pytest.mark.parametrize("whom", [0, 1])
+@pytest.mark.parametrize("language", FAMILY)
+def test_the_person_spoken_of_is_the_one_that_is_found(language: str, whom: int, embedder: Any) -> None:
+    asked, then, *people = QUESTIONS[language]
+    noun, pronoun = people[whom]
+    with MemoryBank.open(embedder=embedder) as bank:
+        remember(bank, FAMILY[language])
+        context = said(asked.format(noun), "…")
+        recall = bank.recall(SCOPE, then.format(pronoun), token_budget=1000, context=context)
+        best, other = PLACES[language][whom], PLACES[language][1 - whom]
+        of = {place: max(hit.score for hit in recall.hits if place in hit.text) for place in (best, other)}
+        assert of[best] > of[other]
+        assert best in bank.recall(SCOPE, then.format(pronoun), token_budget=70, context=context).text
+
+
+def test_tell_me_more_is_about_what_was_spoken_of() -> None:
+    with MemoryBank.open() as bank:
+        remember(bank, FAMILY["english"])
+        context = said("What about my tomatoes on the balcony?", "They need sun.")
+        found = bank.recall(SCOPE, "Tell me more.", context=context, only_relevant=True)
+        assert "tomatoes" in found.ranked[0].text
+
+
+def test_messages_and_dicts_are_the_same_context_and_anything_else_is_none() -> None:
+    with MemoryBank.open() as bank:
+        remember(bank, FAMILY["english"])
+        as_dicts = said("What does my sister do?", "She paints.")
+        as_messages = [Message(each["content"], role=each["role"]) for each in as_dicts]
+        query = "And where does she live?"
+        one, two = (bank.recall(SCOPE, query, context=each) for each in (as_dicts, as_messages))
+        assert one == two
+        with pytest.raises(InvalidInput):
+            bank.recall(SCOPE, query, context=[42])  # type: ignore[list-item]
+
+
+def test_a_context_that_ends_with_the_query_is_the_context_before_it() -> None:
+    query = "And where does she live?"
+    before = [Message("What does my sister do?"), Message("She paints.", role="assistant")]
+    assert weighted_context(query, [*before, Message(query)]) == weighted_context(query, before)
+    assert weighted_context(query, [*before, Message(f" {query}\n"), Message(" ")]) == weighted_context(query, before)
+    with MemoryBank.open() as bank:
+        remember(bank, FAMILY["english"])
+        one, two = (bank.recall(SCOPE, query, context=each) for each in (before, [*before, Message(query)]))
+        assert one == two
+
+
+def test_what_was_recalled_before_is_no_part_of_the_dialogue() -> None:
+    with MemoryBank.open() as bank:
+        remember(bank, FAMILY["english"])
+        query, asked = "And where does she live?", "What does my sister do?"
+        block = bank.recall(SCOPE, "Where is the dentist, and who bakes bread in Lisbon?").text
+        assert "Lisbon" in block
+        plain = bank.recall(SCOPE, query, context=said(asked, "She paints boats."))
+        within = bank.recall(SCOPE, query, context=said(f"{block}\n{asked}", "She paints boats."))
+        assert within.hits == plain.hits
+
+
+@pytest.mark.parametrize("embedder", [None, ScriptedEmbedder(4096)], ids=["words", "vectors"])
+def test_a_question_that_stands_alone_is_not_led_astray(embedder: Any) -> None:
+    with MemoryBank.open(embedder=embedder) as bank:
+        remember(bank, FAMILY["english"])
+        thread = said(
+            "I would like to talk about tomatoes on the balcony.", "Gladly! Tomatoes on a balcony want sun.",
+            "How often do tomatoes on the balcony want water?", "Tomatoes want water twice a day on a balcony.",
+        )  # fmt: skip
+        query = "Which street has the dentist moved to?"
+        found = bank.recall(SCOPE, query, context=thread, token_budget=60)
+        assert "Harbour Street" in found.text
+        assert "Harbour" in bank.recall(SCOPE, query, context=thread).ranked[0].text
+
+
+def test_the_nearer_the_more_and_a_reply_less_than_a_question() -> None:
+    before = [Message(text, role=role) for text, role in (
+        ("The first boat", "user"), ("one", "assistant"), ("The second boat", "user"), ("two", "assistant"),
+        ("The third boat", "user"), ("three", "assistant"), ("The fourth boat", "user"), ("four", "assistant"),
+    )]  # fmt: skip
+    weights = dict(weighted_context("And she?", before))
+    assert list(weights) == ["four", "The fourth boat", "three", "The third boat", "two", "The second boat"]
+    assert weights["The fourth boat"] > weights["The third boat"] > weights["The second boat"] > 0
+    assert weights["The fourth boat"] > weights["four"] >= LEANT_ON
+    alone = dict(weighted_context("Where is the dentist of my sister Mara?", before))
+    assert max(alone.values()) < LEANT_ON
+    assert weighted_context("And she?", []) == []
+
+
+def test_a_question_that_leans_hands_on_what_it_leans_on() -> None:
+    with MemoryBank.open() as bank:
+        remember(bank, FAMILY["english"])
+        thread = said("What does my sister do?", "She paints.", "And where?", "By the water.")
+        found = bank.recall(SCOPE, "Tell me more.", context=thread, only_relevant=True)
+        assert "sister" in found.ranked[0].text
+
+
+def test_a_question_with_words_of_its_own_outweighs_what_it_points_back_to() -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(
+            SCOPE, [{"role": "user", "content": "For the arch we took lime mortar."}], session="a", close=True
+        )
+        for place in range(6):
+            text = (
+                f"The roof of hall {place} has slates, gutters, rafters and a ridge, and copper nails hold the slates."
+            )
+            bank.remember(SCOPE, [{"role": "user", "content": text}], session=f"b{place}", close=True)
+        reply = "Slates want copper nails; rafters carry the ridge, and gutters run along the roof of every hall." * 3
+        thread = said("What about the slates on the roof of hall 4?", reply)
+        assert "lime" in bank.recall(SCOPE, "Which mortar is it for the arch?", context=thread).ranked[0].text
+
+
+class Listening(ScriptedEmbedder):
+    """Keeps what it was asked to embed."""
+
+    def __init__(self) -> None:
+        super().__init__(256)
+        self.asked: list[list[str]] = []
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        self.asked.append(list(texts))
+        return super().embed(texts)
+
+
+def test_vectors_of_query_and_context_are_mixed_where_the_query_leans() -> None:
+    embedder = Listening()
+    with MemoryBank.open(embedder=embedder) as bank:
+        remember(bank, FAMILY["english"])
+        embedder.asked.clear()
+        context = said("What does my sister Mara do?", "She paints.")
+        bank.recall(SCOPE, "And where does she live?", context=context)
+        [[query, *more]] = embedder.asked
+        assert query == "And where does she live?"
+        assert set(more) == {"What does my sister Mara do?", "She paints."}
+        embedder.asked.clear()
+        bank.recall(SCOPE, "Which street has the dentist moved to?", context=context)
+        assert embedder.asked == [["Which street has the dentist moved to?"]]
+        mixed = bank._inside.derivation.query_vector("a", [("b", 0.5)])
+        assert mixed is not None
+        assert np.linalg.norm(mixed) == pytest.approx(1.0)
+        one, two = ScriptedEmbedder(256).embed(["a", "b"])
+        assert mixed @ one > mixed @ two > 0
+
+
+def test_a_context_of_odd_messages_does_no_harm() -> None:
+    with MemoryBank.open() as bank:
+        remember(bank, FAMILY["english"])
+        query = "Which street has the dentist moved to?"
+        for context in ([], [Message("")], [Message("?!"), Message("\n")], [Message("", role="tool")] * 30):
+            assert bank.recall(SCOPE, query, context=context) == bank.recall(SCOPE, query)

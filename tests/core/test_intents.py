@@ -1,0 +1,255 @@
+"""Questions about the conversation itself, and questions that lean on what was said before."""
+
+from __future__ import annotations
+
+import pytest
+
+from secom_core.text.intents import leans, subject
+
+LAST_SESSION = {
+    "english": """
+        What did we talk about last time?
+        What did we discuss in our last session?
+        Where did we leave off?
+        Where were we?
+        What were we talking about?
+        Let's pick up where we left off.
+        Continue.
+        Please continue our last conversation.
+        Can we go on from last time?
+        What have we covered so far?
+        Remind me what we discussed previously.
+        What did we do last session?
+        Where did we stop?
+        What was our last conversation about?
+        Summarise our previous chat.
+        What was the last thing we talked about?
+        """,
+    "german": """
+        Worüber haben wir letztes Mal gesprochen?
+        Wo waren wir stehen geblieben?
+        Wo sind wir stehengeblieben?
+        Was haben wir zuletzt besprochen?
+        Was haben wir letzte Sitzung gemacht?
+        Lass uns weitermachen.
+        Machen wir weiter.
+        Weiter!
+        Wovon haben wir im letzten Gespräch geredet?
+        Womit waren wir dran?
+        Worüber haben wir uns unterhalten?
+        Um was ging es letztes Mal?
+        Fass unser letztes Gespräch zusammen.
+        Was war unser letztes Thema?
+        Worum ging es in unserem letzten Gespräch?
+        """,
+    "chinese": """
+        我们上次聊了什么？
+        上次说到哪了？
+        我们聊到哪里了？
+        上一次我们谈了什么？
+        上回讲到哪儿了？
+        我们停在哪里？
+        继续吧。
+        继续。
+        接着上次的聊。
+        之前我们聊了些什么？
+        我们继续上次的话题。
+        上次的对话是关于什么的？
+        总结一下我们上次的谈话。
+        咱们上次说到哪儿？
+        上次我们讨论了什么？
+        """,
+}
+USER = {
+    "english": """
+        What do you know about me?
+        What do you remember about me?
+        Who am I?
+        Tell me about myself.
+        Do you remember me?
+        Do you know who I am?
+        What have you learned about me so far?
+        What have I told you about myself?
+        Describe me.
+        Tell me everything you know about me.
+        What can you tell me about myself?
+        Summarize what you know about me.
+        What's in my profile?
+        What do you already know of me?
+        """,
+    "german": """
+        Was weißt du über mich?
+        Wer bin ich?
+        Kennst du mich?
+        Erinnerst du dich an mich?
+        Beschreibe mich.
+        Was hast du dir über mich gemerkt?
+        Was kannst du mir über mich sagen?
+        Erzähl mir etwas über mich.
+        Sag mir alles, was du über mich weißt.
+        Was weißt du von mir?
+        Weißt du, wer ich bin?
+        Was habe ich dir über mich erzählt?
+        """,
+    "chinese": """
+        我是谁？
+        你知道我是谁吗？
+        你了解我吗？
+        你记得我吗？
+        你对我了解多少？
+        你知道我的什么？
+        你知道关于我的什么？
+        关于我你知道什么？
+        介绍一下我。
+        描述一下我自己。
+        你还记得我什么？
+        你了解我哪些情况？
+        """,
+}
+ABOUT_SOMETHING_ELSE = {
+    "english": """
+        What did we discuss about the kitchen worktop last time?
+        Where did my sister go last time?
+        Continue the story about dragons.
+        What did we decide about the wedding budget?
+        What did we say about Portugal last time?
+        Continue with the garden plan.
+        What is my sister's name?
+        What do you know about Portugal?
+        What do you know about my sister?
+        Where do I live?
+        Who is my dentist?
+        When was my last dentist appointment?
+        What was the last film I saw?
+        What did I say about Peru?
+        How did we fix the leaking tap last month?
+        What was the previous owner of my car called?
+        Where were we when the storm hit Lisbon?
+        What did we cook for Tom's birthday last year?
+        Tell me about my dog Biscuit.
+        Resume the download of the backup file.
+        Go on a diet or keep running?
+        I prefer the last one.
+        """,
+    "german": """
+        Was haben wir letztes Mal über die Arbeitsplatte in der Küche besprochen?
+        Wohin ist meine Schwester letztes Mal gefahren?
+        Erzähl die Geschichte vom Drachen weiter.
+        Was weißt du über Portugal?
+        Was weißt du über meine Schwester?
+        Wo wohne ich?
+        Wer ist mein Zahnarzt?
+        Wann war mein letzter Zahnarzttermin?
+        Was haben wir im Sommer am Bodensee gemacht?
+        Welchen Film habe ich zuletzt gesehen?
+        Wie weit ist es nach Ulm?
+        Wo waren wir im Urlaub mit Tante Frieda?
+        Was haben wir über das Budget der Hochzeit gesagt?
+        Mach mir bitte eine Liste mit Museen in Wien.
+        Wie heißt mein Hund?
+        """,
+    "chinese": """
+        上次我们说厨房台面用什么材料？
+        我妹妹上次去了哪里？
+        你知道我妹妹叫什么吗？
+        你知道我住在哪里吗？
+        我的牙医是谁？
+        我上次看的电影叫什么？
+        你了解葡萄牙吗？
+        继续讲龙的故事。
+        我对什么过敏？
+        上次体检的结果是什么？
+        我喜欢什么颜色？
+        你记得我的生日吗？
+        我的狗叫什么名字？
+        上次修水管花了多少钱？
+        你知道我的猫叫什么吗？
+        """,
+}
+
+
+def lines(block: str) -> list[str]:
+    return [line.strip() for line in block.strip().splitlines()]
+
+
+@pytest.mark.parametrize("language", LAST_SESSION)
+def test_questions_about_the_last_session(language: str) -> None:
+    asked = lines(LAST_SESSION[language])
+    assert {line: subject(line) for line in asked} == dict.fromkeys(asked, "last session")
+
+
+@pytest.mark.parametrize("language", USER)
+def test_questions_about_the_user(language: str) -> None:
+    asked = lines(USER[language])
+    assert {line: subject(line) for line in asked} == dict.fromkeys(asked, "user")
+
+
+@pytest.mark.parametrize("language", ABOUT_SOMETHING_ELSE)
+def test_questions_that_look_like_them(language: str) -> None:
+    asked = lines(ABOUT_SOMETHING_ELSE[language])
+    assert {line: subject(line) for line in asked} == dict.fromkeys(asked, "")
+
+
+def test_a_page_is_no_question_about_the_conversation() -> None:
+    assert subject("What did we talk about last time? " + "Here is the whole draft again. " * 10) == ""
+    assert subject("") == subject(" ") == subject("???") == ""
+
+
+LEANING = """
+    And where does she live?
+    What about the other one?
+    Why?
+    How old is he?
+    Tell me more.
+    And then?
+    Is that far from there?
+    When was it?
+    How much did they cost?
+    What else?
+    Und wo wohnt sie?
+    Warum?
+    Wie alt ist er?
+    Und dann?
+    Wann war das?
+    Erzähl mir mehr davon.
+    Was kostet es?
+    她住在哪里？
+    那个呢？
+    为什么？
+    还有呢？
+    他多大了？
+    那里远吗？
+    """
+
+STANDING_ALONE = """
+    Where does my sister live?
+    What is the capital of Peru?
+    When does the lease of the office end?
+    Which restaurant did Tom recommend in Lisbon?
+    How old is my daughter Mara?
+    Wo wohnt meine Schwester Anna?
+    Was ist die Hauptstadt von Peru?
+    Wann endet der Mietvertrag für das Büro?
+    Welches Restaurant hat Tom in Lissabon empfohlen?
+    我妹妹住在哪里？
+    秘鲁的首都是哪里？
+    办公室的租约什么时候到期？
+    汤姆推荐了里斯本哪家餐厅？
+    """
+
+
+def test_a_question_that_points_back_leans_on_what_was_said() -> None:
+    assert {line: leans(line) for line in lines(LEANING)} == dict.fromkeys(lines(LEANING), True)
+    assert leans("")
+
+
+def test_a_question_that_tells_enough_stands_alone() -> None:
+    assert {line: leans(line) for line in lines(STANDING_ALONE)} == dict.fromkeys(lines(STANDING_ALONE), False)
+
+
+def test_somebody_named_before_is_whom_a_pronoun_means() -> None:
+    assert not leans("When did Mara take her children to the lake?")
+    assert not leans("What does my sister keep in her garage?")
+    assert not leans("Is there a good bakery in Lisbon?")
+    assert leans("What did Tom think of her?")
+    assert not leans("Here is all that I know about it. " * 12)

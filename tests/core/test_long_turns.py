@@ -1,0 +1,218 @@
+"""Long replies: the short thing they say is found, and shown without the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from typing import NamedTuple
+
+import pytest
+
+from secom_core.bank import MemoryBank
+from secom_core.context.packing import MOST_TOKENS
+from secom_core.memory import CUT, Recall
+from secom_core.presets import Preset
+from secom_core.text.terms import count_tokens
+
+SCOPE = ("acme", "alice")
+AT = datetime(2024, 5, 6, tzinfo=timezone.utc)
+THINGS = "harbour garden bicycle orchestra lantern museum bakery violin glacier compass meadow tractor".split()
+VERBS = "paints repairs visits measures describes borrows cleans photographs studies draws".split()
+SACHEN = "港口 花园 自行车 乐团 灯笼 博物馆 面包店 小提琴 冰川 指南针 草地 拖拉机".split()
+CHINESE_VERBS = "画 修理 参观 测量 描述 借用 清洗 拍摄 研究 讨论".split()
+
+
+def sentence(number: int) -> str:
+    one, two = THINGS[number % 12], THINGS[(number * 7 + 3) % 12]
+    return f"The neighbour {VERBS[number % 10]} the {one} near the {two} with great care. "
+
+
+class Shape(NamedTuple):
+    unit: str
+    fact: str
+    query: str
+    told: str
+
+
+SHAPES = {
+    "prose": Shape(
+        "{sentence}", "The spare key of the boathouse hangs behind the blue barometer. ", "Where is the spare key of "
+        "the boathouse?", "barometer"
+    ),
+    "list": Shape(
+        "- {sentence}\n", "- The deposit for the caravan is 340 euros.\n", "How much is the deposit for the caravan?",
+        "340 euros"
+    ),
+    "code": Shape(
+        "    result_{number} = compute_{thing}(value_{number}, scale={number})\n", "    RETRY_LIMIT = 17  # requests\n",
+        "What is the RETRY_LIMIT for requests?", "RETRY_LIMIT = 17"
+    ),
+    "chinese": Shape("邻居非常仔细地{chinese}。", "备用钥匙挂在蓝色气压计后面。", "备用钥匙挂在哪里？", "气压计"),
+}  # fmt: skip
+
+
+def long_reply(shape: Shape, characters: int) -> str:
+    """A reply with the fact in its middle."""
+    units: list[str] = []
+    size = number = 0
+    while size < characters:
+        chinese = CHINESE_VERBS[number % 10] + SACHEN[(number * 5) % 12] + "旁边的" + SACHEN[(number * 7 + 3) % 12]
+        unit = shape.unit.format(sentence=sentence(number), number=number, thing=THINGS[number % 12], chinese=chinese)
+        units.append(unit)
+        size, number = size + len(unit), number + 1
+    units.insert(len(units) // 2, shape.fact)
+    body = "".join(units)
+    return f"Here it is:\n\n```python\n{body}```\n" if "RETRY" in shape.fact else body
+
+
+def talk(*exchanges: tuple[str, str]) -> list[dict[str, str]]:
+    roles = ("user", "assistant")
+    return [{"role": role, "content": text} for each in exchanges for role, text in zip(roles, each, strict=True)]
+
+
+def check_block(recall: Recall, budget: int) -> None:
+    """The block fits, and its hits say exactly what is shown."""
+    assert recall.tokens == count_tokens(recall.text) <= budget
+    squeezed = "".join(recall.text.split())
+    for hit in recall.hits:
+        for passage in hit.passages:
+            assert passage.message.text[passage.start : passage.stop] == passage.text
+            # Quoting changes brackets only.
+            assert "".join(passage.text.split()).replace("<", "‹") in squeezed.replace("<", "‹")
+
+
+@pytest.mark.slow
+@pytest.mark.pairwise
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("characters", [500, 2_000, 8_000, 20_000])
+@pytest.mark.parametrize("budget", [200, 500, 1000])
+@pytest.mark.parametrize("others", [0, 20])
+def test_a_fact_in_the_middle_of_a_long_reply_is_found(name: str, characters: int, budget: int, others: int) -> None:
+    shape = SHAPES[name]
+    with MemoryBank.open() as bank:
+        for number in range(others):
+            around = talk((f"Tell me about the {THINGS[number % 12]}.", sentence(number) * (5 + number)))
+            bank.remember(SCOPE, around, session=f"s{number}", at=AT + timedelta(days=number), close=True)
+        asked = talk(("Write it down for me, please.", long_reply(shape, characters)))
+        bank.remember(SCOPE, asked, session="long", at=AT + timedelta(days=50), close=True)
+        recall = bank.recall(SCOPE, shape.query, token_budget=budget)
+    assert shape.told in recall.text
+    check_block(recall, budget)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("long", [60, 600])
+def test_a_short_fact_among_long_turns_is_found(long: int) -> None:
+    fact = "By the way, my bike lock code is 4719, and the pump for it lies under the stairs."
+    with MemoryBank.open() as bank:
+        for session in range(long // 30):
+            exchanges = []
+            for place in range(30):
+                number = session * 30 + place
+                reply = "".join(sentence(number * 31 + each) for each in range(24 if long == 60 else 15))
+                exchanges.append((f"Tell me about the {THINGS[number % 12]}, part {number}.", reply))
+            if session == long // 60:
+                exchanges[15] = (fact, "Noted. I will keep that in mind.")
+            at = AT + timedelta(days=session)
+            bank.remember(SCOPE, talk(*exchanges), session=f"s{session}", at=at, close=True)
+        recall = bank.recall(SCOPE, "What is the code of my bike lock?", token_budget=200)
+    assert "4719" in recall.text
+    check_block(recall, 200)
+
+
+@pytest.fixture
+def manual():  # type: ignore[no-untyped-def]
+    """A bank with one long reply in it, and some short talk."""
+    with MemoryBank.open(citations=True) as bank:
+        exchanges = [("How do I close the house for winter?", long_reply(SHAPES["prose"], 6_000)), ("Thanks!", "Sure.")]
+        bank.remember(SCOPE, talk(*exchanges), session="house", at=AT, close=True)
+        bank.remember(SCOPE, talk(("My cat is called Ponti.", "A fine name.")), session="cat", at=AT, close=True)
+        yield bank
+
+
+def test_a_long_turn_is_shown_in_excerpts_and_read_whole_by_its_id(manual: MemoryBank) -> None:
+    recall = manual.recall(SCOPE, SHAPES["prose"].query, token_budget=300)
+    hit = next(each for each in recall.hits if each.excerpts)
+    assert "barometer" in hit.text
+    assert CUT in hit.text
+    [turn] = manual.turns(SCOPE, turn_ids=[hit.excerpts[0].turn.id])
+    assert turn.messages[1].text == long_reply(SHAPES["prose"], 6_000)
+    assert turn.messages[1].text != hit.text
+    assert turn in recall.turns
+    check_block(recall, 300)
+
+
+def test_a_turn_forgotten_after_an_excerpt_is_gone(manual: MemoryBank) -> None:
+    recall = manual.recall(SCOPE, SHAPES["prose"].query, token_budget=300)
+    hit = next(each for each in recall.hits if each.excerpts)
+    assert manual.forget(SCOPE, turn_ids=[hit.excerpts[0].turn.id]) == 1
+    again = manual.recall(SCOPE, SHAPES["prose"].query, token_budget=300)
+    assert "barometer" not in again.text
+    assert "neighbour" not in again.text
+    assert manual.turns(SCOPE, turn_ids=[hit.excerpts[0].turn.id]) == []
+
+
+@pytest.mark.slow
+def test_an_excerpt_that_was_cited_is_learned_from(manual: MemoryBank) -> None:
+    query = SHAPES["prose"].query
+    for _ in range(8):
+        recall = manual.recall(SCOPE, query, token_budget=400)
+        hit = next(each for each in recall.hits if "barometer" in each.text)
+        assert len(hit.excerpts) > 1, "several passages of one turn"
+        assert recall.impression is not None
+        manual.citations.reward(SCOPE, query, recall.impression, [hit.number])
+    assert len(manual.citations.log(SCOPE)) == 8
+    assert "barometer" in manual.recall(SCOPE, query, token_budget=200).text
+    assert "Ponti" in manual.recall(SCOPE, "What is my cat called?", token_budget=200).text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_memories_by_number_have_an_end_too(k: int) -> None:
+    with MemoryBank.open() as bank:
+        for number in range(5):
+            reply = long_reply(SHAPES["prose"], 9_000 + 10 * number)
+            bank.remember(SCOPE, talk((f"Part {number}, please.", reply)), session=f"s{number}", at=AT, close=True)
+        recall = bank.recall(SCOPE, SHAPES["prose"].query, k=k)
+    assert 1 <= len(recall.hits) <= k
+    assert "barometer" in recall.text
+    check_block(recall, MOST_TOKENS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dense", [False, True])
+def test_whole_segments_as_published_are_cut_only_where_the_first_does_not_fit(dense: bool) -> None:
+    from embedders import HashingEmbedder
+
+    # The published ranking and packing, with our own segmenter: `presets.secom` has a language model's.
+    weights = {"segment_dense": 1.0} if dense else {"segment_lexical": 1.0}
+    preset = Preset(source="SeCom", weights=weights, embedder=HashingEmbedder() if dense else None)
+    with MemoryBank.open(preset=preset) as bank:
+        exchanges = [("How do I close the house for winter?", long_reply(SHAPES["prose"], 6_000))]
+        bank.remember(SCOPE, talk(*exchanges), session="house", at=AT, close=True)
+        bank.remember(SCOPE, talk(("My cat is called Ponti.", "A fine name.")), session="cat", at=AT, close=True)
+        whole = bank.recall(SCOPE, SHAPES["prose"].query, token_budget=4000)
+        cut = bank.recall(SCOPE, SHAPES["prose"].query, token_budget=400)
+        small = bank.recall(SCOPE, "What is my cat Ponti called?", token_budget=400)
+    assert any(hit.turn_ids and not hit.excerpts and "barometer" in hit.text for hit in whole.hits)
+    assert cut.hits
+    assert all(hit.excerpts for hit in cut.hits)
+    check_block(cut, 400)
+    assert not small.ranked[0].excerpts
+    assert "Ponti" in small.ranked[0].text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "counter", [count_tokens, lambda text: len(text) // 4, lambda text: len(text.split()), lambda text: len(text) // 3]
+)
+def test_the_block_is_full_and_fits_whatever_counts_it(counter: Callable[[str], int]) -> None:
+    exchanges = [(f"Question {place}, about the key?", long_reply(shape, 1_500)) for place, shape in enumerate(
+        [*SHAPES.values()] * 3
+    )]  # fmt: skip
+    with MemoryBank.open(token_counter=counter, granularity="session") as bank:
+        bank.remember(SCOPE, talk(*exchanges), session="one", at=AT, close=True)
+        for budget in range(120, 900, 31):
+            recall = bank.recall(SCOPE, SHAPES["prose"].query, token_budget=budget)
+            assert recall.hits
+            assert counter(recall.text) == recall.tokens <= budget

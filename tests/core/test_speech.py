@@ -1,0 +1,405 @@
+"""What kind of thing is said, by plain sentences in three languages."""
+
+from __future__ import annotations
+
+import pytest
+
+from secom_core.text.speech import Standing, asks, is_non_answer, only_asks, stands
+
+SAID: dict[str, dict[Standing, str]] = {
+    "english": {
+        "instruction": """
+            Always answer in metric units.
+            Please always give me the short version first.
+            From now on, keep your replies under a hundred words.
+            Never suggest recipes with mushrooms again.
+            Call me Bea.
+            Please call me by my nickname, Ro.
+            Don't use emojis with me any more.
+            Do not recommend that restaurant to me again.
+            Stop adding disclaimers to your answers, I don't want them anymore.
+            Whenever I ask for code, add type hints.
+            When I ask about the weather, use Celsius.
+            Reply in Spanish, please.
+            Going forward, list sources at the end.
+            In the future, show prices in euros.
+            That's fine, but never send me links.
+            Can you always write dates as day, month, year?
+            I want you to always check the spelling.
+            Keep your answers short from now on.
+            """,
+        "preference": """
+            I'm allergic to penicillin.
+            I am severely allergic to bee stings.
+            I'm a vegetarian, by the way.
+            I've been vegan since May.
+            I can't stand loud music.
+            I cannot eat gluten.
+            I don't eat pork.
+            I don't like crowded trains.
+            I prefer window seats.
+            I usually prefer tea over coffee.
+            I really love jazz.
+            I hate flying.
+            My favourite colour is green.
+            My favorite band is from Iceland.
+            I'd rather take the train.
+            I have a nut allergy.
+            I'm lactose intolerant.
+            I'm not a big fan of seafood.
+            I enjoy long walks in the rain.
+            I am diabetic.
+            """,
+        "fact": """
+            My name is Tessa.
+            I'm Craig, and I build boats.
+            I am a nurse at the city hospital.
+            I'm a software engineer.
+            I'm 34 and about to move.
+            I live in Bergen.
+            I just moved to Porto.
+            We moved to a bigger flat last month.
+            I work for a small brewery.
+            I work as a translator.
+            I study chemistry at night.
+            My sister lives in Ghent.
+            My dog is called Biscuit.
+            My birthday is on the third of May.
+            My husband teaches music.
+            I was born in Cork.
+            I grew up on a farm.
+            I have two children.
+            I own a bakery.
+            """,
+        "": """
+            Thanks, that helps.
+            What is the capital of Peru?
+            How do I sort a list in Python?
+            The train was late again.
+            Could you explain recursion?
+            It never rains in July.
+            I think we should go.
+            Write a poem about the sea.
+            That was the best film of the year.
+            Yes, the second option.
+            Let's book the hotel for Friday.
+            The meeting has been moved to Tuesday.
+            Where does my sister live?
+            What am I allergic to?
+            Do I prefer tea or coffee?
+            We waited there and never got a table.
+            I am going to the market tomorrow.
+            I'm sorry, I meant the other one.
+            I am not sure.
+            """,
+    },
+    "german": {
+        "instruction": """
+            Antworte immer auf Deutsch.
+            Bitte gib Preise immer in Euro an.
+            Ab jetzt bitte kürzere Antworten.
+            Ab sofort duzen wir uns.
+            Von nun an keine Listen mehr.
+            In Zukunft bitte mit Quellen.
+            Künftig nur noch metrische Einheiten.
+            Nenn mich Bea.
+            Bitte nenne mich einfach Jo.
+            Verwende nie Emojis.
+            Benutze stets das metrische System.
+            Schreibe mir niemals lange Texte.
+            Du sollst immer zuerst das Ergebnis nennen.
+            Kannst du Daten immer mit Wochentag angeben?
+            Rechne immer in Gramm.
+            Schlag mir nie wieder Pilze vor.
+            Sprich mich bitte mit Du an.
+            """,
+        "preference": """
+            Ich bin allergisch gegen Erdnüsse.
+            Ich bin gegen Katzenhaare allergisch.
+            Ich habe eine Nussallergie.
+            Ich habe eine Laktoseunverträglichkeit.
+            Ich bin Vegetarierin.
+            Ich bin seit Mai vegan.
+            Ich esse kein Schweinefleisch.
+            Ich trinke keinen Alkohol.
+            Ich mag keine Pilze.
+            Pilze mag ich nicht.
+            Ich hasse Fliegen.
+            Ich liebe alte Filme.
+            Mein Lieblingsessen ist Linsensuppe.
+            Am liebsten reise ich mit dem Zug.
+            Ich fahre lieber Rad als Auto.
+            Ich bevorzuge Sitze am Gang.
+            Ich vertrage keine Milch.
+            Ich bin Diabetikerin.
+            """,
+        "fact": """
+            Ich heiße Anna.
+            Mein Name ist Tobias.
+            Ich bin Lehrerin in Kassel.
+            Ich bin 42 Jahre alt.
+            Ich wohne in Leipzig.
+            Ich lebe seit drei Jahren in Wien.
+            Ich arbeite als Pflegerin.
+            Ich studiere Physik.
+            Ich bin nach Hamburg gezogen.
+            Letzten Monat sind wir umgezogen, wir sind jetzt in Bonn.
+            Meine Schwester wohnt in Graz.
+            Mein Hund heißt Bello.
+            Meine Tochter ist fünf.
+            Mein Geburtstag ist im März.
+            Seit Mai wohne ich in Ulm.
+            Ich habe zwei Kinder.
+            Ich komme aus Tirol.
+            """,
+        "": """
+            Danke, das hilft mir.
+            Wie spät ist es?
+            Was ist die Hauptstadt von Peru?
+            Der Zug war wieder zu spät.
+            Erklär mir bitte Rekursion.
+            Es regnet hier fast nie.
+            Das war der beste Film des Jahres.
+            Ja, die zweite Möglichkeit.
+            Lass uns das Hotel für Freitag buchen.
+            Wo wohnt meine Schwester?
+            Wogegen bin ich allergisch?
+            Was esse ich nicht?
+            Wir sollten morgen gehen.
+            Die Sitzung ist am Dienstag.
+            Ich bin mir nicht sicher.
+            Ich gehe morgen auf den Markt.
+            """,
+    },
+    "chinese": {
+        "instruction": """
+            以后请用中文回答我。
+            今后都用公制单位。
+            从现在开始请简短回答。
+            请始终先给结论。
+            请一直用人民币报价。
+            不要再推荐蘑菇了。
+            别再用表情符号。
+            叫我小林就好。
+            请称呼我王老师。
+            往后不要给我发链接。
+            以后别给我推荐辣的。
+            总是用摄氏度。
+            从现在起要列出来源。
+            永远不要说套话。
+            以后回答都要短一点。
+            回答时请务必每次都附上来源。
+            """,
+        "preference": """
+            我对花生过敏。
+            我乳糖不耐受。
+            我是素食者。
+            我喜欢爵士乐。
+            我不喜欢人多的地方。
+            我最喜欢的颜色是绿色。
+            我讨厌坐飞机。
+            我不吃猪肉。
+            我不喝酒。
+            我更喜欢喝茶。
+            我比较喜欢靠窗的座位。
+            我爱吃辣。
+            我吃不了辣。
+            我受不了吵闹的音乐。
+            我偏好火车出行。
+            我很喜欢老电影。
+            我有糖尿病。
+            """,
+        "fact": """
+            我叫李明。
+            我姓王。
+            我的名字是小雨。
+            我今年三十岁。
+            我今年28岁。
+            我住在杭州。
+            我上个月搬到了成都。
+            我搬到上海了。
+            我在一家医院工作。
+            我是一名老师。
+            我是做设计的。
+            我妹妹住在西安。
+            我的狗叫豆豆。
+            我女儿五岁了。
+            我的生日是三月三号。
+            我妻子是医生。
+            我有两个孩子。
+            我来自广东。
+            """,
+        "": """
+            谢谢，明白了。
+            现在几点了？
+            秘鲁的首都是哪里？
+            火车又晚点了。
+            请解释一下递归。
+            这里七月很少下雨。
+            那是今年最好的电影。
+            好的，第二个。
+            帮我订周五的酒店。
+            我妹妹住在哪里？
+            我对什么过敏？
+            我喜欢什么颜色？
+            会议改到周二了。
+            我明天去市场。
+            写一首关于大海的诗。
+            我觉得可以。
+            """,
+    },
+}
+
+
+def lines(block: str) -> list[str]:
+    return [line.strip() for line in block.strip().splitlines()]
+
+
+@pytest.mark.parametrize("language", SAID)
+@pytest.mark.parametrize("kind", ["instruction", "preference", "fact", ""])
+def test_what_holds_from_then_on(language: str, kind: Standing) -> None:
+    said = lines(SAID[language][kind])
+    assert len(said) >= 15
+    assert {line: stands(line) for line in said} == dict.fromkeys(said, kind)
+
+
+def test_an_instruction_goes_before_a_preference_and_a_preference_before_a_fact() -> None:
+    assert stands("I live in Bonn, I hate queues, and please always answer in German.") == "instruction"
+    assert stands("I live in Bonn and I hate queues.") == "preference"
+    assert stands("") == stands(" \n") == stands("?!") == ""
+
+
+def test_either_apostrophe_and_any_case_and_white_space() -> None:
+    for line in ("I’m allergic to nuts", "i'm  ALLERGIC to nuts", "I'M\nallergic to nuts", "(I’m allergic to nuts)"):
+        assert stands(line) == "preference", line
+    for line in ("Don’t call me that again", "DON'T  call me\tthat again"):
+        assert stands(line) == "instruction", line
+
+
+def test_only_the_beginning_of_a_long_text_is_read() -> None:
+    assert stands("word " * 100 + "I'm allergic to nuts.") == "preference"
+    assert stands("word " * 2000 + "I'm allergic to nuts.") == ""
+
+
+BARE_QUESTIONS = """
+    What is my sister's name?
+    Day 12: what am I allergic to?
+    12 May: where do I live?
+    (3) What is my locker number?
+    what am I allergic to?
+    Where do I live?
+    Who is coming on Friday?
+    How old is my daughter?
+    Do you remember my dentist?
+    Can you tell me when the lease ends?
+    Did I pay the invoice?
+    And where does she live?
+    Remind me, which train was it?
+    what's the wifi password??
+    Wo wohnt meine Schwester?
+    Wogegen bin ich allergisch?
+    Weißt du noch, wie der Zahnarzt heißt?
+    Und wann war das?
+    Kannst du mir sagen, wann der Vertrag endet?
+    Wie alt ist meine Tochter?
+    我妹妹住在哪里？
+    我对什么过敏?
+    你还记得我的牙医吗？
+    上次的火车是哪一班？
+    请问，我对什么过敏？
+    第12天：我对什么过敏？
+    Tag 12: wogegen bin ich allergisch?
+    Sag mir bitte, wo wohne ich?
+    Hey, and what am I allergic to?
+    """
+
+NO_BARE_QUESTIONS = """
+    I moved to Porto last month.
+    I moved to Porto, can you believe it?
+    My sister is in Ghent, right?
+    I moved: can you believe it?
+    My locker is 12: can you note that?
+    Tell me a story.
+    Wir sind nach Ulm gezogen, oder?
+    Danke!
+    我搬到成都了。
+    我搬到成都了，有什么推荐的吗？
+    Hi, I'm Bea, what can you do?
+    So I moved to Porto, where should I eat?
+    """
+
+
+def test_a_bare_question_tells_nothing() -> None:
+    assert {line: only_asks(line) for line in lines(BARE_QUESTIONS)} == dict.fromkeys(lines(BARE_QUESTIONS), True)
+    assert [line for line in lines(NO_BARE_QUESTIONS) if only_asks(line)] == []
+    assert not only_asks("What should I do? " + "There is so much to tell. " * 9 + "What now?")
+    assert not only_asks("")
+
+
+def test_a_question_mark_of_any_script_ends_a_question() -> None:
+    for text in ('Really?"', "Really ?!", "真的？", "حقا؟", "Really?*", "“Really?”", "Really? \n"):
+        assert asks(text), text
+    for text in ("Really.", "? no", "", "   ", "!!"):
+        assert not asks(text), text
+
+
+NON_ANSWERS = """
+    I'm sorry, I don't know what you are allergic to.
+    I don't know your sister's name.
+    I do not have any information about that.
+    I'm afraid I can't recall where you live.
+    Sorry, but I don't remember that.
+    I currently don't have a record of your address.
+    You haven't told me your birthday yet.
+    You never mentioned a dentist.
+    There is no record of that in our conversations.
+    I have no information about your sister.
+    I apologize, but I cannot find that.
+    Unfortunately, I'm not aware of your allergies.
+    I'm not sure where you live.
+    It seems you didn't tell me that.
+    I have no idea, sorry.
+    Das weiß ich leider nicht.
+    Ich weiß es nicht.
+    Ich weiß leider nicht, wo du wohnst.
+    Tut mir leid, ich weiß nicht, wogegen du allergisch bist.
+    Ich habe leider keine Informationen darüber.
+    Du hast mir das noch nicht gesagt.
+    Ich habe dazu keine Angaben.
+    Daran kann ich mich nicht erinnern.
+    Darüber ist mir nichts bekannt.
+    抱歉，我不知道你对什么过敏。
+    我不清楚你住在哪里。
+    我不记得了。
+    你还没有告诉我。
+    没有相关信息。
+    很抱歉，你没有提到过这件事。
+    我没有关于你妹妹的信息。
+    """
+
+ANSWERS = """
+    You are allergic to penicillin.
+    Your sister lives in Ghent.
+    You told me that you moved to Porto in May.
+    Sure! Here is a list of museums.
+    The meeting is on Tuesday, don't forget.
+    You can't see the stars there in July.
+    Don't worry, I remember: it is the third of May.
+    Du bist gegen Erdnüsse allergisch.
+    Deine Schwester wohnt in Graz.
+    Du hast mir erzählt, dass du umgezogen bist.
+    Das ist nicht weit von hier.
+    你对花生过敏。
+    你妹妹住在西安。
+    你告诉过我你搬到了成都。
+    好的，没问题。
+    """
+
+
+def test_an_answer_that_knows_nothing() -> None:
+    assert {line: is_non_answer(line) for line in lines(NON_ANSWERS)} == dict.fromkeys(lines(NON_ANSWERS), True)
+    assert [line for line in lines(ANSWERS) if is_non_answer(line)] == []
+
+
+def test_a_long_reply_says_something_whatever_it_begins_with() -> None:
+    assert not is_non_answer("I don't know your exact address, but here is how to find it. " + "Look it up. " * 40)

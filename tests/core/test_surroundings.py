@@ -1,0 +1,253 @@
+"""What is shown where little is found, and where the conversation itself is asked about."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from secom_core.bank import MemoryBank
+from secom_core.memory import Recall
+from secom_core.text.terms import count_tokens
+
+SCOPE = ("acme", "alice")
+AT = datetime(2024, 5, 6, 9, tzinfo=timezone.utc)
+
+DAYS = [
+    [("I'm repainting the kitchen.", "What colour did you choose?"), ("A warm grey.", "That will look calm.")],
+    [("Which train goes to Ghent on Sunday?", "The one at nine is direct."), ("I'll take that.", "Have a good trip.")],
+    [("The cat Ponti will not eat.", "Since when is that?"), ("Since Tuesday.", "Then better ask a vet.")],
+    [("Help me plan a birthday party for Tom.", "How many guests?"), ("About twenty.", "Then book the barn.")],
+    [("The bike makes a grinding noise.", "It may be the bearings."), ("In front, I think.", "Check the hub first.")],
+    [("I want to learn the cello.", "Rent one for a start."), ("How much is that?", "About forty euros a month.")],
+]  # fmt: skip
+
+
+def said(day: int) -> list[dict[str, str]]:
+    roles = ("user", "assistant")
+    return [{"role": role, "content": text} for each in DAYS[day] for role, text in zip(roles, each, strict=True)]
+
+
+def told(bank: MemoryBank, *texts: str, session: str, day: int = 0) -> tuple[str, ...]:
+    messages = [{"role": "user", "content": text} for text in texts]
+    return bank.remember(SCOPE, messages, session=session, at=AT + timedelta(days=day), close=True).turn_ids
+
+
+@pytest.fixture
+def week() -> Any:
+    """Six sessions on six days, each about something else."""
+    with MemoryBank.open() as bank:
+        for day in range(6):
+            bank.remember(SCOPE, said(day), session=f"day {day}", at=AT + timedelta(days=day), close=True)
+        yield bank
+
+
+def sessions_of(recall: Recall, kind: str | None = None) -> set[str]:
+    return {hit.memory.session for hit in recall.hits if kind in (None, hit.kind)}
+
+
+# -- never empty ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", ["", " ", "?!…", "zzz qqq", "The quarterly turnover of the shipyard", "🙂", "、。"])
+@pytest.mark.parametrize("budget", [60, 100, 300, 2000])
+def test_something_is_shown_whatever_is_asked(week: MemoryBank, query: str, budget: int) -> None:
+    recall = week.recall(SCOPE, query, token_budget=budget)
+    assert recall.hits
+    assert recall.tokens == count_tokens(recall.text) <= budget
+    assert {hit.kind for hit in recall.hits} <= {"recent", "surrounding", "relevant"}
+    assert "day 5" in sessions_of(recall), "the latest first"
+    assert not week.recall(SCOPE, query, token_budget=budget, only_relevant=True).hits or query.startswith("The q")
+
+
+def test_what_fills_the_room_is_what_was_said_last(week: MemoryBank) -> None:
+    recall = week.recall(SCOPE, "zzz", token_budget=120)
+    assert {hit.kind for hit in recall.hits} == {"recent"}
+    assert sessions_of(recall) <= {"day 4", "day 5"}
+    assert recall.confidence == 0.0
+
+
+def test_everything_is_excluded_but_one_turn(week: MemoryBank) -> None:
+    ids = [turn.id for name in week.sessions(SCOPE) for turn in week.turns(SCOPE, name)]
+    for left in (ids[0], ids[5], ids[-1]):
+        recall = week.recall(SCOPE, "What noise does the bike make?", exclude=set(ids) - {left})
+        assert [turn.id for turn in recall.turns] == [left]
+    assert week.recall(SCOPE, "What noise does the bike make?", exclude=ids).hits == ()
+
+
+def test_an_empty_scope_stays_empty(week: MemoryBank) -> None:
+    assert week.recall(("acme", "bob"), "anything").hits == ()
+
+
+def test_only_what_is_relevant_is_less_and_the_same(week: MemoryBank) -> None:
+    query = "What is wrong with my cat?"
+    full, only = (week.recall(SCOPE, query, only_relevant=flag) for flag in (False, True))
+    assert {turn.id for turn in only.turns} < {turn.id for turn in full.turns}
+    assert {hit.kind for hit in only.hits} == {"relevant"}
+    assert only.tokens < full.tokens
+    assert "Ponti" in only.text
+
+
+def test_each_hit_says_why_it_is_shown(week: MemoryBank) -> None:
+    recall = week.recall(SCOPE, "What is the matter with Ponti?", token_budget=2000)
+    kinds = {hit.memory.session: hit.kind for hit in recall.hits}
+    assert kinds["day 2"] == "relevant"
+    assert {kinds[f"day {day}"] for day in (0, 1, 3, 4, 5)} <= {"surrounding", "recent"}
+    best = max(recall.hits, key=lambda hit: hit.relevance)
+    assert best.memory.session == "day 2"
+    assert all(hit.relevance == 0.0 for hit in recall.hits if hit.kind in ("surrounding", "recent"))
+
+
+@pytest.mark.slow
+@given(st.text(max_size=40), st.integers(60, 400))
+@settings(max_examples=40, deadline=None)
+def test_any_query_gets_something_that_fits(query: str, budget: int) -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(SCOPE, said(0), session="s", at=AT)
+        recall = bank.recall(SCOPE, query, token_budget=budget)
+        assert recall.hits
+        assert count_tokens(recall.text) <= budget
+
+
+def test_a_pasted_page_is_cut_before_it_is_embedded() -> None:
+    from embedders import HashingEmbedder
+
+    class Measured(HashingEmbedder):
+        longest = 0
+
+        def embed(self, texts: Any) -> Any:
+            self.longest = max(self.longest, *map(len, texts))
+            return super().embed(texts)
+
+    embedder = Measured()
+    with MemoryBank.open(embedder=embedder) as bank:
+        bank.remember(SCOPE, said(2), session="cat", at=AT, close=True)
+        bank.remember(SCOPE, said(3), session="party", at=AT, close=True)
+        embedder.longest = 0
+        page = "What is wrong with my cat Ponti? " + "lorem ipsum dolor " * 12_000
+        assert len(page) > 210_000
+        recall = bank.recall(SCOPE, page, context=[{"role": "user", "content": page}])
+    assert 0 < embedder.longest <= 4_001
+    assert "Ponti" in recall.text
+    assert recall.query == page
+
+
+# -- the last session -------------------------------------------------------------------------------------------------
+
+LAST_TIME = ["What did we talk about last time?", "Worüber haben wir letztes Mal gesprochen?", "我们上次聊了什么？"]
+
+
+@pytest.mark.parametrize("query", LAST_TIME)
+def test_last_time_is_the_last_session(week: MemoryBank, query: str) -> None:
+    recall = week.recall(SCOPE, query, token_budget=120)
+    assert "cello" in recall.text
+    assert sessions_of(recall, "recent") >= {"day 5"}
+    assert recall.confidence > 0.5
+    assert week.recall(SCOPE, query, token_budget=120, only_relevant=True).hits
+
+
+@pytest.mark.parametrize("query", LAST_TIME)
+def test_a_session_that_stands_in_the_prompt_is_not_the_last_one(week: MemoryBank, query: str) -> None:
+    present = week.turns(SCOPE, "day 5")[0].id
+    recall = week.recall(SCOPE, query, token_budget=120, exclude=[present])
+    assert "grinding noise" in recall.text
+    every = [turn.id for turn in week.turns(SCOPE, "day 5")]
+    recall = week.recall(SCOPE, query, token_budget=120, exclude=every)
+    assert "grinding noise" in recall.text
+    assert "cello" not in recall.text
+
+
+def test_a_long_last_session_is_shown_by_what_the_user_said_on_each_subject(week: MemoryBank) -> None:
+    reply = "First tighten every screw of the frame, then oil the chain and wait for an hour. " * 60
+    exchanges = [("How do I service the loom?", reply), ("And what about the shuttle?", reply.replace("frame", "box"))]
+    messages = [
+        {"role": role, "content": text}
+        for each in exchanges
+        for role, text in zip(("user", "assistant"), each, strict=True)
+    ]
+    week.remember(SCOPE, messages, session="loom", at=AT + timedelta(days=9), close=True)
+    recall = week.recall(SCOPE, "What did we talk about last time?", token_budget=200)
+    assert "How do I service the loom?" in recall.text
+    assert "what about the shuttle?" in recall.text
+    assert recall.tokens <= 200
+
+
+def test_what_a_question_is_about_goes_before_when_it_was_said(week: MemoryBank) -> None:
+    recall = week.recall(SCOPE, "What did we say about the kitchen colour last time?", token_budget=100)
+    assert "warm grey" in recall.text
+
+
+# -- what holds of the user -------------------------------------------------------------------------------------------
+
+USERS = {
+    "english": (
+        ["My name is Bea.", "I'm allergic to hazelnuts.", "Always answer in metric units, please."],
+        ["Bea", "hazelnuts", "metric"],
+        "Who am I?",
+    ),
+    "german": (
+        ["Ich heiße Bea.", "Ich bin allergisch gegen Haselnüsse.", "Antworte bitte immer in Gramm und Metern."],
+        ["Bea", "Haselnüsse", "Gramm"],
+        "Was weißt du über mich?",
+    ),
+    "chinese": (
+        ["我叫小林。", "我对榛子过敏。", "以后请用公制单位回答我。"],
+        ["小林", "榛子", "公制"],
+        "你知道我是谁吗？",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", USERS)
+def test_who_somebody_is_comes_from_what_they_said_of_themselves(week: MemoryBank, language: str) -> None:
+    texts, wanted, query = USERS[language]
+    for number, text in enumerate(texts):
+        told(week, text, session=f"own {number}", day=-10 + number)
+    recall = week.recall(SCOPE, query, token_budget=200)
+    assert [word for word in wanted if word not in recall.text] == []
+    standing = [hit for hit in recall.hits if hit.kind == "standing"]
+    assert len(standing) >= 3
+    assert "What is my" not in recall.text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "old", "new"),
+    [
+        ("I live in Bergen.", "I moved to Porto last week.", "Bergen", "Porto"),
+        ("Call me Bea.", "Please call me Beatrice from now on.", "Bea.", "Beatrice"),
+        ("I work as a nurse.", "I now work for a bookshop.", "nurse", "bookshop"),
+        ("Ich wohne in Kassel.", "Ich bin nach Ulm gezogen.", "Kassel", "Ulm"),
+        ("我住在杭州。", "我搬到成都了。", "杭州", "成都"),
+    ],
+)
+def test_what_was_said_anew_stands_in_the_place_of_the_old(before: str, after: str, old: str, new: str) -> None:
+    with MemoryBank.open() as bank:
+        told(bank, before, session="one", day=0)
+        told(bank, after, session="two", day=30)
+        recall = bank.recall(SCOPE, "What do you know about me?", only_relevant=True)
+        standing = "\n".join(hit.text for hit in recall.hits if hit.kind == "standing")
+        assert new in standing
+        assert old not in standing
+        # It is still there for who asks for it.
+        assert old in bank.recall(SCOPE, f"When did I say: {before}").text
+
+
+def test_people_who_talk_to_each_other_are_not_the_user() -> None:
+    with MemoryBank.open() as bank:
+        talk = [{"role": "", "name": "Ann", "content": "I'm allergic to hazelnuts."}]
+        bank.remember(SCOPE, talk, session="s", at=AT, close=True)
+        assert not [hit for hit in bank.recall(SCOPE, "Who am I?").hits if hit.kind == "standing"]
+
+
+def test_an_instruction_is_found_whatever_is_asked() -> None:
+    with MemoryBank.open() as bank:
+        told(bank, "Always answer in metric units.", session="rule")
+        for day in range(6):
+            bank.remember(SCOPE, said(day), session=f"day {day}", at=AT + timedelta(days=day + 1), close=True)
+        recall = bank.recall(SCOPE, "What is wrong with my cat Ponti?", token_budget=150)
+    assert "Ponti" in recall.text
+    kinds = {hit.memory.session: hit.kind for hit in recall.hits}
+    assert kinds.get("rule", "standing") == "standing"
