@@ -361,7 +361,7 @@ class MemoryBank:
     ) -> list[Turn]:
         """The session's turns, verbatim, in order; only the ``last`` so many where that is given.
 
-        Instead of a session, ``turn_ids`` names turns, by their ids or their messages'; `InvalidInput` for both or neither.
+        Instead of a session, ``turn_ids`` names turns (or messages of theirs); `InvalidInput` for both or neither.
         """
         scope = check_scope(scope)
         if (session is None) == (turn_ids is None) or isinstance(turn_ids, str):
