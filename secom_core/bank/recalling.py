@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Final
 
 from ..context import MOST_TOKENS
@@ -107,7 +107,7 @@ class Recalling:
         request = Request(scope, asked.telling, vector, budget, cache(self.parts.token_counter), exclude)
         request, sections = _sections(layers, request)
         with loaded.lock:
-            most = None if layers or budget is None else max(_FEWEST, budget // _SHORTEST)
+            most = None if layers or budget is None else _most(budget)
             narrow = _NARROWED if budget is not None and budget <= _TIGHT else 0
             candidates = self._search(loaded, asked, vector, nearest, now, most=most, narrow=narrow)
             candidates = [
@@ -120,10 +120,11 @@ class Recalling:
             chances = [each.relevance for each in candidates if each.kind == "relevant"]
             sure = confidence(chances, loaded.index.known(asked.telling))
             if units is None and not (ranking is not None and ranking.is_choice):
-                before = _wanted(loaded.index.asked_about(subject(query, follows=bool(context)), exclude), exclude)
+                about = loaded.index.asked_about(subject(query, follows=bool(context)), exclude)
+                before = _wanted(about, exclude, request.token_budget)
                 full = options.only_relevant or _fills(candidates, request.token_budget)
                 after = loaded.index.besides(candidates) if not full else ()
-                candidates = [*before, *candidates, *_wanted(after, exclude)]
+                candidates = [*before, *candidates, *_wanted(after, exclude, request.token_budget)]
                 sure = max(sure, *(each.relevance for each in before), 0.0)
             packer = units.packer if units is not None else self.parts.packer
             hits = packer.pack(candidates, token_budget=request.token_budget, k=options.k, counter=request.counter)
@@ -215,8 +216,14 @@ def _is_faint(candidate: Candidate) -> bool:
     return candidate.kind == "standing" or candidate.relevance < _FAINT
 
 
-def _wanted(candidates: Iterable[Candidate], exclude: Collection[str]) -> list[Candidate]:
-    return [each for each in candidates if each.turn.id not in exclude]
+def _wanted(candidates: Iterable[Candidate], exclude: Collection[str], budget: int | None) -> list[Candidate]:
+    """Those that are not in the prompt already, as many as there may be room for."""
+    wanted = (each for each in candidates if each.turn.id not in exclude)
+    return list(islice(wanted, _most(MOST_TOKENS if budget is None else budget)))
+
+
+def _most(budget: int) -> int:
+    return max(_FEWEST, budget // _SHORTEST)
 
 
 def check_query(query: object) -> None:

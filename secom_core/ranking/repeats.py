@@ -22,6 +22,7 @@ class Repeats:
         self._groups: dict[tuple[int, int, str], list[int]] = {}
         self._latest: dict[tuple[int, int, str], int] = {}
         self._group_of: dict[int, tuple[int, int, str]] = {}
+        self._turns: dict[tuple[int, int, str], int] = {}
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -50,6 +51,7 @@ class Repeats:
         self._group_of[row] = group
         rows = self._groups.setdefault(group, [])
         rows.append(row)
+        self._turns.pop(group, None)
         before = self._latest.setdefault(group, row)
         if self._when(row) >= self._when(before):
             self._latest[group] = row
@@ -58,6 +60,7 @@ class Repeats:
     def remove(self, row: int) -> list[int]:
         """Take a row out, and return those that are left of its group."""
         group = self._group_of.pop(row)
+        self._turns.pop(group, None)
         rows = self._groups[group]
         rows.remove(row)
         if not rows:
@@ -73,3 +76,15 @@ class Repeats:
     def rows(self, row: int) -> list[int]:
         """The rows that say what this one says, in the order in which they came."""
         return self._groups[self._group_of[row]]
+
+    def turns(self, row: int, turn_of: Callable[[int], int]) -> int:
+        """In how many turns there is a row that says what this one says; counted once until a row comes or goes.
+
+        Args:
+            row: the row.
+            turn_of: the number of a row's turn.
+        """
+        group = self._group_of[row]
+        if group not in self._turns:
+            self._turns[group] = len(set(map(turn_of, self._groups[group])))
+        return self._turns[group]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -100,6 +100,7 @@ class ScopeIndex:
         self._memories: dict[int, Memory] = {}
         self._of_session: dict[str, list[int]] = {}
         self._free: list[int] = []
+        self._times_said: dict[int, int] = {}
 
     def __len__(self) -> int:
         return self._table.turns
@@ -126,6 +127,7 @@ class ScopeIndex:
                 are vectors.
         """
         place = 0
+        self._times_said.clear()
         for turn in turns:
             rows, gone = self._table.put(turn)
             self._remove_passages(gone)
@@ -270,7 +272,7 @@ class ScopeIndex:
         sentence = narrower(passage, worth)
         return replace(candidate, narrower=whole if sentence is None else (*whole, sentence))
 
-    def besides(self, found: Sequence[Candidate]) -> list[Candidate]:
+    def besides(self, found: Sequence[Candidate]) -> Iterator[Candidate]:
         """What may be shown where what was found leaves room, in order: its surroundings, then the latest turns.
 
         Args:
@@ -278,9 +280,9 @@ class ScopeIndex:
         """
         # They are worth less than whatever was found.
         least = min((each.score for each in found), default=0.0) - 1
-        return self._shown(besides(self._table, [self._row_of(each) for each in found]), found, score=least)
+        return self._shown(besides(self._table, map(self._row_of, found)), found, score=least)
 
-    def asked_about(self, subject: Subject, exclude: Collection[str] = ()) -> list[Candidate]:
+    def asked_about(self, subject: Subject, exclude: Collection[str] = ()) -> Iterator[Candidate]:
         """What answers a question about the conversation itself, the most telling first.
 
         Args:
@@ -295,16 +297,14 @@ class ScopeIndex:
 
     def _shown(
         self, rows: Iterable[Besides], known: Sequence[Candidate] = (), *, relevance: float = 0.0, score: float = 0.0
-    ) -> list[Candidate]:
+    ) -> Iterator[Candidate]:
         """Candidates for rows that were not searched for, each turn or passage once."""
         seen = {(each.turn.id, each.passage) for each in known}
-        made: list[Candidate] = []
         for row, kind in rows:
             candidate = self._candidate(row, score, {}, kind=kind, relevance=relevance)
             if (key := (candidate.turn.id, candidate.passage)) not in seen:
                 seen.add(key)
-                made.append(candidate)
-        return made
+                yield candidate
 
     def _each_once(self, pool: Rows, order: Rows) -> Rows:
         """The places of the pool in this order, with the best passage only of a turn that is shown whole."""
@@ -342,8 +342,11 @@ class ScopeIndex:
     def _said(self, row: int) -> int:
         """How often the whole turn of a row was said: a question that was answered otherwise is no repeat."""
         table = self._table
-        rows = table.rows_of[table.passage(row).turn.id]
-        return min(len({table.head.item(same) for same in table.repeats.rows(each)}) for each in rows)
+        head = table.head.item(row)
+        if head not in self._times_said:
+            rows = table.rows_of[table.passage(row).turn.id]
+            self._times_said[head] = min(table.repeats.turns(each, table.head.item) for each in rows)
+        return self._times_said[head]
 
     def known(self, query: str) -> float:
         """What share of the query's words, by weight, was ever said; 1 where it has none."""

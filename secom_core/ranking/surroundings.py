@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -56,14 +57,14 @@ def holding(table: PassageTable, most: int | None = None) -> list[int]:
     return standing_rows(table, _in_time(table, rows[-most:] if most else rows))
 
 
-def besides(table: PassageTable, found: Sequence[int]) -> Iterator[Besides]:
+def besides(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
     """What may be shown besides what was found, in order: what stands around the best finds, then the latest turns.
 
     Args:
         table: the passages.
         found: the rows that were found, best first.
     """
-    yield from (Besides(row, "surrounding") for row in _around(table, found[:_FOUND]))
+    yield from (Besides(row, "surrounding") for row in _around(table, list(islice(found, _FOUND))))
     yield from (Besides(row, "recent") for row in _latest(table))
 
 

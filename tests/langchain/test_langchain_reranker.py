@@ -35,9 +35,7 @@ def bank() -> Iterator[MemoryBank]:
             show = Message(f"The {thing} went to the {thing} show.", id=f"{thing}-1", at=at)
             bank.remember(ANN, [show], session=f"{thing} show", close=True)
             at = datetime(2025, 5, day, tzinfo=timezone.utc)
-            messages = [
-                Message(f"I read a book on where a {thing} may go, in May, June or July.", id=f"{thing}-2", at=at)
-            ]
+            messages = [Message(f"I read a book on the {thing} in May, June and July.", id=f"{thing}-2", at=at)]
             bank.remember(ANN, messages, session=f"{thing} book", close=True)
         bank.remember(BOB, [Message("The cat went home.", id="bob-1")], session="s", close=True)
         yield bank

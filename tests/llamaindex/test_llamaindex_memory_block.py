@@ -25,6 +25,7 @@ from llama_index.core.memory import BaseMemoryBlock, Memory, StaticMemoryBlock
 from llama_index.core.memory.memory import InsertMethod
 
 from llamaindex_secom import RecursiveSummaryMemoryBlock, SecomMemoryBlock, SecomRetriever
+from llamaindex_secom.convert import escape_braces
 from secom_core import DegradedWarning, InvalidInput, InvalidScope, MemoryBank
 from secom_core.citations import read_citations
 from secom_core.testing import Answer, ScriptedRequest, ScriptedServer, ToolCall
@@ -271,7 +272,7 @@ async def test_pitfall_11_it_can_be_shortened(bank: MemoryBank, block: SecomMemo
         assert shorter.endswith("</memories>")
         recall = block.recall_of("x")
         assert recall is not None
-        assert recall.text == shorter, "an answer can cite only what it was shown"
+        assert escape_braces(recall.text) == shorter, "an answer can cite only what it was shown"
         assert await block.aget([user("violin, tomatoes, bread and tortoise")], session_id="x") == shorter
     assert await block.atruncate(content, length) is None
     for nothing in ([], "", "something of another origin"):
