@@ -26,5 +26,5 @@ with TemporaryDirectory() as folder:
 
         bank.forget(("acme", "alice"))
         left, _ = client.scroll("memory")
-        print("left in Qdrant:", {point.payload["page_content"] for point in left})
+        print("left in Qdrant:", *sorted({point.payload["page_content"] for point in left}), sep="\n  ")
     client.close()
