@@ -166,7 +166,7 @@ SHOWN = {
     "langchain_history": ["human: Hello, it is me, Alice.\nai: Hello again.\nhuman: Which bicycle do I fetch?\nai: "],
     "langchain_lcel_rag": ["[1] user: I will take the red bicycle", "--- nobody\nwhose memories?"],
     "langgraph_memory": ["User: On Saturday?\n(nothing to recall)\n", "[2] user: On Saturday?\n"],
-    "langchain_vector_store": ["4 documents for 2 users", "left in Qdrant:\n  I take the blue bicycle on Saturday.\n  user: I take the blue"],
+    "langchain_vector_store": ["4 documents for 2 users", "left in Qdrant:\n  I take the blue bicycle on"],
     "llamaindex_vector_store": ["4 nodes\n<memories>", "</memories>\n4 nodes\n0 nodes"],
     "llamaindex_ingestion": ["Warm, bit rustic", "Warm, a bit rustic"],
     "llamaindex_query_engine": ["→ (SameTopic) 2025-03-19", "cited: (1, 3)", "the paw has healed.\n"],
