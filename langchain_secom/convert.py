@@ -338,6 +338,8 @@ def _passages(excerpts: Iterable[Mapping[str, Any]], turns: Sequence[Turn]) -> I
         for place, message in enumerate(turn.messages)
     }
     for each in excerpts:
-        if (found := places.get((each["turn_id"], each["message_id"]))) is not None:
+        if (found := places.get((each.get("turn_id", ""), each.get("message_id")))) is not None:
             turn, place, length = found
-            yield Passage(turn, place, each["start"], min(each["stop"], length))
+            start, stop = max(int(each.get("start", 0)), 0), min(int(each.get("stop", length)), length)
+            if start < stop:
+                yield Passage(turn, place, start, stop)

@@ -12,13 +12,13 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import Field
 
 from secom_core.bank import MemoryBank, check_bank
+from secom_core.context.reading import part_of, why_empty
 from secom_core.conversation import Message, Scope
 from secom_core.errors import InvalidInput, InvalidScope, MissingExtra
-from secom_core.memory import Recall, RecallOptions
+from secom_core.memory import Recall
 
 from .dialogue import said_before
 from .identity import Identity
-from .reading import part_of
 from .recall_options import recall_options
 
 try:
@@ -44,7 +44,6 @@ _MANAGE: Final = (
     "search of memories gives. Forget and correct only what the user asks for."
 )
 _LEAST_TOKENS: Final = 60
-_NEXT_TOKENS: Final = 20  # for the line that says where the next piece begins
 # Neither default may be None: until Python 3.11 that makes a type optional, and LangChain fills in no optional ones.
 _NO_RUNTIME: Final[ToolRuntime[Any, Any]] = ToolRuntime(
     state={}, context=None, config={}, stream_writer=print, tool_call_id=None, store=None
@@ -144,7 +143,9 @@ def create_search_memory_tool(
         if not query.strip():
             return caller.reply("The query is empty; say what to look for.", failed=True)
         recall = bank.recall(scope, query, context=caller.said, **options.arguments)
-        return caller.reply(_result(recall, show_ids=show_ids) or _nothing(bank, scope, options))
+        return caller.reply(
+            _result(recall, show_ids=show_ids) or why_empty(options, remembered=bool(bank.stats(scope).turns))
+        )
 
     async def asearch(
         query: Annotated[str, Field(description="What to look for.")],
@@ -214,10 +215,7 @@ def _piece(bank: MemoryBank, scope: Scope, memory_id: str, start: int, tokens: i
     turns = bank.turns(scope, turn_ids=[memory_id])
     if not turns:
         raise InvalidInput(f"There is no memory with the id {memory_id!r}.")
-    part = part_of(turns[0], start, tokens - _NEXT_TOKENS, bank.token_counter)
-    if part.stop == part.length:
-        return part.text
-    return f"{part.text}\n\nThere is more: start={part.stop} of {part.length}."
+    return part_of(turns[0], start, tokens, bank.token_counter)[0]
 
 
 def create_manage_memory_tool(
@@ -295,15 +293,6 @@ def _result(recall: Recall, *, show_ids: bool) -> str:
         for number, turn_ids in recall.cited_turns.items()
     )
     return f"{recall.text}\n\nmemory_id: {ids}" if show_ids and ids else recall.text
-
-
-def _nothing(bank: MemoryBank, scope: Scope, options: RecallOptions) -> str:
-    """Why nothing is shown."""
-    if not bank.stats(scope).turns:
-        return "Nothing about this is remembered."
-    if options.only_relevant:
-        return "No memory was found by these words; try others."
-    return f"There are memories, but none fits into {options.token_budget} tokens."
 
 
 def _missing(action: str, text: str | None, memory_id: str | None, allowed: set[Any]) -> str | None:

@@ -1,50 +1,14 @@
-"""A text that is too long for what is left: its beginning, and its beginning and end."""
+"""A text that is too long for what is left: its beginning and its end."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from typing import Final
 
 from secom_core.memory import CUT
-from secom_core.text.passages import passage_spans
 from secom_core.text.terms import sentence_spans
 
 Counter = Callable[[str], int]
-
-_TOKEN_CHARACTERS: Final = 20
-"""So many characters have a token at least, unless they are blanks."""
-
-
-def beginning(text: str, start: int, room: int, counter: Counter) -> int:
-    """Where the words from ``start`` on end that fit: between passages, else words, else anywhere, but past ``start``.
-
-    Args:
-        text: any text.
-        start: a place in it.
-        room: how many tokens there is room for.
-        counter: counts the tokens of a text.
-    """
-    near = text[start : start + _TOKEN_CHARACTERS * max(room, 1)]
-    first, *_ = passages = [stop for _, stop in passage_spans(near)]
-    words = [place for place in range(1, first) if near[place - 1].isspace()]
-    for places in (passages, words, list(range(1, first + 1))):
-        fits = _last_fitting(near, places, room, counter)
-        if fits:
-            return start + fits
-    return min(start + 1, len(text))
-
-
-def _last_fitting(text: str, places: list[int], room: int, counter: Counter) -> int:
-    """The last of the places up to which the text fits, by bisection; 0 where none does."""
-    low, high = 0, len(places)
-    while low < high:
-        middle = (low + high) // 2
-        if counter(text[: places[middle]]) <= room:
-            low = middle + 1
-        else:
-            high = middle
-    return places[low - 1] if low else 0
 
 
 def without_middle(text: str, room: int, counter: Counter) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from llama_index.core.schema import BaseNode, NodeWithScore
 
@@ -122,9 +122,10 @@ def _passages(turns: Sequence[Turn], excerpts: Iterable[Mapping[str, Any]]) -> I
         places = {message.id: place for place, message in enumerate(turn.messages)}
         for each in excerpts:
             place, start, stop = places.get(each.get("message_id")), each.get("start"), each.get("stop")
-            is_range = isinstance(start, int) and isinstance(stop, int)
-            if each.get("turn_id") == turn.id and place is not None and is_range:
-                yield Passage(turn, place, cast("int", start), cast("int", stop))
+            if each.get("turn_id") != turn.id or place is None:
+                continue
+            if isinstance(start, int) and isinstance(stop, int) and 0 <= start < stop <= len(turn.messages[place].text):
+                yield Passage(turn, place, start, stop)
 
 
 def _remaining(node: NodeWithScore, origin: Origin, hit: Hit) -> NodeWithScore:

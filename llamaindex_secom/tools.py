@@ -19,6 +19,7 @@ from secom_core.bank import MemoryBank, check_bank
 from secom_core.bank.checks import check_choice, check_count
 from secom_core.context.block import render
 from secom_core.context.packing import MOST_TOKENS
+from secom_core.context.reading import part_of, why_empty
 from secom_core.conversation import Message, Scope, check_scope
 from secom_core.errors import InvalidInput, InvalidScope
 from secom_core.memory import Recall, RecallOptions
@@ -26,7 +27,6 @@ from secom_core.memory import Recall, RecallOptions
 from .convert import escape_braces
 from .dialogue import said_before
 from .memory import SecomMemory
-from .reading import part_of
 from .unstored import FAILURES, warn_store_failed
 
 NOTES: Final = "notes"
@@ -88,15 +88,9 @@ class _Tools:
     def search(self, place: _Place, query: str) -> str:
         about: dict[str, Any] = {"exclude": place.exclude, "context": place.context}
         recall = place.bank.recall(place.scope, query, **self.options.arguments, **about)
-        return self._result(recall) if recall.text else self._nothing(place)
-
-    def _nothing(self, place: _Place) -> str:
-        """Why nothing is shown."""
-        if place.bank.stats(place.scope).turns <= len(place.exclude):
-            return "Nothing about this is remembered."
-        if self.options.only_relevant:
-            return "No memory was found by these words; try others."
-        return f"There are memories, but none fits into {self.options.token_budget} tokens."
+        if recall.text:
+            return self._result(recall)
+        return why_empty(self.options, remembered=place.bank.stats(place.scope).turns > len(place.exclude))
 
     def _result(self, recall: Recall) -> str:
         """The recalled block, with numbers from ``first`` on, and the ids of the turns that each number stands for."""
@@ -116,8 +110,7 @@ class _Tools:
         if not turns:
             raise InvalidInput(_unknown(memory_id))
         room, counter = self.options.token_budget or MOST_TOKENS, place.bank.token_counter
-        part, rest = part_of(turns[0], start, room, counter)
-        return escape_braces(f"{part}\n\nThere is more: start={rest}" if rest is not None else part)
+        return escape_braces(part_of(turns[0], start, room, counter)[0])
 
     def remember(self, place: _Place, text: str) -> str:
         return f"Remembered, as {self._new_turn(place, text)}."

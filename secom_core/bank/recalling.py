@@ -25,6 +25,8 @@ from .parts import Parts
 from .scope_cache import LoadedScope, ScopeCache
 
 _DEFAULT_BUDGET: Final = 2000
+_READ: Final = 24
+"""How many messages before the query are read at most; the last few that say anything count."""
 _ENOUGH: Final = 1.5
 """How much more than there is room for has to be found before nothing else is looked for."""
 
@@ -56,7 +58,7 @@ class Asked:
     @classmethod
     def of(cls, query: str, context: Sequence[Message] = ()) -> Asked:
         """The query after these messages."""
-        said = [replace(each, text=cut(without_recalled(each.text))) for each in context]
+        said = [replace(each, text=cut(without_recalled(each.text))) for each in context[-_READ:]]
         return cls(cut(query), tuple(weighted_context(query, said)))
 
     @property
@@ -95,6 +97,7 @@ class Recalling:
     ) -> Recall:
         """What answers the query, as `MemoryBank.recall` says."""
         check_query(query)
+        exclude = frozenset(exclude)
         layers = self.layers.check(options.layers)
         budget = _DEFAULT_BUDGET if options.token_budget is None and options.k is None else options.token_budget
         asked = Asked.of(query, context)
@@ -116,9 +119,9 @@ class Recalling:
                 if each.turn.id not in exclude and not (options.only_relevant and _is_faint(each))
             ]
             units = next((found for each in layers if (found := each.units(request, candidates)) is not None), None)
-            candidates, ranking = self._ranked(loaded, candidates, vector, units)
             chances = [each.relevance for each in candidates if each.kind == "relevant"]
             sure = confidence(chances, loaded.index.known(asked.telling))
+            candidates, ranking = self._ranked(loaded, candidates, vector, units)
             if units is None and not (ranking is not None and ranking.is_choice):
                 about = loaded.index.asked_about(subject(query, follows=bool(context)), exclude)
                 before = _wanted(about, exclude, request.token_budget)
@@ -192,7 +195,7 @@ class Recalling:
         self, loaded: LoadedScope, candidates: list[Candidate], vector: Vectors | None, units: Units | None
     ) -> tuple[list[Candidate], Ranking | None]:
         """What is packed: turns, or the units of a layer in their place, in the order that the scope has learned."""
-        found = units.candidates if units is not None else candidates
+        found = _with_relevance_of(candidates, units.candidates) if units is not None else candidates
         ranker = self.layers.ranker
         if ranker is None:
             return found, None
@@ -210,6 +213,17 @@ def _fills(candidates: Sequence[Candidate], budget: int | None) -> bool:
     """Whether what was found leaves no room worth filling: a good many that fit, and more than there is room for."""
     room = MOST_TOKENS if budget is None else budget
     return sum(each.tokens for each in candidates if each.tokens <= room / 8) > _ENOUGH * room
+
+
+def _with_relevance_of(turns: Sequence[Candidate], units: Sequence[Candidate]) -> list[Candidate]:
+    """The units of a layer, each as relevant as the most relevant of its turns."""
+    of_turn: dict[str, float] = {}
+    for each in turns:
+        of_turn[each.turn.id] = max(each.relevance, of_turn.get(each.turn.id, 0.0))
+    return [
+        replace(unit, relevance=max((of_turn.get(turn.id, 0.0) for turn in unit.memory.turns), default=0.0))
+        for unit in units
+    ]
 
 
 def _is_faint(candidate: Candidate) -> bool:

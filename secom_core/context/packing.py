@@ -194,6 +194,7 @@ class _Growing:
         self._first = first
         self._day = day_of(first.turn)
         self._turns: set[str] = set()
+        self._whole: set[str] = set()
         self._excerpts: dict[tuple[str, int], list[Passage]] = {}
         self._relevance = 0.0
         self._repeats: dict[str, int] = {}
@@ -202,12 +203,14 @@ class _Growing:
         """Take one more turn or passage in; whether there was room for it, and it was not there yet."""
         turn, passage = candidate.turn, candidate.passage
         # A rule and the search may find the same, and a sentence may stand where its passage does not fit.
-        if turn.id in self._turns and (passage is None or self._overlaps(passage)):
+        if turn.id in self._whole or (turn.id in self._turns and (passage is None or self._overlaps(passage))):
             return False
         if not room.take(candidate.memory, self._day, tokens + self._beside(candidate, room.counter)):
             return False
         self._turns.add(turn.id)
-        if passage is not None:
+        if passage is None:
+            self._whole.add(turn.id)
+        else:
             self._excerpts.setdefault((turn.id, passage.place), []).append(passage)
         self._relevance = max(self._relevance, candidate.relevance)
         if candidate.said > 1:
@@ -290,7 +293,6 @@ class _Room:
 
     def __init__(self, budget: int, counter: TokenCounter) -> None:
         self.counter: TokenCounter = cache(counter)
-        self.budget = budget
         self._left = budget - self.counter(OPEN) - self.counter(CLOSE)
         self._memories: set[str] = set()
         self._days: set[str] = set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from datetime import date
 from itertools import pairwise
 from typing import Final
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..conversation import Turn
-from ..memory import Passage, passages_of
+from ..memory import Passage
 from ..protocols import TokenCounter
 from ..text.dates import spans
 from ..text.speech import Standing, asks, is_non_answer, only_asks, stands
@@ -131,11 +132,6 @@ class PassageTable:
         return len(self.rows_of)
 
     @property
-    def sources(self) -> int:
-        """How many passages repeat no other."""
-        return len(self.repeats)
-
-    @property
     def nbytes(self) -> int:
         """About how many bytes it takes, with the turns themselves."""
         messages = (each.message for each in self.passages if each is not None and each.start == 0)
@@ -178,18 +174,21 @@ class PassageTable:
 
     # -- change ---------------------------------------------------------------------------------------------------
 
-    def put(self, turn: Turn) -> tuple[list[int], list[int]]:
-        """Add the turn, or replace the one with its id.
+    def put(self, turn: Turn, passages: Sequence[Passage]) -> list[int]:
+        """Add the turn, or replace the one with its id, whose first rows it takes.
+
+        Args:
+            turn: the turn.
+            passages: what it is cut into (`secom_core.memory.passages_of`).
 
         Returns:
-            Its rows, in order; and the rows that other passages stood in before, which are free or taken anew.
+            Its rows, in order.
         """
-        gone = self.rows_of.pop(turn.id, [])
-        if gone:
-            self._unlink(gone, turn)
-        new = passages_of(turn)
-        rows = [*gone[: len(new)], *(self._new_row() for _ in new[len(gone) :])]
-        for row in gone[len(new) :]:
+        known = self.rows_of.pop(turn.id, [])
+        if known:
+            self._unlink(known, turn)
+        rows = [*known[: len(passages)], *(self._new_row() for _ in passages[len(known) :])]
+        for row in known[len(passages) :]:
             self._clear(row)
         self.rows_of[turn.id] = rows
         self.session[rows] = self._sessions.setdefault(turn.session, len(self._sessions))
@@ -197,11 +196,11 @@ class PassageTable:
         self.cast[rows] = self._casts.setdefault(cast, len(self._casts))
         self.head[rows] = rows[0]
         self.index[rows] = turn.index
-        for row, passage in zip(rows, new, strict=True):
+        for row, passage in zip(rows, passages, strict=True):
             self._describe(row, passage)
         self._measure(rows, turn)
         self._link(rows, turn)
-        return rows, gone
+        return rows
 
     def _new_row(self) -> int:
         if self.free:

@@ -14,9 +14,8 @@ import numpy.typing as npt
 from ..conversation import Turn
 from ..errors import InvalidInput
 from ..indexes.bm25 import BM25
-from ..indexes.fusion import standardise
 from ..indexes.vector import VectorIndex
-from ..memory import DocumentPlace, HitKind, Memory
+from ..memory import DocumentPlace, HitKind, Memory, Passage, passages_of
 from ..protocols import Statistics, TokenCounter, Vectors
 from ..text.intents import Subject
 from .candidate import Candidate
@@ -24,9 +23,9 @@ from .cores import narrower
 from .passage_table import LONG, SAID_BY_USER, PassageTable, Rows
 from .relevance import CALIBRATED, relevances
 from .scope_search import Indexes, ScopeSearch
-from .signals import Column
+from .signals import behind, comparable, of_whom
 from .surroundings import Besides, asked_about, besides
-from .weights import DENSE, HINTS, LEXICAL, SIGNALS, USERS
+from .weights import DENSE, LEXICAL, SIGNALS
 
 _MEMORY_BYTES: Final = 620
 """Of a memory with its places in dictionaries, beside its key, as tracemalloc has it."""
@@ -34,23 +33,14 @@ _MEMORY_BYTES: Final = 620
 _DIGITS: Final = 6
 """Scores are rounded, so that the order in which sums were formed does not show."""
 
-
 _ECHOES: Final = 3
 """How many turns that tell nothing are found at most."""
-
-_AHEAD: Final = 3
-"""How many of what was found stand before what holds whatever is asked, and before questions asked before."""
-
-_A_LITTLE: Final = 1e-3
 
 _ANYHOW: Final = 0.05
 """How relevant what holds whatever is asked counts as, where nothing of the query is in it."""
 
 _FEW, _NEAREST = 30, 0.3
 """Among how many that share no word with the query, how relevant the nearest counts as at most."""
-
-_LENGTHS: Final = 0.25
-"""The least standard deviation of the logarithm of lengths that is told from none."""
 
 _NEAR: Final = 1.0
 """How many standard deviations above the mean a cosine is that makes a passage relevant without a common word."""
@@ -129,15 +119,33 @@ class ScopeIndex:
         place = 0
         self._times_said.clear()
         for turn in turns:
-            rows, gone = self._table.put(turn)
-            self._remove_passages(gone)
-            self._add_passages(rows, None if vectors is None else vectors[place : place + len(rows)])
+            passages, known = passages_of(turn), self._table.rows_of.get(turn.id, [])
+            same = {
+                row
+                for row, passage in zip(known, passages, strict=False)
+                if self._is_indexed(row, passage, also_vector=vectors is not None)
+            }
+            self._remove_passages([row for row in known if row not in same])
+            rows = self._table.put(turn, passages)
+            self._add_passages(rows, None if vectors is None else vectors[place : place + len(rows)], same)
             place += len(rows)
 
-    def _add_passages(self, rows: Sequence[int], vectors: Vectors | None) -> None:
-        """Index the words of new rows, or let them stand behind those that say the same."""
+    def _is_indexed(self, row: int, passage: Passage, *, also_vector: bool) -> bool:
+        """Whether the row's words are those of the passage, and said by the same at the same time."""
+        known = self._table.passage(row)
+        if known.searched != passage.searched or known.message.role != passage.message.role:
+            return False
+        if (known.message.at, known.turn.at) != (passage.message.at, passage.turn.at):
+            return False
+        source = self._table.source.item(row)
+        return not also_vector or self._indexes.passage_vectors.vectors_of([source]) is not None
+
+    def _add_passages(self, rows: Sequence[int], vectors: Vectors | None, same: Collection[int]) -> None:
+        """Index the words of rows but the same, or let them stand behind those that say the same."""
         table = self._table
         for place, row in enumerate(rows):
+            if row in same:
+                continue
             passage = table.passage(row)
             same, before = table.repeats.add(row, passage.text, int(table.kind[row]))
             table.source[row] = same[0]
@@ -235,14 +243,14 @@ class ScopeIndex:
         dense = search.has_cosines
         columns = search.columns([*weights, *CALIBRATED], pool)
         users = (self._table.kind[pool] == SAID_BY_USER) & (self._table.turn_tokens[pool] > LONG)
-        comparable = {name: _comparable(name, column) for name, column in columns.items()}
-        matrix = np.stack([_of_whom(name, comparable, users) for name in weights], axis=1)
+        compared = {name: comparable(name, column) for name, column in columns.items()}
+        matrix = np.stack([of_whom(name, compared, users) for name in weights], axis=1)
         total = matrix @ np.array(list(weights.values()))
         near = columns["window_coverage"] > 0
-        if "passage_dense" in comparable:
-            near |= comparable["passage_dense"] > _NEAR
+        if "passage_dense" in compared:
+            near |= compared["passage_dense"] > _NEAR
         kinds = np.where((self._table.stands[pool] > 0) & ~near, "standing", "relevant")
-        total = np.round(_behind(total, (kinds == "standing") | self._only_asks(pool)), _DIGITS)
+        total = np.round(behind(total, (kinds == "standing") | self._only_asks(pool)), _DIGITS)
         best = self._telling(pool, self._each_once(pool, np.argsort(-total, kind="stable")))[:limit]
         relevance = np.round(relevances(columns, total, best, dense=dense), _DIGITS)[:most]
         best = best[:most]
@@ -364,25 +372,3 @@ class ScopeIndex:
         """The vectors of the memories' keys, shape ``(len(memories), d)``; nothing where one has none."""
         numbers = [int(self._table.memory[self._table.rows_of[memory.turns[0].id][0]]) for memory in memories]
         return self._indexes.key_vectors.vectors_of(numbers)
-
-
-def _of_whom(name: str, columns: Mapping[str, Column], users: npt.NDArray[np.bool_]) -> Column:
-    """A signal's column; of one that counts for users only, that of the signal it is of, and 0 for the others."""
-    base = name.removeprefix(USERS)
-    return columns[name] if base == name else np.where(users, columns[base], 0.0)
-
-
-def _behind(scores: Column, which: npt.NDArray[np.bool_]) -> Column:
-    """The scores, with those of ``which`` below the best few of the others."""
-    others = np.sort(scores[~which])[-_AHEAD:]
-    return np.where(which, np.minimum(scores, others[0] - _A_LITTLE), scores) if len(others) else scores
-
-
-def _comparable(name: str, column: Column) -> Column:
-    """The signal with mean 0; a hint, which is 0 or 1, keeps its size however few turns it holds for."""
-    if name in HINTS:
-        return np.asarray(2 * (column - column.mean()))
-    if name == "length" and len(column) and float(column.std()) < _LENGTHS:
-        # Among texts of one length a letter more says nothing.
-        return np.asarray((column - column.mean()) / _LENGTHS)
-    return standardise(column)

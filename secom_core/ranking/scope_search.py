@@ -152,7 +152,9 @@ class ScopeSearch:
     @cached_property
     def _cosines(self) -> Column:
         if self.nearest:
-            return _by_rank(self._found("turn"), len(self._table) - len(self._table.free), len(self._table))
+            found = self._found("turn")
+            scores = np.repeat(rank_scores(len(found), self._table.turns), np.array([*map(len, found)], dtype=np.int64))
+            return _placed(np.array([row for rows in found for row in rows], dtype=np.int64), scores, len(self._table))
         cosines = self._by_vector(self.indexes.passage_vectors, len(self._table))
         return np.asarray(np.append(cosines[: len(self._table)], 0.0)[self._table.source])
 
@@ -164,8 +166,9 @@ class ScopeSearch:
     @cached_property
     def _key_cosines(self) -> Column:
         if self.nearest:
-            memories = dict.fromkeys(self._table.memory[self._found("key")].tolist())
-            return _by_rank(list(memories), len(np.unique(self._table.memory)), self._memories)
+            memories = dict.fromkeys(self._table.memory.item(rows[0]) for rows in self._found("key"))
+            scores = rank_scores(len(memories), len(np.unique(self._table.memory)))
+            return _placed(np.array(list(memories), dtype=np.int64), scores, self._memories)
         return self._by_vector(self.indexes.key_vectors, self._memories)
 
     @cached_property
@@ -177,11 +180,11 @@ class ScopeSearch:
     def _memories(self) -> int:
         return int(self._table.memory.max(initial=-1)) + 1
 
-    def _found(self, kind: str) -> list[int]:
-        """The rows that a vector store has found by their words or by their memory's key, best first, each once."""
-        places = (place for place in self.nearest if place.kind == kind)
-        rows = (row for place in places for row in self._table.rows_at(place.session, place.index))
-        return [row for row in dict.fromkeys(rows) if self._table.memory[row] >= 0]
+    def _found(self, kind: str) -> list[list[int]]:
+        """The rows of each turn that a vector store has found, itself or by its memory's key, best first, each once."""
+        places = dict.fromkeys((place.session, place.index) for place in self.nearest if place.kind == kind)
+        turns = (self._table.rows_at(*place) for place in places)
+        return [rows for rows in turns if rows and self._table.memory[rows[0]] >= 0]
 
     def _by_vector(self, index: VectorIndex, size: int) -> Column:
         return _placed(*index.scores(self.vector), size) if self.vector is not None else np.zeros(size)
@@ -197,11 +200,6 @@ def _placed(ids: Rows, scores: Column, size: int) -> Column:
     column = np.zeros(max(size, int(ids.max(initial=-1)) + 1))
     column[ids] = scores
     return column
-
-
-def _by_rank(found: Sequence[int], total: int, size: int) -> Column:
-    ids = np.array(found, dtype=np.int64)
-    return _placed(ids, rank_scores(len(ids), total), size)
 
 
 def _above_0(scores: Column, limit: int) -> Rows:

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ..indexes.bm25 import Word, saturated, summed_scores
+from ..indexes.fusion import standardise
 from ..text.dates import Span
 from .passage_table import PassageTable, Rows
+from .weights import HINTS, USERS
 
 Column = npt.NDArray[np.float64]
 
 _NEIGHBOUR = 0.5
+
+_LENGTHS: Final = 0.25
+"""The least standard deviation of the logarithm of lengths that is told from none."""
+
+_AHEAD: Final = 3
+"""How many of what was found stand before what holds whatever is asked, and before questions asked before."""
+
+_A_LITTLE: Final = 1e-3
 
 KERNELS: Column = np.array([[0.5, 0.5, 1.0, 0.5, 0.5], [0.25, 0.25, 1.0, 0.25, 0.25], [0.5, 0.25, 1.0, 0.25, 0.0]])
 """How much each passage of a window counts (`PassageTable.around`): around an utterance among people, around what a
@@ -135,3 +146,25 @@ def recent(days: Rows, today: int) -> Column:
     known = days > 0
     lately: Column = 1 / np.sqrt(1.0 + np.maximum(today - days, 0))
     return np.where(known, lately, lately[known].mean() if known.any() else 0.0)
+
+
+def of_whom(name: str, columns: Mapping[str, Column], users: npt.NDArray[np.bool_]) -> Column:
+    """A signal's column; of one that counts for users only, that of the signal it is of, and 0 for the others."""
+    base = name.removeprefix(USERS)
+    return columns[name] if base == name else np.where(users, columns[base], 0.0)
+
+
+def behind(scores: Column, which: npt.NDArray[np.bool_]) -> Column:
+    """The scores, with those of ``which`` below the best few of the others."""
+    others = np.sort(scores[~which])[-_AHEAD:]
+    return np.where(which, np.minimum(scores, others[0] - _A_LITTLE), scores) if len(others) else scores
+
+
+def comparable(name: str, column: Column) -> Column:
+    """The signal with mean 0; a hint, which is 0 or 1, keeps its size however few turns it holds for."""
+    if name in HINTS:
+        return np.asarray(2 * (column - column.mean()))
+    if name == "length" and len(column) and float(column.std()) < _LENGTHS:
+        # Among texts of one length a letter more says nothing.
+        return np.asarray((column - column.mean()) / _LENGTHS)
+    return standardise(column)

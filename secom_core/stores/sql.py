@@ -94,8 +94,10 @@ class SqlStore(DerivedRows):
             touched = turn_ids_of(connection, scope_id, names)
         return Appended(row.id, touched, len(rows))
 
-    def turns(self, session: SessionRow, start: int = 0, *, last: int | None = None) -> list[Turn]:
-        """The session's turns from index ``start`` on, or the ``last`` so many of them, in order."""
+    def turns(
+        self, session: SessionRow, start: int = 0, *, last: int | None = None, end: int | None = None
+    ) -> list[Turn]:
+        """The session's turns from ``start`` on, to ``end`` at most, or the ``last`` so many of them, in order."""
         here = messages.c.session_id == session.id
         statement = (
             select(messages).where(here, messages.c.turn >= start).order_by(messages.c.turn, messages.c.position)
@@ -103,6 +105,8 @@ class SqlStore(DerivedRows):
         if last is not None:
             firsts = select(messages.c.turn).where(here, messages.c.position == 0)
             statement = statement.where(messages.c.turn.in_(firsts.order_by(messages.c.turn.desc()).limit(last)))
+        if end is not None:
+            statement = statement.where(messages.c.turn <= end)
         with self.transaction(write=False) as connection:
             return turns_of(connection.execute(statement), session.name)
 
@@ -215,7 +219,7 @@ class SqlStore(DerivedRows):
         found: list[Turn] = []
         for session_id, indices in sorted(places.items()):
             session = self.session(session_id)
-            turns = self.turns(session, min(indices)) if session is not None else []
+            turns = self.turns(session, min(indices), end=max(indices)) if session is not None else []
             found += [turn for turn in turns if turn.index in indices]
         return found
 

@@ -9,8 +9,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from secom_core.bank import MemoryBank
-from secom_core.memory import Recall
+from secom_core.conversation import Message, Turn
+from secom_core.memory import Memory, Recall
+from secom_core.ranking import ScopeIndex
 from secom_core.ranking.repeats import Repeats
+from secom_core.text.terms import count_tokens
 
 SCOPE = ("acme", "alice")
 AT = datetime(2024, 1, 1, 9, tzinfo=timezone.utc)
@@ -163,12 +166,48 @@ def test_an_answer_does_not_repeat_a_question_and_numbers_count() -> None:
     assert add(5, "day 77, which locker", 1) == [5]
     assert add(6, "?!", 1) == [6]
     assert add(7, "…", 1) == [7]
-    assert len(same) == 7
     assert same.remove(0) == [2]
     assert same.rows(2) == [2]
     assert same.latest(2) == 2
     assert same.remove(2) == []
     assert add(8, "My locker is 12.", 1) == [8]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("I program in C++.", "I program in C#."),
+        ("It weighs 7.5 kg.", "It weighs 75 kg."),
+        ("It was -5 degrees.", "It was 5 degrees."),
+        ("Wake me at 1:30.", "Wake me at 13:0."),
+        ("ฉันชอบเสือ", "ฉันชอบเสื้อ"),
+    ],
+)
+def test_signs_within_words_tell_statements_apart(one: str, other: str) -> None:
+    with MemoryBank.open() as bank:
+        for day, text in enumerate((one, other)):
+            said = [("user", text), ("assistant", "Noted.")]
+            bank.remember(SCOPE, said, session=f"d{day}", at=AT + timedelta(days=day), close=True)
+        recall = bank.recall(SCOPE, one)
+        assert one in recall.text
+        assert other in recall.text
+        assert not any(hit.repeats for hit in recall.hits)
+
+
+def test_a_turn_that_grows_or_shrinks_leaves_those_that_say_the_same_to_be_found() -> None:
+    def turn(index: int, *texts: str) -> Turn:
+        messages = tuple(Message(text, role="user", id=f"{index}-{place}") for place, text in enumerate(texts))
+        return Turn(messages, session="s", index=index, id=f"t{index}")
+
+    index = ScopeIndex(dense=False, counter=count_tokens)
+    turns = [turn(0, "buy oranges please", "buy oranges please"), turn(1, "buy oranges please")]
+    for shorter in ("hello there zebra", "buy oranges please", "zebra"):
+        for first in (turns[0], turn(0, shorter)):
+            index.add_turns([first, turns[1]], None)
+            index.set_memories("s", 0, [Memory("a", "a", (first,)), Memory("b", "b", (turns[1],))], None)
+            assert "t1" in {each.turn.id for each in index.search("oranges")}
+            zebra = index.search("zebra")
+            assert ("zebra" in first.text) is (bool(zebra) and "zebra" in zebra[0].turn.text)
 
 
 def test_a_fact_said_twice_is_found_where_it_was_said_last_and_again_when_that_is_forgotten() -> None:

@@ -235,6 +235,33 @@ def test_what_was_said_anew_stands_in_the_place_of_the_old(before: str, after: s
         assert old in bank.recall(SCOPE, f"When did I say: {before}").text
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("My name is Ada Lovelace.", "From now on, never put my name into emails."),
+        ("I live in Berlin.", "I love that we moved the meeting to Friday."),
+        ("I work as a nurse in Kiel.", "I really love how my job lets me sleep late."),
+        ("我叫李雷。", "以后不要再叫我小李。"),
+    ],
+)
+def test_what_speaks_of_something_else_takes_no_place(before: str, after: str) -> None:
+    with MemoryBank.open() as bank:
+        told(bank, before, session="one", day=0)
+        told(bank, after, session="two", day=30)
+        recall = bank.recall(SCOPE, "Who am I?", only_relevant=True)
+        assert before in "\n".join(hit.text for hit in recall.hits if hit.kind == "standing")
+
+
+@pytest.mark.parametrize("budget", [100, 150, 300, 500, 600])
+def test_what_is_found_twice_is_shown_whole(budget: int) -> None:
+    with MemoryBank.open() as bank:
+        told(bank, "My name is Ada Lovelace. I live in Berlin with two cats.", session="one", day=0)
+        told(bank, "How tall is Everest?", session="two", day=1)
+        assert (
+            "Ada Lovelace. I live in Berlin with two cats." in bank.recall(SCOPE, "Who am I?", token_budget=budget).text
+        )
+
+
 def test_people_who_talk_to_each_other_are_not_the_user() -> None:
     with MemoryBank.open() as bank:
         talk = [{"role": "", "name": "Ann", "content": "I'm allergic to hazelnuts."}]
