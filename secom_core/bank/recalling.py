@@ -36,6 +36,9 @@ _FEWEST, _SHORTEST = 100, 8
 _TIGHT, _NARROWED = 500, 8
 """Up to which budget a sentence is shown where its passage does not fit, and of how many finds."""
 
+_STRONG: Final = 0.5
+"""From which relevance on the rest of a short exchange comes before whatever else was found."""
+
 _FAINT: Final = 0.02
 """What is less relevant does not answer."""
 
@@ -112,12 +115,9 @@ class Recalling:
         with loaded.lock:
             most = None if layers or budget is None else _most(budget)
             narrow = _NARROWED if budget is not None and budget <= _TIGHT else 0
-            candidates = self._search(loaded, asked, vector, nearest, now, most=most, narrow=narrow)
-            candidates = [
-                each
-                for each in candidates
-                if each.turn.id not in exclude and not (options.only_relevant and _is_faint(each))
-            ]
+            candidates = self._search(loaded, asked, vector, nearest, now, most=most, narrow=narrow, exclude=exclude)
+            if options.only_relevant:
+                candidates = [each for each in candidates if not _is_faint(each)]
             units = next((found for each in layers if (found := each.units(request, candidates)) is not None), None)
             chances = [each.relevance for each in candidates if each.kind == "relevant"]
             sure = confidence(chances, loaded.index.known(asked.telling))
@@ -126,8 +126,11 @@ class Recalling:
                 about = loaded.index.asked_about(subject(query, follows=bool(context)), exclude)
                 before = _wanted(about, exclude, request.token_budget)
                 full = options.only_relevant or _fills(candidates, request.token_budget)
-                after = loaded.index.besides(candidates) if not full else ()
-                candidates = [*before, *candidates, *_wanted(after, exclude, request.token_budget)]
+                after: Iterable[Candidate] = loaded.index.besides(candidates) if not full else ()
+                strong, others, faint = _by_strength(candidates)
+                rest = () if options.only_relevant else loaded.index.rest_of(strong, candidates)
+                after = _wanted(after, exclude, request.token_budget)
+                candidates = [*before, *strong, *rest, *others, *faint, *after]
                 sure = max(sure, *(each.relevance for each in before), 0.0)
             packer = units.packer if units is not None else self.parts.packer
             hits = packer.pack(candidates, token_budget=request.token_budget, k=options.k, counter=request.counter)
@@ -173,6 +176,7 @@ class Recalling:
         *,
         most: int | None = None,
         narrow: int = 0,
+        exclude: Collection[str] = (),
     ) -> list[Candidate]:
         """The turns that may answer, scored by what the scope has learned; the best ``most`` of them."""
         weights = loaded.index.usable_weights(vector, nearest)
@@ -189,6 +193,7 @@ class Recalling:
             context=asked.context,
             most=most,
             narrow=narrow,
+            exclude=exclude,
         )
 
     def _ranked(
@@ -224,6 +229,14 @@ def _with_relevance_of(turns: Sequence[Candidate], units: Sequence[Candidate]) -
         replace(unit, relevance=max((of_turn.get(turn.id, 0.0) for turn in unit.memory.turns), default=0.0))
         for unit in units
     ]
+
+
+def _by_strength(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate], list[Candidate]]:
+    """Those that answer the query by all appearances, the others, and those that hardly have to do with it."""
+    strong = [each for each in candidates if each.relevance >= _STRONG]
+    faint = [each for each in candidates if each.kind == "relevant" and each.relevance < _FAINT]
+    others = [each for each in candidates if each not in strong and each not in faint]
+    return strong, others, faint
 
 
 def _is_faint(candidate: Candidate) -> bool:

@@ -44,7 +44,7 @@ def quoted_turn(turn: Turn, messages: Sequence[str] | None = None) -> str:
 
     Args:
         turn: the turn.
-        messages: what is shown of it, a string a message (`Hit.lines`); all of it unless given.
+        messages: what is shown of it, a string a message (`Hit.lines_by_turn`); all of it unless given.
     """
     shown = messages if messages is not None else [message.line for message in turn.messages]
     lines = ("\n  ".join(line.splitlines()) for line in shown)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Final
 
 from ..memory import Passage
 from ..text.terms import sentence_spans, terms
+
+_LEADS: Final = re.compile(r"\W*|\W*\w{1,3}[.)、:]\W*|#{1,6}\s[^\n]*|[-*+•\s]*\*\*[^*\n]+\*\*:?|[^\n]{1,80}[:：]")
+"""What tells nothing alone: a heading, the number of an item, what ends with a colon."""
 
 
 def narrower(passage: Passage, worth: Mapping[str, float]) -> Passage | None:
@@ -17,8 +22,23 @@ def narrower(passage: Passage, worth: Mapping[str, float]) -> Passage | None:
         worth: what each term of the query weighs.
     """
     text = passage.message.text
-    spans = [span for span in sentence_spans(text, passage.start, passage.stop) if text[slice(*span)].strip()]
+    spans = _telling(text, sentence_spans(text, passage.start, passage.stop))
     if len(spans) < 2:
         return None
     start, stop = max(spans, key=lambda span: sum(worth.get(term, 0.0) for term in set(terms(text[slice(*span)]))))
     return replace(passage, start=start, stop=stop)
+
+
+def _telling(text: str, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans, with what only leads to the next, such as a heading or the number of an item, put before that."""
+    found: list[tuple[int, int]] = []
+    leads = False
+    for start, stop in spans:
+        if leads:
+            found[-1] = found[-1][0], stop
+        else:
+            found.append((start, stop))
+        words = text[slice(*found[-1])].strip()
+        leads = _LEADS.fullmatch(words) is not None
+    # The last one leads nowhere.
+    return found[:-1] if leads and len(found) > 1 else found

@@ -152,6 +152,16 @@ class PassageTable:
         """Each different set of named speakers."""
         return list(self._casts)
 
+    def only_ask(self) -> npt.NDArray[np.bool_]:
+        """Whether the turn of each row only asks, or knows nothing.
+
+        A question that was asked before is as near to the query as can be, and answers nothing.
+        """
+        tells = ~((self.kind == SAID_BY_USER) & (self.asks > 0) | (self.non_answer > 0)) & (self.head >= 0)
+        telling = np.zeros(len(self), dtype=np.bool_)
+        telling[self.head[tells]] = True
+        return np.asarray(~telling[self.head])
+
     def passage(self, row: int) -> Passage:
         """The passage of a row that is not empty."""
         found = self.passages[row]

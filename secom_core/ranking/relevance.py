@@ -67,9 +67,12 @@ def confidence(relevance: Sequence[float], known: float) -> float:
 
 
 def evidence_features(relevance: Sequence[float], known: float) -> list[float]:
-    """The best chance, the mean of the next four, and the share of the query's words that was ever said."""
-    ordered = sorted(relevance, reverse=True)
-    return [ordered[0] if ordered else 0.0, sum(ordered[1:5]) / 4, known]
+    """The best chance, the mean of the next four, and the share of the query's words that was ever said.
+
+    Where fewer were found, the best stands for those that are missing: a small memory is not an unsure one.
+    """
+    best, *others = sorted(relevance, reverse=True)[:5] or [0.0]
+    return [best, sum([*others, *[best] * (4 - len(others))]) / 4, known]
 
 
 def chance(logit: Column) -> Column:

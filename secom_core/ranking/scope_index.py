@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from ..conversation import Turn
 from ..errors import InvalidInput
@@ -59,8 +58,8 @@ class ScopeIndex:
 
     Args:
         dense: whether turns and memories come with vectors.
-        weights: by signal; the ones fitted for lexical or for lexical and dense search unless given. Only what has a
-            weight is computed: ``{"segment_lexical": 1}`` is SeCom's own ranking by BM25 (section 2.1).
+        weights: by signal; the ones fitted for lexical or for lexical and dense search unless given. What has no
+            weight counts for nothing: ``{"segment_lexical": 1}`` is SeCom's own ranking by BM25 (section 2.1).
         counter: counts a turn's tokens.
         learned: signals to compute besides, for who learns what they are worth.
 
@@ -221,6 +220,7 @@ class ScopeIndex:
         narrow: int = 0,
         weights: Mapping[str, float] | None = None,
         context: Sequence[tuple[str, float]] = (),
+        exclude: Collection[str] = (),
     ) -> list[Candidate]:
         """What may answer the query, best first; none where nothing speaks for any passage.
 
@@ -234,24 +234,29 @@ class ScopeIndex:
             narrow: of how many, the best, the most telling sentence is found too.
             weights: what a scope has learned, for the signals of `usable_weights`; these unless given.
             context: what was said before the query, each with what its words weigh beside the query's.
+            exclude: ids of turns that count for nothing.
         """
         weights = weights or self.usable_weights(vector, nearest)
-        search = ScopeSearch(self._indexes, query, vector, now, nearest or (), context)
+        search = ScopeSearch(self._indexes, query, vector, now, nearest or (), context, exclude)
         pool = search.pool(weights, limit)
         if not len(pool):
             return []
         dense = search.has_cosines
         columns = search.columns([*weights, *CALIBRATED], pool)
         users = (self._table.kind[pool] == SAID_BY_USER) & (self._table.turn_tokens[pool] > LONG)
-        compared = {name: comparable(name, column) for name, column in columns.items()}
+        only_asks = search.only_ask[pool]
+        # What was asked before is nearest to the query; what answers it is to stand out among the others.
+        among = ~only_asks if not only_asks.all() else only_asks
+        compared = {name: comparable(name, column, among) for name, column in columns.items()}
         matrix = np.stack([of_whom(name, compared, users) for name in weights], axis=1)
         total = matrix @ np.array(list(weights.values()))
         near = columns["window_coverage"] > 0
         if "passage_dense" in compared:
             near |= compared["passage_dense"] > _NEAR
         kinds = np.where((self._table.stands[pool] > 0) & ~near, "standing", "relevant")
-        total = np.round(behind(total, (kinds == "standing") | self._only_asks(pool)), _DIGITS)
-        best = self._telling(pool, self._each_once(pool, np.argsort(-total, kind="stable")))[:limit]
+        total = np.round(behind(total, (kinds == "standing") | only_asks), _DIGITS)
+        best = self._each_once(pool, np.argsort(-total, kind="stable"))
+        best = best[~only_asks[best] | (np.cumsum(only_asks[best]) <= _ECHOES)][:limit]
         relevance = np.round(relevances(columns, total, best, dense=dense), _DIGITS)[:most]
         best = best[:most]
         relevance = np.where(kinds[best] == "standing", _ANYHOW, relevance)
@@ -279,6 +284,19 @@ class ScopeIndex:
         whole = () if candidate.passage is not None or len(candidate.turn.messages) == 1 else (passage,)
         sentence = narrower(passage, worth)
         return replace(candidate, narrower=whole if sentence is None else (*whole, sentence))
+
+    def rest_of(self, strong: Sequence[Candidate], known: Sequence[Candidate]) -> Iterator[Candidate]:
+        """What else was said in the turns that these passages are of, where that is not long.
+
+        Args:
+            strong: passages, best first.
+            known: what was found.
+        """
+        heads = dict.fromkeys(self._table.rows_of[each.turn.id][0] for each in strong if each.passage is not None)
+        short = [head for head in heads if self._table.turn_tokens[head] <= LONG]
+        rows = (row for head in short for row in self._table.rows_of[self._table.passage(head).turn.id])
+        least = min((each.score for each in known), default=0.0) - 1
+        return self._shown((Besides(row, "surrounding") for row in rows), strong, score=least)
 
     def besides(self, found: Sequence[Candidate]) -> Iterator[Candidate]:
         """What may be shown where what was found leaves room, in order: its surroundings, then the latest turns.
@@ -320,22 +338,6 @@ class ScopeIndex:
         unit = np.where(self._table.short[rows] > 0, self._table.head[rows], rows)
         _, first = np.unique(unit, return_index=True)
         return order[np.sort(first)]
-
-    def _telling(self, pool: Rows, best: Rows) -> Rows:
-        """The places of the pool without turns that only ask, or know nothing, but for the best few."""
-        echoes = self._only_asks(pool[best])
-        return best[~echoes | (np.cumsum(echoes) <= _ECHOES)]
-
-    def _only_asks(self, rows: Rows) -> npt.NDArray[np.bool_]:
-        """Whether the turn of each row only asks, or knows nothing.
-
-        A question that was asked before is as near to the query as can be, and answers nothing.
-        """
-        table = self._table
-        tells = ~((table.kind == SAID_BY_USER) & (table.asks > 0) | (table.non_answer > 0)) & (table.head >= 0)
-        telling = np.zeros(len(table), dtype=np.bool_)
-        telling[table.head[tells]] = True
-        return np.asarray(~telling[table.head[rows]])
 
     def _candidate(
         self, row: int, score: float, signals: Mapping[str, float], *, relevance: float = 0.0, kind: HitKind

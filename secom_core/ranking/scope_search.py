@@ -18,7 +18,7 @@ from ..protocols import Vectors
 from ..text.dates import spans
 from .dialogue import LEANT_ON
 from .passage_table import SAID_BY_USER, STANDING, UTTERANCE, PassageTable, Rows
-from .signals import Column, dated, mentioned, passage_scores, recent, spread, word_signals
+from .signals import Column, dated, group_scores, mentioned, passage_scores, recent, spread, word_signals
 from .surroundings import holding
 from .weights import STANDS, USERS
 
@@ -57,6 +57,7 @@ class ScopeSearch:
         now: when it is asked, where known.
         nearest: what a vector store has found for it, best first, in the place of vectors.
         context: what was said before it, each with what its words weigh beside the query's, the heaviest first.
+        exclude: ids of turns that are neither found nor heard beside others.
     """
 
     indexes: Indexes
@@ -65,19 +66,25 @@ class ScopeSearch:
     now: datetime | None
     nearest: Sequence[DocumentPlace]
     context: Sequence[tuple[str, float]] = ()
+    exclude: Collection[str] = ()
 
     def __post_init__(self) -> None:
-        self._table = self.indexes.table
+        self._table = table = self.indexes.table
+        self._out = np.zeros(len(table), dtype=np.bool_)
+        self._out[[row for turn_id in self.exclude for row in table.rows_of.get(turn_id, ())]] = True
+        self.only_ask = table.only_ask()
+        """Of each row, whether its turn only asks (`PassageTable.only_ask`): it is found for itself alone."""
+        self._silent = self._out | self.only_ask
 
     def pool(self, weights: Mapping[str, float], limit: int) -> Rows:
         """The rows of the turns worth a closer look, in rising order: the best ``limit`` by each kind of search."""
         parts: list[Rows] = []
         # What was said again later takes no place from what was not.
-        there = (self._table.memory >= 0) & (self._table.latest > 0)
+        there = (self._table.memory >= 0) & (self._table.latest > 0) & ~self._out
         if not _BY_WORDS.isdisjoint(weights):
-            parts.append(_above_0(spread(passage_scores(self._words, self._table), self._table) * there, limit))
+            parts.append(_above_0(self._heard_around(passage_scores(self._words, self._table)) * there, limit))
         if not _BY_VECTOR.isdisjoint(weights):
-            spread_out = spread(self._cosines, self._table)
+            spread_out = self._heard_around(self._cosines)
             parts += [_above_0(spread_out * there, limit), _above_0(self._cosines * there, limit)]
         if not STANDS.isdisjoint(weights) and parts:
             parts.append(np.array(holding(self._table, _STANDING_ROWS), dtype=np.int64))
@@ -89,6 +96,17 @@ class ScopeSearch:
             parts.append(self._rows_of_best_memories(weights, limit))
         pool = np.unique(np.concatenate(parts))
         return pool[there[pool]]
+
+    def _heard_around(self, scores: Column) -> Column:
+        """Each passage's score with half of what is heard of its neighbours'."""
+        return np.where(self._silent, scores, 0.0) + spread(np.where(self._silent, 0.0, scores), self._table)
+
+    def _around(self, pool: Rows) -> Rows:
+        """What is heard around each row, with the row itself, as `PassageTable.around` says."""
+        around = self._table.around(pool)
+        silent = np.append(self._silent, False)[around]
+        silent[:, 2] = False
+        return np.where(silent, -1, around)
 
     @property
     def worth(self) -> dict[str, float]:
@@ -103,12 +121,17 @@ class ScopeSearch:
     def columns(self, names: Collection[str], pool: Rows) -> dict[str, Column]:
         """The signals of these names, raw, for each passage of the pool."""
         names = dict.fromkeys(name.removeprefix(USERS) for name in names)
-        lexical = word_signals(self._words, self._table, pool) if not _BY_WORDS.isdisjoint(names) else {}
+        by_words = not _BY_WORDS.isdisjoint(names)
+        lexical = word_signals(self._words, self._table, pool, self._around(pool)) if by_words else {}
         return {name: lexical[name] if name in lexical else self._column(name, pool) for name in names}
 
     def _column(self, name: str, pool: Rows) -> Column:
         table = self._table
         match name:
+            case "turn_lexical":
+                return group_scores(self._words, table, table.head, self._out)[table.head[pool]]
+            case "session_lexical":
+                return group_scores(self._words, table, table.session, self._silent)[table.session[pool]]
             case "segment_lexical":
                 return self._key_scores[table.memory[pool]]
             case "segment_dense":
@@ -116,7 +139,7 @@ class ScopeSearch:
             case "passage_dense":
                 return self._cosines[pool]
             case "window_dense":
-                around = table.around(pool)
+                around = self._around(pool)
                 present = np.maximum((around >= 0).sum(axis=1), 1)
                 return np.asarray(np.append(self._cosines, 0.0)[around].sum(axis=1) / present)
             case "speaker":

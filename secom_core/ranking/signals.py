@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..indexes.bm25 import Word, saturated, summed_scores
-from ..indexes.fusion import standardise
 from ..text.dates import Span
 from .passage_table import PassageTable, Rows
 from .weights import HINTS, USERS
 
 Column = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 
 _NEIGHBOUR = 0.5
 
@@ -53,9 +53,15 @@ def spread(scores: Column, table: PassageTable) -> Column:
     return np.asarray(scores + _NEIGHBOUR * (nearer + beyond))
 
 
-def word_signals(words: Sequence[Word], table: PassageTable, pool: Rows) -> dict[str, Column]:
-    """The lexical signals of the pool's passages, at the level of passage, window, turn and session."""
-    around = table.around(pool)
+def word_signals(words: Sequence[Word], table: PassageTable, pool: Rows, around: Rows) -> dict[str, Column]:
+    """The lexical signals of the pool's passages, at the level of passage and window.
+
+    Args:
+        words: of the query.
+        table: the passages.
+        pool: their rows.
+        around: what counts as standing around each (`PassageTable.around`).
+    """
     counts = _window_counts(words, around, table)
     weights = np.array([word.idf for word in words])
     terms = np.append(table.terms, 0.0)[around]
@@ -68,8 +74,6 @@ def word_signals(words: Sequence[Word], table: PassageTable, pool: Rows) -> dict
         "passage_coverage": weights @ (own > 0) / max(float(weights.sum()), 1e-9),
         "window_lexical": weights @ saturated(window, window_terms, float(window_terms.mean())),
         "window_coverage": weights @ (window > 0) / max(float(weights.sum()), 1e-9),
-        "turn_lexical": _group_scores(words, table, table.head)[table.head[pool]],
-        "session_lexical": _group_scores(words, table, table.session)[table.session[pool]],
     }
 
 
@@ -86,22 +90,23 @@ def _window_counts(words: Sequence[Word], around: Rows, table: PassageTable) -> 
     return counts
 
 
-def _group_scores(words: Sequence[Word], table: PassageTable, groups: Rows) -> Column:
+def group_scores(words: Sequence[Word], table: PassageTable, groups: Rows, silent: Mask) -> Column:
     """BM25 of every turn, or session, as one text; by its number. What was said again counts where it was said last.
 
     Args:
         words: of the query.
         table: the passages.
         groups: the number of the turn or session of each passage; -1 for an empty row.
+        silent: the passages whose words do not count.
     """
     groups = np.maximum(groups, 0)
     lengths = np.bincount(groups, weights=table.terms).astype(np.float64)
     mean = float(lengths.sum()) / max(int((lengths > 0).sum()), 1)
     scores = np.zeros(len(lengths))
     for word in words:
-        counts = np.bincount(groups[table.shown[word.ids]], weights=word.counts, minlength=len(lengths)).astype(
-            np.float64
-        )
+        rows = table.shown[word.ids]
+        heard = np.where(silent[rows], 0.0, word.counts)
+        counts = np.bincount(groups[rows], weights=heard, minlength=len(lengths)).astype(np.float64)
         scores += word.idf * saturated(counts, lengths, mean)
     return scores
 
@@ -148,23 +153,34 @@ def recent(days: Rows, today: int) -> Column:
     return np.where(known, lately, lately[known].mean() if known.any() else 0.0)
 
 
-def of_whom(name: str, columns: Mapping[str, Column], users: npt.NDArray[np.bool_]) -> Column:
+def of_whom(name: str, columns: Mapping[str, Column], users: Mask) -> Column:
     """A signal's column; of one that counts for users only, that of the signal it is of, and 0 for the others."""
     base = name.removeprefix(USERS)
     return columns[name] if base == name else np.where(users, columns[base], 0.0)
 
 
-def behind(scores: Column, which: npt.NDArray[np.bool_]) -> Column:
+def behind(scores: Column, which: Mask) -> Column:
     """The scores, with those of ``which`` below the best few of the others."""
     others = np.sort(scores[~which])[-_AHEAD:]
     return np.where(which, np.minimum(scores, others[0] - _A_LITTLE), scores) if len(others) else scores
 
 
-def comparable(name: str, column: Column) -> Column:
-    """The signal with mean 0; a hint, which is 0 or 1, keeps its size however few turns it holds for."""
+def comparable(name: str, column: Column, among: Mask) -> Column:
+    """The signal with mean 0; a hint, which is 0 or 1, keeps its size however few turns it holds for.
+
+    Args:
+        name: the signal's.
+        column: of each passage of a pool.
+        among: those whose mean and deviation are taken.
+    """
+    centred = column - column[among].mean()
     if name in HINTS:
-        return np.asarray(2 * (column - column.mean()))
-    if name == "length" and len(column) and float(column.std()) < _LENGTHS:
+        return np.asarray(2 * centred)
+    deviation = float(column[among].std())
+    if name == "length" and deviation < _LENGTHS:
         # Among texts of one length a letter more says nothing.
-        return np.asarray((column - column.mean()) / _LENGTHS)
-    return standardise(column)
+        return np.asarray(centred / _LENGTHS)
+    # The mean of equal floats can miss them by a last digit, which a division would blow up to 1.
+    if deviation <= 1e-12 * float(np.abs(column).max()):
+        return np.zeros_like(centred)
+    return np.asarray(centred / deviation)

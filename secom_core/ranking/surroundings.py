@@ -69,7 +69,7 @@ def besides(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
 
 
 def _last_session(table: PassageTable, exclude: Collection[str]) -> Rows:
-    """The rows of the session that was spoken in last, in order; none where nothing is there but the present one."""
+    """The rows of the session that was spoken in last, in order; the present one where there is no other."""
     rows = np.flatnonzero(table.memory >= 0)
     present = {int(table.session[row]) for turn in exclude for row in table.rows_of.get(turn, ())[:1]}
     before = rows[~np.isin(table.session[rows], list(present))] if present else rows

@@ -69,8 +69,9 @@ LEXICAL: Final[Mapping[str, float]] = MappingProxyType(
     }
 )
 """Without vectors. Fitted by ``benchmarks/fit_weights.py`` on conversations between people (LoCoMo 26, 30, 41, 42 and
-43) and chats with an assistant (BEAM, fifteen) together, either counting the same, then rounded. ``non_answer`` is
-set by hand: neither set holds any."""
+43) and chats with an assistant (BEAM) together, either counting the same, then rounded. Two things are set by hand: the
+signals in `STANDS` are lower than the fit, as every chat of BEAM is asked about its instructions and not every user's
+is; and ``non_answer``, of which neither set holds any."""
 
 DENSE: Final[Mapping[str, float]] = MappingProxyType(
     {
@@ -99,8 +100,8 @@ DENSE: Final[Mapping[str, float]] = MappingProxyType(
         "non_answer": -1.0,
     }
 )
-"""With vectors. Fitted in the same way, with all-MiniLM-L6-v2, people's talk counting twice; a static table's vectors
-are served nearly as well by them as by weights of their own."""
+"""With vectors. Fitted in the same way, with all-MiniLM-L6-v2, people's talk counting twice. A static table's vectors
+are served as well by them as by weights of their own."""
 
 USERS: Final = "user_"
 """What the names of signals begin with that count only for what a user says and an assistant answers at length."""
