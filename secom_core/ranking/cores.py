@@ -38,7 +38,6 @@ def _telling(text: str, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int
             found[-1] = found[-1][0], stop
         else:
             found.append((start, stop))
-        words = text[slice(*found[-1])].strip()
-        leads = _LEADS.fullmatch(words) is not None
+        leads = _LEADS.fullmatch(text[start:stop].strip()) is not None
     # The last one leads nowhere.
     return found[:-1] if leads and len(found) > 1 else found

@@ -40,28 +40,34 @@ def passage_spans(text: str) -> list[Span]:
     if len(text) <= MOST or count_tokens(text) <= MOST:
         return [(0, len(text))]
     spans: list[Span] = []
-    size = 0
-    for start, stop, opens in _atoms(text):
+    size = heading = 0
+    for start, stop, opens, is_heading in _atoms(text):
         tokens = count_tokens(text[start:stop])
         if not spans or size + tokens > MOST or (size >= LEAST and opens):
+            # A heading at the end goes with what stands below it.
+            if spans and spans[-1][0] < heading and count_tokens(text[heading:stop]) <= MOST:
+                spans[-1] = (spans[-1][0], heading)
+                tokens += count_tokens(text[heading:start])
+                start = heading
             spans.append((start, stop))
             size = tokens
         else:
             spans[-1] = (spans[-1][0], stop)
             size += tokens
+        heading = 0 if not is_heading else heading or start
     return spans
 
 
-def _atoms(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Pieces that are not cut again, and whether a new thought begins with each."""
+def _atoms(text: str) -> Iterator[tuple[int, int, bool, bool]]:
+    """Pieces that are not cut again, whether a new thought begins with each, and whether it is a heading."""
     for start, stop, kind in _blocks(text):
         if kind == "heading" or (kind != "prose" and count_tokens(text[start:stop]) <= MOST):
-            yield start, stop, True
+            yield start, stop, True, kind == "heading"
             continue
         opens = True
         for first, last in _parts(text, start, stop, kind):
             for piece in _short(text, first, last):
-                yield *piece, opens
+                yield *piece, opens, False
                 opens = False
 
 

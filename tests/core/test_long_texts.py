@@ -239,3 +239,12 @@ def test_lines_of_an_excerpt_are_indented() -> None:
     inside = block.splitlines()[3:-1]
     assert inside[0].startswith(f"[1] assistant: {CUT} - item")
     assert all(line.startswith("  - item") for line in inside[1:-1])
+
+
+def test_a_heading_goes_with_what_stands_below_it() -> None:
+    body = "The night train leaves at twelve past eight and is there for breakfast, and bicycles want a ticket too. "
+    for size in range(1, 6):
+        text = "\n".join(f"## Part {part}\n{body * size}" for part in range(12))
+        found = [text[start:stop].strip() for start, stop in passage_spans(text)]
+        assert len(found) > 3
+        assert not any(piece.splitlines()[-1].startswith("#") for piece in found)
