@@ -231,11 +231,14 @@ def _with_relevance_of(turns: Sequence[Candidate], units: Sequence[Candidate]) -
     ]
 
 
-def _by_strength(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate], list[Candidate]]:
+def _by_strength(candidates: Iterable[Candidate]) -> tuple[list[Candidate], list[Candidate], list[Candidate]]:
     """Those that answer the query by all appearances, the others, and those that hardly have to do with it."""
-    strong = [each for each in candidates if each.relevance >= _STRONG]
-    faint = [each for each in candidates if each.kind == "relevant" and each.relevance < _FAINT]
-    others = [each for each in candidates if each not in strong and each not in faint]
+    strong: list[Candidate] = []
+    others: list[Candidate] = []
+    faint: list[Candidate] = []
+    for each in candidates:
+        is_faint = each.kind == "relevant" and each.relevance < _FAINT
+        (strong if each.relevance >= _STRONG else faint if is_faint else others).append(each)
     return strong, others, faint
 
 

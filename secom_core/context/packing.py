@@ -25,6 +25,9 @@ _PACKED_AGAIN: Final = 8
 """How often the budget is packed, with less of it each time, where the block as it is written comes out too long: what
 a counter gives for the whole may be more than for the parts."""
 
+_UNUSED: Final = 64
+"""Which part of the budget is worth packing once more for, where the block as it is written comes out too short."""
+
 _TRIED: Final = 24
 """How many turns of a topic that is too long are tried."""
 
@@ -60,13 +63,18 @@ class _BudgetPacker:
         """Hits in time order, numbered from 1, whose block fits the budget, or `MOST_TOKENS` where there is none."""
         budget = most = MOST_TOKENS if token_budget is None else token_budget
         hits: list[Hit] = []
+        fitting: list[Hit] | None = None
         for tried in range(1, _PACKED_AGAIN + 1):
             room = _Room(budget, counter)
             choose = self._choose if token_budget is not None else _best_memories
             hits = _numbered(choose(candidates, k, room))
             over = counter(render(hits)) - most
-            if over <= 0:
-                return hits
+            if over <= 0 and fitting is None and -over - room.left > max(most // _UNUSED, 1):
+                # The parts are counted as more than the whole is.
+                fitting, budget = hits, budget - over - room.left
+                continue
+            if over <= 0 or fitting is not None:
+                return hits if over <= 0 or fitting is None else fitting
             budget -= max((tried + 1) * over, budget // 32)
         return _fitted(hits, most, counter)
 
@@ -293,31 +301,31 @@ class _Room:
 
     def __init__(self, budget: int, counter: TokenCounter) -> None:
         self.counter: TokenCounter = cache(counter)
-        self._left = budget - self.counter(OPEN) - self.counter(CLOSE)
+        self.left = budget - self.counter(OPEN) - self.counter(CLOSE)
         self._memories: set[str] = set()
         self._days: set[str] = set()
 
     def take(self, memory: Memory, day: str, tokens: int) -> bool:
         """Take the room for so many tokens of the memory's turns, where there is as much; whether there was."""
         needed = self._needed(memory, day, tokens)
-        if needed > self._left:
+        if needed > self.left:
             return False
-        self._left -= needed
+        self.left -= needed
         self._memories.add(memory.id)
         self._days.add(day)
         return True
 
     def share(self, parts: int) -> int:
         """What there is for each of so many."""
-        return self._left // parts
+        return self.left // parts
 
     def is_possible(self, tokens: int) -> bool:
         """Whether there is room for so many tokens at all."""
-        return tokens < self._left
+        return tokens < self.left
 
     def has(self, memory: Memory, day: str, tokens: int) -> bool:
         """Whether there is room for so many tokens of the memory's turns."""
-        return self._needed(memory, day, tokens) <= self._left
+        return self._needed(memory, day, tokens) <= self.left
 
     def _needed(self, memory: Memory, day: str, tokens: int) -> int:
         # A turn of a memory that is there already may leave a gap on either side.
