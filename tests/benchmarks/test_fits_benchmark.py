@@ -158,7 +158,8 @@ def test_relevance_grows_with_the_score_and_with_what_is_held() -> None:
 def test_confidence_grows_with_what_was_found_and_what_was_ever_said() -> None:
     assert confidence([], 1.0) == 0.0
     assert confidence([0.9, 0.2], 1.0) > confidence([0.2, 0.2], 1.0) > confidence([0.2, 0.2], 0.0)
-    assert confidence([0.5] * 5, 1.0) > confidence([0.5], 1.0)
+    assert confidence([0.5] * 5, 1.0) > confidence([0.5, *[0.1] * 4], 1.0)
+    assert confidence([0.5], 1.0) == confidence([0.5] * 5, 1.0), "a small memory is not an unsure one"
 
 
 def test_known_is_the_share_of_the_words_that_anybody_holds() -> None:
