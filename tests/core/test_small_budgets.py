@@ -152,6 +152,6 @@ def test_the_budget_is_used_up_where_parts_count_for_more_than_the_whole() -> No
         for first in range(0, 900, 30):
             said = [("user", f"The boat at mooring {place} is painted blue.") for place in range(first, first + 30)]
             bank.remember(SCOPE, said, session=f"day {first}", close=True)
-        for budget in (200, 1000, 4000):
+        for budget in (200, 1000, 2000):
             recall = bank.recall(SCOPE, "Which boat is painted blue?", token_budget=budget)
             assert 0.94 * budget - 12 < recall.tokens <= budget
