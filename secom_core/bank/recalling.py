@@ -116,11 +116,11 @@ class Recalling:
             most = None if layers or budget is None else _most(budget)
             narrow = _NARROWED if budget is not None and budget <= _TIGHT else 0
             candidates = self._search(loaded, asked, vector, nearest, now, most=most, narrow=narrow, exclude=exclude)
+            chances = [each.relevance for each in candidates if each.kind == "relevant"]
+            sure = confidence(chances, loaded.index.known(asked.telling))
             if options.only_relevant:
                 candidates = [each for each in candidates if not _is_faint(each)]
             units = next((found for each in layers if (found := each.units(request, candidates)) is not None), None)
-            chances = [each.relevance for each in candidates if each.kind == "relevant"]
-            sure = confidence(chances, loaded.index.known(asked.telling))
             candidates, ranking = self._ranked(loaded, candidates, vector, units)
             if units is None and not (ranking is not None and ranking.is_choice):
                 about = loaded.index.asked_about(subject(query, follows=bool(context)), exclude)

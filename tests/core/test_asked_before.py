@@ -126,3 +126,12 @@ def test_the_rest_of_a_short_answer_comes_before_what_has_nothing_to_do_with_it(
         for day, messages in enumerate(said):
             bank.remember(SCOPE, messages, session=f"s{day}", at=AT + timedelta(days=day), close=True)
         assert "240 °C" in bank.recall(SCOPE, query, token_budget=150).text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("query", [*QUESTIONS, "What is the capital of Peru?", "Where does my dentist live?"])
+def test_how_sure_a_recall_is_does_not_hang_on_what_is_left_out(query: str) -> None:
+    with MemoryBank.open() as bank:
+        guides(bank)
+        sure = {bank.recall(SCOPE, query, only_relevant=only).confidence for only in (True, False)}
+        assert len(sure) == 1
