@@ -129,9 +129,14 @@ def test_the_rest_of_a_short_answer_comes_before_what_has_nothing_to_do_with_it(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("query", [*QUESTIONS, "What is the capital of Peru?", "Where does my dentist live?"])
-def test_how_sure_a_recall_is_does_not_hang_on_what_is_left_out(query: str) -> None:
+def test_how_sure_a_recall_is_does_not_hang_on_what_is_left_out() -> None:
     with MemoryBank.open() as bank:
         guides(bank)
-        sure = {bank.recall(SCOPE, query, only_relevant=only).confidence for only in (True, False)}
-        assert len(sure) == 1
+        quiet = [("user", f"The harbour was quiet on day {day}, and so was the market.") for day in range(60)]
+        bank.remember(SCOPE, quiet, session="quiet", at=AT + timedelta(days=9), close=True)
+        query = "Was the Corno hut quiet?"
+        all_of_it, relevant = (
+            bank.recall(SCOPE, query, only_relevant=only, token_budget=3000) for only in (False, True)
+        )
+        assert len(relevant.turns) < len(all_of_it.turns)
+        assert relevant.confidence == all_of_it.confidence
