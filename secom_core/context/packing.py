@@ -69,14 +69,16 @@ class _BudgetPacker:
             choose = self._choose if token_budget is not None else _best_memories
             hits = _numbered(choose(candidates, k, room))
             over = counter(render(hits)) - most
-            if over <= 0 and fitting is None and -over - room.left > max(most // _UNUSED, 1):
+            if fitting is not None:
+                return hits if over <= 0 else fitting
+            if over <= 0 and -over - room.left <= most // _UNUSED:
+                return hits
+            if over <= 0:
                 # The parts are counted as more than the whole is.
                 fitting, budget = hits, budget - over - room.left
-                continue
-            if over <= 0 or fitting is not None:
-                return hits if over <= 0 or fitting is None else fitting
-            budget -= max((tried + 1) * over, budget // 32)
-        return _fitted(hits, most, counter)
+            else:
+                budget -= max((tried + 1) * over, budget // 32)
+        return fitting or _fitted(hits, most, counter)
 
     def _choose(self, candidates: Sequence[Candidate], k: int | None, room: _Room) -> list[Hit]:
         raise NotImplementedError
