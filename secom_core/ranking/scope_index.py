@@ -255,7 +255,9 @@ class ScopeIndex:
             near |= compared["passage_dense"] > _NEAR
         kinds = np.where((self._table.stands[pool] > 0) & ~near, "standing", "relevant")
         total = np.round(behind(total, (kinds == "standing") | only_asks), _DIGITS)
-        best = self._each_once(pool, np.argsort(-total, kind="stable"))
+        # Rows come in the order in which they were indexed, which says nothing.
+        order = np.lexsort((pool, self._table.index[pool], self._table.session[pool], -total))
+        best = self._each_once(pool, order)
         best = best[~only_asks[best] | (np.cumsum(only_asks[best]) <= _ECHOES)][:limit]
         relevance = np.round(relevances(columns, total, best, dense=dense), _DIGITS)[:most]
         best = best[:most]

@@ -160,9 +160,12 @@ def of_whom(name: str, columns: Mapping[str, Column], users: Mask) -> Column:
 
 
 def behind(scores: Column, which: Mask) -> Column:
-    """The scores, with those of ``which`` below the best few of the others."""
+    """The scores, with those of ``which`` below the best few of the others, in their own order."""
     others = np.sort(scores[~which])[-_AHEAD:]
-    return np.where(which, np.minimum(scores, others[0] - _A_LITTLE), scores) if len(others) else scores
+    if not len(others):
+        return scores
+    below = others[0] - _A_LITTLE * (2 - 1 / (1 + np.exp(-np.clip(scores, -20, 20))))
+    return np.where(which & (scores > below), below, scores)
 
 
 def comparable(name: str, column: Column, among: Mask) -> Column:

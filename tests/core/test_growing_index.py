@@ -67,6 +67,10 @@ def told(recall: Recall) -> object:
     [Step("one", "user", QUESTION), Step("two", "user", QUESTION), Step("one", "assistant", LONG),
      Step("one", "forget", "first"), Step("one", "user", QUESTION)], False
 )  # fmt: skip
+@example(
+    [Step("two", "user", "what am i allergic to"), Step("one", "user", "How do I oil the loom?"),
+     Step("two", "user", FACT)], True
+)  # fmt: skip
 @settings(max_examples=60, deadline=None)
 def test_growing_is_the_same_as_beginning_anew(steps: list[Step], dense: bool) -> None:
     with MemoryBank.open(embedder=ScriptedEmbedder(64) if dense else None) as bank:
