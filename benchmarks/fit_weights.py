@@ -65,6 +65,7 @@ HAND: Final[Mapping[str, float]] = {"non_answer": -1.0}
 """Weights that are set by hand, as neither set holds what they are for."""
 
 FOLDS: Final = 5
+EVERYTHING: Final = 1_000_000
 SHAPES: Final = ("talk", "chats")
 
 
@@ -145,8 +146,8 @@ def cases_of(source: Source, embedder: Embedder | None, names: Sequence[str]) ->
         if not question.evidence:
             continue
         vector = embedder.embed([question.question])[0] if embedder else None
-        # No limit: which candidates make the cut must not hang on the weights that are yet to be fitted.
-        candidates = index.search(question.question, vector, limit=2000)
+        # All: which candidates make the cut must not hang on the weights that are yet to be fitted.
+        candidates = index.search(question.question, vector, budget=EVERYTHING)
         signals = np.array([[candidate.signals[name] for name in names] for candidate in candidates])
         target = np.array([sum(shares(question, candidate)) for candidate in candidates])
         cases.append(Case(question, candidates, signals, target / max(target.sum(), 1e-9)))
@@ -215,7 +216,7 @@ def folds_of(sources: Iterable[Source]) -> dict[str, int]:
 def answered(case: Case, weights: Weights, budgets: Sequence[int]) -> list[float]:
     """How much of the evidence is shown under each budget, packed as the bank packs."""
     scores = case.signals @ weights
-    order = np.argsort(-scores, kind="stable")[:400].tolist()
+    order = np.argsort(-scores, kind="stable")[:500].tolist()
     ranked = [replace(case.candidates[place], score=float(scores[place])) for place in order]
     return [shown(case.question, ranked, budget) for budget in budgets]
 

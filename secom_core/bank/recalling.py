@@ -113,9 +113,9 @@ class Recalling:
         request = Request(scope, asked.telling, vector, budget, cache(self.parts.token_counter), exclude)
         request, sections = _sections(layers, request)
         with loaded.lock:
-            most = None if layers or budget is None else _most(budget)
+            room = None if layers else budget
             narrow = _NARROWED if budget is not None and budget <= _TIGHT else 0
-            candidates = self._search(loaded, asked, vector, nearest, now, most=most, narrow=narrow, exclude=exclude)
+            candidates = self._search(loaded, asked, vector, nearest, now, budget=room, narrow=narrow, exclude=exclude)
             chances = [each.relevance for each in candidates if each.kind == "relevant"]
             sure = confidence(chances, loaded.index.known(asked.telling))
             if options.only_relevant:
@@ -174,11 +174,11 @@ class Recalling:
         nearest: Sequence[DocumentPlace] | None,
         now: datetime | None,
         *,
-        most: int | None = None,
+        budget: int | None = None,
         narrow: int = 0,
         exclude: Collection[str] = (),
     ) -> list[Candidate]:
-        """The turns that may answer, scored by what the scope has learned; the best ``most`` of them."""
+        """The turns that may answer, scored by what the scope has learned; as many as may fill the budget."""
         weights = loaded.index.usable_weights(vector, nearest)
         ranker = self.layers.ranker
         if ranker is not None:
@@ -191,7 +191,7 @@ class Recalling:
             now=moment,
             weights=weights,
             context=asked.context,
-            most=most,
+            budget=budget,
             narrow=narrow,
             exclude=exclude,
         )

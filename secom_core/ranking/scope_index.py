@@ -35,6 +35,9 @@ _DIGITS: Final = 6
 _ECHOES: Final = 3
 """How many turns that tell nothing are found at most."""
 
+_FEWEST, _ENOUGH = 100, 6
+"""How many finds a budget is filled from: the fewest, and how much more than there is room for."""
+
 _ANYHOW: Final = 0.05
 """How relevant what holds whatever is asked counts as, where nothing of the query is in it."""
 
@@ -216,7 +219,7 @@ class ScopeIndex:
         nearest: Sequence[DocumentPlace] | None = None,
         now: datetime | None = None,
         limit: int = 400,
-        most: int | None = None,
+        budget: int | None = None,
         narrow: int = 0,
         weights: Mapping[str, float] | None = None,
         context: Sequence[tuple[str, float]] = (),
@@ -230,7 +233,7 @@ class ScopeIndex:
             nearest: what a vector store outside has found, best first, in the place of a vector; only the order counts.
             now: when the query is asked, for "last week".
             limit: how many each kind of search looks closer at.
-            most: how many are given back at most; ``limit`` unless given.
+            budget: how many tokens there is room for: several times as much is given back; ``limit`` unless given.
             narrow: of how many, the best, the most telling sentence is found too.
             weights: what a scope has learned, for the signals of `usable_weights`; these unless given.
             context: what was said before the query, each with what its words weigh beside the query's.
@@ -258,7 +261,8 @@ class ScopeIndex:
         # Rows come in the order in which they were indexed, which says nothing.
         order = np.lexsort((pool, self._table.index[pool], self._table.session[pool], -total))
         best = self._each_once(pool, order)
-        best = best[~only_asks[best] | (np.cumsum(only_asks[best]) <= _ECHOES)][:limit]
+        best = best[~only_asks[best] | (np.cumsum(only_asks[best]) <= _ECHOES)]
+        most = limit if budget is None else self._enough_for(budget, pool[best])
         relevance = np.round(relevances(columns, total, best, dense=dense), _DIGITS)[:most]
         best = best[:most]
         relevance = np.where(kinds[best] == "standing", _ANYHOW, relevance)
@@ -280,6 +284,12 @@ class ScopeIndex:
         worth = search.worth if narrow else {}
         firsts = zip(found[:narrow], pool[best].tolist(), strict=False)
         return [*(self._with_narrower(each, row, worth) for each, row in firsts), *found[narrow:]]
+
+    def _enough_for(self, budget: int, rows: Rows) -> int:
+        """How many of the rows, best first, are worth a look where there is room for so many tokens."""
+        table = self._table
+        tokens = np.where(table.short[rows] > 0, table.turn_tokens[rows], table.tokens[rows])
+        return max(_FEWEST, int(np.searchsorted(np.cumsum(tokens), _ENOUGH * budget)) + 1)
 
     def _with_narrower(self, candidate: Candidate, row: int, worth: Mapping[str, float]) -> Candidate:
         passage = self._table.passage(row)

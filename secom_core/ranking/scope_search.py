@@ -77,15 +77,22 @@ class ScopeSearch:
         self._silent = self._out | self.only_ask
 
     def pool(self, weights: Mapping[str, float], limit: int) -> Rows:
-        """The rows of the turns worth a closer look, in rising order: the best ``limit`` by each kind of search."""
+        """The rows of the turns worth a closer look, in rising order: the best ``limit`` by each kind of search.
+
+        And half as many of what users say to an assistant, or its long replies would leave them no place.
+        """
         parts: list[Rows] = []
+        users = self._table.kind == SAID_BY_USER
+
+        def best(scores: Column) -> list[Rows]:
+            return [_above_0(scores * there, limit), _above_0(scores * (there & users), limit // 2)]
+
         # What was said again later takes no place from what was not.
         there = (self._table.memory >= 0) & (self._table.latest > 0) & ~self._out
         if not _BY_WORDS.isdisjoint(weights):
-            parts.append(_above_0(self._heard_around(passage_scores(self._words, self._table)) * there, limit))
+            parts += best(self._heard_around(passage_scores(self._words, self._table)))
         if not _BY_VECTOR.isdisjoint(weights):
-            spread_out = self._heard_around(self._cosines)
-            parts += [_above_0(spread_out * there, limit), _above_0(self._cosines * there, limit)]
+            parts += [*best(self._heard_around(self._cosines)), *best(self._cosines)]
         if not STANDS.isdisjoint(weights) and parts:
             parts.append(np.array(holding(self._table, _STANDING_ROWS), dtype=np.int64))
         if "date" in weights and parts:
