@@ -5,7 +5,7 @@
 
 Relevance: of every search with the weights that ship, what was found is told to help or not. A turn of talk helps where
 it is evidence; a passage of a chat where it shows half of the telling words of an evidence message. The regression is
-logistic, by Newton's method. Every search counts the same, and talk as much as chats.
+logistic, by Newton's method, on the first 20 of each search. Every search counts the same, and talk as much as chats.
 
 Confidence: questions that are answered are told from two kinds that are not. Of ``unsaid`` ones the thing was talked of
 but what is asked was never said (BEAM's abstention questions); ``strange`` ones belong to another conversation. The
@@ -29,6 +29,7 @@ import numpy.typing as npt
 
 from benchmarks.chats import area
 from benchmarks.fit_weights import (
+    EVERYTHING,
     FOLDS,
     SHAPES,
     Array,
@@ -52,6 +53,7 @@ from secom_core.ranking.relevance import chance, evidence_features, features
 HALF: Final = 0.5  # of the telling words of a message
 STRANGERS: Final = {"talk": 60, "chats": 20}  # questions of another conversation that each is asked
 KINDS: Final = ("answered", "unsaid", "strange", "adversarial")
+FITTED: Final = 20  # how many of what each search found relevance is fitted on
 FIRST: Final = (1, 20)  # how many of what each search found are looked at, beside all
 BINS: Final = 10
 PULL: Final = 1e-3
@@ -127,7 +129,7 @@ def searches_of(source: Source, asked: Sequence[tuple[str, Asked]], embedder: Em
 def _search(source: Source, index: ScopeIndex, kind: str, asked: Asked, embedder: Embedder | None) -> Search | None:
     vector = embedder.embed([asked.question])[0] if embedder else None
     with kept_features() as found:
-        candidates = index.search(asked.question, vector)
+        candidates = index.search(asked.question, vector, budget=EVERYTHING)
     if not candidates:
         return None
     # A question that is put to another conversation has its evidence there, under ids that may be here too.
@@ -166,15 +168,17 @@ def growing(rows: Array, truth: Array, counts: Array, pull: float = PULL) -> Arr
 
 
 def fit_relevance(searches: Sequence[Search]) -> Array:
-    """From what was found for the questions that are answered, and those to which nothing was said."""
+    """From what was found first for the questions that are answered, and those to which nothing was said.
+
+    Hundreds that are found last, of which hardly any helps, would decide where the first ones' chances lie.
+    """
     searches = [each for each in searches if each.kind in ("answered", "unsaid")]
     counts = counts_of([each.shape for each in searches], {})
+    sizes = [len(each.helps[:FITTED]) for each in searches]
     return logistic(
-        np.concatenate([each.features for each in searches]),
-        np.concatenate([each.helps for each in searches]).astype(float),
-        np.concatenate(
-            [np.full(len(each.helps), c / len(each.helps)) for each, c in zip(searches, counts, strict=True)]
-        ),
+        np.concatenate([each.features[:FITTED] for each in searches]),
+        np.concatenate([each.helps[:FITTED] for each in searches]).astype(float),
+        np.concatenate([np.full(size, count / size) for size, count in zip(sizes, counts, strict=True)]),
     )
 
 
