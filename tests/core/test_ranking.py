@@ -368,3 +368,18 @@ def test_search_and_addition_in_a_large_scope() -> None:
     assert fastest(adding(large)) < 5 * fastest(adding(small)) + 0.002
     assert fastest(lambda _: large.search("w1000 w2000 w17 w5")) < 0.05
     assert len(large.search("w1 w2 w3", limit=50)) == 50
+
+
+def test_what_users_say_is_looked_at_however_much_their_assistant_says() -> None:
+    """Hundreds of passages of replies hold more of the words than anything the user said of them."""
+    said = [f"I had lunch with {name}da, who wants to paint the harbour's sheds." for name in "AEIOUY"]
+    turns = []
+    for place, text in enumerate(said):
+        steps = [f"Step {place}.{each}: mind the harbour, the wind and the tide {each}. " * 4 for each in range(150)]
+        messages = (
+            Message(text, "user", id=f"u{place}", at=AT),
+            Message("\n\n".join(steps), "assistant", id=f"a{place}"),
+        )
+        turns.append(Turn(messages, "s", place))
+    found = index_with(turns).search("the harbour, the wind and the tide", limit=100, budget=10**9)
+    assert {each.passage.text for each in found if each.passage and each.passage.place == 0} == {*said}
