@@ -20,6 +20,7 @@ from llama_index.core.vector_stores.types import (
 
 from secom_core.errors import InvalidInput, StoreError
 from secom_core.memory import VectorDocument
+from secom_core.models.rows import model_rows
 from secom_core.protocols import Embedder, Vectors
 from secom_core.vector_stores.sync import store_errors
 
@@ -74,7 +75,8 @@ class LlamaIndexVectorStore:
             StoreError: the store raised; its error is chained.
             ModelError: the embedding model failed.
         """
-        vectors = self._embedder.embed([each.text for each in documents])
+        texts = [each.text for each in documents]
+        vectors = model_rows(self._embedder.embed(texts), len(texts), self._embedder.name)
         nodes = [_node(each, vector) for each, vector in zip(documents, vectors, strict=True)]
         with self._lock, store_errors(self.name, "add"):
             present = self.existing([each.id for each in documents]) if self._has_lookup else set()
@@ -130,7 +132,7 @@ class LlamaIndexVectorStore:
 
     def _query_vector(self, query: str) -> Vectors:
         embed = getattr(self._embedder, "embed_queries", self._embedder.embed)
-        vector: Vectors = embed([query])[0]
+        vector: Vectors = model_rows(embed([query]), 1, self._embedder.name)[0]
         return vector
 
     def _filters_for(self, scope: str) -> MetadataFilters:

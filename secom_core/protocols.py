@@ -80,7 +80,7 @@ class Denoiser(Protocol):
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Turns texts into vectors. ``name`` identifies the model: vectors of two names are never compared."""
+    """Turns texts into vectors. ``name`` identifies the model: vectors of two names, or widths, are never compared."""
 
     @property
     def name(self) -> str:

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from ..errors import InvalidInput, StoreError
+from ..errors import InvalidInput, StoreError, warn_degraded
 from ..layers import Found
 from ..memory import Hit, Memory
 from ..ranking import Candidate
@@ -249,12 +249,19 @@ class CitationLearner:
         return self._kept_reranker(state, dimensions)
 
     def _kept_reranker(self, state: str | None, dimensions: int) -> Reranker:
-        """The paper's reranker as it was left, or one that has learned nothing yet.
+        """The paper's reranker as it was left, or one that has learned nothing yet of such vectors.
 
         Raises:
             StoreError: its state is damaged on the disk.
         """
         with _undamaged():
+            learned = json.loads(state)["dimensions"] if state is not None else dimensions
+            if learned != dimensions:
+                warn_degraded(
+                    f"the paper's reranker has learned from vectors of {learned} dimensions, and begins again with "
+                    f"those of {dimensions}"
+                )
+                state = None
             return Reranker(dimensions, self._options.reranker, state=state)
 
 

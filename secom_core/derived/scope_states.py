@@ -83,10 +83,18 @@ class ScopeStates(Generic[S]):
         state = self.at(scope, row, retry_vectors=retry_vectors)
         with state.lock:
             if state.row.revision < row.revision or state.left:
+                reached = self._followed(scope, state, row, follow)
                 # A new epoch is for the next call to see.
-                reached = follow(state, row)
                 state.row = ScopeRow(row.id, reached.revision, state.row.epoch)
         return state
+
+    def _followed(self, scope: Scope, state: S, row: ScopeRow, follow: Callable[[S, ScopeRow], ScopeRow]) -> ScopeRow:
+        try:
+            return follow(state, row)
+        except BaseException:
+            # What was half followed is made anew.
+            self.drop(scope)
+            raise
 
     def weighed(self, scope: Scope, state: S, nbytes: int) -> None:
         """Take note of how much memory one takes now, and drop others where it is too much for the limit."""

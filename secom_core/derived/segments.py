@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby, pairwise
 from typing import Final, TypeVar
@@ -12,13 +12,14 @@ import numpy as np
 from ..conversation import Scope, Turn
 from ..errors import attempted
 from ..memory import Memory, Segment, check_partition, passages_of
-from ..protocols import Denoiser, Embedder, JoiningSegmenter, QueryEmbedder, Segmenter, Statistics, Vectors
+from ..protocols import Denoiser, Embedder, JoiningSegmenter, Segmenter, Statistics, Vectors
 from ..segmenters.lexical import LexicalSegmenter
 from ..stores.digests import digest
 from ..stores.rows import MemoryRow, SessionRow
 from ..stores.sql import SqlStore
 from ..vectors import unit_rows
 from .segmenters import ScopeSegmenters
+from .space import EmbeddingSpace
 
 T = TypeVar("T")
 
@@ -53,7 +54,8 @@ class Derivation:
         statistics: Callable[[Scope], Statistics | None],
         vectors: bool = True,
     ) -> None:
-        self._store, self._segmenters, self._denoiser, self._embedder = store, segmenters, denoiser, embedder
+        self._store, self._segmenters, self._denoiser = store, segmenters, denoiser
+        self._space = EmbeddingSpace(store, embedder) if embedder is not None else None
         self._tail, self._statistics, self._makes_vectors = tail, statistics, vectors
 
     def derive(self, session_id: int, scope: Scope, *, afresh: bool = False) -> SessionRow | None:
@@ -73,7 +75,7 @@ class Derivation:
                 if self._makes_vectors:
                     self.drop_vectors(row.id, {each.key for each in old} - {each.key for each in rows})
                 # Where the segmenter has failed, so would most likely the embedder that it asks; a recall tries again.
-                if self._makes_vectors and self._embedder is not None and not failed:
+                if self._makes_vectors and self._space is not None and not failed:
                     self.vectors(row.id, [*(each.key for each in rows), *searched_texts(tail)])
         return row
 
@@ -159,40 +161,46 @@ class Derivation:
             query: the query.
             context: texts that weigh in, each with its weight beside the query's.
         """
-        if self._embedder is None or not query.strip():
+        if self._space is None or not query.strip():
             return None
-        embed = self._embedder.embed_queries if isinstance(self._embedder, QueryEmbedder) else self._embedder.embed
-        part, what = f"the embedder {self._embedder.name!r}", "the embedder failed, this search is by words only"
-        made = _one_each(part, embed, [query, *(text for text, _ in context)], what)
+        made = self._space.of_queries([query, *(text for text, _ in context)])
         if made is None:
             return None
         weights = [1.0, *(weight for _, weight in context)]
         if len(made) == 1:
             return np.asarray(made[0])
-        [mixed] = unit_rows(np.average(np.stack(made), axis=0, weights=weights)[None], 1)
+        [mixed] = unit_rows(np.average(made, axis=0, weights=weights)[None], 1)
         return np.asarray(mixed)
 
     def vectors(self, session_id: int, texts: Sequence[str]) -> Vectors | None:
-        """Vectors of shape ``(len(texts), d)``, from the store or made now and stored.
+        """Vectors of shape ``(len(texts), d)``, from the store where they fit, or made now and stored.
 
         Returns:
             Nothing without an embedder, without texts, or with a warning when it fails.
         """
-        if self._embedder is None or not texts:
+        if self._space is None or not texts:
             return None
         digests = [digest(text) for text in texts]
-        found = self._store.vectors(session_id, self._embedder.name, list(dict.fromkeys(digests)))
-        missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in found}
-        if missing:
-            what = "the embedder failed, what was said is found by words until it answers again"
-            part = f"the embedder {self._embedder.name!r}"
-            made = _one_each(part, self._embedder.embed, list(missing.values()), what)
-            if made is None:
-                return None
-            new = dict(zip(missing, made, strict=True))
-            self._store.save_vectors(session_id, self._embedder.name, new)
-            found.update(new)
-        return np.stack([found[digest] for digest in digests])
+        wanted = dict(zip(digests, texts, strict=True))
+        stored = self._store.vectors(session_id, self._space.name, list(wanted))
+        made = self._made(self._space, session_id, wanted, stored)
+        if made is None or not self._space.is_settled(texts[0]):
+            return None
+        found = {**self._space.fitting(stored), **made}
+        remade = self._made(self._space, session_id, wanted, found)
+        return None if remade is None else np.stack([{**found, **remade}[each] for each in digests])
+
+    def _made(
+        self, space: EmbeddingSpace, session_id: int, wanted: Mapping[str, str], known: Mapping[str, Vectors]
+    ) -> dict[str, Vectors] | None:
+        """Vectors of the texts whose digest is not known, stored; nothing where the embedder fails."""
+        missing = {digest: text for digest, text in wanted.items() if digest not in known}
+        rows = space.of_texts(list(missing.values())) if missing else ()
+        if rows is None:
+            return None
+        new = dict(zip(missing, rows, strict=True))
+        self._store.save_vectors(session_id, space.name, new)
+        return new
 
     def vectors_of_sessions(self, texts: Sequence[tuple[int, str]]) -> Vectors | None:
         """Vectors of the texts of several sessions, each text behind its session's id; see `vectors`.
@@ -211,7 +219,7 @@ class Derivation:
 
     def drop_vectors(self, session_id: int, texts: Iterable[str]) -> None:
         """Remove the vectors of texts that the session does not hold any more; one that it does is made again."""
-        if self._embedder is not None:
+        if self._space is not None:
             self._store.drop_vectors(session_id, sorted({digest(text) for text in texts}))
 
     def digests(self, turns: Sequence[Turn], rows: Sequence[MemoryRow]) -> set[str]:

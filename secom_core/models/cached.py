@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidInput
 from ..protocols import Embedder, QueryEmbedder, Vectors
+from .rows import model_rows
 
 
 class CachedEmbedder:
@@ -39,7 +40,12 @@ class CachedEmbedder:
         return self.embedder.name
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of shape ``(len(texts), d)``, each of length 1; raises what the embedder raises."""
+        """Vectors of shape ``(len(texts), d)``, each of length 1.
+
+        Raises:
+            BadReply: the embedder did not give one finite vector of the same length for each text; none is kept.
+            Exception: whatever else the embedder raises.
+        """
         return self._vectors(texts, self.embedder.embed, "")
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
@@ -60,6 +66,11 @@ class CachedEmbedder:
         if missing:
             # Outside the lock, so that cached texts are served meanwhile.
             rows = ask(list(missing.values()))
+            dimensions = model_rows(rows, len(missing), self.name).shape[1]
+            if any(len(row) != dimensions for row in found.values()):
+                # Another model by now, or a wrong answer: what is cached does not go with it.
+                self._clear()
+                return self._vectors(texts, ask, kind)
             # A copy of each row, so that none holds the whole batch in memory.
             made = {key: row.copy() for key, row in zip(missing, rows, strict=True)}
             found |= made
@@ -68,6 +79,10 @@ class CachedEmbedder:
                 while len(self._rows) > self._size:
                     self._rows.popitem(last=False)
         return np.stack([found[key] for key in keys])
+
+    def _clear(self) -> None:
+        with self._lock:
+            self._rows.clear()
 
 
 def _digest(text: str, kind: str) -> bytes:

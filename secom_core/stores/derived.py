@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select, update
 
 from ..protocols import Vectors
 from ..text.batches import batches
@@ -16,6 +16,9 @@ from .schema import memories, part_states, scopes, sessions, vectors
 from .statements import delete_among, is_unchanged
 
 _ANY: Final = -1
+
+_NUMBER: Final = 4
+"""How many bytes a number of a vector takes."""
 
 
 class DerivedRows(Database):
@@ -70,7 +73,7 @@ class DerivedRows(Database):
         return True
 
     def vectors(self, session_id: int, model: str, digests: Sequence[str]) -> dict[str, Vectors]:
-        """The session's stored vectors of ``model`` among ``digests``."""
+        """The session's stored vectors of ``model`` among ``digests``; an empty one where the bytes are no numbers."""
         found: dict[str, Vectors] = {}
         with self.transaction(write=False) as connection:
             for batch in batches(digests):
@@ -78,8 +81,14 @@ class DerivedRows(Database):
                     vectors.c.session_id == session_id, vectors.c.model == model, vectors.c.digest.in_(batch)
                 )
                 for digest, data in connection.execute(statement):
-                    found[digest] = np.frombuffer(data, dtype="<f4")
+                    found[digest] = np.frombuffer(data if len(data) % _NUMBER == 0 else b"", dtype="<f4")
         return found
+
+    def vector_bytes(self, model: str) -> int | None:
+        """How many bytes a stored vector of ``model`` takes, any of them; nothing where there is none."""
+        statement = select(func.length(vectors.c.data)).where(vectors.c.model == model).limit(1)
+        with self.transaction(write=False) as connection:
+            return connection.scalar(statement)
 
     @retry_if_contended
     def save_vectors(self, session_id: int, model: str, new: Mapping[str, Vectors]) -> None:

@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ..errors import InvalidInput, MissingExtra, StoreError
 from ..memory import VectorDocument
+from ..models.rows import model_rows
 from ..protocols import Embedder, QueryEmbedder, Vectors
 from ..stores.postgres import postgres_engine
 
@@ -34,7 +35,8 @@ class PgVectorStore:
         exact_below: a scope with fewer documents is searched exactly.
 
     Raises:
-        StoreError: from every method, when the database fails or lacks the extension.
+        StoreError: from every method, when the database fails or lacks the extension, or vectors do not fit the table.
+        BadReply: the embedder did not give one finite vector of the same length for each text.
         MissingExtra: psycopg or pgvector is not installed.
     """
 
@@ -63,7 +65,8 @@ class PgVectorStore:
             return
         from sqlalchemy.dialects.postgresql import insert
 
-        vectors = self._embedder.embed([each.text for each in documents])
+        texts = [each.text for each in documents]
+        vectors = model_rows(self._embedder.embed(texts), len(texts), self._embedder.name)
         table = self._table_for(vectors.shape[1])
         rows = [
             {"id": each.id, "scope": each.scope, "embedding": vector}
@@ -93,7 +96,8 @@ class PgVectorStore:
         if table is None:
             return []
         embed = self._embedder.embed_queries if isinstance(self._embedder, QueryEmbedder) else self._embedder.embed
-        [vector] = embed([query])
+        [vector] = model_rows(embed([query]), 1, self._embedder.name)
+        self._check_dimensions(table, len(vector))
         with self._transaction() as connection:
             return self._nearest(connection, table, scope, vector, k)
 
@@ -131,12 +135,15 @@ class PgVectorStore:
                     connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector")
                     table.metadata.create_all(connection)
                 self._table = table
+        self._check_dimensions(table, dimensions)
+        return table
+
+    def _check_dimensions(self, table: Table, dimensions: int) -> None:
         if (stored := table.info["dimensions"]) != dimensions:
             raise StoreError(
                 f"the table {self._table_name!r} holds vectors of {stored} numbers, the embedder "
                 f"{self._embedder.name!r} gives {dimensions}; give each embedder a table of its own"
             )
-        return table
 
     def _described(self, dimensions: int) -> Table:
         try:
