@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from secom_core.bank import MemoryBank
-from secom_core.errors import InvalidInput, ModelUnavailable
+from secom_core.errors import BadReply, InvalidInput, ModelUnavailable
 from secom_core.models import CachedEmbedder
 from secom_core.protocols import Embedder, Vectors
 from secom_core.testing import ScriptedEmbedder
@@ -145,3 +145,30 @@ def test_the_bank_embeds_what_is_asked_as_a_query_and_what_was_said_as_text():
         inner.asked.clear()
         bank.recall(("a",), "which tea?")
     assert inner.asked == ["query: which tea?"]
+
+
+class Changing(ScriptedEmbedder):
+    """Gives what it is told to."""
+
+    rows: Vectors | None = None
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        return super().embed(texts) if self.rows is None else self.rows
+
+
+def test_a_bad_batch_is_not_kept():
+    inner = Changing(16)
+    cached = CachedEmbedder(inner)
+    inner.rows = np.full((1, 16), np.nan, np.float32)
+    with pytest.raises(BadReply, match="number 0 of vector 0 is not finite: nan"):
+        cached.embed(["a"])
+    inner.rows = None
+    assert np.array_equal(cached.embed(["a"]), inner.embed(["a"]))
+
+
+def test_vectors_of_two_widths_are_not_mixed():
+    inner = Changing(16)
+    cached = CachedEmbedder(inner)
+    cached.embed(["a"])
+    cached.embedder = other = Changing(8)
+    assert np.array_equal(cached.embed(["a", "b"]), other.embed(["a", "b"]))

@@ -9,7 +9,7 @@ import pytest
 from embedders import HashingEmbedder
 
 from secom_core.bank import MemoryBank
-from secom_core.errors import InvalidInput, StoreError
+from secom_core.errors import DegradedWarning, InvalidInput, StoreError
 from secom_core.memory import DocumentPlace, VectorDocument
 from secom_core.protocols import VectorStore
 from secom_core.vector_stores import PgVectorStore
@@ -96,7 +96,33 @@ def test_vectors_of_two_lengths_do_not_share_a_table(index, postgres):
     other = PgVectorStore(index._engine.url.render_as_string(hide_password=False), HashingEmbedder(32))
     with pytest.raises(StoreError, match=r"vectors of 64 numbers.*hashing-32"):
         other.upsert(documents("a", ["two"]))
+    with pytest.raises(StoreError, match=r"vectors of 64 numbers.*hashing-32"):
+        other.search("a", "one", 1)
     other.close()
+
+
+class Spoilt(HashingEmbedder):
+    """Gives the first of its vectors twice, and no numbers."""
+
+    def embed(self, texts):
+        rows = super().embed(texts)
+        return np.vstack([rows[:1] * np.nan, rows])
+
+
+def test_bad_vectors_cost_a_search_by_words_and_no_exception(postgres, embedder):
+    with postgres.database() as url:
+        index = PgVectorStore(url, embedder)
+        with MemoryBank.open(vector_store=index) as bank:
+            bank.remember(ANN, [{"role": "user", "content": "I moved to Ghent."}], session="s")
+            index._embedder = Spoilt(64)
+            with pytest.warns(DegradedWarning, match=r"hashing-64 gave no vector for each of 1 texts: .* \(2, 64\)"):
+                assert "Ghent" in bank.recall(ANN, "Where did I move?").text
+            with pytest.warns(DegradedWarning, match="what it lacks is found by words"):
+                bank.remember(ANN, [{"role": "user", "content": "My cat hates the stairs."}], session="t")
+            index._embedder = embedder
+            bank.recall(ANN, "cat")
+            assert bank.recall(ANN, "Where did I move?").hits
+        index.close()
 
 
 def test_a_server_that_is_not_there_is_a_store_error(embedder):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -194,6 +195,38 @@ def test_queries_are_embedded_as_queries() -> None:
     texts = LangChainEmbedder(DeterministicFakeEmbedding(size=8), name="one")
     np.testing.assert_allclose(embedder.embed_queries(["a", "b"]), texts.embed(["query: a", "query: b"]))
     np.testing.assert_allclose(embedder.embed(["a"]), texts.embed(["a"]))
+
+
+class Resized(Embeddings):
+    model = "text-embedding"
+
+    def __init__(self, dimensions: int) -> None:
+        self.scripted = ScriptedEmbedder(dimensions)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return self.scripted.embed(texts).tolist()  # type: ignore[no-any-return]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+@pytest.mark.slow
+def test_a_model_with_other_dimensions_makes_its_vectors_anew(tmp_path: Path) -> None:
+    said = [{"role": "user", "content": "I moved to Ghent in May."}]
+    with open_bank(tmp_path / "bank.db", embedder=Resized(64)) as old:
+        old.remember(("ann",), said, session="monday")
+        with open_bank(tmp_path / "bank.db", embedder=Resized(32)) as new:
+            with pytest.warns(
+                DegradedWarning, match="'Resized:text-embedding' .* have 64 dim.* now gives 32"
+            ) as raised:
+                assert "Ghent" in new.recall(("ann",), "Where did I move?").text
+            assert len(raised) == 1
+            new.remember(("ann",), said, session="tuesday")
+            new.rebuild(("ann",))
+        with pytest.warns(DegradedWarning, match="have 32 dimensions, and it now gives 64"):
+            assert old.recall(("ann",), "Where did I move?").hits
+        old.remember(("ann",), said, session="friday")
+        assert old.recall(("ann",), "Where did I move?").hits
 
 
 def test_a_vector_of_zeros_stays_one_of_zeros() -> None:

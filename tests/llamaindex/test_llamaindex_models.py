@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from llama_index.core.llms.callbacks import llm_completion_callback
 
 from llamaindex_secom import LlamaIndexChatModel, LlamaIndexEmbedder
 from llamaindex_secom.models import as_chat_model, as_embedder, version_of
-from secom_core.errors import BadReply, InvalidInput, ModelUnavailable
+from secom_core.bank import MemoryBank
+from secom_core.errors import BadReply, DegradedWarning, InvalidInput, ModelUnavailable
 from secom_core.llm.flow import AsyncChatModel, ChatModel, Prompt
 from secom_core.protocols import Embedder
 from secom_core.segmenters.fixed import FixedSize
@@ -154,6 +156,31 @@ def test_a_list_of_numbers_in_place_of_vectors_is_a_model_error() -> None:
         LlamaIndexEmbedder(OddEmbedding(embed_dim=1, rows=[1.0, 2.0])).embed(["a", "b"])
 
 
+class Resized(MockEmbedding):
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return ScriptedEmbedder(self.embed_dim).embed([text])[0].tolist()  # type: ignore[no-any-return]
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return self._get_text_embedding(query)
+
+
+@pytest.mark.slow
+def test_a_model_with_other_dimensions_makes_its_vectors_anew(tmp_path: Path) -> None:
+    said = [{"role": "user", "content": "I moved to Ghent in May."}]
+    with MemoryBank.open(tmp_path / "bank.db", embedder=LlamaIndexEmbedder(Resized(embed_dim=64))) as old:
+        old.remember(("ann",), said, session="monday")
+        with MemoryBank.open(tmp_path / "bank.db", embedder=LlamaIndexEmbedder(Resized(embed_dim=32))) as new:
+            with pytest.warns(DegradedWarning, match="have 64 dimensions, and it now gives 32") as raised:
+                assert "Ghent" in new.recall(("ann",), "Where did I move?").text
+            assert len(raised) == 1
+            new.remember(("ann",), said, session="tuesday")
+            new.rebuild(("ann",))
+        with pytest.warns(DegradedWarning, match="have 32 dimensions, and it now gives 64"):
+            assert old.recall(("ann",), "Where did I move?").hits
+        old.remember(("ann",), said, session="friday")
+        assert old.recall(("ann",), "Where did I move?").hits
+
+
 def test_a_zero_vector_stays_finite() -> None:
     assert LlamaIndexEmbedder(OddEmbedding(embed_dim=2, rows=[[0.0, 0.0]])).embed(["a"]).tolist() == [[0.0, 0.0]]
 
@@ -196,6 +223,7 @@ def test_the_import_resolves_no_settings_and_pulls_in_no_other_framework() -> No
 
 MISSING = """
 import sys
+from pathlib import Path
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name == "llama_index" or name.startswith("llama_index."):
