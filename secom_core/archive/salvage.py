@@ -22,6 +22,7 @@ from sqlalchemy import Column, Text
 
 from ..conversation import Message, Scope, Turn
 from ..errors import MissingExtra, StoreError
+from ..stores.places import file_at
 from ..stores.rows import SessionRow
 from ..stores.schema import Verbatim, messages, scopes, sessions
 from . import export as transfer
@@ -57,9 +58,10 @@ def salvage(path: str | Path) -> Salvaged:
 
     Raises:
         StoreError: the file cannot be opened.
+        InvalidInput: it is a URL.
         MissingExtra: the library that reads pages is not installed.
     """
-    file = Path(path).expanduser()
+    file = file_at(path)
     try:
         whole = file.read_bytes()
         log = file.with_name(file.name + "-wal")

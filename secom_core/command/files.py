@@ -15,6 +15,7 @@ from typing import Any, Final
 from ..conversation import Message, Session, group_messages, stamped
 from ..errors import InvalidInput
 from ..readers import read_messages, read_transcript
+from ..stores.places import file_at
 from .terminal import Refused
 
 _STDIN: Final = "-"
@@ -29,7 +30,7 @@ def read_text(name: str) -> str:
         Refused: it is not UTF-8.
         OSError: it cannot be read.
     """
-    raw = sys.stdin.buffer.read() if name == _STDIN else Path(name).expanduser().read_bytes()
+    raw = sys.stdin.buffer.read() if name == _STDIN else file_at(name).read_bytes()
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
