@@ -26,9 +26,11 @@ def open_store(where: str | Path = ":memory:", *, key: str | None = None) -> Sql
         InvalidInput: no place of a bank, somebody else's SQLite file, or a key for PostgreSQL, which encrypts its disk.
     """
     if not isinstance(where, (str, Path)) or not str(where):
-        # It may be a URL in another form, with a password in it.
-        what = "an empty text" if isinstance(where, str) else f"a {type(where).__name__}"
-        raise InvalidInput(f"a bank is in a file, ':memory:' or postgresql://…, as text or a Path, got {what}")
+        # Bytes and other objects may be a URL with a password in it.
+        shown = (
+            repr(where) if where is None or isinstance(where, (str, int)) else f"a value of type {type(where).__name__}"
+        )
+        raise InvalidInput(f"a bank is in a file, ':memory:' or postgresql://…, got {shown}")
     if not is_postgres(where):
         return open_sqlite(where, key=key)
     if key is not None:
