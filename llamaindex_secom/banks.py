@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 from secom_core.bank import MemoryBank, check_bank
 from secom_core.errors import InvalidInput
 from secom_core.layers import registered
-from secom_core.stores.postgres import is_postgres
+from secom_core.stores.places import is_postgres
 
 _BUILT_IN: Final = frozenset({"summaries", "timelines", "topics", "citations"})
 

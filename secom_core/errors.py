@@ -43,6 +43,9 @@ def shorten(value: object) -> str:
         shown = repr(value)
     except RecursionError:
         shown = f"a {type(value).__name__} that is nested too deeply to be shown"
+    except ValueError:
+        # Python writes no whole number of more than 4,300 digits.
+        shown = f"a {type(value).__name__} that is too long to be shown"
     return shown if len(shown) <= _VALUE_SHOWN else f"{shown[:_VALUE_SHOWN]}…"
 
 

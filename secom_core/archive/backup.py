@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidInput, StoreError
+from ..stores.places import file_at
 from ..stores.sql import SqlStore
 from .replacing import replacing
 
@@ -24,10 +25,10 @@ def back_up(store: SqlStore, path: str | Path) -> Path:
         The file, absolute.
 
     Raises:
-        InvalidInput: the bank is not in SQLite, or ``path`` is its own file.
+        InvalidInput: the bank is not in SQLite, or ``path`` is its own file, or a URL.
         StoreError: the copy could not be made, or is damaged, as the bank is then too.
     """
-    target = Path(path).expanduser().resolve()
+    target = file_at(path).resolve()
     if store.engine.dialect.name != "sqlite":
         raise InvalidInput(f"the bank at {store.path} is a database of PostgreSQL; back it up with pg_dump")
     if store.path is not None and target == Path(store.path):

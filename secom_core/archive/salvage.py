@@ -10,18 +10,20 @@ overwrites them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import Column, Text
 
 from ..conversation import Message, Scope, Turn
 from ..errors import MissingExtra, StoreError
+from ..readers.fields import LARGEST_COUNT
+from ..stores.places import file_at
 from ..stores.rows import SessionRow
 from ..stores.schema import Verbatim, messages, scopes, sessions
 from . import export as transfer
@@ -32,6 +34,7 @@ _USUAL: Final = 4096
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _VERBATIM: Final = Verbatim()
 Record = list[Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +60,10 @@ def salvage(path: str | Path) -> Salvaged:
 
     Raises:
         StoreError: the file cannot be opened.
+        InvalidInput: it is a URL.
         MissingExtra: the library that reads pages is not installed.
     """
-    file = Path(path).expanduser()
+    file = file_at(path)
     try:
         whole = file.read_bytes()
         log = file.with_name(file.name + "-wal")
@@ -167,7 +171,7 @@ class _Found:
             name, closed = str(row.get("name") or f"lost {session_id}"), bool(row.get("closed"))
             whole = [
                 Turn(tuple(message for _, message in sorted(found, key=lambda each: each[0])), name, place)
-                for place, found in sorted(places.items())
+                for place, found in _numbered(places)
             ]
             size = sum(len(turn.messages) for turn in whole)
             session = SessionRow(session_id, scope_id, name, len(whole), size, 0, 0, closed, 0)
@@ -184,6 +188,14 @@ class _Found:
             at, about = _moment(row["at_us"]), {}
             self.damaged.add(rowid)
         return Message(row["text"], row["role"], row["speaker"], row["name"] or f"lost-{rowid}", at, about)
+
+
+def _numbered(places: Mapping[int, T]) -> list[tuple[int, T]]:
+    """By their places, in order; counted anew where one of them was damaged, and is none that a turn can have."""
+    held = sorted(places.items())
+    if held[0][0] >= 0 and held[-1][0] <= LARGEST_COUNT:
+        return held
+    return list(enumerate(each for _, each in held))
 
 
 def _named(record: Record) -> dict[str, Any]:

@@ -113,7 +113,8 @@ class ScopeCache:
         memories = memories_of(row.name, self._store.memories(row.id, settled), turns)
         # What another writer adds between these reads has no memory yet; the next call sees it.
         end = memories[-1].turns[-1].index if memories else -1
-        new = [turn for turn in turns if last_turn <= turn.index <= end]
+        # The last turn may have had a reply since, but not once it had settled: it keeps the memory that it is in.
+        new = [turn for turn in turns if max(last_turn, settled) <= turn.index <= end]
         searched = searched_texts(new)
         texts = [*searched, *(memory.key for memory in memories)]
         vectors = self._derivation.vectors(row.id, texts) if self._vectors else None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, Final, Literal, get_args
 
-from ..readers.fields import count_field, text_field
+from ..errors import shorten
+from ..readers.fields import count_field, count_of, list_field, list_of, moment_field, number_of, text_field, text_of
+from ..readers.fields import field as value_of
 
 LessonKind = Literal["taught", "held out", "resting", "nothing", "known"]
 """What an answer taught; see `Lesson`."""
@@ -89,18 +90,18 @@ class Impression:
         """What `as_json` gave.
 
         Raises:
-            KeyError, TypeError, ValueError: it is something else.
+            ValueError: it is something else; with the name of the field.
         """
         found = cls(
-            text_field(record["id"]),
-            tuple(map(count_field, record["numbers"])),
-            tuple(map(text_field, record["memory_ids"])),
-            tuple(tuple(map(text_field, turns)) for turns in record["turn_ids"]),
-            tuple(tuple(_signals(turn) for turn in memory) for memory in record["signals"]),
-            tuple(map(_finite, record["scores"])),
-            count_field(record["version"]),
-            datetime.fromisoformat(record["at"]),
-            count_field(record["epoch"]),
+            text_field(record, "id"),
+            _counts(record, "numbers"),
+            _texts(value_of(record, "memory_ids"), "memory_ids"),
+            tuple(_texts(turns, "turn_ids") for turns in list_field(record, "turn_ids")),
+            tuple(tuple(map(_signals, list_of(memory, "signals"))) for memory in list_field(record, "signals")),
+            tuple(number_of(score, "scores") for score in list_field(record, "scores")),
+            count_field(record, "version"),
+            moment_field(record, "at"),
+            count_field(record, "epoch"),
         )
         columns = (found.numbers, found.memory_ids, found.turn_ids, found.signals, found.scores)
         if len({len(column) for column in columns}) != 1:
@@ -153,16 +154,16 @@ class CitationEntry:
         """What `as_json` gave.
 
         Raises:
-            KeyError, TypeError, ValueError: it is something else.
+            ValueError: it is something else; with the name of the field.
         """
-        if record["lesson"] not in _LOGGED:
-            raise ValueError(f"expected one of {sorted(_LOGGED)}, got {record['lesson']!r}")
+        if (lesson := text_field(record, "lesson")) not in _LOGGED:
+            raise ValueError(f"'lesson': expected one of {sorted(_LOGGED)}, got {shorten(lesson)}")
         return cls(
-            Impression.from_json(record["shown"]),
-            None if record["query"] is None else text_field(record["query"]),
-            tuple(map(count_field, record["cited"])),
-            record["lesson"],
-            datetime.fromisoformat(record["at"]),
+            Impression.from_json(value_of(record, "shown")),
+            None if value_of(record, "query") is None else text_field(record, "query"),
+            _counts(record, "cited"),
+            lesson,
+            moment_field(record, "at"),
         )
 
 
@@ -189,11 +190,15 @@ class CitationWeights:
     frozen: bool
 
 
+def _counts(record: Mapping[str, Any], name: str) -> tuple[int, ...]:
+    return tuple(count_of(each, name) for each in list_field(record, name))
+
+
+def _texts(values: Any, name: str) -> tuple[str, ...]:
+    return tuple(text_of(each, name) for each in list_of(values, name))
+
+
 def _signals(values: Any) -> dict[str, float]:
-    return {name: _finite(value) for name, value in dict(values).items()}
-
-
-def _finite(value: Any) -> float:
-    if not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ValueError(f"expected a finite number, got {value!r}")
-    return value
+    if not isinstance(values, Mapping):
+        raise ValueError(f"'signals': expected an object, got {shorten(values)}")
+    return {name: number_of(value, name) for name, value in values.items()}

@@ -6,7 +6,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterable
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
@@ -17,6 +16,7 @@ from ..archive.salvage import salvage
 from ..bank import MemoryBank, Parts
 from ..conversation import Scope
 from ..pictures.report.html import counted
+from ..stores.places import file_at
 from .files import read_file, read_text
 from .opening import as_options, open_named, opened, scope_of, store_path
 from .terminal import Refused, confirmed, note, show
@@ -65,6 +65,8 @@ def export_(args: Namespace) -> None:
 
 def _salvaged(args: Namespace, scope: Scope) -> list[str]:
     path = store_path(args)
+    if path is None:
+        raise Refused("--damaged reads the file of a store, and this one is on a server; restore its last pg_dump")
     if not path.is_file():
         raise Refused(f"there is no store at {path}")
     found = salvage(path)
@@ -79,7 +81,8 @@ def _salvaged(args: Namespace, scope: Scope) -> list[str]:
 def import_(args: Namespace) -> None:
     """Take in what `export_` wrote."""
     lines = read_text(args.file).split("\n")
-    if not store_path(args).exists():
+    path = store_path(args)
+    if path is not None and not path.exists():
         # What cannot be used makes no store.
         transfer.read(lines)
     given = args.scope is not None or args.scope_json is not None
@@ -115,8 +118,8 @@ def written(args: Namespace, pieces: Iterable[str]) -> None:
     if args.output == "-":
         sys.stdout.writelines(pieces)
         return
-    target = Path(args.output).expanduser()
-    if target.exists() and store_path(args).exists() and target.samefile(store_path(args)):
+    target, store = file_at(args.output), store_path(args)
+    if store is not None and target.exists() and store.exists() and target.samefile(store):
         raise Refused(f"{target} is the store itself; give --output another name")
     if not target.parent.is_dir():
         raise Refused(f"there is no folder {target.parent}")

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..conversation import Message, Session, group_messages, stamped
-from ..errors import InvalidInput
+from ..errors import InvalidInput, shorten
 from ..readers import read_messages, read_transcript
+from ..readers.fields import LONGEST_LINE
+from ..stores.places import file_at
 from .terminal import Refused
 
 _STDIN: Final = "-"
@@ -29,7 +31,7 @@ def read_text(name: str) -> str:
         Refused: it is not UTF-8.
         OSError: it cannot be read.
     """
-    raw = sys.stdin.buffer.read() if name == _STDIN else Path(name).expanduser().read_bytes()
+    raw = sys.stdin.buffer.read() if name == _STDIN else file_at(name).read_bytes()
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -93,6 +95,8 @@ def _rows(text: str, name: str) -> list[Any] | None:
 def _lines(text: str) -> Iterator[Any]:
     # Not splitlines: JSON may hold line separators that are none of these lines' ends.
     for number, line in enumerate(text.split("\n"), start=1):
+        if len(line) > LONGEST_LINE:
+            raise InvalidInput(f"line {number} has {len(line):,} characters, at most {LONGEST_LINE:,} are read")
         if line.strip():
             try:
                 yield json.loads(line)
@@ -119,13 +123,22 @@ def _from_rows(rows: Sequence[Any], name: str, session: str | None) -> Iterator[
             own = row.get("session") or row.get("id")
             place = "" if len(rows) == 1 else f" {number}"
             at = next((row[key] for key in _TIMES if row.get(key) is not None), None)
-            yield (str(own) if own is not None else f"{session or _stem(name)}{place}"), _dated(row["messages"], at)
+            yield (
+                _name_of(own) if own is not None else f"{session or _stem(name)}{place}",
+                _dated(row["messages"], at),
+            )
         return
     by_name: dict[str, list[Any]] = {}
     for row in rows:
         own = row.get("session") if isinstance(row, Mapping) else None
-        by_name.setdefault(str(own) if own else session or _stem(name), []).append(row)
+        by_name.setdefault(_name_of(own) if own else session or _stem(name), []).append(row)
     yield from by_name.items()
+
+
+def _name_of(own: Any) -> str:
+    if isinstance(own, bool) or not isinstance(own, (str, int)):
+        raise InvalidInput(f"a session is named by text or a whole number, not {shorten(own)}")
+    return str(own)
 
 
 def _dated(messages: Sequence[Any], at: Any) -> Sequence[Any]:

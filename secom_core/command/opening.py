@@ -19,7 +19,7 @@ from ..bank import MemoryBank, Parts
 from ..conversation import Scope, check_scope
 from ..layers import Layer, LayerFactory, registered
 from ..stores.opening import open_store
-from ..stores.postgres import is_postgres
+from ..stores.places import file_at, is_postgres
 from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
 from .terminal import Refused
@@ -50,9 +50,10 @@ class Opened:
         return self.bank.layers.behind(scope, layer.name) if layer.takes_in_sessions else 0
 
 
-def store_path(args: Namespace) -> Path:
-    """Where the store is: ``--store``, else ``SECOM_STORE``, else ``memory.db`` here."""
-    return Path(_named(args)).expanduser()
+def store_path(args: Namespace) -> Path | None:
+    """The file of ``--store``, else of ``SECOM_STORE``, else ``memory.db`` here; nothing where it is on a server."""
+    named = _named(args)
+    return None if is_postgres(named) else file_at(named)
 
 
 def _named(args: Namespace) -> str:
@@ -65,7 +66,7 @@ def _named(args: Namespace) -> str:
 def open_named(named: str, *, make: bool) -> SqlStore:
     """The store that a file's name or a URL means; ``make`` says whether it may be made where there is none."""
     if not is_postgres(named):
-        _check(Path(named).expanduser(), make=make)
+        _check(file_at(named), make=make)
     return open_store(named)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby, pairwise
@@ -81,12 +82,13 @@ class Derivation:
 
     def shrunk(self, old: Sequence[MemoryRow], kept: Sequence[Turn], doomed: set[int], scope: Scope) -> list[MemoryRow]:
         """The memories without the doomed turns: the same cuts, and new keys where a turn is missing."""
-        rows: list[MemoryRow] = []
+        rows, gone = list[MemoryRow](), sorted(doomed)
         for memory in old:
             turns = [turn for turn in kept if memory.start <= turn.index < memory.stop]
             if not turns:
                 continue
-            touched = not doomed.isdisjoint(range(memory.start, memory.stop))
+            # A range may be far longer than what it holds.
+            touched = bisect_left(gone, memory.start) < bisect_left(gone, memory.stop)
             rows += self._rows([turns], [(memory.start, memory.stop)], (), scope) if touched else [memory]
         return rows
 
@@ -241,6 +243,7 @@ def searched_texts(turns: Iterable[Turn]) -> list[str]:
 
 def memories_of(session: str, rows: Sequence[MemoryRow], turns: Sequence[Turn]) -> list[Memory]:
     """Stored memories with the turns they point to, in order."""
-    by_index = {turn.index: turn for turn in turns}
-    ranges = ((row, [by_index[each] for each in range(row.start, row.stop) if each in by_index]) for row in rows)
+    held = sorted(turns, key=lambda turn: turn.index)
+    places = [turn.index for turn in held]
+    ranges = ((row, held[bisect_left(places, row.start) : bisect_left(places, row.stop)]) for row in rows)
     return [Memory(f"{session}#{row.start}-{row.stop}", row.key, tuple(inside)) for row, inside in ranges if inside]

@@ -8,7 +8,8 @@ from datetime import datetime, timezone
 from typing import Any, Final
 
 from ..conversation import Message
-from ..errors import InvalidTranscript, shorten
+from ..errors import InvalidInput, InvalidTranscript, shorten
+from .fields import LONGEST_TEXT, LONGEST_TIME
 from .moments import read_moment
 
 ROLES: Final[Mapping[str, str]] = {
@@ -32,7 +33,7 @@ def read_messages(items: Iterable[Message | Mapping[str, Any] | Sequence[str] | 
     package's own messages, are read as the dict that they dump to.
 
     Raises:
-        InvalidTranscript: naming the first item that is none of these.
+        InvalidTranscript: naming the first item that is none of these, or has more than `LONGEST_TEXT` characters.
     """
     if isinstance(items, (str, bytes, Mapping)):
         raise InvalidTranscript(f"messages come as a list of messages, dicts or pairs, not {shorten(items)}")
@@ -40,6 +41,21 @@ def read_messages(items: Iterable[Message | Mapping[str, Any] | Sequence[str] | 
 
 
 def _message(item: object, place: int) -> Message:
+    try:
+        message = _read(item, place)
+    except RecursionError as error:
+        raise InvalidTranscript(f"message {place}: {shorten(item)} is nested too deeply to be read") from error
+    except InvalidTranscript:
+        raise
+    except InvalidInput as error:
+        raise InvalidTranscript(f"message {place}: {error}") from error
+    if len(message.text) > LONGEST_TEXT:
+        size = f"{len(message.text):,} characters, at most {LONGEST_TEXT:,} are kept"
+        raise InvalidTranscript(f"message {place}: {size}; divide it, it begins with {shorten(message.text[:100])}")
+    return message
+
+
+def _read(item: object, place: int) -> Message:
     if isinstance(item, Message):
         return item
     if hasattr(item, "model_dump"):
@@ -59,19 +75,31 @@ def _from_dict(item: Mapping[str, Any], place: int) -> Message:
         raise InvalidTranscript(f"message {place}: needs a 'content', got {shorten(dict(item))}")
     role = ROLES.get((label or "").casefold(), "")
     name = speaker or (None if role else label)
-    id_ = None if item.get("id") is None else str(item["id"])
-    return Message(_words(item, place), role, name, id_, _time_of(item, place), _kept(item))
+    return Message(_words(item, place), role, name, _id_of(item, place), _time_of(item, place), _kept(item, place))
+
+
+def _id_of(item: Mapping[str, Any], place: int) -> str | None:
+    value = item.get("id")
+    if isinstance(value, (bool, float, Mapping, Sequence)) and not isinstance(value, str):
+        raise InvalidTranscript(f"message {place}: an id is text or a whole number, not {shorten(value)}")
+    try:
+        return None if value is None else str(value)
+    except ValueError as error:
+        raise InvalidTranscript(f"message {place}: an id cannot be {shorten(value)}") from error
 
 
 def _words(item: Mapping[str, Any], place: int) -> str:
     content = item.get("content", item.get("text"))
     if content is not None and not isinstance(content, (str, Sequence)):
         raise InvalidTranscript(f"message {place}: content is text or a list of parts, not {shorten(content)}")
-    calls = [*(item.get("tool_calls") or ()), *filter(None, [item.get("function_call")])]
+    made = item.get("tool_calls") or ()
+    if not isinstance(made, Sequence) or isinstance(made, (str, bytes)):
+        raise InvalidTranscript(f"message {place}: tool_calls is a list, not {shorten(made)}")
+    calls = [*made, *filter(None, [item.get("function_call")])]
     texts = [content] if isinstance(content, str) else [_part(part, place) for part in content or ()]
     if not any(texts) and isinstance(item.get("refusal"), str):
         texts = [item["refusal"]]
-    return "\n".join(filter(None, [*texts, *map(_call, calls)]))
+    return "\n".join(filter(None, [*texts, *(_call(call, place) for call in calls)]))
 
 
 def _part(part: object, place: int) -> str:
@@ -83,7 +111,7 @@ def _part(part: object, place: int) -> str:
     if kind in {"thinking", "redacted_thinking", "reasoning"}:
         return ""
     if kind == "tool_use":
-        return _call({"name": part.get("name"), "arguments": part.get("input")})
+        return _call({"name": part.get("name"), "arguments": part.get("input")}, place)
     if kind == "tool_result":
         return _words({"content": part.get("content")}, place)
     text = part.get("text", part.get("refusal"))
@@ -98,14 +126,17 @@ def _placeholder(kind: str, part: Mapping[str, Any]) -> str:
     return f"[{medium}: {name}]" if isinstance(name, str) else f"[{medium}]"
 
 
-def _call(call: object) -> str:
+def _call(call: object, place: int) -> str:
     """A call to a tool as text, so that it can be found by its words: ``[calls weather({"city": "Rome"})]``."""
     if not isinstance(call, Mapping):
         return f"[calls {call}]"
     inner = call.get("function")
     function = inner if isinstance(inner, Mapping) else call
     arguments = function.get("arguments", function.get("args", ""))
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False, default=str)
+    try:
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False, default=str)
+    except (TypeError, ValueError) as error:
+        raise InvalidTranscript(f"message {place}: arguments {shorten(arguments)} are no JSON: {error}") from error
     return f"[calls {function.get('name', 'a tool')}({text})]"
 
 
@@ -114,6 +145,8 @@ def _time_of(item: Mapping[str, Any], place: int) -> datetime | None:
     if value is None or isinstance(value, datetime):
         return value
     try:
+        if isinstance(value, bool) or (isinstance(value, str) and len(value) > LONGEST_TIME):
+            raise ValueError(f"a time is a datetime, seconds, or text of at most {LONGEST_TIME} characters")
         if isinstance(value, str):
             moment = read_moment(value.strip())
             return (moment and moment.on(None)) or datetime.fromisoformat(value)
@@ -122,6 +155,9 @@ def _time_of(item: Mapping[str, Any], place: int) -> datetime | None:
         raise InvalidTranscript(f"message {place}: no time can be read from {shorten(value)}") from error
 
 
-def _kept(item: Mapping[str, Any]) -> dict[str, Any]:
+def _kept(item: Mapping[str, Any], place: int) -> dict[str, Any]:
+    about = item.get("metadata") or {}
+    if not isinstance(about, Mapping):
+        raise InvalidTranscript(f"message {place}: metadata is an object, not {shorten(about)}")
     own = {key: item[key] for key in ("tool_calls", "function_call", "tool_call_id") if item.get(key)}
-    return {**(item.get("metadata") or {}), **own}
+    return {**about, **own}

@@ -11,6 +11,7 @@ from typing import Final
 
 from ..conversation import Message, Session, group_messages
 from ..errors import InvalidTranscript, shorten
+from .fields import LONGEST_TEXT
 from .messages import ROLES
 from .moments import Moment, read_moment
 
@@ -163,7 +164,8 @@ def read_transcript(
         speakers: the names that open an utterance; no other does.
 
     Raises:
-        InvalidTranscript: carrying the first line of a session that belongs to nobody.
+        InvalidTranscript: carrying the first line of a session that belongs to nobody, or of a message of more than
+            `LONGEST_TEXT` characters.
     """
     parts = _parts(text)
     if speakers is None:
@@ -202,21 +204,28 @@ def _utterances(lines: Sequence[_Line], known: set[str], begin: datetime | None)
             raise InvalidTranscript(f"line {line.number}: expected 'Name: words', got {shorten(line.raw)}")
     now = begin
     for line, words in utterances:
-        now = _later(line.moment, now)
+        now = _later(line, now)
         yield _message(line, "\n".join(words).strip(), now)
 
 
-def _later(moment: Moment | None, now: datetime | None) -> datetime | None:
+def _later(line: _Line, now: datetime | None) -> datetime | None:
     """The time of a line that follows one at ``now``; a clock that runs backwards has passed midnight."""
+    moment = line.moment
     if moment is None:
         return now
     at = moment.on(now.date() if now else None)
     turned = at and now and now.tzinfo and moment.day is None and now - at > timedelta(hours=12)
-    return at + timedelta(days=1) if at and turned else at
+    try:
+        return at + timedelta(days=1) if at and turned else at
+    except OverflowError as error:
+        raise InvalidTranscript(f"line {line.number}: no day comes after {now}, got {shorten(line.raw)}") from error
 
 
 def _message(line: _Line, words: str, at: datetime | None) -> Message:
     role = ROLES.get(line.key, "")
     clock = line.moment.clock if line.moment and at is None else None  # no day to put it on
     kept = {"time": clock.isoformat("minutes")} if clock else {}
+    if len(words) > LONGEST_TEXT:
+        size = f"{len(words):,} characters, at most {LONGEST_TEXT:,} are kept"
+        raise InvalidTranscript(f"line {line.number}: {size}; divide what begins with {shorten(line.raw[:100])}")
     return Message(words, role=role, speaker=None if line.key == role else line.name, at=at, metadata=kept)

@@ -70,6 +70,12 @@ class Database:
         return url.database if url.get_backend_name() == "sqlite" else str(url._replace(password=None))
 
     @property
+    def _place(self) -> str:
+        """The database as errors name it. Misspelt parameters of a URL may hold a password too."""
+        url = self._engine.url
+        return str(url if url.get_backend_name() == "sqlite" else url.set(query={}))
+
+    @property
     def engine(self) -> Engine:
         """The engine that speaks to the database."""
         return self._engine
@@ -104,13 +110,13 @@ class Database:
         except SQLAlchemyError as error:
             contended = isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in _CONTENDED
             kind = _Contended if contended else StoreError
-            raise kind(f"the store at {self._engine.url} failed: {error}") from error
+            raise kind(f"the store at {self._place} failed: {error}") from error
         except (ValueError, TypeError) as error:
             # While a transaction only reads, nothing but what it reads can be wrong.
             # sqlite3 raises the last where a broken file makes a broken message.
             if isinstance(error, SecomError) or (write and not isinstance(error, UnicodeDecodeError)):
                 raise
-            raise StoreError(f"the store at {self._engine.url} is damaged: {error}") from error
+            raise StoreError(f"the store at {self._place} is damaged: {error}") from error
 
     def make_missing(self, tables: Sequence[Table]) -> None:
         """Make those of the tables that the database has not; of its own tables, migrations take care."""
@@ -131,7 +137,7 @@ class Database:
             StoreError: another connection is at work for longer than the time-out, or the disk is full.
         """
         if self._outside_transactions(_EMPTY_LOG, "VACUUM", _EMPTY_LOG):
-            raise StoreError(f"the store at {self._engine.url} is in use; what was deleted is still in its log")
+            raise StoreError(f"the store at {self._place} is in use; what was deleted is still in its log")
 
     def _outside_transactions(self, *statements: str) -> bool:
         """Run statements that SQLite takes in no transaction; whether the last one found the log in use."""
@@ -146,5 +152,5 @@ class Database:
                 finally:
                     connection.execute(f"PRAGMA busy_timeout={timeout}")
         except self._engine.dialect.loaded_dbapi.Error as error:
-            raise StoreError(f"the store at {self._engine.url} failed: {error}") from error
+            raise StoreError(f"the store at {self._place} failed: {error}") from error
         return bool(rows[-1] and rows[-1][0])

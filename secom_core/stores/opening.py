@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import InvalidInput
-from .postgres import is_postgres, open_postgres
+from .places import is_postgres
+from .postgres import open_postgres
 from .sql import SqlStore
 from .sqlite import open_sqlite
 
@@ -14,17 +15,22 @@ def open_store(where: str | Path = ":memory:", *, key: str | None = None) -> Sql
     """Open or make a store.
 
     Args:
-        where: a file for SQLite, ``":memory:"``, or a URL that begins with ``postgresql://``.
+        where: a file for SQLite, ``":memory:"``, or a URL that begins with ``postgresql://``; what else looks like a
+            URL is refused, and makes nothing (`secom_core.stores.places`).
         key: the passphrase of an encrypted SQLite file.
 
     Raises:
         StoreError: it cannot be opened, or is no store.
         SchemaTooNew: a later version of this package wrote it.
         MissingExtra: the URL's driver, or what a key needs, is not installed.
-        InvalidInput: a key for PostgreSQL, which encrypts its disk.
+        InvalidInput: no place of a bank, somebody else's SQLite file, or a key for PostgreSQL, which encrypts its disk.
     """
     if not isinstance(where, (str, Path)) or not str(where):
-        raise InvalidInput(f"a bank is in a file, ':memory:' or postgresql://…, got {where!r}")
+        # Bytes and other objects may be a URL with a password in it.
+        shown = (
+            repr(where) if where is None or isinstance(where, (str, int)) else f"a value of type {type(where).__name__}"
+        )
+        raise InvalidInput(f"a bank is in a file, ':memory:' or postgresql://…, got {shown}")
     if not is_postgres(where):
         return open_sqlite(where, key=key)
     if key is not None:

@@ -8,20 +8,16 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
 from ..errors import InvalidInput, MissingExtra, StoreError
+from .places import is_postgres
 from .sql import SqlStore
 
-_SCHEMES: Final = ("postgresql://", "postgres://", "postgresql+psycopg://")
+_FORM: Final = "postgresql://user:password@host:5432/database"
 _POOL: Final = 10
 _WAIT_S: Final = 300
 # Advisory locks are the database's, and other programs may use them too: ours are hashes with seeds of our own.
 _STORE_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('secom-memory', 1936024429))"
 _KEY_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 1936024429))"
 _ID_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(key, 1936024429)) FROM scopes WHERE id = %s"
-
-
-def is_postgres(where: object) -> bool:
-    """Whether ``where`` is a URL that `open_postgres` takes, and not the path of a file."""
-    return str(where).startswith(_SCHEMES)
 
 
 def open_postgres(url: str, *, pool_size: int = _POOL) -> SqlStore:
@@ -34,7 +30,7 @@ def open_postgres(url: str, *, pool_size: int = _POOL) -> SqlStore:
     Raises:
         InvalidInput: the URL cannot be read.
         MissingExtra: psycopg is not installed.
-        StoreError: the database cannot be reached.
+        StoreError: the database cannot be reached, or does not keep its texts as UTF-8.
         SchemaTooNew: a later version of this package wrote it.
     """
     engine = postgres_engine(url, pool_size=pool_size)
@@ -53,9 +49,11 @@ def postgres_engine(url: str, *, pool_size: int = _POOL) -> Engine:
         InvalidInput: the URL cannot be read.
         MissingExtra: psycopg is not installed.
     """
+    place, secrets = _without_secrets(_with_driver(url))
     try:
         engine = create_engine(
-            _with_driver(url),
+            place,
+            connect_args=secrets,
             pool_size=pool_size,
             max_overflow=0,
             pool_timeout=_WAIT_S,
@@ -66,22 +64,42 @@ def postgres_engine(url: str, *, pool_size: int = _POOL) -> Engine:
         )
     except ModuleNotFoundError as missing:
         raise MissingExtra("A store on PostgreSQL", "postgres") from missing
-    event.listen(engine, "connect", _configure)
+    # First of all: what the driver asks next, it cannot read in every encoding.
+    event.listen(engine, "connect", _configure, insert=True)
     return engine
 
 
 def _with_driver(url: str) -> URL:
-    _, _, rest = url.partition("://")
+    _, _, rest = url.strip().partition("://")
     try:
-        return make_url(f"postgresql+psycopg://{rest}")
-    except (ArgumentError, ValueError) as error:
-        # The URL itself may hold a password.
-        raise InvalidInput(
-            "expected postgresql://user:password@host:5432/database, got a URL that is not one"
-        ) from error
+        read = make_url(f"postgresql+psycopg://{rest}") if is_postgres(url) else None
+    except (ArgumentError, ValueError):
+        read = None
+    if read is None:
+        # The URL may hold a password, and so may the error that is the cause.
+        raise InvalidInput(f"expected {_FORM}, got a URL that is not one")
+    if "@" in f"{read.host}{read.database}":
+        raise InvalidInput(f"expected {_FORM}; in a user's name or a password, write @ as %40, / as %2F and : as %3A")
+    return read
+
+
+def _without_secrets(url: URL) -> tuple[URL, dict[str, str]]:
+    """The URL as it may be shown, a password before the host aside, and what libpq is given besides."""
+    secret = [name for name in url.query if "pass" in name.lower() or "secret" in name.lower()]
+    given = {name: url.query[name] for name in secret}
+    last = {name: value if isinstance(value, str) else value[-1] for name, value in given.items()}
+    return url.difference_update_query(secret), last
 
 
 def _configure(connection: Any, _record: Any) -> None:
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        name = connection.info.dbname
+        connection.close()
+        raise StoreError(
+            f"the database {name!r} keeps texts as {encoding}, which cannot hold all that people say; make one for the "
+            "bank with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+        )
     with connection.cursor() as cursor:
         cursor.execute("SET client_encoding TO 'UTF8'")
         cursor.execute("SHOW synchronous_commit")

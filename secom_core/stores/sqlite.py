@@ -16,10 +16,13 @@ from typing import Any, Final
 from sqlalchemy import URL, Connection, create_engine, event
 from sqlalchemy.pool import StaticPool
 
-from ..errors import InvalidInput, MissingExtra
+from ..errors import InvalidInput, MissingExtra, SecomError
+from .places import file_at
 from .sql import SqlStore
 
 _BUSY_MS: Final = 60_000
+_OWN_TABLES: Final = frozenset({"schema_versions", "scopes"})
+"""Tables of every bank of every schema, which no other program is likely to have both of."""
 
 
 def open_sqlite(path: str | Path = ":memory:", *, key: str | None = None) -> SqlStore:
@@ -30,13 +33,13 @@ def open_sqlite(path: str | Path = ":memory:", *, key: str | None = None) -> Sql
         key: the passphrase of an encrypted file; needs the extra ``encrypted``. It is not kept anywhere.
 
     Raises:
-        InvalidInput: the path is that of a folder.
+        InvalidInput: the path is that of a folder, or a URL, or the file is another program's database.
         StoreError: the file cannot be opened, or is no SQLite file, or the key is another one.
         SchemaTooNew: a later version of this package wrote it.
         MissingExtra: a key was given, and SQLCipher is not installed.
     """
     driver = _driver(key)
-    file = None if str(path) == ":memory:" else Path(path).expanduser().resolve()
+    file = None if str(path) == ":memory:" else file_at(path).resolve()
     if file is not None:
         if file.is_dir():
             raise InvalidInput(f"a bank is one file, and {str(path)!r} is a folder; name a file in it")
@@ -51,10 +54,14 @@ def open_sqlite(path: str | Path = ":memory:", *, key: str | None = None) -> Sql
         hide_parameters=True,
         **pool,
     )
-    event.listen(engine, "connect", partial(_configure, key=key))
+    event.listen(engine, "connect", partial(_configure, file=file, key=key))
     event.listen(engine, "begin", _begin)
     event.listen(engine, "checkin", _enforce_references)
-    return SqlStore(engine)
+    try:
+        return SqlStore(engine)
+    except SecomError:
+        engine.dispose()
+        raise
 
 
 def _driver(key: str | None) -> ModuleType:
@@ -70,17 +77,30 @@ def _driver(key: str | None) -> ModuleType:
     return driver
 
 
-def _configure(connection: Any, _record: Any, *, key: str | None = None) -> None:
+def _configure(connection: Any, _record: Any, *, file: Path | None = None, key: str | None = None) -> None:
     cursor = connection.cursor()
     if key is not None:
         # The first statement of a connection, and one that takes no parameters.
         quoted = key.replace("'", "''")
         cursor.execute(f"PRAGMA key = '{quoted}'")
+    # The log that is turned on below is written into the file.
+    if _is_foreign(cursor):
+        connection.close()
+        raise InvalidInput(
+            f"{str(file)!r} holds the tables of another program and none of a bank's; name another file, which is "
+            "made where there is none"
+        )
     # secure_delete: forgotten words are overwritten in the file, not only unlinked.
     for pragma in (f"busy_timeout={_BUSY_MS}", "foreign_keys=ON", "secure_delete=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     _keep_write_ahead_log(cursor)
     cursor.close()
+
+
+def _is_foreign(cursor: Any) -> bool:
+    """Whether there is something in the database, and none of it a bank's; only read."""
+    names = {row[0] for row in cursor.execute("SELECT name FROM sqlite_master")}
+    return bool(names) and not names >= _OWN_TABLES
 
 
 def _keep_write_ahead_log(cursor: Any) -> None:

@@ -168,7 +168,7 @@ class PgVectorStore:
             with self._engine.begin() as connection:
                 yield connection
         except SQLAlchemyError as error:
-            raise StoreError(f"pgvector at {self._engine.url} failed: {error}") from error
+            raise StoreError(f"pgvector at {self._engine.url.set(query={})} failed: {error}") from error
 
 
 _DIMENSIONS: Final = text(

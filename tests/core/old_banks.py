@@ -15,7 +15,7 @@ from sqlalchemy import BigInteger, MetaData, insert, inspect
 from secom_core.stores import migrations
 from secom_core.stores.migrations import STEPS, VERSION, Step
 from secom_core.stores.opening import open_store
-from secom_core.stores.postgres import is_postgres
+from secom_core.stores.places import is_postgres
 from secom_core.stores.sql import SqlStore
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

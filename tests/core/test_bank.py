@@ -504,6 +504,20 @@ def test_export_then_import_is_the_same_bank(script, query):
         assert other.recall(ANN, query, token_budget=300, now=MAY) == bank.recall(ANN, query, token_budget=300, now=MAY)
 
 
+@pytest.mark.parametrize("reply", [False, True])
+def test_a_session_that_was_closed_and_searched_may_go_on(reply):
+    with MemoryBank.open() as bank:
+        said = [Message("The parcel is on the shelf.", id="1"), Message("Grandma baked a cake.", id="2")]
+        bank.remember(ANN, said, session="s", close=True)
+        assert bank.recall(ANN, "cake").hits
+        more = Message("A second cake is here.", "assistant" if reply else "user", id="3")
+        bank.remember(ANN, [more], session="s")
+        found = bank.recall(ANN, "cake")
+        in_memories = {turn.id for hit in found.hits for turn in hit.memory.turns}
+        assert in_memories >= {"2", *(() if reply else "3")}
+        assert "second cake" in found.text
+
+
 # -- languages --------------------------------------------------------------------------------------------------------
 
 LINES = {

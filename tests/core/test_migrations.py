@@ -25,7 +25,7 @@ from secom_core.errors import SchemaTooNew, StoreError
 from secom_core.stores import migrations
 from secom_core.stores.migrations import STEPS, VERSION, Step, migrate
 from secom_core.stores.opening import open_store
-from secom_core.stores.postgres import is_postgres
+from secom_core.stores.places import is_postgres
 from secom_core.stores.schema import metadata
 from secom_core.stores.sql import SqlStore
 

@@ -1,0 +1,56 @@
+"""What a bank's place may look like. What is neither a file nor PostgreSQL is refused before it makes a file.
+
+Such a text is most often a URL with a password in it, so errors show its scheme at most.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from ..errors import InvalidInput, shorten
+
+_POSTGRES: Final = re.compile(r"\s*postgres(?:ql)?(?:\+\w+)?://", re.I)
+_SCHEME: Final = re.compile(r"\s*(?P<name>[a-z][a-z0-9+.\-]+):", re.I)
+_NO_FILE: Final = re.compile(
+    # One slash is what a Path leaves of two. A drive is one letter.
+    r"://|(?<![a-z0-9+.\-])[a-z][a-z0-9+.\-]+:[/\\]"
+    # URLs without a slash, and what libpq and ODBC take in the place of one.
+    r"|^\s*(?:file|sqlite|postgres(?:ql)?)(?:\+\w+)?:|(?:password|pwd)\s*=",
+    re.I,
+)
+
+
+def is_postgres(where: object) -> bool:
+    """Whether ``where`` is the URL of a PostgreSQL database, and not the path of a file.
+
+    A scheme is in letters of either case. A driver in it (``postgresql+asyncpg://``) is passed over: a bank brings its
+    own, which refuses parameters that it does not know.
+    """
+    return isinstance(where, str) and _POSTGRES.match(where) is not None
+
+
+def file_at(where: str | Path) -> Path:
+    """The file that is meant, ``~`` expanded.
+
+    No URL is a file, ``sqlite:///x`` and ``file:x`` neither, nor a Path that was made of one; so no folder above the
+    file may have a name that ends with a colon, but a drive.
+
+    Raises:
+        InvalidInput: it is a URL, or no file can have this name.
+    """
+    text = str(where)
+    if _NO_FILE.search(text):
+        scheme = _SCHEME.match(text)
+        what = f"a {scheme['name']}: URL" if scheme is not None else "a URL or a connection string"
+        raise InvalidInput(
+            f"{what} names no file, and is not opened; give a file such as 'memory.db', or for a bank on a server "
+            "postgresql://user:password@host:5432/database, as text"
+        )
+    if "\0" in text:
+        raise InvalidInput(f"the name of a file holds no NUL, got {shorten(text)}")
+    try:
+        return Path(where).expanduser()
+    except RuntimeError as error:
+        raise InvalidInput(f"{shorten(text)} begins with a user who is not here; give the file's full path") from error
