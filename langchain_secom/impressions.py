@@ -12,9 +12,9 @@ from langchain_core.runnables import Runnable, RunnableConfig, run_in_executor
 from secom_core.bank import MemoryBank
 from secom_core.citations import Citations, Impression
 from secom_core.context import render
+from secom_core.context.lines import escaped
 from secom_core.conversation import Message, Scope
 from secom_core.errors import InvalidInput
-from secom_core.llm.quoting import CITATION_MARKER
 from secom_core.memory import Hit, Recall, RecallOptions
 
 from .convert import is_of_bank, to_document, to_hits
@@ -167,7 +167,7 @@ def _documents(hits: Iterable[Hit], scope: Scope) -> tuple[Document, ...]:
     documents = [to_document(hit, scope) for hit in hits]
     for document in documents:
         # An answer that repeats a memory word for word must not cite by it what the memory's words name.
-        document.page_content = CITATION_MARKER.sub(lambda found: f"({found[0][1:-1]})", document.page_content)
+        document.page_content = escaped(document.page_content)
     return tuple(documents)
 
 

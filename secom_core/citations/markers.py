@@ -21,13 +21,16 @@ _MARKER: Final = CITATION_MARKER.pattern
 _LONGEST: Final = 120
 """A marker is no longer than this; a bracket that stays open for longer is text."""
 
+_RUNS: Final = ("`", "~")
+"""What runs of are code or a fence."""
+
 # ``[1](http://…)`` is a link.
 _PIECE: Final = re.compile(
     rf"(?P<run>`+|~+)|(?P<marker>{_MARKER})(?!\()|(?P<tag></?(?:think|thinking|thought|reasoning)>)|[^`~\[<]+|.",
     re.IGNORECASE | re.DOTALL,
 )
-_UNDECIDED: Final = re.compile(rf"(?:`+|~+|{_MARKER}|\[[\w ,;\t]{{0,{_LONGEST - 2}}}|</?[a-z]{{0,9}})\Z", re.IGNORECASE)
-"""The end of a text that may go on as another piece."""
+_UNDECIDED: Final = re.compile(rf"(?:{_MARKER}|\[[\w ,;\t]{{0,{_LONGEST - 2}}}|</?[a-z]{{0,9}})\Z", re.IGNORECASE)
+"""The end of a text that may go on as another piece; it is no longer than a marker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,8 @@ class CitationStream:
 
     def __init__(self, numbers: Collection[int], *, markers: Literal["keep", "strip"] = "keep") -> None:
         self._numbers, self._strip = frozenset(numbers), markers == "strip"
-        self._unread = ""
+        self._unread: list[str] = []
+        self._run = ""
         self._blanks = 0
         self._begun = False
         self._silent = True
@@ -103,13 +107,17 @@ class CitationStream:
 
     def feed(self, chunk: str) -> str:
         """Take the next piece; what may be shown of the answer so far and was not yet."""
-        self._unread += chunk
-        undecided = _UNDECIDED.search(self._unread)
-        return self._read(undecided.start() if undecided else len(self._unread))
+        self._unread.append(chunk)
+        # A run of backticks may go on for as long as the answer, and is looked at once, when it ends.
+        if not chunk or (self._run and not chunk.strip(self._run)):
+            return ""
+        text = "".join(self._unread)
+        return self._read(text, _decided(text))
 
     def finish(self) -> Citations:
         """The answer has come to its end: the rest of its text, and what it cited."""
-        rest = self._read(len(self._unread)) + " " * self._blanks
+        text = "".join(self._unread)
+        rest = self._read(text, len(text)) + " " * self._blanks
         self._blanks = 0
         markers = self._markers if not self._thinking else []
         # A dict, because each counts once and the first place is its own.
@@ -122,10 +130,11 @@ class CitationStream:
         """The answer broke off: the rest of its text, and no citations, whatever was read."""
         return Citations(self.finish().text, finished=False)
 
-    def _read(self, stop: int) -> str:
-        text = "".join(map(self._visible, _PIECE.finditer(self._unread, 0, stop)))
-        self._unread = self._unread[stop:]
-        return text
+    def _read(self, text: str, stop: int) -> str:
+        """Read the text up to a place; the rest waits."""
+        rest = text[stop:]
+        self._unread, self._run = [rest], rest[0] if rest.startswith(_RUNS) else ""
+        return "".join(map(self._visible, _PIECE.finditer(text, 0, stop)))
 
     def _visible(self, piece: re.Match[str]) -> str:
         """Take a piece; what is shown of it, a blank before a marker going with the marker."""
@@ -182,3 +191,11 @@ class CitationStream:
                 self._code = self._code if self._fenced or not self._blank_line else ""
                 self._blank_line = True
             self._blank_line = self._blank_line and not line.strip()
+
+
+def _decided(text: str) -> int:
+    """Up to which place what the text says cannot change by what follows."""
+    if text.endswith(_RUNS):
+        return len(text.rstrip(text[-1]))
+    undecided = _UNDECIDED.search(text, max(len(text) - _LONGEST, 0))
+    return undecided.start() if undecided else len(text)

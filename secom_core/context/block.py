@@ -23,8 +23,9 @@ def render(hits: Sequence[Hit], sections: Sequence[Section] = ()) -> str:
     entries can be cited come after the hits, each entry after its number, the others before them.
 
     What is quoted cannot close the block, and cannot pass for a number, a date line or a heading: a delimiter loses
-    its bracket, as do the marks of chat templates (``<|im_start|>``, ``[INST]``), ``[3]`` and every other form of a
-    citation gets round brackets, and further lines of a message are indented. The hits themselves stay verbatim.
+    its bracket, as does what is shaped like a model's own mark (``<|im_start|>``, ``[INST]``), ``[3]`` and every other
+    form of a citation gets round brackets, further lines of a message are indented, and what cannot be seen is left
+    out (`secom_core.llm.marks`). The hits themselves stay verbatim.
 
     Args:
         hits: in the order in which they are shown, numbered.

@@ -7,15 +7,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..text.terms import count_tokens
+from .marks import without_hidden, without_marks
 
-_MARKER: Final = re.compile(r"\[(?=\W{0,9}exchange\b)", re.IGNORECASE)
-CHAT_MARKER: Final = re.compile(
-    r"<(?=[|｜]|/?(?:s|bos|eos|pad|unk|mask|think|thinking|(?:start|end)_of_turn|(?:start|end)_of_text)>|</?SYS>>)"
-    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|CLS|SEP|MASK|PAD|BOS|EOS)\])",
-    re.IGNORECASE,
-)
-"""The bracket that begins a mark of a chat template or a tokenizer; some endpoints obey it wherever it stands."""
-
+_MARKER: Final = re.compile("[\\[\ufe47\uff3b](?=\\W{0,9}exchange\\b)", re.IGNORECASE)
 _NUMBER: Final = r"[mM]?\d{1,9}"
 _BLANK: Final = r"[ \t]*"
 _NONE: Final = r"NO[_ ]CIT(?:E[DS]?|ATIONS?)"
@@ -30,10 +24,12 @@ _THOUGHT_END: Final = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.
 
 
 def quoted(text: str) -> str:
-    """``text`` such that it can neither open nor close a tag, start an exchange, nor leave its paragraph."""
-    kept = "\n".join(filter(None, map(str.rstrip, text.splitlines())))
-    bare = CHAT_MARKER.sub(lambda found: "<" if found[0] == "<" else "(", kept)
-    return _MARKER.sub("(", bare.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+    """``text`` such that it can neither open nor close a tag, start an exchange, nor leave its paragraph, and holds no
+    mark of a model's own.
+    """
+    kept = "\n".join(filter(None, map(str.rstrip, without_hidden(text).splitlines())))
+    bare = kept.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _MARKER.sub("(", without_marks(bare))
 
 
 def shortened(text: str, tokens: int) -> str:

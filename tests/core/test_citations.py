@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 
 import pytest
@@ -176,6 +177,39 @@ def test_a_long_answer_is_read_in_linear_time() -> None:
     answer = "word [1] `code [2]` [ " * 20_000
     found = read_citations(answer, SHOWN, markers="strip")
     assert found.numbers == (1,)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [1, 7, 50_000])
+@pytest.mark.parametrize("last", ["", "a", "]"])
+@pytest.mark.parametrize("unit", ["`", "~", "[", "[1", "1, ", "[a ", "[ ", "<", "</", "<think>", "[1]", "`[1]\n", " "])
+def test_no_answer_takes_time_that_grows_with_its_square(unit: str, last: str, step: int) -> None:
+    """Eight times the answer, in pieces of any size: a square would take 64 times as long."""
+    for start in ("", "["):
+        short, long = (least_time(start + unit * (n // len(unit)) + last, step) for n in (4_000, 32_000))
+        assert long < 24 * short + 0.1, f"{start!r}: {short:.4f} s, then {long:.4f} s"
+
+
+def least_time(answer: str, step: int) -> float:
+    """How long it takes to read the answer: the least of three times, as the machine has other work."""
+    times = []
+    for _ in range(3):
+        began = time.process_time()
+        stream = CitationStream(SHOWN, markers="strip")
+        for place in range(0, len(answer), step):
+            stream.feed(answer[place : place + step])
+        stream.finish()
+        times.append(time.process_time() - began)
+    return min(times)
+
+
+@pytest.mark.parametrize("run", ["`", "~"])
+@pytest.mark.parametrize("step", [1, 3, 1000])
+def test_a_run_that_goes_on_and_on_reads_like_the_whole(run: str, step: int) -> None:
+    for answer in (run * 500, f"[1] {run * 500}[2]{run * 500}[3]", f"\n{run * 500}\n[1]\n{run * 501} [2]\n[3]"):
+        assert streamed(answer, list(range(0, len(answer), step)), "strip") == read_citations(
+            answer, SHOWN, markers="strip"
+        )
 
 
 @pytest.mark.parametrize(

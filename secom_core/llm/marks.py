@@ -1,0 +1,116 @@
+"""A model's own marks in words that go into a prompt as data, broken by their shape, whichever model it is.
+
+Chat templates and tokenizers each have marks of their own, ``<|im_start|>``, ``[INST]``, ``<start_of_turn>``, and every
+model brings new ones. So none is listed here: what opens like one loses its bracket. What a model cannot see goes, as
+it may stand inside of a mark or hide an order.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+_CONTROLS: Final = "\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f"
+"""Control characters but for the tab and the ends of lines."""
+
+_NO_CONTROLS: Final = dict.fromkeys([*range(9), *range(14, 28), 31, 127])
+"""The same in ASCII, for `str.translate`."""
+
+_UNSEEN: Final = (
+    "\u00ad\u061c\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
+)
+"""What is there without being seen: soft hyphens, blanks of no width, the writing direction, tag characters."""
+
+_JOINERS: Final = "\u034f\u115f\u1160\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef"
+"""What is not seen either, yet composes emoji and the words of many scripts."""
+
+_HIDDEN: Final = re.compile(f"[{_CONTROLS}{_UNSEEN}{_JOINERS}]+")
+_COMPOSING: Final = re.compile(f"[{_JOINERS}]{{1,2}}")
+_COMPOSED: Final = re.compile("[^\x00-\x7f\ufe50-\ufe6f\uff00-\uffef]")
+"""What a joiner may follow: nothing of ASCII, nor of its small and full-width forms."""
+
+_LT, _GT, _BAR = "<\ufe64\uff1c", ">\ufe65\uff1e", "|\uff5c"
+_OPEN, _CLOSE = "[\ufe47\uff3b\u3010", "]\ufe48\uff3d\u3011"
+_BRACKET: Final = f"[{re.escape(_OPEN + _CLOSE)}]"
+_SAFE: Final = re.escape("=-()\"'`,.;:+*&~^$%#@{}")
+"""What comparisons, shifts and arrows go on with."""
+
+_STYLED: Final = (
+    "\u02b0-\u02b8\u1d2c-\u1d6a\u2071\u207f\u2090-\u209c\u2100-\u214f\u2160-\u217f\u24b6-\u24e9\uff21-\uff5a"
+    "\U0001d400-\U0001d7ff\U0001f130-\U0001f149"
+)
+"""Letters that may be read as those of ASCII."""
+
+_ANGLE: Final = re.compile(
+    # A run is looked at once, from its beginning, so that a million brackets take no time.
+    rf"(?<![{_LT}])[{_LT}]+(?="
+    rf"[^\s\d{_SAFE}{_LT}{_GT}]"
+    rf"|[\s{_BAR}]*[/\\\uff0f\uff3c]"
+    rf"|[\s{_BAR}#]*\w[\w.:=#\u2581-]*[\s{_BAR}]*[{_GT}]"
+    rf"|[{_SAFE}]+\w[^\s{_LT}{_GT}]*[{_GT}]"
+    # The block's own delimiter, whatever stands before its name; at the end of a text, the next may go on with it.
+    rf"|\W{{0,40}}(?:memories|\w{{0,7}}[{_STYLED}]|\Z))"
+    rf"|[{_GT}]{{2}}(?=[A-Z\uff21-\uff3a]+[{_LT}]{{2}})",
+    re.IGNORECASE,
+)
+_SQUARE: Final = re.compile(rf"[{re.escape(_OPEN)}]([^{re.escape(_OPEN + _CLOSE)}]*)[{re.escape(_CLOSE)}]")
+_TILDE: Final = re.compile(rf"{_BRACKET}(?=[\w!\uff01]{{0,2}}[~\uff5e][\w!\uff01]{{0,2}}{_BRACKET})")
+"""``[e~[`` and the like: marks that open what they close."""
+
+_WORD: Final = re.compile(
+    r"[|].*|.*[|]"
+    r"|/\s*\w[\w-]*"
+    r"|(?=.*[A-Z]{2})[a-z]?[A-Z0-9_/:. -]+"
+    r"|[a-zA-Z]+_\d+",
+    re.DOTALL,
+)
+"""What stands between the square brackets of a mark: a word in capitals, one after a slash, a numbered one."""
+
+_CITATION: Final = re.compile(
+    r"[mM]?\d+(?:\s*[,;]\s*[mM]?\d+)*|NO[_ ]CIT(?:E[DS]?|ATIONS?)|\d+(?::\d+)?\u2020.*", re.IGNORECASE | re.DOTALL
+)
+"""What stands between the brackets of a citation."""
+
+
+def without_hidden(text: str) -> str:
+    """The text without what is not seen: controls, the writing direction, tag characters, blanks of no width.
+
+    Joiners stay inside of composed emoji and of words in scripts that need them.
+    """
+    return text.translate(_NO_CONTROLS) if text.isascii() else _HIDDEN.sub(_composing, text)
+
+
+def _composing(found: re.Match[str]) -> str:
+    before = found.string[found.start() - 1 : found.start()]
+    return found[0] if _COMPOSING.fullmatch(found[0]) and _COMPOSED.match(before) else ""
+
+
+def normal(text: str) -> str:
+    """The text as whoever normalises it reads it: in the usual form of each character, and nothing hidden."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return _HIDDEN.sub("", text)
+
+
+def without_marks(text: str, *, citations: bool = False) -> str:
+    """The text with every mark broken that could be a model's own; ``<think>`` becomes ``‹think>``, ``[INST]``
+    becomes ``(INST)``.
+
+    Args:
+        text: without anything hidden (`without_hidden`).
+        citations: whether ``[3]`` and every other citation gets round brackets too.
+    """
+    if any(bracket in text for bracket in _LT):
+        text = _ANGLE.sub(lambda found: ("›" if found[0][0] in _GT else "‹") * len(found[0]), text)
+    if "~" in text or "\uff5e" in text:
+        text = _TILDE.sub(lambda found: "(" if found[0] in _OPEN else ")", text)
+    if any(bracket in text for bracket in _OPEN):
+        text = _SQUARE.sub(lambda found: f"({found[1]})" if _is_mark(found[1], citations) else found[0], text)
+    return text
+
+
+def _is_mark(inside: str, citations: bool) -> bool:
+    word = normal(inside).strip()
+    return bool(_WORD.fullmatch(word) or (citations and _CITATION.fullmatch(word)))
