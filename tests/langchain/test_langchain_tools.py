@@ -331,7 +331,7 @@ async def test_what_matches_is_never_called_nothing(told: MemoryBank, how: str) 
 async def test_a_search_marks_what_it_shows_in_part_and_the_rest_is_read(told: MemoryBank, how: str) -> None:
     search, read = create_search_memory_tool(told, scope=ANN), create_read_memory_tool(told, scope=ANN, max_tokens=600)
     [found] = await run_agent(how, search, {"query": "What about island number 150?"})
-    assert NEEDLE in found
+    assert NEEDLE.replace("<", "‹") in found
     assert "[…]" in found
     assert re.search(r"\] story \(in part\)", ids(found)[0])
     assert "ann-1 (in part)" not in found
@@ -354,7 +354,7 @@ async def test_a_search_marks_what_it_shows_in_part_and_the_rest_is_read(told: M
     assert length == len(STORY) + len("Tell me the story\nof the islands.")
     assert pieces[0].startswith("user: Tell me the story\n  of the islands.\nassistant: Day 1: ")
     assert all(piece.startswith("assistant: […] Day ") for piece in pieces[1:])
-    told_days = re.findall(r"Day (\d+): we sailed past island number \1 & <saw> its light\.", "".join(pieces))
+    told_days = re.findall(r"Day (\d+): we sailed past island number \1 & ‹saw> its light\.", "".join(pieces))
     assert told_days == [str(day) for day in range(1, 301)], "no words are lost between pieces"
 
 
