@@ -222,8 +222,7 @@ class _Growing:
             self._whole.add(turn.id)
         else:
             self._excerpts.setdefault((turn.id, passage.place), []).append(passage)
-        # The chance that any of what is shown helps.
-        self._relevance = 1 - (1 - self._relevance) * (1 - candidate.relevance)
+        self._relevance = max(self._relevance, candidate.relevance)
         if candidate.said > 1:
             self._repeats[turn.id] = candidate.said
         return True
@@ -264,7 +263,7 @@ class _Growing:
             first.signals,
             tuple(sorted(chain(*self._excerpts.values()), key=lambda each: (each.turn.index, each.place, each.start))),
             first.kind,
-            round(self._relevance, 6),
+            self._relevance,
             self._repeats,
         )
 

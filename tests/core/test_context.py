@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -124,11 +123,6 @@ def test_a_first_memory_that_is_too_long_does_not_empty_the_block() -> None:
 def test_a_hit_scores_as_its_best_turn() -> None:
     hits = pack(PackTurns(), budget=1000)
     assert [hit.score for hit in hits] == [4.9, 5.0, 4.7]
-
-
-def test_a_hit_is_as_relevant_as_the_chance_that_any_of_its_turns_helps() -> None:
-    ranked = [replace(each, relevance=0.5) for each in candidates((TEA, 0), (TEA, 1), (CAR, 0))]
-    assert [hit.relevance for hit in pack(PackTurns(), ranked, budget=1000)] == [0.75, 0.5]
 
 
 def test_sessions_of_one_moment_go_by_their_number() -> None:
