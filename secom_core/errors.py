@@ -10,7 +10,8 @@ SecomError
 │   ├── ModelUnavailable           no answer: network, time-out, refusal by the server
 │   └── BadReply                   an answer that cannot be used; carries the reply
 └── StoreError                     the store cannot be read or written
-    └── SchemaTooNew               written by a later version of the package
+    ├── SchemaTooNew               written by a later version of the package
+    └── StaleIndex                 an index kept with the bank that is not of its turns; made again
 
 DegradedWarning (UserWarning)      a better part failed and a local one took over; names the cause
 """
@@ -111,6 +112,19 @@ class StoreError(SecomError):
 
 class SchemaTooNew(StoreError):
     """The file was written by a later version of this package."""
+
+
+class StaleIndex(StoreError):
+    """An index that is kept with the bank, or a part of it, is not that of its turns; it is thrown away and made again.
+
+    Args:
+        reason: what does not fit.
+        damaged: whether its bytes are; another process may have written a newer one otherwise.
+    """
+
+    def __init__(self, reason: str, *, damaged: bool = True) -> None:
+        self.damaged = damaged
+        super().__init__(reason)
 
 
 class DegradedWarning(UserWarning):

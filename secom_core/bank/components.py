@@ -20,6 +20,7 @@ from ..stores.sql import SqlStore
 from ..vector_stores.sync import VectorStoreSync
 from .deriving import Deriving
 from .forgetting import Forgetting
+from .kept_index import IndexKeeper
 from .layers import Layers
 from .parts import Parts
 from .recalling import Recalling
@@ -54,8 +55,20 @@ class Components:
             statistics=lambda scope: self.scopes.statistics(scope),
             vectors=inside,
         )
+        space = self.derivation.space
+        keeper = (
+            IndexKeeper(store, parts.token_counter, space.name, lambda: space.dimensions)
+            if space is not None
+            else IndexKeeper(store, parts.token_counter)
+        )
         self.scopes = ScopeCache(
-            store, self.derivation, self._new_index, size=parts.max_scopes, nbytes=parts.max_memory, vectors=inside
+            store,
+            self.derivation,
+            self._new_index,
+            size=parts.max_scopes,
+            nbytes=parts.max_memory,
+            vectors=inside,
+            keeper=keeper,
         )
         self.layers = Layers(parts.layer_factories, self._context(store, size))
         self.recalling = Recalling(parts, self.derivation, self.scopes, self.vector_store, self.layers)

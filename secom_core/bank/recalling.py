@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cache
 from itertools import accumulate, islice
-from typing import Final
+from typing import Final, TypeVar
 
 from ..context import MOST_TOKENS
 from ..context.block import render, without_recalled
 from ..conversation import Message, Scope
 from ..derived.segments import Derivation
-from ..errors import InvalidInput
+from ..errors import InvalidInput, StaleIndex
 from ..layers import Found, Layer, Ranking, Request, Units
 from ..memory import DocumentPlace, Recall, RecallOptions, Section
 from ..protocols import Vectors
@@ -23,6 +23,8 @@ from ..vector_stores.sync import VectorStoreSync
 from .layers import Layers
 from .parts import Parts
 from .scope_cache import LoadedScope, ScopeCache
+
+T = TypeVar("T")
 
 _DEFAULT_BUDGET: Final = 2000
 _READ: Final = 24
@@ -35,6 +37,9 @@ _FEWEST, _SHORTEST = 100, 8
 
 _TIGHT, _NARROWED = 500, 8
 """Up to which budget a sentence is shown where its passage does not fit, and of how many finds."""
+
+_TRIED: Final = 2
+"""How often an index that could not be read is opened again."""
 
 _STRONG: Final = 0.5
 """From which relevance on the rest of a short exchange comes before whatever else was found."""
@@ -100,7 +105,21 @@ class Recalling:
     ) -> Recall:
         """What answers the query, as `MemoryBank.recall` says."""
         check_query(query)
-        exclude = frozenset(exclude)
+        without = frozenset(exclude)
+        return self._fresh(
+            scope, lambda: self._recall(scope, query, options, now=now, exclude=without, context=context)
+        )
+
+    def _recall(
+        self,
+        scope: Scope,
+        query: str,
+        options: RecallOptions,
+        *,
+        now: datetime | None,
+        exclude: Collection[str],
+        context: Sequence[Message],
+    ) -> Recall:
         layers = self.layers.check(options.layers)
         budget = _DEFAULT_BUDGET if options.token_budget is None and options.k is None else options.token_budget
         asked = Asked.of(query, context)
@@ -133,7 +152,10 @@ class Recalling:
                 candidates = [*before, *strong, *rest, *others, *faint, *after]
                 sure = max(sure, *(each.relevance for each in before), 0.0)
             packer = units.packer if units is not None else self.parts.packer
+            if options.token_budget is None:
+                candidates = loaded.index.whole(candidates)
             hits = packer.pack(candidates, token_budget=request.token_budget, k=options.k, counter=request.counter)
+            hits = loaded.index.whole(hits)
         sections = _numbered(sections, after=len(hits))
         text = render(hits, sections)
         impression = ranking.impression(hits) if ranking is not None and hits else None
@@ -142,6 +164,18 @@ class Recalling:
     def found(self, scope: Scope, query: str, now: datetime | None) -> Found | None:
         """What a search finds, before anything is chosen of it; nothing where nothing is remembered."""
         check_query(query)
+        return self._fresh(scope, lambda: self._found(scope, query, now))
+
+    def _fresh(self, scope: Scope, read: Callable[[], T]) -> T:
+        """What is read from an index; once more from a new one, where a part of it could not be read."""
+        for _ in range(_TRIED):
+            try:
+                return read()
+            except StaleIndex as error:  # noqa: PERF203 - it is what the loop is for
+                self.scopes.stale(scope, error)
+        return read()
+
+    def _found(self, scope: Scope, query: str, now: datetime | None) -> Found | None:
         asked = Asked.of(query)
         vector = self._query_vector(asked)
         loaded = self.scopes.caught_up(scope)
@@ -149,7 +183,7 @@ class Recalling:
         if loaded is None:
             return None
         with loaded.lock:
-            candidates = self._search(loaded, asked, vector, nearest, now)
+            candidates = loaded.index.whole(self._search(loaded, asked, vector, nearest, now))
         return Found(loaded.row, candidates, vector, loaded.index.key_vectors)
 
     def _query_vector(self, asked: Asked, *, also: bool = False) -> Vectors | None:

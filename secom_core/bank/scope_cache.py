@@ -10,10 +10,12 @@ from typing import Final
 from ..conversation import Scope
 from ..derived.scope_states import ScopeState, ScopeStates
 from ..derived.segments import Derivation, memories_of, searched_texts
+from ..errors import StaleIndex
 from ..protocols import Statistics
 from ..ranking import ScopeIndex
 from ..stores.rows import ScopeRow, SessionRow
 from ..stores.sql import SqlStore
+from .kept_index import IndexKeeper, Kept
 
 _GROWN: Final = 1.1
 
@@ -26,6 +28,7 @@ class LoadedScope(ScopeState):
     """
 
     index: ScopeIndex
+    kept: Kept = field(default_factory=Kept)
     known: dict[int, tuple[int, int]] = field(default_factory=dict)
     weighed_at: int = 0
 
@@ -40,6 +43,7 @@ class ScopeCache:
         size: how many are kept.
         nbytes: how much memory their indexes may take together, about.
         vectors: hold vectors in memory; not where a vector store outside does.
+        keeper: keeps indexes with the bank.
     """
 
     def __init__(
@@ -51,8 +55,10 @@ class ScopeCache:
         size: int | None = None,
         nbytes: int | None = None,
         vectors: bool = True,
+        keeper: IndexKeeper,
     ) -> None:
-        self._store, self._derivation, self._vectors = store, derivation, vectors
+        self._store, self._derivation, self._vectors, self._keeper = store, derivation, vectors, keeper
+        self._new_index = new_index
         self._states: ScopeStates[LoadedScope] = ScopeStates(
             store, lambda row: LoadedScope(row, index=new_index()), size=size, nbytes=nbytes
         )
@@ -81,6 +87,8 @@ class ScopeCache:
         return self._states.caught_up(scope, follow, retry_vectors=retry_vectors)
 
     def _follow(self, scope: Scope, besides: set[str], loaded: LoadedScope, row: ScopeRow) -> ScopeRow:
+        if loaded.row.revision < 0:
+            self._open(loaded, row)
         changed = [each.id for each in self._store.sessions(row.id, since=loaded.row.revision)]
         for session_id in dict.fromkeys([*loaded.left, *changed]):
             if besides and self._has_only(besides, session_id, loaded):
@@ -91,7 +99,32 @@ class ScopeCache:
                 self._follow_session(loaded, current)
             loaded.left.discard(session_id)
         self._weigh(scope, loaded)
+        self._keep(scope, loaded, row)
         return row
+
+    def _open(self, loaded: LoadedScope, row: ScopeRow) -> None:
+        """Begin with what is kept of the scope's index."""
+        opened = self._keeper.open(row, loaded.index)
+        if opened is None:
+            # What was half opened is no index.
+            loaded.index = self._new_index()
+            return
+        loaded.kept, revision, loaded.known = opened
+        loaded.row = ScopeRow(row.id, revision, row.epoch)
+
+    def _keep(self, scope: Scope, loaded: LoadedScope, row: ScopeRow) -> None:
+        if loaded.left or (self._keeper.space and loaded.lacks_vectors):
+            return
+        if not self._keeper.keep(row, loaded.index, loaded.kept, loaded.known):
+            # Another process has written what this one has too: the next call goes on from there.
+            self.drop(scope)
+
+    def stale(self, scope: Scope, error: StaleIndex) -> None:
+        """Hold a scope's index no more, as a part of it could not be read; what is damaged is made again."""
+        self.drop(scope)
+        row = self._store.scope(scope)
+        if row is not None:
+            self._keeper.throw_away(row, error)
 
     def _weigh(self, scope: Scope, loaded: LoadedScope) -> None:
         # Weighing looks at everything: it is done when a tenth has come, so that one more turn costs the same.
@@ -123,4 +156,5 @@ class ScopeCache:
         loaded.lacks_vectors |= self._vectors and bool(new) and vectors is None
         loaded.index.add_turns(new, of_turns)
         loaded.index.set_memories(row.name, settled, memories, of_keys)
+        loaded.kept.sessions.add(row.id)
         loaded.known[row.id] = (new[-1].index if new else last_turn, row.settled)

@@ -154,6 +154,11 @@ class Derivation:
         part, what = f"the denoiser {type(denoiser).__name__}", "the denoiser failed, keys are the words themselves"
         return _one_each(part, lambda texts: denoiser.denoise(texts, statistics), values, what) or values
 
+    @property
+    def space(self) -> EmbeddingSpace | None:
+        """Where the vectors of turns and keys are; nothing where none are made."""
+        return self._space if self._makes_vectors else None
+
     # -- vectors ------------------------------------------------------------------------------------------------
 
     def query_vector(self, query: str, context: Sequence[tuple[str, float]] = ()) -> Vectors | None:

@@ -51,6 +51,11 @@ class EmbeddingSpace:
             self.of_texts([text])
         return self._dimensions is not None
 
+    @property
+    def dimensions(self) -> int | None:
+        """How many dimensions the vectors have; nothing where the embedder does not answer."""
+        return self._dimensions if self.is_settled(self.name) else None
+
     def fitting(self, stored: Mapping[str, Vectors]) -> dict[str, Vectors]:
         """The stored vectors that can be compared; others are set aside, with one warning a bank."""
         fit = {key: row for key, row in stored.items() if len(row) == self._dimensions and np.isfinite(row).all()}

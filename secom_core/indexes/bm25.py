@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from array import array
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput
 from ..text.terms import is_pair, latin_language_of, term_variants, terms
+from .postings import Arrays, FrozenPostings, FrozenUnits, Ints, Longs, Postings, digest_of, frozen, in_memory
 from .top import Ids, Scores, best
 
-_Ints = npt.NDArray[np.int32]
 _K1: Final = 1.5
 _B: Final = 0.75
 _MOST_WORDS: Final = 64
@@ -26,6 +24,7 @@ _MOST_WORDS: Final = 64
 _MOST_CONTEXT_WORDS: Final = 16
 _COMMON_LANGUAGE: Final = 0.05
 _SPARE_SLOTS: Final = 1024
+_NONE: Final = np.zeros(0, dtype=np.int32)
 # Measured by tracemalloc: objects, arrays with their room to grow, and their places in dictionaries.
 _TERM_BYTES: Final = 340
 _POSTING_BYTES: Final = 17
@@ -74,37 +73,6 @@ def summed_scores(words: Iterable[Word], mean: float, size: int) -> Scores:
     return scores
 
 
-class _Postings:
-    """Where one term occurs: slots in rising order, and how often in each; 0 where the unit has gone."""
-
-    __slots__ = ("counts", "live", "slots")
-
-    def __init__(self) -> None:
-        self.slots = array("i")
-        self.counts = array("i")
-        self.live = 0
-
-    def append(self, slot: int, count: int) -> None:
-        self.slots.append(slot)
-        self.counts.append(count)
-        self.live += 1
-
-    def discard(self, slot: int) -> None:
-        self.counts[bisect_left(self.slots, slot)] = 0
-        self.live -= 1
-
-    def arrays(self) -> tuple[_Ints, _Ints]:
-        # Copies, because an array cannot grow while numpy looks into it.
-        slots, counts = np.array(self.slots, dtype=np.int32), np.array(self.counts, dtype=np.int32)
-        kept = counts > 0
-        return slots[kept], counts[kept]
-
-    def renumber(self, places: _Ints) -> None:
-        slots, counts = self.arrays()
-        self.slots = array("i", places[slots].tobytes())
-        self.counts = array("i", counts.tobytes())
-
-
 class BM25:
     """Incremental Okapi BM25 (Robertson et al., TREC-3) with an inverse document frequency that is never negative.
 
@@ -120,7 +88,7 @@ class BM25:
     """
 
     def __init__(self) -> None:
-        self._postings: dict[str, _Postings] = {}
+        self._postings: dict[str, Postings] = {}
         self._languages: Counter[str] = Counter()
         self._slot_of: dict[int, int] = {}
         self._terms_of: dict[int, tuple[str, ...]] = {}
@@ -128,15 +96,21 @@ class BM25:
         self._length = 0
         self._used = 0
         self._ids: Ids = np.zeros(16, dtype=np.int64)
-        self._lengths: _Ints = np.full(16, -1, dtype=np.int32)
+        self._lengths: Ints = np.full(16, -1, dtype=np.int32)
+        self._units = 0
+        self._kept = FrozenUnits()
+        self.moved = 0
+        """How often slots were given other places, or units other ids: what was frozen before is of no use then."""
+        self.gone: set[int] = set()
+        """The slots whose units have gone; whoever keeps the index empties it."""
 
     def __len__(self) -> int:
-        return len(self._slot_of)
+        return self._units
 
     @property
     def total(self) -> int:
         """How many units there are."""
-        return len(self._slot_of)
+        return self._units
 
     @property
     def mean_length(self) -> float:
@@ -152,12 +126,14 @@ class BM25:
     def nbytes(self) -> int:
         """About how many bytes it takes, found by counting what it holds, a term and a unit at a time."""
         postings = sum(len(each.slots) for each in self._postings.values())
-        arrays = self._ids.nbytes + self._lengths.nbytes
-        return _TERM_BYTES * len(self._postings) + _POSTING_BYTES * postings + _UNIT_BYTES * len(self) + arrays
+        arrays = self._ids.nbytes + self._lengths.nbytes + self._kept.nbytes
+        return _TERM_BYTES * len(self._postings) + _POSTING_BYTES * postings + _UNIT_BYTES * len(self._slot_of) + arrays
 
     def frequency(self, term: str) -> int:
         """How many units hold ``term``, a term as `secom_core.text.terms.terms` gives it."""
-        return self._postings[term].live if term in self._postings else 0
+        return (
+            len(self._where(term)[0]) if self._kept.stop else self._postings[term].live if term in self._postings else 0
+        )
 
     def add(self, ids: Sequence[int], units: Sequence[str | Sequence[str]]) -> None:
         """Add units, or replace those whose id is known.
@@ -184,9 +160,13 @@ class BM25:
 
     def rename(self, unit_id: int, new: int) -> None:
         """Give a unit another id, which no unit has."""
-        slot = self._slot_of.pop(unit_id)
+        slot = self._taken(unit_id)
+        if slot is None:
+            raise KeyError(unit_id)
         self._slot_of[new], self._ids[slot] = slot, new
-        self._terms_of[new] = self._terms_of.pop(unit_id)
+        self.moved += 1
+        if unit_id in self._terms_of:
+            self._terms_of[new] = self._terms_of.pop(unit_id)
         if unit_id in self._language_of:
             self._language_of[new] = self._language_of.pop(unit_id)
 
@@ -239,13 +219,13 @@ class BM25:
         parts = [word.scores(self.mean_length) for word in words]
         return ids, np.bincount(places, weights=np.concatenate(parts)).astype(np.float64)
 
-    def lengths_of(self, ids: Sequence[int]) -> _Ints:
+    def lengths_of(self, ids: Sequence[int]) -> Ints:
         """How many terms each unit has.
 
         Raises:
             KeyError: for an unknown id.
         """
-        return self._lengths[[self._slot_of[int(unit_id)] for unit_id in ids]]
+        return self._lengths[[self._slot(int(unit_id)) for unit_id in ids]]
 
     def _variants(self, query: str | Sequence[str]) -> list[tuple[str, ...]]:
         if not isinstance(query, str):
@@ -256,9 +236,9 @@ class BM25:
             common.append(own)
         return term_variants(query, common)
 
-    def _occurrences(self, variants: tuple[str, ...]) -> tuple[_Ints, _Ints]:
+    def _occurrences(self, variants: tuple[str, ...]) -> tuple[Ints, Ints]:
         """The slots that hold any of a word's variants, and how often each holds the one that it holds most."""
-        parts = [self._postings[term].arrays() for term in variants if term in self._postings]
+        parts = [part for part in map(self._where, variants) if len(part[0])]
         if len(parts) == 1:
             return parts[0]
         counts = np.zeros(self._used if parts else 0, dtype=np.int32)
@@ -266,6 +246,15 @@ class BM25:
             np.maximum.at(counts, slots, often)
         slots = np.flatnonzero(counts).astype(np.int32)
         return slots, counts[slots]
+
+    def _where(self, term: str) -> tuple[Ints, Ints]:
+        """The slots that hold a term, in rising order, and how often each does."""
+        slots, counts = self._postings[term].arrays() if term in self._postings else (_NONE, _NONE)
+        entries = self._kept.of(term)
+        if not len(entries):
+            return slots, counts
+        live = entries[self._lengths[entries[:, 0]] >= 0] if self._kept.thinned else entries
+        return np.concatenate([live[:, 0], slots]), np.concatenate([live[:, 1], counts])
 
     def _idf(self, frequency: int) -> float:
         """Above 0 also for a word that every unit holds (Robertson & Zaragoza 2009, smoothed)."""
@@ -279,23 +268,38 @@ class BM25:
         counts = Counter(unit)
         slot = self._new_slot(unit_id, counts.total())
         for term, count in counts.items():
-            self._postings.setdefault(term, _Postings()).append(slot, count)
+            self._postings.setdefault(term, Postings()).append(slot, count)
         self._terms_of[unit_id] = tuple(counts)
 
     def _discard(self, unit_id: int) -> None:
-        slot = self._slot_of.pop(unit_id, None)
+        slot = self._taken(unit_id)
         if slot is None:
             return
+        self._units -= 1
         self._length -= int(self._lengths[slot])
         self._lengths[slot] = -1
-        for term in self._terms_of.pop(unit_id):
+        self.gone.add(slot)
+        self._kept.thinned |= slot < self._kept.stop
+        for term in self._terms_of.pop(unit_id, ()):
             postings = self._postings[term]
             postings.discard(slot)
             if not postings.live:
                 del self._postings[term]
-        if (language := self._language_of.pop(unit_id, None)) is not None:
+        language = self._language_of.pop(unit_id, None) if slot >= self._kept.stop else self._kept.language(slot)
+        if language is not None:
             self._languages[language] -= 1
             self._languages += Counter()
+
+    def _slot(self, unit_id: int) -> int:
+        slot = self._slot_of.get(unit_id)
+        return slot if slot is not None else self._kept.slots(self._ids, self._lengths)[unit_id]
+
+    def _taken(self, unit_id: int) -> int | None:
+        """The slot of a unit, which is found by its id no more."""
+        slot = self._slot_of.pop(unit_id, None)
+        if slot is None and self._kept.stop:
+            return self._kept.slots(self._ids, self._lengths).pop(unit_id, None)
+        return slot
 
     def _new_slot(self, unit_id: int, length: int) -> int:
         slot = self._used
@@ -305,16 +309,18 @@ class BM25:
         self._ids[slot], self._lengths[slot] = unit_id, length
         self._slot_of[unit_id] = slot
         self._length += length
+        self._units += 1
         self._used += 1
         return slot
 
     def _compact(self) -> None:
         """Give the slots of units that have gone to others, once they are more than the units."""
-        if self._used <= 2 * len(self._slot_of) + _SPARE_SLOTS:
+        if self._used <= 2 * self._units + _SPARE_SLOTS:
             return
         live = np.flatnonzero(self._lengths[: self._used] >= 0)
         places = np.full(self._used, -1, dtype=np.int32)
         places[live] = np.arange(len(live), dtype=np.int32)
+        self._kept = self._kept.moved(places)
         for postings in self._postings.values():
             postings.renumber(places)
         self._slot_of = {unit_id: int(places[slot]) for unit_id, slot in self._slot_of.items()}
@@ -322,3 +328,80 @@ class BM25:
         self._ids = np.concatenate([self._ids[live], room])
         self._lengths = np.concatenate([self._lengths[live], room.astype(np.int32)])
         self._used = len(live)
+        self.moved += 1
+        self.gone.clear()
+
+    # -- on disk --------------------------------------------------------------------------------------------------
+
+    @property
+    def used(self) -> int:
+        """The slot that the next unit gets."""
+        return self._used
+
+    @property
+    def length(self) -> int:
+        """How many terms all units have."""
+        return self._length
+
+    @property
+    def runs(self) -> Sequence[FrozenPostings]:
+        """The postings of what was thawed."""
+        return self._kept.runs
+
+    @property
+    def kept_languages(self) -> dict[str, int]:
+        """How many units are in each language, the first seen first."""
+        return dict(self._languages)
+
+    def frozen(self, start: int, runs: Sequence[FrozenPostings] = ()) -> dict[str, npt.NDArray[Any]]:
+        """The units from a slot on as arrays, from which `thaw` makes them again.
+
+        Args:
+            start: the first slot.
+            runs: those that hold what was thawed from that slot on.
+        """
+        names: dict[str | None, int] = {name: number for number, name in enumerate(self._languages)}
+        slots = range(max(start, self._kept.stop), self._used)
+        languages = [names.get(self._language_of.get(unit_id), -1) for unit_id in self._ids[slots].tolist()]
+        older = [names.get(self._kept.language(slot), -1) for slot in range(start, self._kept.stop)]
+        unchanged = np.where(self._lengths >= 0, np.arange(len(self._lengths)), -1).astype(np.int32)
+        read = [in_memory(frozen(*self._entries(slots)))] if slots else []
+        return {
+            "ids": self._ids[start : self._used],
+            "lengths": self._lengths[start : self._used],
+            "languages": np.array([*older, *languages], dtype=np.int16),
+            **FrozenUnits.entries([*runs, *read], unchanged),
+        }
+
+    def _entries(self, slots: Iterable[int]) -> tuple[Longs, Ints]:
+        """The digests and the entries of the terms of own units."""
+        found: list[tuple[int, int, int]] = []
+        digests: dict[str, int] = {}
+        for slot in slots:
+            if self._lengths[slot] < 0:
+                continue
+            for term in self._terms_of[int(self._ids[slot])]:
+                if term not in digests:
+                    digests[term] = digest_of(term)
+                found.append((digests[term], slot, self._postings[term].count(slot)))
+        table = np.array(found, dtype=np.int64).reshape(-1, 3)
+        return table[:, 0], table[:, 1:].astype(np.int32)
+
+    def thaw(self, units: Arrays, runs: Sequence[FrozenPostings], languages: Mapping[str, int]) -> None:
+        """Hold the units that `frozen` gave, in the place of all; what a query asks of them is read then.
+
+        Args:
+            units: ``ids``, ``lengths``, below 0 where a unit has gone, and ``languages`` by slot.
+            runs: their postings.
+            languages: `kept_languages`.
+        """
+        self._used = len(units["ids"])
+        room = np.full(16, -1, dtype=np.int64)
+        self._ids = np.concatenate([units["ids"], room])
+        self._lengths = np.concatenate([units["lengths"], room.astype(np.int32)])
+        live = units["lengths"] >= 0
+        self._units, self._length = int(live.sum()), int(units["lengths"][live].sum())
+        self._languages = Counter(languages)
+        self._kept = FrozenUnits(
+            self._used, units["languages"], list(languages), runs, thinned=self._units < self._used
+        )

@@ -38,6 +38,11 @@ class VectorIndex:
         return len(self._place_of)
 
     @property
+    def dimensions(self) -> int:
+        """How many dimensions the vectors have; 0 where there are none."""
+        return int(self._rows.shape[1])
+
+    @property
     def nbytes(self) -> int:
         """About how many bytes it takes."""
         return self._rows.nbytes + self._ids.nbytes + _PLACE_BYTES * len(self)
@@ -92,6 +97,21 @@ class VectorIndex:
         """The vectors of ``ids``, shape ``(len(ids), d)``, of length 1; nothing where one has none."""
         places = [self._place_of.get(int(unit_id), -1) for unit_id in ids]
         return None if -1 in places else self._rows[places]
+
+    def load(self, ids: Ids, rows: Vectors) -> None:
+        """Hold these vectors, which are of length 1 or 0, in the place of all.
+
+        Args:
+            ids: each once, shape ``(n,)``.
+            rows: shape ``(n, d)``.
+        """
+        self._ids, self._rows = ids, rows
+        self._place_of = dict(zip(ids.tolist(), range(len(ids)), strict=True))
+
+    def held(self, ids: Ids) -> tuple[Ids, Vectors]:
+        """Those of the ids that have a vector, and their vectors, of length 1 or 0."""
+        known = np.array([each for each in ids.tolist() if each in self._place_of], dtype=np.int64)
+        return known, self._rows[[self._place_of[each] for each in known.tolist()]]
 
     def _cosines(self, vector: npt.ArrayLike) -> tuple[Vectors, Vectors]:
         """The vector at length 1, and its cosines to all others, in single precision."""

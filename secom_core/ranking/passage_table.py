@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ..conversation import Turn
+from ..errors import StaleIndex
+from ..indexes.postings import Arrays, digest_of
 from ..memory import Passage
 from ..protocols import TokenCounter
 from ..text.dates import spans
 from ..text.speech import Standing, asks, is_non_answer, only_asks, stands
-from .repeats import Repeats
+from .repeats import Repeats, said
+from .turn_rows import TurnRows
 
 Rows = npt.NDArray[np.int64]
+
+TurnReader: TypeAlias = Callable[[Sequence[tuple[str, int]]], Mapping[tuple[str, int], Turn]]
+"""Reads turns by the names of their sessions and their places there."""
 
 SHORT: Final = 40
 """How many tokens a turn may have to be ranked and shown whole (`secom_core.text.terms.count_tokens`)."""
@@ -43,6 +49,8 @@ _SCANNED: Final = 2000
 _PRECISE: Final = 62
 """How many days a span may have to be worth keeping."""
 
+_ABOUT: Final = ("about_first", "about_last")
+
 _KIND: Final = {"": UTTERANCE, "user": SAID_BY_USER, "human": SAID_BY_USER, "system": SAID_BY_USER}
 
 # Objects and their places in dictionaries, beside the words, as tracemalloc has it.
@@ -55,7 +63,7 @@ class PassageTable:
 
     Attributes:
         passages: the passage of each row; nothing where it is empty.
-        rows_of: the rows of each turn, in order, by its id.
+        turn_rows: the rows of each turn, by its id and by its place.
         free: the rows that are empty.
         before: the row before it in its session, or -1.
         after: the row after it in its session, or -1.
@@ -71,6 +79,11 @@ class PassageTable:
         index: the place of its turn in the session.
         shown: of a source, the row that says the same last.
         latest: whether it was not said again later.
+        place: which message of its turn it is of.
+        start: where it begins in the message, in characters.
+        stop: where it ends.
+        said: a number that is the same for what says the same (`secom_core.ranking.repeats.said`).
+        digest: a number that stands for the id of its turn.
         about: the first and the last day that it speaks of, or 0; shape ``(2, n)``.
         length: the logarithm of its length in characters.
         terms: how many terms it has in the lexical index.
@@ -80,6 +93,10 @@ class PassageTable:
         tokens: how many tokens it has.
         turn_tokens: how many tokens its turn has with its labels.
         short: whether its turn is ranked and shown whole.
+        moment: when it was said, in seconds since 1970.
+        times: of a source, how many rows say the same.
+        touched: rows below ``kept`` that have changed since these were kept.
+        kept: how many rows are on disk.
     """
 
     _WHOLE = (
@@ -96,16 +113,26 @@ class PassageTable:
         "source",
         "index",
         "shown",
+        "place",
+        "start",
+        "stop",
+        "said",
+        "digest",
     )
-    _REAL = ("length", "terms", "asks", "stands", "non_answer", "tokens", "turn_tokens", "latest", "short")
+    _REAL = (
+        *("length", "terms", "asks", "stands", "non_answer", "tokens", "turn_tokens", "latest", "short"),
+        *("moment", "times"),
+    )
 
     def __init__(self, counter: TokenCounter) -> None:
         self.passages: list[Passage | None] = []
-        self.rows_of: dict[str, list[int]] = {}
+        self.turn_rows = TurnRows(self.rows_from)
         self.repeats = Repeats(self._said_at)
+        self.touched: set[int] = set()
+        self.kept = 0
+        self._read: TurnReader | None = None
         self._counter = counter
         self._labels: dict[str, int] = {}
-        self._ends: dict[tuple[int, int], tuple[int, int]] = {}
         self._sessions: dict[str, int] = {}
         self._casts: dict[tuple[str, ...], int] = {}
         self.free: list[int] = []
@@ -118,10 +145,10 @@ class PassageTable:
         reals: list[npt.NDArray[np.float64]] = list(self._reals[:, : len(self)])
         (self.before, self.after, self.head, self.previous, self.following) = whole[:5]
         (self.session, self.cast, self.memory, self.kind, self.day, self.source, self.index) = whole[5:12]
-        self.shown = whole[12]
-        self.about = self._whole[13:, : len(self)]
+        (self.shown, self.place, self.start, self.stop, self.said, self.digest) = whole[12:18]
+        self.about = self._whole[18:, : len(self)]
         (self.length, self.terms, self.asks, self.stands, self.non_answer) = reals[:5]
-        (self.tokens, self.turn_tokens, self.latest, self.short) = reals[5:]
+        (self.tokens, self.turn_tokens, self.latest, self.short, self.moment, self.times) = reals[5:]
 
     def __len__(self) -> int:
         return len(self.passages)
@@ -129,7 +156,7 @@ class PassageTable:
     @property
     def turns(self) -> int:
         """How many turns there are."""
-        return len(self.rows_of)
+        return len(self.turn_rows)
 
     @property
     def nbytes(self) -> int:
@@ -163,24 +190,29 @@ class PassageTable:
         return np.asarray(~telling[self.head])
 
     def passage(self, row: int) -> Passage:
-        """The passage of a row that is not empty."""
+        """The passage of a row that is not empty; read from disk where it was not yet."""
+        if self.passages[row] is None:
+            self.read([row])
         found = self.passages[row]
         if found is None:
             raise KeyError(f"row {row} is empty")
         return found
 
+    def rows_from(self, head: int) -> list[int]:
+        """The rows of the turn that begins at a row, in order."""
+        rows = [head]
+        while (after := self.after.item(rows[-1])) >= 0 and self.head.item(after) == head:
+            rows.append(after)
+        return rows
+
     def rows_at(self, session: str, index: int) -> list[int]:
         """The rows of the session's turn of that index."""
-        first, _ = self._ends.get((self._sessions.get(session, -1), index), (-1, -1))
-        return self.rows_of[self.passage(first).turn.id] if first >= 0 else []
+        first, _ = self.turn_rows.ends(self._sessions.get(session, -1), index)
+        return self.rows_from(first) if first >= 0 else []
 
     def _said_at(self, row: int) -> tuple[float, int, int]:
         """When a row was said, to sort by; what has no time was said before what has one."""
-        passage = self.passages[row]
-        if passage is None:
-            return -math.inf, 0, 0
-        at = passage.message.at or passage.turn.at
-        return at.timestamp() if at else -math.inf, int(self.session[row]), passage.turn.index
+        return self.moment.item(row), self.session.item(row), self.index.item(row)
 
     # -- change ---------------------------------------------------------------------------------------------------
 
@@ -194,14 +226,16 @@ class PassageTable:
         Returns:
             Its rows, in order.
         """
-        known = self.rows_of.pop(turn.id, [])
+        known = self.turn_rows.pop(turn.id)
         if known:
             self._unlink(known, turn)
         rows = [*known[: len(passages)], *(self._new_row() for _ in passages[len(known) :])]
         for row in known[len(passages) :]:
             self._clear(row)
-        self.rows_of[turn.id] = rows
-        self.session[rows] = self._sessions.setdefault(turn.session, len(self._sessions))
+        self.turn_rows.put(turn.id, rows)
+        self.touch(rows)
+        self.digest[rows] = digest_of(turn.id)
+        self.session[rows] = self.number_of(turn.session)
         cast = tuple(dict.fromkeys(message.speaker for message in turn.messages if message.speaker))
         self.cast[rows] = self._casts.setdefault(cast, len(self._casts))
         self.head[rows] = rows[0]
@@ -211,6 +245,10 @@ class PassageTable:
         self._measure(rows, turn)
         self._link(rows, turn)
         return rows
+
+    def number_of(self, session: str) -> int:
+        """The number of a session; a new one where it has none yet."""
+        return self._sessions.setdefault(session, len(self._sessions))
 
     def _new_row(self) -> int:
         if self.free:
@@ -225,6 +263,7 @@ class PassageTable:
 
     def _clear(self, row: int) -> None:
         self.passages[row] = None
+        self.touch([row])
         self._whole[:, row] = -1
         self._reals[:, row] = 0
         self.free.append(row)
@@ -232,6 +271,7 @@ class PassageTable:
     def _describe(self, row: int, passage: Passage) -> None:
         text, role = passage.text, passage.message.role
         self.passages[row] = passage
+        self.place[row], self.start[row], self.stop[row] = passage.place, passage.start, passage.stop
         self.memory[row] = -1
         self.kind[row] = _KIND.get(role, REPLY)
         self.length[row] = math.log1p(len(text))
@@ -239,6 +279,9 @@ class PassageTable:
         self.stands[row] = STANDING.index(stands(text)) if self.kind[row] == SAID_BY_USER else 0
         self.non_answer[row] = self.kind[row] == REPLY and is_non_answer(passage.message.text)
         self.tokens[row] = self._counter(text)
+        self.said[row] = said(text, int(self.kind[row]))
+        at = passage.message.at or passage.turn.at
+        self.moment[row] = at.timestamp() if at else -math.inf
         today = passage.turn.at.date() if passage.turn.at else None
         self.day[row] = today.toordinal() if today else 0
         near = [span for span in spans(text[:_SCANNED], today) if span[1] - span[0] <= _PRECISE]
@@ -257,13 +300,13 @@ class PassageTable:
 
     def _link(self, rows: list[int], turn: Turn) -> None:
         session = int(self.session[rows[0]])
-        self._ends[session, turn.index] = rows[0], rows[-1]
+        self.turn_rows.set_ends(session, turn.index, rows[0], rows[-1])
         for left, right in pairwise(rows):
             self._join(left, right)
-        first, last = self._ends.get((session, turn.index - 1), (-1, -1))
+        first, last = self.turn_rows.ends(session, turn.index - 1)
         self._join(last, rows[0])
         self._join_heads(first, rows[0])
-        after, _ = self._ends.get((session, turn.index + 1), (-1, -1))
+        after, _ = self.turn_rows.ends(session, turn.index + 1)
         self._join(rows[-1], after)
         self._join_heads(rows[0], after)
 
@@ -272,15 +315,17 @@ class PassageTable:
             self.after[left] = right
         if right >= 0:
             self.before[right] = left
+        self.touch((left, right))
 
     def _join_heads(self, left: int, right: int) -> None:
         if left >= 0:
             self.following[left] = right
         if right >= 0:
             self.previous[right] = left
+        self.touch((left, right))
 
     def _unlink(self, rows: list[int], turn: Turn) -> None:
-        self._ends.pop((int(self.session[rows[0]]), turn.index), None)
+        self.turn_rows.set_ends(int(self.session[rows[0]]), turn.index)
         self._join(int(self.before[rows[0]]), -1)
         self._join(-1, int(self.after[rows[-1]]))
         self._join_heads(int(self.previous[rows[0]]), -1)
@@ -288,21 +333,67 @@ class PassageTable:
         for column in (self.before, self.after, self.previous, self.following):
             column[rows] = -1
 
-    # -- neighbours -----------------------------------------------------------------------------------------------
+    # -- on disk --------------------------------------------------------------------------------------------------
 
-    def around(self, rows: Rows) -> Rows:
-        """For each row itself and what stands around it; shape ``(n, 5)``, -1 where there is nothing.
+    @property
+    def sessions(self) -> list[str]:
+        """The names of its sessions, by number."""
+        return list(self._sessions)
 
-        Around an utterance, those two before and after it. Around what a user says, what was said last before it and
-        next after it, and the user's own words before and after that. Around a piece of a reply, the pieces beside it,
-        and before them what it answers.
+    def columns(self, rows: Rows) -> dict[str, npt.NDArray[Any]]:
+        """All that is known of rows beside their words: a column by name."""
+        whole = zip((*self._WHOLE, *_ABOUT), self._whole[:, rows], strict=True)
+        return dict([*whole, *zip(self._REAL, self._reals[:, rows], strict=True)])
+
+    def load(
+        self, columns: Arrays, sessions: Sequence[str], casts: Sequence[Sequence[str]], reader: TurnReader
+    ) -> None:
+        """Hold what `columns` gave of all rows, in the place of what is held; passages are read when asked for.
+
+        Args:
+            columns: by name, each of shape ``(n,)``.
+            sessions: as `sessions` gave them.
+            casts: as `casts` gave them.
+            reader: reads turns.
         """
-        before, after = np.append(self.before, -1), np.append(self.after, -1)
-        near, next_ = before[rows], after[rows]
-        head, kind = self.head[rows], self.kind[rows]
-        far = np.where(kind == UTTERANCE, before[near], np.where(kind == REPLY, head, self.previous[head]))
-        beyond = np.where(kind == UTTERANCE, after[next_], np.where(kind == REPLY, -1, self.following[head]))
-        # What stands beside it already, and the row itself, do not count twice.
-        far = np.where((far == near) | (far == rows), -1, far)
-        beyond = np.where((beyond == next_) | (beyond == rows), -1, beyond)
-        return np.stack([far, near, rows, next_, beyond], axis=1)
+        self._whole = np.stack([columns[name] for name in (*self._WHOLE, *_ABOUT)], axis=0, dtype=np.int64)
+        self._reals = np.stack([columns[name] for name in self._REAL], axis=0, dtype=np.float64)
+        self.passages = [None] * self._whole.shape[1]
+        self._show_columns()
+        self._sessions = {name: number for number, name in enumerate(sessions)}
+        self._casts = {tuple(cast): number for number, cast in enumerate(casts)}
+        self._read = reader
+        rows = np.arange(len(self))
+        heads = np.flatnonzero(self.head == rows)
+        self.free = np.flatnonzero(self.head < 0).tolist()
+        self.turn_rows.load(heads, self.digest[heads], self.session[heads], self.index[heads])
+        self.repeats.load(self.said.copy(), self.source.copy(), self.shown.copy())
+
+    def touch(self, rows: Iterable[int]) -> None:
+        """Note that rows have changed, where they are on disk."""
+        if self.kept:
+            self.touched.update(row for row in rows if 0 <= row < self.kept)
+
+    def read(self, rows: Iterable[int]) -> None:
+        """Read the passages of rows that were not read yet, all at once.
+
+        Raises:
+            StaleIndex: the store does not hold what the index says.
+        """
+        heads = {self.head.item(row) for row in rows if self.passages[row] is None} - {-1}
+        if not heads or self._read is None:
+            return
+        names = list(self._sessions)
+        places = {(names[self.session.item(head)], self.index.item(head)): head for head in sorted(heads)}
+        turns = self._read(list(places))
+        for place, head in places.items():
+            self._hold(turns.get(place), head)
+
+    def _hold(self, turn: Turn | None, head: int) -> None:
+        if turn is None or digest_of(turn.id) != self.digest[head]:
+            raise StaleIndex("a turn is not where the index that is kept with the bank says")
+        for row in self.rows_from(head):
+            place, start, stop = self.place.item(row), self.start.item(row), self.stop.item(row)
+            if not 0 <= place < len(turn.messages) or not 0 <= start <= stop <= len(turn.messages[place].text):
+                raise StaleIndex("a turn is not as long as the index that is kept with the bank says")
+            self.passages[row] = Passage(turn, place, start, stop)

@@ -5,9 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
+
+from ..indexes.postings import digest_of
+
 _AROUND_WORDS: Final = ".,;:!?…*_~\"'“”„‘’«»()[]。，！？、；：「」『』（）《》"
 """Signs that make no other word of the one that they stand beside; "+", "#" and "-" do."""
 _GROUP_BYTES: Final = 300
+ALONE: Final = 0
+"""The group of what repeats nothing, and of nobody else."""
+
+_Numbers = npt.NDArray[np.int64]
+
+
+def said(text: str, kind: int) -> int:
+    """A number that is the same for what says the same.
+
+    Case, white space and the punctuation around words do not tell two apart; "C++" and "C#", 7.5 and 75 do.
+
+    Args:
+        text: its words; what has none repeats nothing.
+        kind: who speaks (`PassageTable.kind`): an answer repeats no question, and people do not repeat: who says a
+            thing twice says it on two days.
+    """
+    words = [word.strip(_AROUND_WORDS) for word in text.casefold().split()] if kind else []
+    whole = " ".join(filter(None, words))
+    return digest_of(f"{kind} {whole}") if whole else ALONE
 
 
 class Repeats:
@@ -19,35 +43,42 @@ class Repeats:
 
     def __init__(self, when: Callable[[int], Any]) -> None:
         self._when = when
-        self._groups: dict[tuple[int, int, str], list[int]] = {}
-        self._latest: dict[tuple[int, int, str], int] = {}
-        self._group_of: dict[int, tuple[int, int, str]] = {}
-        self._turns: dict[tuple[int, int, str], int] = {}
+        self._groups: dict[int, list[int]] = {}
+        self._latest: dict[int, int] = {}
+        self._group_of: dict[int, int] = {}
+        self._turns: dict[int, int] = {}
+        self._kept = self._sources = self._shown = np.zeros(0, dtype=np.int64)
+        self._by_group: tuple[_Numbers, _Numbers] | None = None
 
     @property
     def nbytes(self) -> int:
         """About how many bytes it takes."""
-        return _GROUP_BYTES * len(self._groups)
+        return _GROUP_BYTES * (len(self._groups) + len(self._group_of) // 4)
 
-    def add(self, row: int, text: str, kind: int) -> tuple[list[int], int]:
+    def load(self, groups: _Numbers, sources: _Numbers, shown: _Numbers) -> None:
+        """Know the rows that came from disk.
+
+        Args:
+            groups: what each says (`said`).
+            sources: the first of its group.
+            shown: of a source, the latest of its group.
+        """
+        self._kept, self._sources, self._shown = groups, sources, shown
+
+    def add(self, row: int, group: int) -> tuple[list[int], int]:
         """Put a row among those that say the same.
-
-        Case, white space and the punctuation around words do not tell two apart; "C++" and "C#", 7.5 and 75 do.
 
         Args:
             row: the row.
-            text: its words.
-            kind: who speaks (`PassageTable.kind`): an answer repeats no question, and people do not repeat.
+            group: what it says (`said`).
 
         Returns:
             All of them, and that which was the latest before; the row itself where there was none.
         """
-        words = (word.strip(_AROUND_WORDS) for word in text.casefold().split())
-        said = " ".join(filter(None, words))
-        # What has no words repeats nothing; and who says a thing twice among people says it on two days.
-        group = (kind, hash(said), said[:24]) if said and kind else (-1, row, "")
         self._group_of[row] = group
-        rows = self._groups.setdefault(group, [])
+        if group == ALONE:
+            return [row], row
+        rows = self._rows(group)
         rows.append(row)
         self._turns.pop(group, None)
         before = self._latest.setdefault(group, row)
@@ -57,23 +88,24 @@ class Repeats:
 
     def remove(self, row: int) -> list[int]:
         """Take a row out, and return those that are left of its group."""
-        group = self._group_of.pop(row)
-        self._turns.pop(group, None)
-        rows = self._groups[group]
+        group = self._group(row)
+        self._group_of[row] = ALONE
+        if group == ALONE:
+            return []
+        rows = self._rows(group)
         rows.remove(row)
+        self._turns.pop(group, None)
         if not rows:
-            del self._groups[group], self._latest[group]
+            # The group stays, empty: it is not to be looked up again.
+            del self._latest[group]
         elif self._latest[group] == row:
             self._latest[group] = max(rows, key=self._when)
         return rows
 
     def latest(self, row: int) -> int:
         """The row that says last what this one says."""
-        return self._latest[self._group_of[row]]
-
-    def rows(self, row: int) -> list[int]:
-        """The rows that say what this one says, in the order in which they came."""
-        return self._groups[self._group_of[row]]
+        group = self._group(row)
+        return row if group == ALONE or not self._rows(group) else self._latest[group]
 
     def turns(self, row: int, turn_of: Callable[[int], int]) -> int:
         """In how many turns there is a row that says what this one says; counted once until a row comes or goes.
@@ -82,7 +114,35 @@ class Repeats:
             row: the row.
             turn_of: the number of a row's turn.
         """
-        group = self._group_of[row]
+        group = self._group(row)
+        if group == ALONE:
+            return 1
         if group not in self._turns:
-            self._turns[group] = len(set(map(turn_of, self._groups[group])))
+            self._turns[group] = len(set(map(turn_of, self._rows(group))))
         return self._turns[group]
+
+    def _group(self, row: int) -> int:
+        known = self._group_of.get(row)
+        return int(self._kept[row]) if known is None and row < len(self._kept) else known or ALONE
+
+    def _rows(self, group: int) -> list[int]:
+        if group not in self._groups:
+            rows = self._groups[group] = self._kept_rows(group)
+            if rows:
+                self._latest[group] = int(self._shown[rows[0]])
+        return self._groups[group]
+
+    def _kept_rows(self, group: int) -> list[int]:
+        if not len(self._kept):
+            return []
+        if self._by_group is None:
+            told = np.flatnonzero(self._kept != ALONE)
+            told = told[np.argsort(self._kept[told], kind="stable")]
+            self._by_group = self._kept[told], told
+        groups, rows = self._by_group
+        first, stop = (
+            np.searchsorted(groups, [group, group], side="left")[0],
+            np.searchsorted(groups, group, side="right"),
+        )
+        found: list[int] = rows[first:stop].tolist()
+        return sorted(found, key=lambda row: self._sources[row] != row)

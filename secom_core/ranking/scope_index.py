@@ -6,7 +6,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -14,17 +14,21 @@ from ..conversation import Turn
 from ..errors import InvalidInput
 from ..indexes.bm25 import BM25
 from ..indexes.vector import VectorIndex
-from ..memory import DocumentPlace, HitKind, Memory, Passage, passages_of
+from ..memory import DocumentPlace, Hit, HitKind, Memory, Passage, passages_of
 from ..protocols import Statistics, TokenCounter, Vectors
 from ..text.intents import Subject
+from .blocks import Mark
 from .candidate import Candidate
 from .cores import narrower
+from .memory_table import MemoryTable, UnreadMemory, place_of
 from .passage_table import LONG, SAID_BY_USER, PassageTable, Rows
 from .relevance import CALIBRATED, relevances
 from .scope_search import Indexes, ScopeSearch
 from .signals import behind, comparable, of_whom
 from .surroundings import Besides, asked_about, besides
 from .weights import DENSE, LEXICAL, SIGNALS
+
+Shown = TypeVar("Shown", Candidate, Hit)
 
 _MEMORY_BYTES: Final = 620
 """Of a memory with its places in dictionaries, beside its key, as tracemalloc has it."""
@@ -87,12 +91,12 @@ class ScopeIndex:
         # Weights that were fitted with vectors, or are all about vectors, say little about words alone.
         self.weights = (fitted, fitted if by_words else {**besides, **LEXICAL})
         """By signal: of a search with vectors, and of one by words alone."""
-        self._indexes = Indexes(PassageTable(counter), BM25(), BM25(), VectorIndex(), VectorIndex())
-        self._table = self._indexes.table
-        self._memories: dict[int, Memory] = {}
-        self._of_session: dict[str, list[int]] = {}
-        self._free: list[int] = []
+        self.indexes = Indexes(PassageTable(counter), BM25(), BM25(), VectorIndex(), VectorIndex())
+        self._table = self.indexes.table
+        self.memories = MemoryTable()
         self._times_said: dict[int, int] = {}
+        self.kept = Mark()
+        """How far it is on disk."""
 
     def __len__(self) -> int:
         return self._table.turns
@@ -100,13 +104,25 @@ class ScopeIndex:
     @property
     def nbytes(self) -> int:
         """About how many bytes it takes, within a quarter; costs as much as looking at every turn and term once."""
-        keys = sum(_MEMORY_BYTES + sys.getsizeof(memory.key) for memory in self._memories.values())
-        return keys + sum(index.nbytes for index in self._indexes)
+        keys = sum(_MEMORY_BYTES + sys.getsizeof(memory.key) for memory in self.memories.known)
+        return keys + sum(index.nbytes for index in self.indexes)
 
     @property
     def statistics(self) -> Statistics:
         """How common terms are among the scope's turns."""
-        return self._indexes.words
+        return self.indexes.words
+
+    @property
+    def dimensions(self) -> int:
+        """How many dimensions its vectors have; 0 where it has none."""
+        return self.indexes.passage_vectors.dimensions
+
+    def now_kept(self) -> None:
+        """Note that all of it is on disk, so that what changes from then on is known."""
+        self.kept = Mark.of(self.indexes, self.memories)
+        self._table.kept, self.memories.kept = self.kept.passages, self.kept.memories
+        for changed in (self._table.touched, self.memories.touched, self.indexes.words.gone, self.indexes.keys.gone):
+            changed.clear()
 
     # -- change ---------------------------------------------------------------------------------------------------
 
@@ -121,7 +137,7 @@ class ScopeIndex:
         place = 0
         self._times_said.clear()
         for turn in turns:
-            passages, known = passages_of(turn), self._table.rows_of.get(turn.id, [])
+            passages, known = passages_of(turn), self._table.turn_rows.get(turn.id)
             same = {
                 row
                 for row, passage in zip(known, passages, strict=False)
@@ -140,7 +156,7 @@ class ScopeIndex:
         if (known.message.at, known.turn.at) != (passage.message.at, passage.turn.at):
             return False
         source = self._table.source.item(row)
-        return not also_vector or self._indexes.passage_vectors.vectors_of([source]) is not None
+        return not also_vector or self.indexes.passage_vectors.vectors_of([source]) is not None
 
     def _add_passages(self, rows: Sequence[int], vectors: Vectors | None, same: Collection[int]) -> None:
         """Index the words of rows but the same, or let them stand behind those that say the same."""
@@ -149,18 +165,19 @@ class ScopeIndex:
             if row in same:
                 continue
             passage = table.passage(row)
-            same, before = table.repeats.add(row, passage.text, int(table.kind[row]))
-            table.source[row] = same[0]
+            same, before = table.repeats.add(row, table.said.item(row))
+            table.source[row], table.times[same[0]] = same[0], len(same)
+            table.touch((same[0], before))
             table.latest[before], table.latest[row] = 0, 0
             table.shown[same[0]] = last = table.repeats.latest(row)
             table.latest[last] = 1
             if len(same) > 1:
                 table.terms[row] = table.terms[same[0]]
                 continue
-            self._indexes.words.add([row], [passage.searched])
-            [table.terms[row]] = self._indexes.words.lengths_of([row])
+            self.indexes.words.add([row], [passage.searched])
+            [table.terms[row]] = self.indexes.words.lengths_of([row])
             if vectors is not None:
-                self._indexes.passage_vectors.add([row], vectors[place : place + 1])
+                self.indexes.passage_vectors.add([row], vectors[place : place + 1])
 
     def _remove_passages(self, rows: Sequence[int]) -> None:
         """Take the words of rows out; where others say the same, one of these comes in their place."""
@@ -168,15 +185,17 @@ class ScopeIndex:
         for row in rows:
             left = table.repeats.remove(row)
             if not left:
-                self._indexes.words.remove([row])
-                self._indexes.passage_vectors.remove([row])
+                self.indexes.words.remove([row])
+                self.indexes.passage_vectors.remove([row])
                 continue
+            table.touch(left)
+            table.times[left[0]] = len(left)
             table.shown[left[0]] = last = table.repeats.latest(left[0])
             table.latest[last] = 1
             if int(table.source[left[0]]) == row:
                 table.source[left] = left[0]
-                self._indexes.words.rename(row, left[0])
-                self._indexes.passage_vectors.rename(row, left[0])
+                self.indexes.words.rename(row, left[0])
+                self.indexes.passage_vectors.rename(row, left[0])
 
     def set_memories(self, session: str, since: int, memories: Sequence[Memory], vectors: Vectors | None) -> None:
         """Replace the memories of a session whose first turn has the index ``since`` or a later one.
@@ -187,27 +206,32 @@ class ScopeIndex:
             memories: in order; their turns are added before.
             vectors: of their keys, shape ``(len(memories), d)``, where there are vectors.
         """
-        numbers = self._of_session.setdefault(session, [])
-        while numbers and self._memories[numbers[-1]].turns[0].index >= since:
-            self._remove_memory(numbers.pop())
-        new = [self._add_memory(memory) for memory in memories]
-        numbers += new
-        self._indexes.keys.add(new, [memory.key for memory in memories])
-        if vectors is not None and new:
-            self._indexes.key_vectors.add(new, vectors)
-
-    def _add_memory(self, memory: Memory) -> int:
-        number = self._free.pop() if self._free else len(self._memories)
-        self._memories[number] = memory
-        self._table.memory[self._indexes.rows_of(memory)] = number
-        return number
+        number_of_session, table = self._table.number_of(session), self.memories
+        old = table.since(number_of_session, since)
+        places = [place_of(memory) for memory in memories]
+        same = {place: old.pop(place) for place in places if place in old}
+        for number in old.values():
+            self._remove_memory(number)
+        numbers = [
+            table.put(number_of_session, place, memory, same.get(place))
+            for place, memory in zip(places, memories, strict=True)
+        ]
+        for number, memory in zip(numbers, memories, strict=True):
+            rows = self.indexes.rows_of(memory)
+            self._table.memory[rows] = number
+            self._table.touch(rows)
+        new = [place for place, each in enumerate(places) if each not in same]
+        self.indexes.keys.add([numbers[place] for place in new], [memories[place].key for place in new])
+        if vectors is not None and numbers:
+            self.indexes.key_vectors.add([numbers[place] for place in new], vectors[new])
 
     def _remove_memory(self, number: int) -> None:
-        rows = self._indexes.rows_of(self._memories.pop(number))
-        self._table.memory[[row for row in rows if self._table.memory[row] == number]] = -1
-        self._free.append(number)
-        self._indexes.keys.remove([number])
-        self._indexes.key_vectors.remove([number])
+        rows = np.flatnonzero(self._table.memory == number)
+        self._table.memory[rows] = -1
+        self._table.touch(rows.tolist())
+        self.memories.remove(number)
+        self.indexes.keys.remove([number])
+        self.indexes.key_vectors.remove([number])
 
     # -- search ---------------------------------------------------------------------------------------------------
 
@@ -240,7 +264,7 @@ class ScopeIndex:
             exclude: ids of turns that count for nothing.
         """
         weights = weights or self.usable_weights(vector, nearest)
-        search = ScopeSearch(self._indexes, query, vector, now, nearest or (), context, exclude)
+        search = ScopeSearch(self.indexes, query, vector, now, nearest or (), context, exclude)
         pool = search.pool(weights, limit)
         if not len(pool):
             return []
@@ -270,6 +294,7 @@ class ScopeIndex:
             # Among few something is always nearest.
             relevance = np.where(columns["window_coverage"][best] > 0, relevance, np.minimum(relevance, _NEAREST))
         values = np.round(matrix[best], _DIGITS).tolist()
+        self._table.read(pool[best].tolist())
         found = [
             self._candidate(row, score, dict(zip(weights, signals, strict=True)), relevance=chance, kind=kind)
             for row, score, signals, chance, kind in zip(
@@ -304,9 +329,9 @@ class ScopeIndex:
             strong: passages, best first.
             known: what was found.
         """
-        heads = dict.fromkeys(self._table.rows_of[each.turn.id][0] for each in strong if each.passage is not None)
+        heads = dict.fromkeys(self._table.turn_rows.get(each.turn.id)[0] for each in strong if each.passage is not None)
         short = [head for head in heads if self._table.turn_tokens[head] <= LONG]
-        rows = (row for head in short for row in self._table.rows_of[self._table.passage(head).turn.id])
+        rows = (row for head in short for row in self._table.rows_from(head))
         least = min((each.score for each in known), default=0.0) - 1
         return self._shown((Besides(row, "surrounding") for row in rows), strong, score=least)
 
@@ -330,7 +355,7 @@ class ScopeIndex:
         return self._shown(asked_about(self._table, subject, exclude), relevance=_BY_RULE)
 
     def _row_of(self, candidate: Candidate) -> int:
-        rows = self._table.rows_of[candidate.turn.id]
+        rows = self._table.turn_rows.get(candidate.turn.id)
         return next((row for row in rows if self._table.passages[row] is candidate.passage), rows[0])
 
     def _shown(
@@ -355,10 +380,10 @@ class ScopeIndex:
         self, row: int, score: float, signals: Mapping[str, float], *, relevance: float = 0.0, kind: HitKind
     ) -> Candidate:
         table, passage = self._table, self._table.passage(row)
-        memory = self._memories[table.memory.item(row)]
+        memory = self.memories[table.memory.item(row)]
         shown = None if table.short.item(row) else passage
         tokens = int((table.turn_tokens if shown is None else table.tokens).item(row))
-        said = self._said(row) if len(table.repeats.rows(row)) > 1 else 1
+        said = self._said(row) if table.times.item(table.source.item(row)) > 1 else 1
         return Candidate(passage.turn, memory, score, signals, tokens, shown, kind, relevance, said)
 
     def _said(self, row: int) -> int:
@@ -366,23 +391,32 @@ class ScopeIndex:
         table = self._table
         head = table.head.item(row)
         if head not in self._times_said:
-            rows = table.rows_of[table.passage(row).turn.id]
+            rows = table.rows_from(head)
             self._times_said[head] = min(table.repeats.turns(each, table.head.item) for each in rows)
         return self._times_said[head]
 
     def known(self, query: str) -> float:
         """What share of the query's words, by weight, was ever said; 1 where it has none."""
-        return self._indexes.words.known(query)
+        return self.indexes.words.known(query)
 
     def usable_weights(
         self, vector: Vectors | None, nearest: Sequence[DocumentPlace] | None = None
     ) -> Mapping[str, float]:
         """The weights of a search with this vector, or what a vector store has found; or of one without either."""
         with_vectors, by_words = self.weights
-        dense = nearest or (vector is not None and len(self._indexes.passage_vectors))
+        dense = nearest or (vector is not None and len(self.indexes.passage_vectors))
         return with_vectors if dense else by_words
+
+    def whole(self, found: Sequence[Shown]) -> list[Shown]:
+        """The same finds, or hits, with their memories read from disk where they were not yet."""
+        unread = {each.memory.id: each.memory for each in found if isinstance(each.memory, UnreadMemory)}
+        read = self.memories.read([memory.number for memory in unread.values()])
+        return [
+            replace(each, memory=read[each.memory.number]) if isinstance(each.memory, UnreadMemory) else each
+            for each in found
+        ]
 
     def key_vectors(self, memories: Sequence[Memory]) -> Vectors | None:
         """The vectors of the memories' keys, shape ``(len(memories), d)``; nothing where one has none."""
-        numbers = [int(self._table.memory[self._table.rows_of[memory.turns[0].id][0]]) for memory in memories]
-        return self._indexes.key_vectors.vectors_of(numbers)
+        numbers = [int(self._table.memory[self._table.turn_rows.get(memory.turns[0].id)[0]]) for memory in memories]
+        return self.indexes.key_vectors.vectors_of(numbers)

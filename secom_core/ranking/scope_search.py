@@ -19,7 +19,7 @@ from ..text.dates import spans
 from .dialogue import LEANT_ON
 from .passage_table import SAID_BY_USER, STANDING, UTTERANCE, PassageTable, Rows
 from .signals import Column, dated, group_scores, mentioned, passage_scores, recent, spread, word_signals
-from .surroundings import holding
+from .surroundings import around, holding
 from .weights import STANDS, USERS
 
 _BY_WORDS: Final = frozenset(
@@ -42,8 +42,7 @@ class Indexes(NamedTuple):
 
     def rows_of(self, memory: Memory) -> list[int]:
         """The rows of the memory's turns that are there."""
-        rows_of = self.table.rows_of
-        return [row for turn in memory.turns for row in rows_of.get(turn.id, ())]
+        return [row for turn in memory.turns for row in self.table.turn_rows.get(turn.id)]
 
 
 @dataclass(eq=False)
@@ -71,7 +70,7 @@ class ScopeSearch:
     def __post_init__(self) -> None:
         self._table = table = self.indexes.table
         self._out = np.zeros(len(table), dtype=np.bool_)
-        self._out[[row for turn_id in self.exclude for row in table.rows_of.get(turn_id, ())]] = True
+        self._out[[row for turn_id in self.exclude for row in table.turn_rows.get(turn_id)]] = True
         self.only_ask = table.only_ask()
         """Of each row, whether its turn only asks (`PassageTable.only_ask`): it is found for itself alone."""
         self._silent = self._out | self.only_ask
@@ -109,11 +108,11 @@ class ScopeSearch:
         return np.where(self._silent, scores, 0.0) + spread(np.where(self._silent, 0.0, scores), self._table)
 
     def _around(self, pool: Rows) -> Rows:
-        """What is heard around each row, with the row itself, as `PassageTable.around` says."""
-        around = self._table.around(pool)
-        silent = np.append(self._silent, False)[around]
+        """What is heard around each row, with the row itself, as `secom_core.ranking.surroundings.around` says."""
+        beside = around(self._table, pool)
+        silent = np.append(self._silent, False)[beside]
         silent[:, 2] = False
-        return np.where(silent, -1, around)
+        return np.where(silent, -1, beside)
 
     @property
     def worth(self) -> dict[str, float]:
@@ -146,9 +145,9 @@ class ScopeSearch:
             case "passage_dense":
                 return self._cosines[pool]
             case "window_dense":
-                around = self._around(pool)
-                present = np.maximum((around >= 0).sum(axis=1), 1)
-                return np.asarray(np.append(self._cosines, 0.0)[around].sum(axis=1) / present)
+                beside = self._around(pool)
+                present = np.maximum((beside >= 0).sum(axis=1), 1)
+                return np.asarray(np.append(self._cosines, 0.0)[beside].sum(axis=1) / present)
             case "speaker":
                 asked = " ".join([self.query, *(text for text, weight in self.context if weight >= LEANT_ON)])
                 return mentioned(asked, table.casts)[table.cast[pool]]

@@ -28,9 +28,9 @@ _AHEAD: Final = 3
 _A_LITTLE: Final = 1e-3
 
 KERNELS: Column = np.array([[0.5, 0.5, 1.0, 0.5, 0.5], [0.25, 0.25, 1.0, 0.25, 0.25], [0.5, 0.25, 1.0, 0.25, 0.0]])
-"""How much each passage of a window counts (`PassageTable.around`): around an utterance among people, around what a
-user says to an assistant, and around a piece of a reply, after what it answers. The middle counts most, or what stands
-beside a find would rank with it."""
+"""How much each passage of a window counts (`secom_core.ranking.surroundings.around`): around an utterance among
+people, around what a user says to an assistant, and around a piece of a reply, after what it answers. The middle counts
+most, or what stands beside a find would rank with it."""
 
 
 def passage_scores(words: Sequence[Word], table: PassageTable) -> Column:
@@ -60,7 +60,7 @@ def word_signals(words: Sequence[Word], table: PassageTable, pool: Rows, around:
         words: of the query.
         table: the passages.
         pool: their rows.
-        around: what counts as standing around each (`PassageTable.around`).
+        around: what counts as standing around each (`secom_core.ranking.surroundings.around`).
     """
     counts = _window_counts(words, around, table)
     weights = np.array([word.idf for word in words])

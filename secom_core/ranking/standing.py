@@ -41,7 +41,9 @@ def standing_rows(table: PassageTable, rows: Sequence[int]) -> list[int]:
         rows: those that say what holds from then on, in the order in which they came.
     """
     kept: list[tuple[int, tuple[bool, ...], frozenset[str]]] = []
-    for row in list(reversed(rows))[:_MOST]:
+    newest = list(reversed(rows))[:_MOST]
+    table.read(newest)
+    for row in newest:
         slots, words = _read(table.passage(row).text)
         if not any(_replaces(table, newer, (row, slots, words)) for newer in kept):
             kept.append((row, slots, words))

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..memory import HitKind
 from ..text.intents import Subject
-from .passage_table import REPLY, PassageTable, Rows
+from .passage_table import REPLY, UTTERANCE, PassageTable, Rows
 from .standing import standing_rows
 
 _FOUND: Final = 12
@@ -25,6 +25,24 @@ class Besides(NamedTuple):
 
     row: int
     kind: HitKind
+
+
+def around(table: PassageTable, rows: Rows) -> Rows:
+    """For each row itself and what stands around it; shape ``(n, 5)``, -1 where there is nothing.
+
+    Around an utterance, those two before and after it. Around what a user says, what was said last before it and
+    next after it, and the user's own words before and after that. Around a piece of a reply, the pieces beside it,
+    and before them what it answers.
+    """
+    before, after = np.append(table.before, -1), np.append(table.after, -1)
+    near, next_ = before[rows], after[rows]
+    head, kind = table.head[rows], table.kind[rows]
+    far = np.where(kind == UTTERANCE, before[near], np.where(kind == REPLY, head, table.previous[head]))
+    beyond = np.where(kind == UTTERANCE, after[next_], np.where(kind == REPLY, -1, table.following[head]))
+    # What stands beside it already, and the row itself, do not count twice.
+    far = np.where((far == near) | (far == rows), -1, far)
+    beyond = np.where((beyond == next_) | (beyond == rows), -1, beyond)
+    return np.stack([far, near, rows, next_, beyond], axis=1)
 
 
 def asked_about(table: PassageTable, subject: Subject, exclude: Collection[str]) -> list[Besides]:
@@ -71,7 +89,7 @@ def besides(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
 def _last_session(table: PassageTable, exclude: Collection[str]) -> Rows:
     """The rows of the session that was spoken in last, in order; the present one where there is no other."""
     rows = np.flatnonzero(table.memory >= 0)
-    present = {int(table.session[row]) for turn in exclude for row in table.rows_of.get(turn, ())[:1]}
+    present = {int(table.session[row]) for turn in exclude for row in table.turn_rows.get(turn)[:1]}
     before = rows[~np.isin(table.session[rows], list(present))] if present else rows
     rows = before if len(before) else rows
     if not len(rows):
@@ -82,6 +100,7 @@ def _last_session(table: PassageTable, exclude: Collection[str]) -> Rows:
 
 def _gist(table: PassageTable, rows: Rows) -> list[int]:
     rows = rows[table.latest[rows] > 0]
+    table.read(rows.tolist())
     heads = [row for row in rows.tolist() if table.head[row] == row]
     firsts = {int(table.memory[row]): row for row in reversed(heads)}
     opens = [row for row in heads if firsts[int(table.memory[row])] == row]
@@ -93,17 +112,20 @@ def _gist(table: PassageTable, rows: Rows) -> list[int]:
 def _around(table: PassageTable, found: Sequence[int]) -> Iterable[int]:
     if not found:
         return []
-    around = table.around(np.array(found, dtype=np.int64))
+    beside = around(table, np.array(found, dtype=np.int64))
     # What stands next to each find first, then what stands further off.
-    nearest_first = around[:, [3, 1, 0, 4]].T.ravel()
-    return dict.fromkeys(row for row in nearest_first.tolist() if row >= 0 and table.latest[row])
+    nearest_first = beside[:, [3, 1, 0, 4]].T.ravel()
+    rows = dict.fromkeys(row for row in nearest_first.tolist() if row >= 0 and table.latest[row])
+    table.read(rows)
+    return rows
 
 
 def _latest(table: PassageTable) -> Iterator[int]:
     rows = np.flatnonzero((table.memory >= 0) & (table.head == np.arange(len(table))))
     rows = rows[np.isin(rows, table.head[table.latest > 0])]
-    for head in reversed(_in_time(table, rows)[-_RECENT:]):
-        yield from table.rows_of[table.passage(head).turn.id]
+    latest = [row for head in reversed(_in_time(table, rows)[-_RECENT:]) for row in table.rows_from(head)]
+    table.read(latest)
+    yield from latest
 
 
 def _in_time(table: PassageTable, rows: Rows) -> list[int]:

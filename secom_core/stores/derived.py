@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any, Final
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select, tuple_, update
 
+from ..conversation import Turn
 from ..protocols import Vectors
 from ..text.batches import batches
-from .database import Database, retry_if_contended
+from .database import retry_if_contended
+from .index_blocks import IndexBlocks, delete_index
+from .messages import turns_of
 from .rows import MemoryRow, SessionRow, session_row
-from .schema import memories, part_states, scopes, sessions, vectors
+from .schema import is_one_of, memories, messages, part_states, scopes, sessions, vectors
 from .statements import delete_among, is_unchanged
 
 _ANY: Final = -1
+
+_PAIRS: Final = 400
+"""How many pairs of numbers go into one statement."""
 
 _NUMBER: Final = 4
 """How many bytes a number of a vector takes."""
 
 
-class DerivedRows(Database):
+class DerivedRows(IndexBlocks):
     """What is derived from turns, in one database; each write is thrown away where its session has changed meanwhile.
 
     Raises:
@@ -42,6 +49,32 @@ class DerivedRows(Database):
         )
         with self.transaction(write=False) as connection:
             return [MemoryRow(*row) for row in connection.execute(statement)]
+
+    def keys_at(self, scope_id: int, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
+        """The keys of the scope's memories by the names of their sessions and the turns that they begin at."""
+        found: dict[tuple[str, int], str] = {}
+        with self.transaction(write=False) as connection:
+            names = session_names(connection, scope_id, [name for name, _ in places])
+            for batch in batches(_by_id(places, names), _PAIRS):
+                here = tuple_(memories.c.session_id, memories.c.start).in_(batch)
+                for row in connection.execute(
+                    select(memories.c.session_id, memories.c.start, memories.c.key).where(here)
+                ):
+                    found[names[row.session_id], row.start] = row.key
+        return found
+
+    def turns_at(self, scope_id: int, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], Turn]:
+        """The scope's turns by the names of their sessions and their places there."""
+        found: dict[tuple[str, int], Turn] = {}
+        order = (messages.c.session_id, messages.c.turn, messages.c.position)
+        with self.transaction(write=False) as connection:
+            names = session_names(connection, scope_id, [name for name, _ in places])
+            for batch in batches(_by_id(places, names), _PAIRS):
+                statement = select(messages).where(tuple_(messages.c.session_id, messages.c.turn).in_(batch))
+                rows = connection.execute(statement.order_by(*order)).all()
+                for session_id, group in groupby(rows, key=lambda row: row.session_id):
+                    found |= {(names[session_id], turn.index): turn for turn in turns_of(group, names[session_id])}
+        return found
 
     # -- segments, keys, vectors -------------------------------------------------------------------------------------
 
@@ -158,6 +191,20 @@ class DerivedRows(Database):
             connection.execute(delete(part_states).where(_is_part(scope_id, part)))
 
 
+def session_names(connection: Connection, scope_id: int, names: Sequence[str]) -> dict[int, str]:
+    """The names of the scope's sessions among these, by id."""
+    found: dict[int, str] = {}
+    for batch in batches(list(dict.fromkeys(names))):
+        here = (sessions.c.scope_id == scope_id, is_one_of(connection, sessions.c.name, batch))
+        found |= {row.id: row.name for row in connection.execute(select(sessions.c.id, sessions.c.name).where(*here))}
+    return found
+
+
+def _by_id(places: Sequence[tuple[str, int]], names: Mapping[int, str]) -> list[tuple[int, int]]:
+    ids = {name: session_id for session_id, name in names.items()}
+    return [(ids[name], place) for name, place in places if name in ids]
+
+
 def session_where(connection: Connection, *conditions: ColumnElement[bool]) -> SessionRow | None:
     """The session that meets the conditions, or nothing where there is none."""
     row = connection.execute(select(sessions).where(*conditions)).one_or_none()
@@ -181,6 +228,7 @@ def touch(connection: Connection, session_id: int, scope_id: int, **values: int)
 
 def new_epoch(connection: Connection, scope_id: int) -> None:
     """Have readers load the scope afresh: something of it is gone, or was derived again."""
+    delete_index(connection, scope_id)
     connection.execute(update(scopes).where(scopes.c.id == scope_id).values(epoch=scopes.c.epoch + 1))
 
 

@@ -169,5 +169,18 @@ layer_progress = sa.Table(
 )
 """Up to how many messages of a session a layer, by its name, has taken in."""
 
+index_blocks = sa.Table(
+    "index_blocks",
+    metadata,
+    sa.Column("scope_id", sa.ForeignKey("scopes.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("space", Verbatim, primary_key=True),
+    sa.Column("block", sa.BigInteger, primary_key=True),
+    sa.Column("part", sa.Text, primary_key=True),
+    sa.Column("piece", sa.Integer, primary_key=True),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+)
+"""The search index of a scope, as `secom_core.stores.index_blocks` writes it: numbers, never words. It stays behind
+where a scope moves."""
+
 SCOPE_TABLES: Final = (scopes, sessions, messages, memories, vectors, layer_progress, part_states)
 """The tables whose rows are a scope's, each after those that its rows name; layers bring more."""

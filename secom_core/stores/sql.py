@@ -14,6 +14,7 @@ from ..conversation import Message, Scope, Turn
 from ..text.batches import batches
 from .database import retry_if_contended
 from .derived import DerivedRows, memory_values, new_epoch, session_where, touch
+from .index_blocks import delete_index
 from .messages import message_rows, microseconds, turn_ids_of, turns_of, unknown_messages
 from .migrations import migrate
 from .ownership import delete_of_scope, delete_of_session, of_scope
@@ -187,6 +188,7 @@ class SqlStore(DerivedRows):
             turns = _count_turns(connection, messages.c.scope_id == scope_id)
             for forget in also:
                 forget(connection, scope_id)
+            delete_index(connection, scope_id)
             delete_of_scope(connection, SCOPE_TABLES, scope_id)
         return turns
 

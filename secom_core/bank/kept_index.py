@@ -1,0 +1,238 @@
+"""A scope's index kept with the bank, so that a process which starts reads it and analyses what is new only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from importlib.metadata import version
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import StaleIndex, attempted, warn_degraded
+from ..indexes.postings import FrozenPostings
+from ..protocols import TokenCounter
+from ..ranking import ScopeIndex
+from ..ranking.blocks import KEYS, WORDS, Block, Changed, Mark, block_of, open_blocks
+from ..stores.index_blocks import OPENED, packed, unpacked
+from ..stores.rows import ScopeRow
+from ..stores.sql import SqlStore
+
+FORM: Final = 1
+"""Which form blocks have, and how the texts in them are analysed: a block of another form is made again."""
+
+_WORTH: Final = 4000
+"""How many terms have to be new for a block: as long as it takes to read them anew, hardly anybody waits."""
+
+_LARGE: Final = 200_000
+"""How many passages a block has at most that is written again with those after it."""
+
+_PROBES: Final = ("", "It's 12:30, isn't it? Grüße; 你好。", "a" * 50)
+_ENTRY_BYTES: Final = 8
+_UNFIT: Final = -1
+_BEHIND: Final = "the search index is not kept with the bank, the next process makes it again"
+
+
+@dataclass
+class KeptBlock:
+    """A block that is in the store.
+
+    Args:
+        number: its number there.
+        start: where it begins.
+        passages: how many it has.
+        changed: what of older blocks it says anew.
+        sessions: the ids of the sessions that it says something of.
+        runs: its postings, where it was read and not written by this process.
+    """
+
+    number: int
+    start: Mark
+    passages: int
+    changed: Changed
+    sessions: set[int]
+    runs: dict[str, FrozenPostings] = field(default_factory=dict)
+
+
+@dataclass
+class Kept:
+    """What of a scope's index is in the store.
+
+    Args:
+        blocks: in order.
+        terms: how many terms the index had then.
+        moved: how often its slots had moved then.
+        sessions: ids of sessions that have changed since.
+    """
+
+    blocks: list[KeptBlock] = field(default_factory=list)
+    terms: int = 0
+    moved: int = 0
+    sessions: set[int] = field(default_factory=set)
+    given_up: bool = False
+
+
+@dataclass(frozen=True)
+class IndexKeeper:
+    """Reads and writes the blocks of scopes' indexes.
+
+    Args:
+        store: where they are.
+        counter: what the lengths in them are counted with.
+        space: the name that the vectors in them go by, nothing without vectors.
+        dimensions: how many these have; nothing where nobody can tell.
+    """
+
+    store: SqlStore
+    counter: TokenCounter
+    space: str = ""
+    dimensions: Callable[[], int | None] = lambda: 0
+
+    # -- in -------------------------------------------------------------------------------------------------------
+
+    def open(self, row: ScopeRow, index: ScopeIndex) -> tuple[Kept, int, dict[int, tuple[int, int]]] | None:
+        """Fill an empty index with what is kept of the scope's.
+
+        Returns:
+            What is kept; the revision as of which it is; and by session how far it goes, as `LoadedScope.known`.
+            Nothing where none is kept that can be used; what is damaged is thrown away, with a warning.
+        """
+        try:
+            return self._opened(row, index)
+        except StaleIndex as error:
+            self.throw_away(row, error)
+            return None
+
+    def throw_away(self, row: ScopeRow, error: StaleIndex) -> None:
+        """Delete what is kept of a scope's index, with a warning, where it is damaged."""
+        if error.damaged:
+            warn_degraded("the search index that is kept with the bank is made again", error)
+            attempted("the store", partial(self.store.drop_index, row.id), "what is damaged of it stays")
+
+    def _opened(self, row: ScopeRow, index: ScopeIndex) -> tuple[Kept, int, dict[int, tuple[int, int]]] | None:
+        stored = self.store.index_blocks(row.id, self.space)
+        blocks = {number: Block(*unpacked(data)) for number, data in stored.items()}
+        if not blocks:
+            return None
+        if not self._fits(list(blocks.values())[-1], row):
+            unfit = [KeptBlock(number, Mark(), 0, Changed(), set()) for number in blocks]
+            return Kept(unfit, moved=_UNFIT), -1, {}
+        readers = [partial(self._entries, row.id, number) for number in blocks]
+        open_blocks(
+            index.indexes,
+            index.memories,
+            list(blocks.values()),
+            readers,
+            partial(self.store.turns_at, row.id),
+            partial(self.store.keys_at, row.id),
+        )
+        index.now_kept()
+        known: dict[int, tuple[int, int]] = {}
+        kept = Kept(terms=index.indexes.words.length, moved=_moved(index))
+        for (number, block), read in zip(blocks.items(), readers, strict=True):
+            sessions = block.arrays["known"].tolist()
+            known.update({session_id: (last, settled) for session_id, last, settled in sessions})
+            runs = {name: block.postings(name, read) for name in (WORDS, KEYS)}
+            size = block.stop.passages - block.start.passages
+            of_sessions = {each[0] for each in sessions}
+            kept.blocks.append(KeptBlock(number, block.start, size, block.changed, of_sessions, runs))
+        return kept, int(block.about["revision"]), known
+
+    def _fits(self, last: Block, row: ScopeRow) -> bool:
+        about = last.about
+        return (about.get("stamp"), about.get("epoch")) == (self.stamp, row.epoch) and (
+            not self.space or about.get("dimensions") == self.dimensions()
+        )
+
+    @property
+    def stamp(self) -> list[Any]:
+        """What tells indexes that were made in one way from those that were made in another."""
+        named = getattr(self.counter, "__qualname__", type(self.counter).__qualname__)
+        counts = [int(self.counter(probe)) for probe in _PROBES]
+        return [FORM, _stemmer(), f"{type(self.counter).__module__} {named}", *counts]
+
+    def _entries(self, scope_id: int, number: int, part: str, start: int, stop: int) -> npt.NDArray[np.int32]:
+        place = (scope_id, self.space, number, part)
+        found = self.store.index_bytes(*place, start * _ENTRY_BYTES, stop * _ENTRY_BYTES)
+        return np.frombuffer(found, dtype="<i4").reshape(-1, 2)
+
+    # -- out ------------------------------------------------------------------------------------------------------
+
+    def keep(self, row: ScopeRow, index: ScopeIndex, kept: Kept, known: dict[int, tuple[int, int]]) -> bool:
+        """Write what is new, where that is enough to be worth it.
+
+        Args:
+            row: the scope, as of the revision that the index has reached.
+            index: its index.
+            kept: what is kept of it; brought up to what is written.
+            known: by session, how far the index goes.
+
+        Returns:
+            Whether the store holds what this process says it does: where another has written, it does not.
+        """
+        if index.indexes.words.length - kept.terms < _WORTH or kept.given_up:
+            return True
+        written = attempted("the store", partial(self._written, row, index, kept, known), _BEHIND)
+        kept.given_up = written is None
+        return written is not False
+
+    def _written(self, row: ScopeRow, index: ScopeIndex, kept: Kept, known: dict[int, tuple[int, int]]) -> bool:
+        table, stop = index.indexes.table, Mark.of(index.indexes, index.memories)
+        staying, going = self._parted(kept, stop, anew=_moved(index) != kept.moved)
+        start = going[0].start if going else index.kept if staying else Mark()
+        changed = Changed(table.touched, index.memories.touched, index.indexes.words.gone, index.indexes.keys.gone)
+        sessions = set(kept.sessions) if staying else set(known)
+        for each in going:
+            changed, sessions = changed | each.changed, sessions | each.sessions
+        changed = changed.before(start)
+        block = block_of(index.indexes, index.memories, start, changed, _runs(index, going, all_=not staying))
+        if block is None:
+            kept.given_up = True
+            return True
+        ranges = [(each, *known[each]) for each in sorted(sessions & known.keys())]
+        arrays = {**block.arrays, "known": np.array(ranges, dtype=np.int64).reshape(-1, 3)}
+        about = {**block.about, "stamp": self.stamp, "epoch": row.epoch, "revision": row.revision}
+        about["dimensions"] = index.dimensions
+        parts = {OPENED: packed(about, arrays), **{name: each.tobytes() for name, each in block.entries.items()}}
+        numbers = [each.number for each in staying], [each.number for each in going]
+        number = self.store.save_index_block(
+            row.id, self.space, row.epoch, parts, after=numbers[0], instead_of=numbers[1]
+        )
+        if number is None:
+            return False
+        new = KeptBlock(number, start, stop.passages - start.passages, changed, sessions)
+        kept.blocks = [*staying, new]
+        kept.terms, kept.moved, kept.sessions = index.indexes.words.length, _moved(index), set()
+        index.now_kept()
+        return True
+
+    @staticmethod
+    def _parted(kept: Kept, stop: Mark, *, anew: bool) -> tuple[list[KeptBlock], list[KeptBlock]]:
+        """The blocks that stay, and those that are written again with what is new: as in a merge sort, each at most
+        a logarithm of times.
+        """
+        if anew:
+            return [], kept.blocks
+        staying, going = list(kept.blocks), list[KeptBlock]()
+        size = stop.passages - sum(each.passages for each in staying)
+        while staying and staying[-1].passages <= 2 * size and size + staying[-1].passages <= _LARGE:
+            going.insert(0, staying.pop())
+            size += going[0].passages
+        return staying, going
+
+
+@cache
+def _stemmer() -> str:
+    return version("PyStemmer")
+
+
+def _moved(index: ScopeIndex) -> int:
+    return index.indexes.words.moved + index.indexes.keys.moved
+
+
+def _runs(index: ScopeIndex, going: Sequence[KeptBlock], *, all_: bool) -> dict[str, Sequence[FrozenPostings]]:
+    if all_:
+        return {WORDS: index.indexes.words.runs, KEYS: index.indexes.keys.runs}
+    return {name: [each.runs[name] for each in going if name in each.runs] for name in (WORDS, KEYS)}

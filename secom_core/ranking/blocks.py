@@ -1,0 +1,292 @@
+"""A scope's index as it is kept: blocks of what came, and of what changed, since the block before.
+
+A block holds the columns of new passages and of older ones that have changed; the postings of new units, of passages
+and of keys; the units that have gone; new and changed memories; and vectors of these. What is read whenever the index
+is opened stands apart from postings, of which a query needs a few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import StaleIndex
+from ..indexes.postings import Arrays, FrozenPostings, Longs
+from ..indexes.vector import VectorIndex
+from ..memory import Memory
+from .memory_table import MemoryTable
+from .passage_table import PassageTable, TurnReader
+from .scope_search import Indexes
+
+WORDS, KEYS = "words", "keys"
+"""The postings of a block: of passages, and of keys."""
+
+EntryReader: TypeAlias = Callable[[str, int, int], npt.NDArray[np.int32]]
+"""Reads the postings of a block, `WORDS` or `KEYS`, from one entry up to another."""
+
+_COMPACT: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("index", "said", "digest"), "<i8"),
+    **dict.fromkeys(("length", "moment"), "<f8"),
+    **dict.fromkeys(("kind", "asks", "stands", "non_answer", "latest", "short"), "|i1"),
+}
+_USUAL: Final = "<i4"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How far an index had come: the numbers of its passages, slots of words and of keys, memories, sessions, casts."""
+
+    passages: int = 0
+    words: int = 0
+    keys: int = 0
+    memories: int = 0
+    sessions: int = 0
+    casts: int = 0
+
+    @classmethod
+    def of(cls, indexes: Indexes, memories: MemoryTable) -> Mark:
+        """Where an index is now."""
+        table = indexes.table
+        return cls(
+            len(table), indexes.words.used, indexes.keys.used, len(memories), len(table.sessions), len(table.casts)
+        )
+
+
+@dataclass
+class Changed:
+    """What of older blocks a block says anew: rows and memories that have changed, slots whose units have gone."""
+
+    rows: set[int] = field(default_factory=set)
+    memories: set[int] = field(default_factory=set)
+    words: set[int] = field(default_factory=set)
+    keys: set[int] = field(default_factory=set)
+
+    def __or__(self, other: Changed) -> Changed:
+        return Changed(
+            self.rows | other.rows, self.memories | other.memories, self.words | other.words, self.keys | other.keys
+        )
+
+    def before(self, mark: Mark) -> Changed:
+        """Those before a mark."""
+        return Changed(
+            {each for each in self.rows if each < mark.passages},
+            {each for each in self.memories if each < mark.memories},
+            {each for each in self.words if 0 <= each < mark.words},
+            {each for each in self.keys if 0 <= each < mark.keys},
+        )
+
+
+@dataclass(frozen=True)
+class Block:
+    """What is kept at once.
+
+    Args:
+        about: numbers and names, as JSON can hold them.
+        arrays: what is read when the index is opened, by name.
+        entries: postings by `WORDS` and `KEYS`, shape ``(n, 2)``; nothing in a block that was read.
+    """
+
+    about: Mapping[str, Any]
+    arrays: Arrays
+    entries: Mapping[str, npt.NDArray[np.int32]] = field(default_factory=dict)
+
+    @property
+    def start(self) -> Mark:
+        """Where it begins."""
+        return Mark(*self.about["start"])
+
+    @property
+    def stop(self) -> Mark:
+        """Where it ends."""
+        return Mark(*self.about["stop"])
+
+    @property
+    def changed(self) -> Changed:
+        """What of older blocks it says anew."""
+        parts = (self.arrays[f"changed {name}"].tolist() for name in ("rows", "memories", "words", "keys"))
+        return Changed(*map(set, parts))
+
+    def postings(self, of: str, read: EntryReader) -> FrozenPostings:
+        """Its postings of passages or keys."""
+        digests, stops = self.arrays[f"{of} digests"], self.arrays[f"{of} stops"]
+        return FrozenPostings(digests, stops, lambda start, stop: read(of, start, stop))
+
+
+# -- out ---------------------------------------------------------------------------------------------------------------
+
+
+def block_of(
+    indexes: Indexes,
+    memories: MemoryTable,
+    start: Mark,
+    changed: Changed,
+    runs: Mapping[str, Sequence[FrozenPostings]],
+) -> Block | None:
+    """What an index holds from a mark on, and what has changed before it.
+
+    Args:
+        indexes: the index.
+        memories: its memories.
+        start: the mark.
+        changed: what has changed before it.
+        runs: the postings, by `WORDS` and `KEYS`, of what was itself read from blocks, from the mark on.
+
+    Returns:
+        Nothing where a number is out of all bounds.
+    """
+    table, stop = indexes.table, Mark.of(indexes, memories)
+    rows = _numbers(changed.rows, start.passages, stop.passages)
+    of_memories = _numbers(changed.memories, start.memories, stop.memories)
+    columns = _compact(table.columns(rows))
+    if columns is None:
+        return None
+    arrays: dict[str, npt.NDArray[Any]] = {f"row {name}": column for name, column in columns.items()}
+    arrays |= {f"memory {name}": column for name, column in memories.columns(of_memories).items()}
+    arrays |= {"rows": rows, "memories": of_memories}
+    entries: dict[str, npt.NDArray[np.int32]] = {}
+    for name, index in ((WORDS, indexes.words), (KEYS, indexes.keys)):
+        made = index.frozen(getattr(start, name), runs.get(name, ()))
+        entries[name] = made.pop("entries")
+        arrays |= {f"{name} {part}": array for part, array in made.items()}
+    for name, vectors, ids in (("passage", indexes.passage_vectors, rows), ("key", indexes.key_vectors, of_memories)):
+        arrays[f"{name} vector ids"], arrays[f"{name} vectors"] = vectors.held(ids)
+    for name in ("rows", "memories", "words", "keys"):
+        arrays[f"changed {name}"] = np.array(sorted(getattr(changed, name)), dtype=np.int64)
+    about = {
+        "start": _plain(start),
+        "stop": _plain(stop),
+        "sessions": table.sessions[start.sessions :],
+        "casts": table.casts[start.casts :],
+        "languages": {WORDS: indexes.words.kept_languages, KEYS: indexes.keys.kept_languages},
+    }
+    return Block(about, arrays, entries)
+
+
+def _plain(mark: Mark) -> list[int]:
+    return [mark.passages, mark.words, mark.keys, mark.memories, mark.sessions, mark.casts]
+
+
+def _numbers(changed: set[int], start: int, stop: int) -> Longs:
+    return np.array([*sorted(changed), *range(start, stop)], dtype=np.int64)
+
+
+def _compact(columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]] | None:
+    small = {name: column.astype(_COMPACT.get(name, _USUAL)) for name, column in columns.items()}
+    return small if all(np.array_equal(small[name], column) for name, column in columns.items()) else None
+
+
+# -- in ----------------------------------------------------------------------------------------------------------------
+
+
+def open_blocks(
+    indexes: Indexes,
+    memories: MemoryTable,
+    blocks: Sequence[Block],
+    readers: Sequence[EntryReader],
+    read_turns: TurnReader,
+    read_keys: Callable[[Sequence[tuple[str, int]]], Mapping[tuple[str, int], str]],
+) -> None:
+    """Fill an empty index with blocks, the first ever made first.
+
+    Args:
+        indexes: the index.
+        memories: its memories.
+        blocks: all of them; each goes on where the one before it ends.
+        readers: for each block, what reads its postings.
+        read_turns: reads turns.
+        read_keys: reads the keys of memories by the names of their sessions and the turns that they begin at.
+
+    Raises:
+        StaleIndex: they do not fit together.
+    """
+    if [each.start for each in blocks] != [Mark(), *(each.stop for each in blocks[:-1])]:
+        raise StaleIndex("the blocks of the index that is kept with the bank do not follow each other")
+    sessions = [name for each in blocks for name in each.about["sessions"]]
+    casts = [cast for each in blocks for cast in each.about["casts"]]
+    stop = blocks[-1].stop
+    table = indexes.table
+    table.load(_merged(blocks, "rows", "row ", stop.passages), sessions, casts, read_turns)
+    table.kept = stop.passages
+    for name, index in ((WORDS, indexes.words), (KEYS, indexes.keys)):
+        runs = [block.postings(name, read) for block, read in zip(blocks, readers, strict=True)]
+        index.thaw(_units(blocks, name), runs, blocks[-1].about["languages"][name])
+    _load_vectors(indexes.passage_vectors, blocks, "passage", "rows")
+    _load_vectors(indexes.key_vectors, blocks, "key", "memories")
+    read = _MemoryReader(table, memories, sessions, read_keys)
+    memories.load(_merged(blocks, "memories", "memory ", stop.memories), sessions, read)
+
+
+def _merged(blocks: Sequence[Block], numbers: str, prefix: str, size: int) -> dict[str, npt.NDArray[Any]]:
+    """The columns of all blocks by number; what a later one says counts."""
+    names = [name for name in blocks[0].arrays if name.startswith(prefix)]
+    if len(blocks) == 1:
+        return {name.removeprefix(prefix): blocks[0].arrays[name] for name in names}
+    merged = {name: np.zeros(size, dtype=blocks[0].arrays[name].dtype) for name in names}
+    for block in blocks:
+        places = block.arrays[numbers]
+        for name, column in merged.items():
+            column[places] = block.arrays[name]
+    return {name.removeprefix(prefix): column for name, column in merged.items()}
+
+
+def _units(blocks: Sequence[Block], name: str) -> dict[str, npt.NDArray[Any]]:
+    last = list(blocks[-1].about["languages"][name])
+    languages = [_renumbered(block, name, last) for block in blocks]
+    lengths = np.concatenate([block.arrays[f"{name} lengths"] for block in blocks])
+    for block in blocks:
+        lengths[block.arrays[f"changed {name}"]] = -1
+    ids = np.concatenate([block.arrays[f"{name} ids"] for block in blocks])
+    return {"ids": ids, "lengths": lengths, "languages": np.concatenate(languages)}
+
+
+def _renumbered(block: Block, name: str, names: list[str]) -> npt.NDArray[np.int16]:
+    """The languages of a block's units, as the last block numbers them."""
+    own = [names.index(each) if each in names else -1 for each in block.about["languages"][name]]
+    return np.array([*own, -1], dtype=np.int16)[block.arrays[f"{name} languages"]]
+
+
+def _load_vectors(index: VectorIndex, blocks: Sequence[Block], name: str, numbers: str) -> None:
+    parts: list[tuple[Longs, npt.NDArray[np.float32]]] = []
+    said = np.zeros(0, dtype=np.int64)
+    # The last block that names a number says what its vector is, or that it has none.
+    for block in reversed(blocks):
+        ids, vectors = block.arrays[f"{name} vector ids"], block.arrays[f"{name} vectors"]
+        new = ~np.isin(ids, said)
+        if len(ids):
+            parts.insert(0, (ids[new], vectors[new]) if not new.all() else (ids, vectors))
+        if block is not blocks[0]:
+            said = np.concatenate([said, block.arrays[numbers]])
+    if parts:
+        whole = [part[1] for part in parts]
+        index.load(np.concatenate([part[0] for part in parts]), whole[0] if len(whole) == 1 else np.concatenate(whole))
+
+
+@dataclass(frozen=True)
+class _MemoryReader:
+    """Reads memories whole by their numbers."""
+
+    table: PassageTable
+    memories: MemoryTable
+    sessions: Sequence[str]
+    read_keys: Callable[[Sequence[tuple[str, int]]], Mapping[tuple[str, int], str]]
+
+    def __call__(self, numbers: Sequence[int]) -> dict[int, Memory]:
+        rows = np.flatnonzero(np.isin(self.table.memory, numbers))
+        heads = rows[self.table.head[rows] == rows]
+        self.table.read(heads.tolist())
+        places = {number: self.memories.place(number) for number in numbers}
+        named = {number: (self.sessions[session], start) for number, (session, start, *_) in places.items()}
+        keys = self.read_keys(list(named.values()))
+        return {number: self._memory(number, named[number], heads, keys) for number in numbers}
+
+    def _memory(self, number: int, named: tuple[str, int], heads: Longs, keys: Mapping[tuple[str, int], str]) -> Memory:
+        ours = heads[self.table.memory[heads] == number]
+        in_order = ours[np.argsort(self.table.index[ours])]
+        turns = tuple(self.table.passage(head).turn for head in in_order.tolist())
+        if named not in keys or not turns:
+            raise StaleIndex("a memory is not where the index that is kept with the bank says")
+        return Memory(self.memories[number].id, keys[named], turns)

@@ -1,0 +1,201 @@
+"""The memories of a scope by number: those that came from disk are read when somebody looks into them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from ..conversation import Turn
+from ..errors import StaleIndex
+from ..indexes.postings import Arrays, Longs, digest_of
+from ..memory import Memory
+
+MemoryReader: TypeAlias = Callable[[Sequence[int]], Mapping[int, Memory]]
+"""Reads memories by their numbers."""
+
+Place: TypeAlias = tuple[int, int, int]
+"""The turn that a memory begins at, the turn after it, and the digest of its key."""
+
+_GONE: Final = -1
+_COLUMNS: Final = ("session", "start", "stop", "key")
+_RANGE: Final = re.compile(r"#(\d{1,18})-(\d{1,18})$")
+
+
+def place_of(memory: Memory) -> Place:
+    """Where a memory is in its session, as its id says, or else its turns."""
+    told = _RANGE.search(memory.id)
+    start, stop = map(int, told.groups()) if told else (memory.turns[0].index, memory.turns[-1].index + 1)
+    return start, stop, digest_of(memory.key)
+
+
+class UnreadMemory(Memory):
+    """A memory whose key and turns are read when they are first asked for.
+
+    Args:
+        id: the memory's.
+        number: its number.
+        read: gives memories whole, by their numbers.
+    """
+
+    __slots__ = ("_read", "number")
+    number: int
+    _read: MemoryReader
+
+    def __init__(self, id: str, number: int, read: MemoryReader) -> None:
+        object.__setattr__(self, "id", id)
+        object.__setattr__(self, "number", number)
+        object.__setattr__(self, "_read", read)
+
+    @property
+    def whole(self) -> Memory:
+        """It, as it is when read."""
+        return self._read([self.number])[self.number]
+
+    @property
+    def key(self) -> str:
+        """What is searched."""
+        return self.whole.key
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The raw turns that it points to."""
+        return self.whole.turns
+
+    @property
+    def summary(self) -> str:
+        """Nothing: it is no topic."""
+        return ""
+
+    def __eq__(self, other: object) -> bool:
+        return self.whole == (other.whole if isinstance(other, UnreadMemory) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.whole)
+
+
+class MemoryTable:
+    """Memories by number, in sessions by number.
+
+    Attributes:
+        touched: numbers below ``kept`` that have changed since these were kept.
+        kept: how many numbers are on disk.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, Memory] = {}
+        self._of_session: dict[int, list[int]] = {}
+        # The number of the session, where it begins and ends, and the digest of its key.
+        self._columns = np.full((4, 16), _GONE, dtype=np.int64)
+        self._used = self._old_sessions = 0
+        self._free: list[int] = []
+        self.touched: set[int] = set()
+        self.kept = 0
+        self._read: MemoryReader | None = None
+        self._names: Sequence[str] = ()
+
+    def __len__(self) -> int:
+        return self._used
+
+    @property
+    def known(self) -> Iterable[Memory]:
+        """Those that are in memory."""
+        return self._known.values()
+
+    def __getitem__(self, number: int) -> Memory:
+        found = self._known.get(number)
+        if found is not None:
+            return found
+        session, start, stop, _ = self._columns[:, number].tolist()
+        if session == _GONE:
+            raise StaleIndex("a passage is of no memory in the index that is kept with the bank")
+        return UnreadMemory(f"{self._names[session]}#{start}-{stop}", number, self.read)
+
+    def read(self, numbers: Sequence[int]) -> dict[int, Memory]:
+        """Memories whole, those that are on disk read at once."""
+        missing = [number for number in dict.fromkeys(numbers) if number not in self._known]
+        if missing and self._read is not None:
+            self._known.update(self._read(missing))
+        return {number: self._known[number] for number in numbers}
+
+    def place(self, number: int) -> tuple[int, int, int, int]:
+        """The number of its session, where it begins and ends, and the digest of its key."""
+        session, start, stop, key = self._columns[:, number].tolist()
+        return session, start, stop, key
+
+    def since(self, session: int, start: int) -> dict[Place, int]:
+        """The numbers of a session's memories from a turn on, by their places."""
+        numbers = self._numbers(session)
+        first = bisect_left(numbers, start, key=lambda number: int(self._columns[1, number]))
+        return {self._place(number): number for number in numbers[first:]}
+
+    def _place(self, number: int) -> Place:
+        start, stop, key = self._columns[1:, number].tolist()
+        return start, stop, key
+
+    def put(self, session: int, place: Place, memory: Memory, number: int | None = None) -> int:
+        """Add a memory, or set the one of that number to it.
+
+        Args:
+            session: the number of its session.
+            place: where it begins and ends, and the digest of its key.
+            memory: the memory.
+            number: one that is there and says the same.
+
+        Returns:
+            Its number.
+        """
+        if number is None:
+            number = self._free.pop() if self._free else self._new_number()
+            self._numbers(session).append(number)
+            self._columns[:, number] = session, *place
+            self._touch(number)
+        self._known[number] = memory
+        return number
+
+    def remove(self, number: int) -> None:
+        """Take a memory out."""
+        self._numbers(int(self._columns[0, number])).remove(number)
+        self._known.pop(number, None)
+        self._columns[:, number] = _GONE
+        self._free.append(number)
+        self._touch(number)
+
+    def _new_number(self) -> int:
+        if self._used == self._columns.shape[1]:
+            self._columns = np.concatenate([self._columns, np.full_like(self._columns, _GONE)], axis=1)
+        self._used += 1
+        return self._used - 1
+
+    def _touch(self, number: int) -> None:
+        if number < self.kept:
+            self.touched.add(number)
+
+    def _numbers(self, session: int) -> list[int]:
+        if session not in self._of_session:
+            old = self._columns[:, : self.kept] if session < self._old_sessions else self._columns[:, :0]
+            numbers = np.flatnonzero(old[0] == session)
+            self._of_session[session] = numbers[np.argsort(old[1, numbers])].tolist()
+        return self._of_session[session]
+
+    # -- on disk --------------------------------------------------------------------------------------------------
+
+    def columns(self, numbers: Longs) -> Arrays:
+        """What is known of memories beside their turns and keys: a column by name."""
+        return dict(zip(_COLUMNS, self._columns[:, numbers], strict=True))
+
+    def load(self, columns: Arrays, names: Sequence[str], read: MemoryReader) -> None:
+        """Hold what `columns` gave of all memories, in the place of what is held.
+
+        Args:
+            columns: by name, each of shape ``(n,)``.
+            names: of the sessions, by number.
+            read: reads memories by their numbers.
+        """
+        self._columns = np.stack([columns[name] for name in _COLUMNS], dtype=np.int64)
+        self._used, self._names, self._old_sessions, self._read = self._columns.shape[1], names, len(names), read
+        self._free = np.flatnonzero(self._columns[0] == _GONE).tolist()
+        self.kept = self._used

@@ -1,0 +1,181 @@
+"""The search index of a scope as it is kept with the bank: blocks in parts, the parts in pieces of bounded size."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Connection, delete, insert, select
+
+from ..errors import StaleIndex
+from ..text.batches import batches
+from .database import Database, retry_if_contended
+from .schema import index_blocks, scopes
+
+OPENED: Final = "opened"
+"""The part of a block that is read whenever the index is opened; all other parts are read as they are needed."""
+
+_PIECE: Final = 1 << 18
+"""How many bytes a piece has at most."""
+
+_CHECK: Final = struct.Struct("<I")
+_HEAD: Final = struct.Struct("<Q")
+_ALIGNED: Final = 8
+_KINDS: Final = frozenset({"<i8", "<i4", "<i2", "|i1", "<f8", "<f4"})
+_ROWS: Final = 64
+_NUMBER_BITS: Final = 40
+
+
+def packed(about: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
+    """Arrays and what is to be known of them as bytes, which `unpacked` reads."""
+    named = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
+    head = json.dumps({"about": dict(about), "arrays": named}).encode()
+    parts = [_HEAD.pack(len(head)), head, *(_padded(array.tobytes()) for array in arrays.values())]
+    parts[1] = _padded(head)
+    return b"".join(parts)
+
+
+def _padded(data: bytes) -> bytes:
+    return data + bytes(-len(data) % _ALIGNED)
+
+
+def unpacked(data: bytearray) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """What `packed` was given; the arrays look into ``data``.
+
+    Raises:
+        StaleIndex: these are no such bytes.
+    """
+    try:
+        [size] = _HEAD.unpack_from(data)
+        head = json.loads(bytes(data[_HEAD.size : _HEAD.size + size]))
+        place = _HEAD.size + size + -size % _ALIGNED
+        arrays: dict[str, npt.NDArray[Any]] = {}
+        for name, (kind, shape) in head["arrays"].items():
+            if kind not in _KINDS:
+                raise ValueError(f"arrays are of {sorted(_KINDS)}, not {kind!r}")
+            count = int(np.prod(shape, dtype=np.int64))
+            arrays[name] = np.frombuffer(data, dtype=kind, count=count, offset=place).reshape(shape)
+            place += arrays[name].nbytes + -arrays[name].nbytes % _ALIGNED
+        return head["about"], arrays
+    except (struct.error, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise StaleIndex(f"the index that is kept with the bank is damaged: {error}") from error
+
+
+class IndexBlocks(Database):
+    """The blocks of scopes' indexes, in one database. A space is the embedder's name, or nothing without vectors.
+
+    Raises:
+        StoreError: from every method, when the database fails; the cause is chained.
+        StaleIndex: from those that read, where bytes are damaged, or another process has written others.
+    """
+
+    def index_blocks(self, scope_id: int, space: str) -> dict[int, bytearray]:
+        """What is read of each block whenever the index is opened, by its number, in the order in which they go."""
+        here = (index_blocks.c.scope_id == scope_id, index_blocks.c.space == space, index_blocks.c.part == OPENED)
+        statement = select(index_blocks.c.block, index_blocks.c.piece, index_blocks.c.data).where(*here)
+        pieces: dict[int, list[bytes]] = {}
+        with self.transaction(write=False) as connection:
+            for block, piece, data in connection.execute(
+                statement.order_by(index_blocks.c.block, index_blocks.c.piece)
+            ):
+                of_block = pieces.setdefault(block, [])
+                of_block.append(_checked(data, scope_id, space, block, OPENED, piece, len(of_block)))
+        return {block: bytearray().join(each) for block, each in pieces.items()}
+
+    def index_bytes(self, scope_id: int, space: str, block: int, part: str, start: int, stop: int) -> bytes:
+        """The bytes of a part from one place up to another."""
+        if stop <= start:
+            return b""
+        first, last = start // _PIECE, (stop - 1) // _PIECE
+        statement = (
+            select(index_blocks.c.piece, index_blocks.c.data)
+            .where(index_blocks.c.scope_id == scope_id, index_blocks.c.space == space, index_blocks.c.block == block)
+            .where(index_blocks.c.part == part, index_blocks.c.piece.between(first, last))
+            .order_by(index_blocks.c.piece)
+        )
+        with self.transaction(write=False) as connection:
+            rows = connection.execute(statement).all()
+        if len(rows) != last - first + 1:
+            raise StaleIndex("another process has written the index anew, or a piece of it is missing", damaged=False)
+        pieces = [_checked(data, scope_id, space, block, part, piece, piece) for piece, data in rows]
+        found = b"".join(pieces)[start - first * _PIECE : stop - first * _PIECE]
+        if len(found) != stop - start:
+            raise StaleIndex("a piece of the index that is kept with the bank is cut off")
+        return found
+
+    @retry_if_contended
+    def save_index_block(
+        self,
+        scope_id: int,
+        space: str,
+        epoch: int,
+        parts: Mapping[str, bytes],
+        *,
+        after: Sequence[int],
+        instead_of: Sequence[int] = (),
+    ) -> int | None:
+        """Keep a block in place of the last ones, or after them.
+
+        Args:
+            scope_id: the scope.
+            space: the space.
+            epoch: the scope's epoch as of which it was made.
+            parts: the bytes of each part.
+            after: the numbers of the blocks that stay, in order.
+            instead_of: the numbers of those that go, which came after them.
+
+        Returns:
+            The block's number; nothing where it was not kept, as the scope has lost something since, or as other
+            blocks are there than these.
+        """
+        here = (index_blocks.c.scope_id == scope_id, index_blocks.c.space == space)
+        with self.transaction(durable=False, scope=scope_id) as connection:
+            if connection.scalar(select(scopes.c.epoch).where(scopes.c.id == scope_id)) != epoch:
+                return None
+            there = connection.scalars(select(index_blocks.c.block).where(*here).distinct()).all()
+            if sorted(there) != [*after, *instead_of]:
+                return None
+            # No number comes twice: whoever still reads an older block is not to find another under its number.
+            number = max(there) + 1 if there else secrets.randbits(_NUMBER_BITS) << _NUMBER_BITS // 2
+            connection.execute(delete(index_blocks).where(*here, index_blocks.c.block.in_(instead_of)))
+            for rows in batches(list(_rows(scope_id, space, number, parts)), _ROWS):
+                connection.execute(insert(index_blocks), rows)
+        return number
+
+    @retry_if_contended
+    def drop_index(self, scope_id: int) -> None:
+        """Delete what is kept of the scope's index; it is made again."""
+        with self.transaction(durable=False, scope=scope_id) as connection:
+            delete_index(connection, scope_id)
+
+
+def delete_index(connection: Connection, scope_id: int) -> None:
+    """Delete what is kept of a scope's index."""
+    connection.execute(delete(index_blocks).where(index_blocks.c.scope_id == scope_id))
+
+
+def _rows(scope_id: int, space: str, block: int, parts: Mapping[str, bytes]) -> Iterator[dict[str, Any]]:
+    for part, data in parts.items():
+        for piece, start in enumerate(range(0, len(data), _PIECE)):
+            place = {"scope_id": scope_id, "space": space, "block": block, "part": part, "piece": piece}
+            body = data[start : start + _PIECE]
+            yield {**place, "data": _CHECK.pack(_check(body, scope_id, space, block, part, piece)) + body}
+
+
+def _check(body: bytes, *place: str | int) -> int:
+    """A number that changes with the bytes and with where they belong."""
+    return crc32(body, crc32(repr(place).encode()))
+
+
+def _checked(data: object, scope_id: int, space: str, block: int, part: str, piece: int, expected: int) -> bytes:
+    body = bytes(data[_CHECK.size :]) if isinstance(data, (bytes, memoryview)) else b""
+    right = _CHECK.pack(_check(body, scope_id, space, block, part, piece))
+    if piece != expected or not isinstance(data, (bytes, memoryview)) or bytes(data[: _CHECK.size]) != right:
+        raise StaleIndex("a piece of the index that is kept with the bank is damaged or missing")
+    return body

@@ -1,0 +1,13 @@
+-- A scope's search index, kept in blocks.
+-- Frozen: whoever changes the tables appends a step.
+
+CREATE TABLE index_blocks (
+	scope_id BIGINT NOT NULL,
+	space TEXT NOT NULL,
+	block BIGINT NOT NULL,
+	part TEXT NOT NULL,
+	piece INTEGER NOT NULL,
+	data BYTEA NOT NULL,
+	PRIMARY KEY (scope_id, space, block, part, piece),
+	FOREIGN KEY(scope_id) REFERENCES scopes (id) ON DELETE CASCADE
+);
