@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from ..indexes.postings import FrozenPostings
 from ..protocols import TokenCounter
 from ..ranking import ScopeIndex
 from ..ranking.blocks import KEYS, WORDS, Block, Changed, Mark, block_of, open_blocks
-from ..stores.index_blocks import OPENED, packed, unpacked
+from ..stores.index_blocks import OPENED, PIECE, packed, unpacked
 from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
 
@@ -32,6 +32,9 @@ _LARGE: Final = 200_000
 _PROBES: Final = ("", "It's 12:30, isn't it? Grüße; 你好。", "a" * 50)
 _ENTRY_BYTES: Final = 8
 _UNFIT: Final = -1
+_NO_ENTRIES: Final = np.zeros(0, dtype=np.int32)
+_PIECES: Final = 32
+"""How many pieces of postings that were read are kept for the next words, of a quarter of a MiB each."""
 _BEHIND: Final = "the search index is not kept with the bank, the next process makes it again"
 
 
@@ -119,7 +122,8 @@ class IndexKeeper:
         if not self._fits(list(blocks.values())[-1], row):
             unfit = [KeptBlock(number, Mark(), 0, Changed(), set()) for number in blocks]
             return Kept(unfit, moved=_UNFIT), -1, {}
-        readers = [partial(self._entries, row.id, number) for number in blocks]
+        piece = lru_cache(_PIECES)(partial(self.store.index_piece, row.id, self.space))
+        readers = [partial(_entries, partial(piece, number)) for number in blocks]
         open_blocks(
             index.indexes,
             index.memories,
@@ -152,11 +156,6 @@ class IndexKeeper:
         named = getattr(self.counter, "__qualname__", type(self.counter).__qualname__)
         counts = [int(self.counter(probe)) for probe in _PROBES]
         return [FORM, _stemmer(), f"{type(self.counter).__module__} {named}", *counts]
-
-    def _entries(self, scope_id: int, number: int, part: str, start: int, stop: int) -> npt.NDArray[np.int32]:
-        place = (scope_id, self.space, number, part)
-        found = self.store.index_bytes(*place, start * _ENTRY_BYTES, stop * _ENTRY_BYTES)
-        return np.frombuffer(found, dtype="<i4").reshape(-1, 2)
 
     # -- out ------------------------------------------------------------------------------------------------------
 
@@ -226,6 +225,15 @@ class IndexKeeper:
 @cache
 def _stemmer() -> str:
     return version("PyStemmer")
+
+
+def _entries(piece: Callable[[str, int], bytes], part: str, start: int, stop: int) -> npt.NDArray[np.int32]:
+    """The postings of a part of a block, from one entry up to another."""
+    first, last = start * _ENTRY_BYTES // PIECE, (stop * _ENTRY_BYTES - 1) // PIECE
+    found = b"".join(piece(part, number) for number in range(first, last + 1))
+    begin = start * _ENTRY_BYTES - first * PIECE
+    entries = np.frombuffer(found, dtype="<i4", count=2 * (stop - start), offset=begin) if stop > start else _NO_ENTRIES
+    return entries.reshape(-1, 2)
 
 
 def _moved(index: ScopeIndex) -> int:

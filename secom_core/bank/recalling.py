@@ -168,11 +168,11 @@ class Recalling:
 
     def _fresh(self, scope: Scope, read: Callable[[], T]) -> T:
         """What is read from an index; once more from a new one, where a part of it could not be read."""
-        for _ in range(_TRIED):
+        for tried in range(_TRIED):
             try:
                 return read()
             except StaleIndex as error:  # noqa: PERF203 - it is what the loop is for
-                self.scopes.stale(scope, error)
+                self.scopes.stale(scope, error, again=tried > 0)
         return read()
 
     def _found(self, scope: Scope, query: str, now: datetime | None) -> Found | None:

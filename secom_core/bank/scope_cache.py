@@ -119,12 +119,18 @@ class ScopeCache:
             # Another process has written what this one has too: the next call goes on from there.
             self.drop(scope)
 
-    def stale(self, scope: Scope, error: StaleIndex) -> None:
-        """Hold a scope's index no more, as a part of it could not be read; what is damaged is made again."""
+    def stale(self, scope: Scope, error: StaleIndex, *, again: bool) -> None:
+        """Hold a scope's index no more, as a part of it could not be read; what is damaged is made again.
+
+        Args:
+            scope: whose.
+            error: what could not be read.
+            again: whether that was of an index which was just opened: it is damaged, whatever it seems.
+        """
         self.drop(scope)
         row = self._store.scope(scope)
         if row is not None:
-            self._keeper.throw_away(row, error)
+            self._keeper.throw_away(row, StaleIndex(str(error)) if again else error)
 
     def _weigh(self, scope: Scope, loaded: LoadedScope) -> None:
         # Weighing looks at everything: it is done when a tenth has come, so that one more turn costs the same.

@@ -55,12 +55,8 @@ def _entry(hit: Hit) -> str:
         return f"[{hit.number}] {quoted_lines(hit.memory.summary)}\n" + "".join(_dated(hit))
     first, *others = shown_turns(hit)
     entry = f"[{hit.number}] {first}"
-    if not others:
-        return entry
-    place_of = {turn.id: place for place, turn in enumerate(hit.memory.turns)}
     for (before, turn), shown in zip(pairwise(hit.turns), others, strict=True):
-        skipped = place_of.get(turn.id, 0) - place_of.get(before.id, 0) > 1
-        entry += f"{GAP if skipped else ''}{shown}"
+        entry += f"{GAP if turn.index > before.index + 1 else ''}{shown}"
     return entry
 
 

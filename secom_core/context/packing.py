@@ -203,7 +203,7 @@ class _Growing:
     def __init__(self, first: Candidate) -> None:
         self._first = first
         self._day = day_of(first.turn)
-        self._turns: set[str] = set()
+        self._turns: dict[str, Turn] = {}
         self._whole: set[str] = set()
         self._excerpts: dict[tuple[str, int], list[Passage]] = {}
         self._relevance = 0.0
@@ -217,7 +217,7 @@ class _Growing:
             return False
         if not room.take(candidate.memory, self._day, tokens + self._beside(candidate, room.counter)):
             return False
-        self._turns.add(turn.id)
+        self._turns[turn.id] = turn
         if passage is None:
             self._whole.add(turn.id)
         else:
@@ -257,7 +257,7 @@ class _Growing:
         first = self._first
         return Hit(
             first.memory,
-            tuple(turn for turn in first.memory.turns if turn.id in self._turns),
+            self._in_order(),
             first.score,
             0,
             first.signals,
@@ -266,6 +266,12 @@ class _Growing:
             self._relevance,
             self._repeats,
         )
+
+    def _in_order(self) -> tuple[Turn, ...]:
+        """Its turns, in the order of the memory; a topic's are of several sessions."""
+        if self._first.memory.summary:
+            return tuple(turn for turn in self._first.memory.turns if turn.id in self._turns)
+        return tuple(sorted(self._turns.values(), key=lambda turn: turn.index))
 
 
 def _length(candidate: Candidate, counter: TokenCounter) -> int:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..errors import InvalidInput
 from ..text.terms import is_pair, latin_language_of, term_variants, terms
 from .postings import Arrays, FrozenPostings, FrozenUnits, Ints, Longs, Postings, digest_of, frozen, in_memory
-from .top import Ids, Scores, best
+from .top import Ids, Scores, best, distinct
 
 _K1: Final = 1.5
 _B: Final = 0.75
@@ -215,7 +215,9 @@ class BM25:
         words = self.words(query)
         if not words:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
-        ids, places = np.unique(np.concatenate([word.ids for word in words]), return_inverse=True)
+        all_ids = np.concatenate([word.ids for word in words])
+        ids = distinct(all_ids)
+        places = np.searchsorted(ids, all_ids)
         parts = [word.scores(self.mean_length) for word in words]
         return ids, np.bincount(places, weights=np.concatenate(parts)).astype(np.float64)
 

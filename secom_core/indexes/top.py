@@ -11,6 +11,17 @@ Ids = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
 
 
+def begins(values: Ids) -> npt.NDArray[np.bool_]:
+    """Of each of these values, which stand in order, whether it is the first of its kind."""
+    return np.concatenate([np.ones(min(len(values), 1), dtype=np.bool_), values[1:] != values[:-1]])
+
+
+def distinct(values: Ids) -> Ids:
+    """The different values, in rising order; numpy's own function loads a module that takes longer than a search."""
+    ordered = np.sort(values)
+    return ordered[begins(ordered)]
+
+
 def best(ids: Ids, scores: Scores, k: int) -> list[tuple[int, float]]:
     """The ``k`` highest scores with their ids, best first, ties by id.
 

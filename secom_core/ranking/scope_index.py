@@ -13,6 +13,7 @@ import numpy as np
 from ..conversation import Turn
 from ..errors import InvalidInput
 from ..indexes.bm25 import BM25
+from ..indexes.top import begins
 from ..indexes.vector import VectorIndex
 from ..memory import DocumentPlace, Hit, HitKind, Memory, Passage, passages_of
 from ..protocols import Statistics, TokenCounter, Vectors
@@ -373,7 +374,8 @@ class ScopeIndex:
         """The places of the pool in this order, with the best passage only of a turn that is shown whole."""
         rows = pool[order]
         unit = np.where(self._table.short[rows] > 0, self._table.head[rows], rows)
-        _, first = np.unique(unit, return_index=True)
+        in_units = np.argsort(unit, kind="stable")
+        first = in_units[begins(unit[in_units])]
         return order[np.sort(first)]
 
     def _candidate(

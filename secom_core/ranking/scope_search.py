@@ -12,6 +12,7 @@ import numpy as np
 
 from ..indexes.bm25 import BM25, Word, summed_scores
 from ..indexes.fusion import rank_scores, standardise
+from ..indexes.top import distinct
 from ..indexes.vector import VectorIndex
 from ..memory import DocumentPlace, Memory
 from ..protocols import Vectors
@@ -100,7 +101,7 @@ class ScopeSearch:
             parts.append(on_the_day[: limit if len(on_the_day) <= limit else 0])
         if not parts:
             parts.append(self._rows_of_best_memories(weights, limit))
-        pool = np.unique(np.concatenate(parts))
+        pool = distinct(np.concatenate(parts))
         return pool[there[pool]]
 
     def _heard_around(self, scores: Column) -> Column:
@@ -196,7 +197,7 @@ class ScopeSearch:
     def _key_cosines(self) -> Column:
         if self.nearest:
             memories = dict.fromkeys(self._table.memory.item(rows[0]) for rows in self._found("key"))
-            scores = rank_scores(len(memories), len(np.unique(self._table.memory)))
+            scores = rank_scores(len(memories), len(distinct(self._table.memory)))
             return _placed(np.array(list(memories), dtype=np.int64), scores, self._memories)
         return self._by_vector(self.indexes.key_vectors, self._memories)
 

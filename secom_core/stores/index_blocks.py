@@ -21,7 +21,7 @@ from .schema import index_blocks, scopes
 OPENED: Final = "opened"
 """The part of a block that is read whenever the index is opened; all other parts are read as they are needed."""
 
-_PIECE: Final = 1 << 18
+PIECE: Final = 1 << 18
 """How many bytes a piece has at most."""
 
 _CHECK: Final = struct.Struct("<I")
@@ -88,26 +88,15 @@ class IndexBlocks(Database):
                 of_block.append(_checked(data, scope_id, space, block, OPENED, piece, len(of_block)))
         return {block: bytearray().join(each) for block, each in pieces.items()}
 
-    def index_bytes(self, scope_id: int, space: str, block: int, part: str, start: int, stop: int) -> bytes:
-        """The bytes of a part from one place up to another."""
-        if stop <= start:
-            return b""
-        first, last = start // _PIECE, (stop - 1) // _PIECE
-        statement = (
-            select(index_blocks.c.piece, index_blocks.c.data)
-            .where(index_blocks.c.scope_id == scope_id, index_blocks.c.space == space, index_blocks.c.block == block)
-            .where(index_blocks.c.part == part, index_blocks.c.piece.between(first, last))
-            .order_by(index_blocks.c.piece)
-        )
+    def index_piece(self, scope_id: int, space: str, block: int, part: str, piece: int) -> bytes:
+        """A piece of a part, `PIECE` bytes but for the last."""
+        here = (index_blocks.c.scope_id == scope_id, index_blocks.c.space == space, index_blocks.c.block == block)
+        there = (index_blocks.c.part == part, index_blocks.c.piece == piece)
         with self.transaction(write=False) as connection:
-            rows = connection.execute(statement).all()
-        if len(rows) != last - first + 1:
+            data = connection.scalar(select(index_blocks.c.data).where(*here, *there))
+        if data is None:
             raise StaleIndex("another process has written the index anew, or a piece of it is missing", damaged=False)
-        pieces = [_checked(data, scope_id, space, block, part, piece, piece) for piece, data in rows]
-        found = b"".join(pieces)[start - first * _PIECE : stop - first * _PIECE]
-        if len(found) != stop - start:
-            raise StaleIndex("a piece of the index that is kept with the bank is cut off")
-        return found
+        return _checked(data, scope_id, space, block, part, piece, piece)
 
     @retry_if_contended
     def save_index_block(
@@ -162,9 +151,9 @@ def delete_index(connection: Connection, scope_id: int) -> None:
 
 def _rows(scope_id: int, space: str, block: int, parts: Mapping[str, bytes]) -> Iterator[dict[str, Any]]:
     for part, data in parts.items():
-        for piece, start in enumerate(range(0, len(data), _PIECE)):
+        for piece, start in enumerate(range(0, len(data), PIECE)):
             place = {"scope_id": scope_id, "space": space, "block": block, "part": part, "piece": piece}
-            body = data[start : start + _PIECE]
+            body = data[start : start + PIECE]
             yield {**place, "data": _CHECK.pack(_check(body, scope_id, space, block, part, piece)) + body}
 
 
