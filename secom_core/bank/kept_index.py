@@ -15,7 +15,7 @@ from ..errors import StaleIndex, attempted, warn_degraded
 from ..indexes.postings import FrozenPostings
 from ..protocols import TokenCounter
 from ..ranking import ScopeIndex
-from ..ranking.blocks import KEYS, WORDS, Block, Changed, Mark, block_of, open_blocks
+from ..ranking.blocks import KEYS, WORDS, Block, Changed, EntryReader, Mark, block_of, open_blocks
 from ..stores.index_blocks import OPENED, PIECE, packed, unpacked
 from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
@@ -48,7 +48,7 @@ class KeptBlock:
         passages: how many it has.
         changed: what of older blocks it says anew.
         sessions: the ids of the sessions that it says something of.
-        runs: its postings, where it was read and not written by this process.
+        runs: its postings of what the index has from disk, where it has any.
     """
 
     number: int
@@ -68,8 +68,11 @@ class Kept:
         terms: how many terms the index had then.
         moved: how often its slots had moved then.
         sessions: ids of sessions that have changed since.
+        given_up: whether nothing more is written.
+        reader: what reads the postings of a block, by its number.
     """
 
+    reader: Callable[[int], EntryReader]
     blocks: list[KeptBlock] = field(default_factory=list)
     terms: int = 0
     moved: int = 0
@@ -121,9 +124,9 @@ class IndexKeeper:
             return None
         if not self._fits(list(blocks.values())[-1], row):
             unfit = [KeptBlock(number, Mark(), 0, Changed(), set()) for number in blocks]
-            return Kept(unfit, moved=_UNFIT), -1, {}
-        piece = lru_cache(_PIECES)(partial(self.store.index_piece, row.id, self.space))
-        readers = [partial(_entries, partial(piece, number)) for number in blocks]
+            return Kept(self._reader(row.id), unfit, moved=_UNFIT), -1, {}
+        kept = Kept(reader=self._reader(row.id))
+        readers = [kept.reader(number) for number in blocks]
         open_blocks(
             index.indexes,
             index.memories,
@@ -134,7 +137,7 @@ class IndexKeeper:
         )
         index.now_kept()
         known: dict[int, tuple[int, int]] = {}
-        kept = Kept(terms=index.indexes.words.length, moved=_moved(index))
+        kept.terms, kept.moved = index.indexes.words.length, _moved(index)
         for (number, block), read in zip(blocks.items(), readers, strict=True):
             sessions = block.arrays["known"].tolist()
             known.update({session_id: (last, settled) for session_id, last, settled in sessions})
@@ -149,6 +152,15 @@ class IndexKeeper:
         return (about.get("stamp"), about.get("epoch")) == (self.stamp, row.epoch) and (
             not self.space or about.get("dimensions") == self.dimensions()
         )
+
+    def _reader(self, scope_id: int) -> Callable[[int], EntryReader]:
+        """What reads the postings of the scope's blocks; the last pieces that were read stay in memory."""
+        piece = lru_cache(_PIECES)(partial(self.store.index_piece, scope_id, self.space))
+        return lambda number: partial(_entries, partial(piece, number))
+
+    def nothing(self, scope_id: int) -> Kept:
+        """Where nothing is kept."""
+        return Kept(self._reader(scope_id))
 
     @property
     def stamp(self) -> list[Any]:
@@ -203,6 +215,10 @@ class IndexKeeper:
             return False
         new = KeptBlock(number, start, stop.passages - start.passages, changed, sessions)
         kept.blocks = [*staying, new]
+        for name, units, first in ((WORDS, index.indexes.words, start.words), (KEYS, index.indexes.keys, start.keys)):
+            if first < units.thawed:
+                new.runs[name] = block.postings(name, kept.reader(number), units.thawed)
+            units.runs = [each.runs[name] for each in kept.blocks if name in each.runs]
         kept.terms, kept.moved, kept.sessions = index.indexes.words.length, _moved(index), set()
         index.now_kept()
         return True

@@ -28,7 +28,7 @@ class LoadedScope(ScopeState):
     """
 
     index: ScopeIndex
-    kept: Kept = field(default_factory=Kept)
+    kept: Kept
     known: dict[int, tuple[int, int]] = field(default_factory=dict)
     weighed_at: int = 0
 
@@ -60,7 +60,10 @@ class ScopeCache:
         self._store, self._derivation, self._vectors, self._keeper = store, derivation, vectors, keeper
         self._new_index = new_index
         self._states: ScopeStates[LoadedScope] = ScopeStates(
-            store, lambda row: LoadedScope(row, index=new_index()), size=size, nbytes=nbytes
+            store,
+            lambda row: LoadedScope(row, index=new_index(), kept=keeper.nothing(row.id)),
+            size=size,
+            nbytes=nbytes,
         )
 
     def statistics(self, scope: Scope) -> Statistics | None:

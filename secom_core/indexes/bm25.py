@@ -346,9 +346,18 @@ class BM25:
         return self._length
 
     @property
+    def thawed(self) -> int:
+        """The slot after the last one that was thawed."""
+        return self._kept.stop
+
+    @property
     def runs(self) -> Sequence[FrozenPostings]:
-        """The postings of what was thawed."""
+        """The postings of what was thawed; whoever writes them elsewhere says where they are now."""
         return self._kept.runs
+
+    @runs.setter
+    def runs(self, runs: Sequence[FrozenPostings]) -> None:
+        self._kept.runs = runs
 
     @property
     def kept_languages(self) -> dict[str, int]:

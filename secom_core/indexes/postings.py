@@ -76,23 +76,28 @@ class FrozenPostings:
         stops: where the entries of each term end; shape ``(terms,)``.
         read: gives entries by their places, from one up to another; shape ``(n, 2)``: slots, and how often each holds
             the term, those of a term by rising slots.
+        until: the slot from which on entries do not count; all do unless given.
     """
 
     digests: Longs
     stops: Longs
     read: Callable[[int, int], Ints]
+    until: int | None = None
 
     def of(self, digest: int) -> Ints:
         """The entries of a term."""
         place = int(np.searchsorted(self.digests, digest))
         if place == len(self.digests) or self.digests[place] != digest:
             return _NOTHING
-        return self.read(int(self.stops[place - 1]) if place else 0, int(self.stops[place]))
+        entries = self.read(int(self.stops[place - 1]) if place else 0, int(self.stops[place]))
+        return entries if self.until is None else entries[: np.searchsorted(entries[:, 0], self.until)]
 
     def all(self) -> tuple[Longs, Ints]:
         """The digest of each entry, and the entries."""
         digests = np.repeat(self.digests, np.diff(self.stops, prepend=0))
-        return digests, self.read(0, len(digests))
+        entries = self.read(0, len(digests))
+        counted = entries[:, 0] < (self.until if self.until is not None else np.inf)
+        return digests[counted], entries[counted]
 
 
 def frozen(digests: Longs, entries: Ints) -> dict[str, npt.NDArray[Any]]:

@@ -110,10 +110,10 @@ class Block:
         parts = (self.arrays[f"changed {name}"].tolist() for name in ("rows", "memories", "words", "keys"))
         return Changed(*map(set, parts))
 
-    def postings(self, of: str, read: EntryReader) -> FrozenPostings:
-        """Its postings of passages or keys."""
+    def postings(self, of: str, read: EntryReader, until: int | None = None) -> FrozenPostings:
+        """Its postings of passages or keys, up to a slot."""
         digests, stops = self.arrays[f"{of} digests"], self.arrays[f"{of} stops"]
-        return FrozenPostings(digests, stops, lambda start, stop: read(of, start, stop))
+        return FrozenPostings(digests, stops, lambda start, stop: read(of, start, stop), until)
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------

@@ -198,6 +198,10 @@ class PassageTable:
             raise KeyError(f"row {row} is empty")
         return found
 
+    def order(self, rows: Rows) -> tuple[Rows, ...]:
+        """What rows are sorted by, the last first: the session, the turn, the message, and where in it they begin."""
+        return self.start[rows], self.place[rows], self.index[rows], self.session[rows]
+
     def rows_from(self, head: int) -> list[int]:
         """The rows of the turn that begins at a row, in order."""
         rows = [head]
@@ -210,9 +214,10 @@ class PassageTable:
         first, _ = self.turn_rows.ends(self._sessions.get(session, -1), index)
         return self.rows_from(first) if first >= 0 else []
 
-    def _said_at(self, row: int) -> tuple[float, int, int]:
+    def _said_at(self, row: int) -> tuple[float, ...]:
         """When a row was said, to sort by; what has no time was said before what has one."""
-        return self.moment.item(row), self.session.item(row), self.index.item(row)
+        columns = (self.moment, self.session, self.index, self.place, self.start)
+        return tuple(column.item(row) for column in columns)
 
     # -- change ---------------------------------------------------------------------------------------------------
 

@@ -284,7 +284,7 @@ class ScopeIndex:
         kinds = np.where((self._table.stands[pool] > 0) & ~near, "standing", "relevant")
         total = np.round(behind(total, (kinds == "standing") | only_asks), _DIGITS)
         # Rows come in the order in which they were indexed, which says nothing.
-        order = np.lexsort((pool, self._table.index[pool], self._table.session[pool], -total))
+        order = np.lexsort((*self._table.order(pool), -total))
         best = self._each_once(pool, order)
         best = best[~only_asks[best] | (np.cumsum(only_asks[best]) <= _ECHOES)]
         most = limit if budget is None else self._enough_for(budget, pool[best])

@@ -77,15 +77,18 @@ class IndexBlocks(Database):
 
     def index_blocks(self, scope_id: int, space: str) -> dict[int, bytearray]:
         """What is read of each block whenever the index is opened, by its number, in the order in which they go."""
-        here = (index_blocks.c.scope_id == scope_id, index_blocks.c.space == space, index_blocks.c.part == OPENED)
-        statement = select(index_blocks.c.block, index_blocks.c.piece, index_blocks.c.data).where(*here)
+        here = (index_blocks.c.scope_id == scope_id, index_blocks.c.space == space)
+        order = (index_blocks.c.block, index_blocks.c.piece)
+        statement = select(*order, index_blocks.c.data).where(*here, index_blocks.c.part == OPENED).order_by(*order)
         pieces: dict[int, list[bytes]] = {}
         with self.transaction(write=False) as connection:
-            for block, piece, data in connection.execute(
-                statement.order_by(index_blocks.c.block, index_blocks.c.piece)
-            ):
-                of_block = pieces.setdefault(block, [])
+            for block in connection.scalars(select(index_blocks.c.block).where(*here).distinct().order_by(order[0])):
+                pieces[block] = []
+            for block, piece, data in connection.execute(statement):
+                of_block = pieces[block]
                 of_block.append(_checked(data, scope_id, space, block, OPENED, piece, len(of_block)))
+        if not all(pieces.values()):
+            raise StaleIndex("a piece of the index that is kept with the bank is missing")
         return {block: bytearray().join(each) for block, each in pieces.items()}
 
     def index_piece(self, scope_id: int, space: str, block: int, part: str, piece: int) -> bytes:

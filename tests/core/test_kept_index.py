@@ -1,0 +1,251 @@
+"""The search index that is kept with the bank: a process that starts finds what one that grew with the scope finds."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from embedders import HashingEmbedder
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import delete, func, select, update
+from test_growing_index import AT, FACT, LONG, QUERIES, QUESTION, SCOPE, STEPS, Step, take, told
+
+from secom_core.bank import MemoryBank, kept_index
+from secom_core.errors import DegradedWarning
+from secom_core.indexes import bm25
+from secom_core.stores.schema import index_blocks
+
+WORDS = [f"{first}{second}" for first in ("bar", "kel", "mon", "tur", "vis") for second in ("dan", "lo", "rik", "sem")]
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks() -> Iterator[None]:
+    with patch.object(kept_index, "_WORTH", 20), patch.object(kept_index, "_LARGE", 60):
+        yield
+
+
+def exchange(number: int, rng: random.Random) -> list[dict[str, str]]:
+    question, answer = (" ".join(rng.choices(WORDS, k=size)) for size in (8, rng.choice((6, 20, 300))))
+    said = f"On day {number} I saw {question}."
+    return [{"role": "user", "content": said}, {"role": "assistant", "content": f"You told of {answer}."}]
+
+
+def filled(bank: MemoryBank, turns: int, *, scope: tuple[str, ...] = SCOPE, seed: int = 5) -> None:
+    """Remember exchanges in several sessions, with recalls between them, so that many blocks are written."""
+    rng = random.Random(seed)
+    for number in range(turns):
+        session = f"s{number % 3 if number > turns // 2 else number // 7}"
+        bank.remember(scope, exchange(number, rng), session=session, at=AT + timedelta(hours=number))
+        if number % 3 == 0:
+            bank.recall(scope, rng.choice(WORDS))
+
+
+def answers(bank: MemoryBank, scope: tuple[str, ...] = SCOPE) -> list[object]:
+    queries = ["bardan kello", "monrik and visdan on day 7", "What do you know about me?", "turlo", "zzz"]
+    found = [told(bank.recall(scope, query, token_budget=400)) for query in queries]
+    return [*found, *(told(bank.recall(scope, query, k=3)) for query in queries)]
+
+
+def blocks(bank: MemoryBank) -> int:
+    with bank._store.transaction(write=False) as connection:
+        return int(connection.scalar(select(func.count(index_blocks.c.block.distinct()))) or 0)
+
+
+def anew(bank: MemoryBank) -> list[object]:
+    """What is found where nothing of the index is kept."""
+    row = bank._store.scope(SCOPE)
+    assert row is not None
+    bank._store.drop_index(row.id)
+    bank._inside.scopes.drop(SCOPE)
+    return answers(bank)
+
+
+@pytest.mark.slow
+@given(STEPS, st.booleans(), st.sets(st.integers(0, 13)))
+@example([Step("one", "user", FACT), Step("one", "assistant", LONG), Step("two", "assistant", LONG)], True, {0, 1})
+@example(
+    [Step("one", "user", QUESTION), Step("two", "user", QUESTION), Step("one", "assistant", LONG),
+     Step("one", "forget", "first"), Step("one", "user", QUESTION)], False, {1, 2, 3}
+)  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_a_start_at_any_moment_changes_nothing(steps: list[Step], dense: bool, starts: set[int]) -> None:
+    with (
+        MemoryBank.open(embedder=HashingEmbedder(64) if dense else None) as bank,
+        patch.object(kept_index, "_WORTH", 1),
+    ):
+        for number, step in enumerate(steps):
+            take(bank, step, number)
+            bank.recall(SCOPE, QUERIES[number % len(QUERIES)])
+            if number in starts:
+                bank._inside.scopes.drop(SCOPE)
+        grown = [told(bank.recall(SCOPE, query, token_budget=300)) for query in QUERIES]
+        bank._inside.scopes.drop(SCOPE)
+        cold = [told(bank.recall(SCOPE, query, token_budget=300)) for query in QUERIES]
+        row = bank._store.scope(SCOPE)
+        if row is not None:
+            bank._store.drop_index(row.id)
+        bank._inside.scopes.drop(SCOPE)
+        made_anew = [told(bank.recall(SCOPE, query, token_budget=300)) for query in QUERIES]
+    assert grown == cold == made_anew
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("embedder", [None, HashingEmbedder(64)], ids=["words", "vectors"])
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def test_another_process_reads_the_index_and_analyses_nothing(
+    kind: str, embedder: Any, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    with_server = kind == "postgres"
+    place = request.getfixturevalue("postgres").database() if with_server else None
+    where = place.__enter__() if place is not None else tmp_path / "memory.db"
+    with MemoryBank.open(where, embedder=embedder) as bank:
+        filled(bank, 40)
+        warm = answers(bank)
+        assert blocks(bank) > 1, "what is new goes into a block of its own"
+    with MemoryBank.open(where, embedder=embedder) as bank:
+        with patch.object(bm25, "terms", side_effect=AssertionError("a text was analysed again")):
+            bank._inside.scopes.caught_up(SCOPE)
+        assert answers(bank) == warm
+        # And it goes on from there.
+        filled(bank, 12, seed=6)
+        grown = answers(bank)
+    with MemoryBank.open(where, embedder=embedder) as bank:
+        assert answers(bank) == grown
+        assert anew(bank) == grown
+    if place is not None:
+        place.__exit__(None, None, None)
+
+
+@pytest.mark.slow
+def test_two_processes_that_both_write_find_the_same(tmp_path: Path) -> None:
+    rng = random.Random(7)
+    with MemoryBank.open(tmp_path / "memory.db") as one, MemoryBank.open(tmp_path / "memory.db") as two:
+        for number in range(40):
+            writer, reader = (one, two) if rng.random() < 0.5 else (two, one)
+            writer.remember(SCOPE, exchange(number, rng), session=f"s{number % 4}", at=AT + timedelta(hours=number))
+            asked = rng.choice(WORDS)
+            assert told(reader.recall(SCOPE, asked)) == told(writer.recall(SCOPE, asked))
+        assert answers(one) == answers(two) == anew(one)
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes | None]] = {
+    "cut off": lambda data: data[: len(data) // 2],
+    "empty": lambda data: b"",
+    "a bit turned": lambda data: data[:-3] + bytes([data[-3] ^ 1]) + data[-2:],
+    "other bytes": lambda data: bytes(len(data)),
+    "away": lambda data: None,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("part", ["opened", "words", "keys"])
+def test_what_is_damaged_is_made_again_with_a_warning(damage: str, part: str, tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        filled(bank, 25)
+        right = answers(bank)
+        whole = blocks(bank)
+    with closing(sqlite3.connect(tmp_path / "memory.db")) as raw:
+        rows = raw.execute(
+            "SELECT block, piece, data FROM index_blocks WHERE part = ? ORDER BY block", [part]
+        ).fetchall()
+        block, piece, data = rows[len(rows) // 2]
+        made, at = DAMAGE[damage](data), (block, part, piece)
+        if made is None:
+            raw.execute("DELETE FROM index_blocks WHERE block = ? AND part = ? AND piece = ?", at)
+        else:
+            raw.execute("UPDATE index_blocks SET data = ? WHERE block = ? AND part = ? AND piece = ?", [made, *at])
+        raw.commit()
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        with pytest.warns(DegradedWarning, match="the search index that is kept with the bank is made again"):
+            assert answers(bank) == right
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert answers(bank) == right
+        assert whole
+        assert blocks(bank) == 1
+    with MemoryBank.open(tmp_path / "memory.db") as bank, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert answers(bank) == right
+
+
+def test_another_scopes_blocks_are_no_ones(tmp_path: Path) -> None:
+    other = ("acme", "bob")
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        filled(bank, 8)
+        filled(bank, 12, scope=other, seed=9)
+        right, ids = answers(bank), [bank._store.scope(each).id for each in (SCOPE, other)]  # type: ignore[union-attr]
+        with bank._store.transaction() as connection:
+            connection.execute(delete(index_blocks).where(index_blocks.c.scope_id == ids[0]))
+            connection.execute(update(index_blocks).values(scope_id=ids[0]))
+    with MemoryBank.open(tmp_path / "memory.db") as bank, pytest.warns(DegradedWarning, match="made again"):
+        assert answers(bank) == right
+
+
+def test_nothing_of_the_index_outlives_what_is_forgotten(tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        filled(bank, 12)
+        assert blocks(bank)
+        first = bank.turns(SCOPE, "s0")[0].id
+        bank.forget(SCOPE, turn_ids=[first])
+        assert not blocks(bank)
+        bank.recall(SCOPE, "bardan")
+        assert blocks(bank)
+        bank.forget(SCOPE)
+        assert not blocks(bank)
+
+
+@pytest.mark.slow
+def test_what_is_forgotten_elsewhere_meanwhile_is_not_shown(tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        filled(bank, 25)
+    with MemoryBank.open(tmp_path / "memory.db") as one, MemoryBank.open(tmp_path / "memory.db") as two:
+        one._inside.scopes.caught_up(SCOPE)
+        # Between the look at the revision and the reading of a turn.
+        caught_up = one._inside.scopes.caught_up
+
+        def then_forgotten(*args: Any, **options: Any) -> Any:
+            loaded = caught_up(*args, **options)
+            two.forget(SCOPE, session="s0")
+            return loaded
+
+        with patch.object(type(one._inside.scopes), "caught_up", side_effect=then_forgotten, autospec=False):
+            found = one.recall(SCOPE, "day 1 day 2 day 3 bardan", token_budget=2000)
+        assert found.hits
+        assert all(turn.session != "s0" for turn in found.turns)
+        assert answers(one) == anew(two)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("other", ["dimensions", "model", "counter", "no embedder"])
+def test_an_index_made_in_another_way_is_made_again(other: str, tmp_path: Path) -> None:
+    def opened(changed: bool) -> MemoryBank:
+        embedder: Any = HashingEmbedder(32 if changed and other == "dimensions" else 64)
+        if changed and other == "model":
+            embedder.name = "another"
+        counter: Any = {"token_counter": len} if changed and other == "counter" else {}
+        embedder = None if changed and other == "no embedder" else embedder
+        return MemoryBank.open(tmp_path / "memory.db", embedder=embedder, **counter)
+
+    with opened(False) as bank:
+        filled(bank, 12)
+        bank.recall(SCOPE, "bardan")
+        before = answers(bank)
+    with opened(True) as bank, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "stored vectors of the embedder")
+        found = answers(bank)
+        assert found == anew(bank)
+    with opened(True) as bank:
+        assert answers(bank) == found
+    if other in ("model", "no embedder"):
+        with opened(False) as bank:
+            assert answers(bank) == before
