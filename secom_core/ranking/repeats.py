@@ -42,10 +42,9 @@ class Repeats:
         Returns:
             All of them, and that which was the latest before; the row itself where there was none.
         """
-        words = (word.strip(_AROUND_WORDS) for word in text.casefold().split())
-        said = " ".join(filter(None, words))
         # What has no words repeats nothing; and who says a thing twice among people says it on two days.
-        group = (kind, hash(said), said[:24]) if said and kind else (-1, row, "")
+        said = _bare_words(text) if kind else ""
+        group = (kind, hash(said), said[:24]) if said else (-1, row, "")
         self._group_of[row] = group
         rows = self._groups.setdefault(group, [])
         rows.append(row)
@@ -86,3 +85,7 @@ class Repeats:
         if group not in self._turns:
             self._turns[group] = len(set(map(turn_of, self._groups[group])))
         return self._turns[group]
+
+
+def _bare_words(text: str) -> str:
+    return " ".join(filter(None, [word.strip(_AROUND_WORDS) for word in text.casefold().split()]))
