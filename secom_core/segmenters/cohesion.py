@@ -231,5 +231,6 @@ def alternation(bags: Sequence[Counter[str]]) -> float:
         return 0.0
     band = _band(_entries(bags), _ALTERNATING)
     lengths = np.sqrt(np.maximum(band[:, 0], 1e-9))
-    alike = [band[:-step, step] / (lengths[:-step] * lengths[step:]) for step in range(1, _ALTERNATING + 1) if step < len(bags)]
+    steps = range(1, min(_ALTERNATING + 1, len(bags)))
+    alike = [band[:-step, step] / (lengths[:-step] * lengths[step:]) for step in steps]
     return float(np.concatenate(alike[1::2]).mean() - np.concatenate(alike[::2]).mean())

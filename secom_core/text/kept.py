@@ -5,12 +5,21 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
 
 KEPT: Final = 4_000_000
 """Of how many characters the texts are whose words are kept: the last turns of about a hundred conversations."""
+
+
+_EACH: Final = list["Kept[Any]"]()
+
+
+def forget_kept() -> None:
+    """Let go of every text and of all that was made of them: of what is forgotten no word is to stay."""
+    for each in _EACH:
+        each.clear()
 
 
 class Kept(Generic[T]):
@@ -25,6 +34,13 @@ class Kept(Generic[T]):
         self._make, self._room = make, characters
         self._made: OrderedDict[str, T] = OrderedDict()
         self._lock = threading.Lock()
+        _EACH.append(self)
+
+    def clear(self) -> None:
+        """Keep nothing of what was asked for so far."""
+        with self._lock:
+            self._room += sum(map(len, self._made))
+            self._made.clear()
 
     def __call__(self, text: str) -> T:
         """What is made of ``text``."""

@@ -210,9 +210,7 @@ _NON_ANSWER: Final = wording(
     你(?:还)?没(?:有)?(?:告诉|提到|提过|说过)
     """,
 )
-_NON_ANSWER_SIGNS: Final = signs(
-    "not|n't|n’t|never|idea|information|record|memory|detail|nicht|keine|nie|不|没"
-)
+_NON_ANSWER_SIGNS: Final = signs("not|n't|n’t|never|idea|information|record|memory|detail|nicht|keine|nie|不|没")
 _BARE: Final = 160
 """How many characters a question that tells nothing has at most."""
 
