@@ -71,7 +71,7 @@ class EmbeddingTiling:
         if len(turns) < 2:
             return np.zeros(0)
         vectors = np.asarray(self.embedder.embed([turn.content for turn in turns]), dtype=np.float64)
-        near = cosines(band_of(vectors), (-2, 0), (0, 2))
+        near = cosines(band_of(vectors), [((-2, 0), (0, 2))])[:, 0]
         depths = climbs(near) + climbs(near[::-1])[::-1]
         return depths - max(depths.mean() + self.depth * depths.std(), self.shallow) + pauses(turns)
 

@@ -40,6 +40,7 @@ class Forgetting:
             gone = self._store.forget_scope(scope, also=[layer.forget_scope for layer in registered()])
         else:
             gone = self._turns(scope, session, turn_ids, before)
+        self._derivation.forget()
         self._store.empty_log()
         outside = self._vector_store
         if outside is not None:

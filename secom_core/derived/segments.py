@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby, pairwise
 from typing import Final, TypeVar
@@ -18,6 +19,8 @@ from ..segmenters.lexical import LexicalSegmenter
 from ..stores.digests import digest
 from ..stores.rows import MemoryRow, SessionRow
 from ..stores.sql import SqlStore
+from ..stores.unsettled import RecentlyUnsettled
+from ..text.kept import forget_kept
 from ..vectors import unit_rows
 from .segmenters import ScopeSegmenters
 from .space import EmbeddingSpace
@@ -58,6 +61,7 @@ class Derivation:
         self._store, self._segmenters, self._denoiser = store, segmenters, denoiser
         self._space = EmbeddingSpace(store, embedder) if embedder is not None else None
         self._tail, self._statistics, self._makes_vectors = tail, statistics, vectors
+        self._recent = RecentlyUnsettled()
 
     def derive(self, session_id: int, scope: Scope, *, afresh: bool = False) -> SessionRow | None:
         """Bring the session's memories up to its messages; costs what its unsettled end costs.
@@ -65,20 +69,29 @@ class Derivation:
         Returns:
             The session as it is then, or nothing where it was forgotten.
         """
-        while (row := self._store.session(session_id)) is not None and (afresh or not row.is_derived):
+        while found := self._store.unsettled(session_id, afresh=afresh, known=self._recent.of(session_id)):
+            row, tail, old = found
+            if row.is_derived and not afresh:
+                return row
             since = 0 if afresh else row.settled
-            tail = self._store.turns(row, since)
-            old = self._store.memories(row.id, since)
             rows, failed = self._cut(tail, [] if afresh else old, row, scope)
             settled = row.turns if row.closed else self._settled(rows, since, row.turns)
-            if self._store.save_memories(row, rows, settled=settled, since=since):
-                afresh = False
+            first, changed = (0, rows) if afresh else _changed(old, rows, row.turns)
+            if self._store.save_memories(row, changed, settled=settled, since=first):
                 if self._makes_vectors:
                     self.drop_vectors(row.id, {each.key for each in old} - {each.key for each in rows})
                 # Where the segmenter has failed, so would most likely the embedder that it asks; a recall tries again.
                 if self._makes_vectors and self._space is not None and not failed:
                     self.vectors(row.id, [*(each.key for each in rows), *searched_texts(tail)])
-        return row
+                saved = replace(row, derived=row.messages, settled=settled, version=row.version + 1)
+                self._recent.keep(saved, tail)
+                return saved
+        return None
+
+    def forget(self) -> None:
+        """Let go of the words that are held in memory: some of them were forgotten."""
+        self._recent.clear()
+        forget_kept()
 
     def shrunk(self, old: Sequence[MemoryRow], kept: Sequence[Turn], doomed: set[int], scope: Scope) -> list[MemoryRow]:
         """The memories without the doomed turns: the same cuts, and new keys where a turn is missing."""
@@ -232,6 +245,13 @@ class Derivation:
     def digests(self, turns: Sequence[Turn], rows: Sequence[MemoryRow]) -> set[str]:
         """The digests of all texts of a session that may have vectors."""
         return {digest(text) for text in [*searched_texts(turns), *(row.key for row in rows)]}
+
+
+def _changed(old: Sequence[MemoryRow], rows: Sequence[MemoryRow], turns: int) -> tuple[int, Sequence[MemoryRow]]:
+    """From which turn on the new memories are others than the old, and those; what is the same need not be written."""
+    same = next((place for place, pair in enumerate(zip(old, rows, strict=False)) if pair[0] != pair[1]), None)
+    same = min(len(old), len(rows)) if same is None else same
+    return min([each.start for each in (*old[same:], *rows[same:])], default=turns), rows[same:]
 
 
 def _one_each(

@@ -29,8 +29,9 @@ def said(text: str, kind: int) -> int:
         kind: who speaks (`PassageTable.kind`): an answer repeats no question, and people do not repeat: who says a
             thing twice says it on two days.
     """
-    words = [word.strip(_AROUND_WORDS) for word in text.casefold().split()] if kind else []
-    whole = " ".join(filter(None, words))
+    if not kind:
+        return ALONE
+    whole = " ".join(filter(None, [word.strip(_AROUND_WORDS) for word in text.casefold().split()]))
     return digest_of(f"{kind} {whole}") if whole else ALONE
 
 
@@ -140,9 +141,6 @@ class Repeats:
             told = told[np.argsort(self._kept[told], kind="stable")]
             self._by_group = self._kept[told], told
         groups, rows = self._by_group
-        first, stop = (
-            np.searchsorted(groups, [group, group], side="left")[0],
-            np.searchsorted(groups, group, side="right"),
-        )
+        first, stop = np.searchsorted(groups, group, side="left"), np.searchsorted(groups, group, side="right")
         found: list[int] = rows[first:stop].tolist()
         return sorted(found, key=lambda row: self._sources[row] != row)

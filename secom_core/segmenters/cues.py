@@ -6,12 +6,14 @@ introduces something new, a pronoun holds on to something old, thanks end a matt
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from ..text.kept import KEPT, Kept
 from ..text.word_lists import word_lists
 from .partition import Floats
 
@@ -39,6 +41,26 @@ _ASKS: Final = re.compile("[?？؟\u037e⸮]")
 _ENDS_ASKING: Final = re.compile(r"[?？؟\u037e⸮]\W*$")
 
 
+class _Cues(NamedTuple):
+    """What one message shows by itself: its length, its questions, and the kinds of its words."""
+
+    length: float
+    asks: bool
+    ends_asking: bool
+    whole: Floats
+    start: Floats
+    end: Floats
+
+
+def _read(text: str) -> _Cues:
+    words = _WORD.findall(text.casefold().replace("’", "'"))
+    asks, ends_asking = bool(_ASKS.search(text)), bool(_ENDS_ASKING.search(text[-80:]))
+    return _Cues(math.log1p(len(text)), asks, ends_asking, _marks(words), _marks(words[:3]), _marks(words[-4:]))
+
+
+_cues: Final = Kept(_read, characters=KEPT)
+
+
 def form(texts: Sequence[str]) -> Floats:
     """Lengths relative to the run's own, and who asks, around each gap.
 
@@ -51,10 +73,11 @@ def form(texts: Sequence[str]) -> Floats:
     count = len(texts)
     if count < 2:
         return np.zeros((0, len(FORM)))
-    lengths = np.log1p([len(text) for text in texts])
+    cues = [_cues(text) for text in texts]
+    lengths = np.array([each.length for each in cues])
     relative = _padded(lengths - lengths.mean())
-    asks = _padded(np.array([bool(_ASKS.search(text)) for text in texts], dtype=np.float64))
-    ends = _padded(np.array([bool(_ENDS_ASKING.search(text[-80:])) for text in texts], dtype=np.float64))
+    asks = _padded(np.array([each.asks for each in cues], dtype=np.float64))
+    ends = _padded(np.array([each.ends_asking for each in cues], dtype=np.float64))
     last, following, after = slice(1, count), slice(2, count + 1), slice(3, count + 2)
     columns = [relative[last], relative[following], relative[after], asks[0 : count - 1], asks[last], ends[last]]
     return np.stack([*columns, asks[following], ends[following], asks[after]], axis=1)
@@ -74,15 +97,15 @@ def word_kinds(texts: Sequence[str]) -> Floats:
     Returns:
         Shape ``(len(texts) - 1, len(WORDS))``.
     """
-    words = [_WORD.findall(text.casefold().replace("’", "'")) for text in texts]
+    cues = [_cues(text) for text in texts]
     whole, starts, ends = (
-        np.array([_marks(each[part]) for each in words]).reshape(len(texts), len(_NAMES))
-        for part in (slice(None), slice(3), slice(-4, None))
+        np.array(rows).reshape(len(texts), len(_NAMES))
+        for rows in ([each.whole for each in cues], [each.start for each in cues], [each.end for each in cues])
     )
     after = np.concatenate([starts[2:], np.zeros((1, len(_NAMES)))])[: max(len(texts) - 1, 0)]
     return np.concatenate([whole[:-1], ends[:-1], whole[1:], starts[1:], after], axis=1)
 
 
-def _marks(words: Sequence[str]) -> list[float]:
+def _marks(words: Sequence[str]) -> Floats:
     found = {kind for word in words for kind in _KINDS_OF.get(word, (_NUMBER,) if word.isdigit() else ())}
-    return [float(name in found) for name in _NAMES]
+    return np.array([name in found for name in _NAMES], dtype=np.float64)

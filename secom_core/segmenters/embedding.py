@@ -46,9 +46,9 @@ def similarities(vectors: Floats) -> Floats:
     band = band_of(vectors)
     there = np.array([np.arange(_REACH + 1) < len(band) - place for place in range(len(band))], dtype=np.float64)
     near = band[:, 1:][there[:, 1:] > 0]
-    means = [window_sums(band, *pair) / np.maximum(window_sums(there, *pair), 1.0) for pair in COSINES.values()]
+    means = window_sums(band, COSINES.values()) / np.maximum(window_sums(there, COSINES.values()), 1.0)
     # Where all turns are alike there is hardly any spread; the constant keeps noise from looking like boundaries.
-    return np.asarray((np.stack(means, axis=1) - near.mean()) / (near.std() + 0.03))
+    return np.asarray((means - near.mean()) / (near.std() + 0.03))
 
 
 def columns(texts: Sequence[str], bags: Sequence[Counter[str]], vectors: Floats) -> Floats:

@@ -56,28 +56,36 @@ def boundary_probabilities(evidence: Floats, lengths: Floats) -> tuple[Floats, F
     cuts = np.concatenate([np.zeros((readings, 1)), evidence, np.zeros((readings, 1))], axis=1)
     # The run's last segment may go on after it, so that it has the chance of being this long or longer.
     open_ended = np.log(np.exp(lengths)[::-1].cumsum()[::-1])
-    forward = _totals(cuts, lengths[:longest], open_ended[:longest], last=gaps + 1)
-    backward = _totals(cuts[:, ::-1], lengths[:longest], open_ended[:longest], last=None)[:, ::-1]
+    forward, backward = _totals(np.stack([cuts, cuts[:, ::-1]]), lengths[:longest], open_ended[:longest])
+    backward = backward[:, ::-1]
     whole = forward[:, -1:]
     # Both directions count the gap's own evidence.
     inside = forward[:, 1:-1] + backward[:, 1:-1] - evidence - whole
     return np.exp(np.minimum(inside, 0.0)), whole[:, 0]
 
 
-def _totals(cuts: Floats, lengths: Floats, open_ended: Floats, last: int | None) -> Floats:
-    """The log sum over all ways to cut what lies before each gap; the open segment is at ``last``, or the first."""
-    places = cuts.shape[1]
+def _totals(cuts: Floats, lengths: Floats, open_ended: Floats) -> Floats:
+    """The log sum over all ways to cut what lies before each gap, forward and backward.
+
+    Args:
+        cuts: the evidence from the beginning on, and from the end on, shape ``(2, readings, places)``.
+        lengths: the log prior of each length of a segment.
+        open_ended: that of the segment at the end.
+    """
     totals = np.full(cuts.shape, -np.inf)
-    totals[:, 0] = 0.0
-    longest = len(lengths)
+    totals[:, :, 0] = 0.0
+    places, longest = cuts.shape[2], len(lengths)
     for stop in range(1, places):
         start = max(0, stop - longest)
-        weights = (open_ended if stop == last else lengths)[: stop - start][::-1]
-        if last is None and start == 0:
-            weights = np.concatenate([open_ended[stop - 1 : stop], weights[1:]])
-        values = totals[:, start:stop] + weights
-        peak = values.max(axis=1)
-        totals[:, stop] = peak + np.log(np.exp(values - peak[:, None]).sum(axis=1)) + cuts[:, stop]
+        weights = lengths[: stop - start][::-1]
+        if start == 0 or stop == places - 1:
+            weights = np.stack([weights, weights])[:, None]
+            if stop == places - 1:
+                weights[0, 0] = open_ended[: stop - start][::-1]
+            if start == 0:
+                weights[1, 0, 0] = open_ended[stop - 1]
+        values = totals[:, :, start:stop] + weights
+        totals[:, :, stop] = np.logaddexp.reduce(values, axis=2) + cuts[:, :, stop]
     return totals
 
 

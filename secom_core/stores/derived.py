@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, Final
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select, tuple_, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Update,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    tuple_,
+    update,
+)
 
 from ..conversation import Turn
 from ..protocols import Vectors
@@ -23,6 +36,18 @@ _ANY: Final = -1
 
 _PAIRS: Final = 400
 """How many pairs of numbers go into one statement."""
+# Statements that every turn needs are made once: making one costs more than running it.
+_SESSION: Final = select(sessions).where(sessions.c.id == bindparam("id"))
+_MEMORIES: Final = (
+    select(memories.c.start, memories.c.stop, memories.c.key, memories.c.digest)
+    .where(memories.c.session_id == bindparam("session"), memories.c.start >= bindparam("since"))
+    .order_by(memories.c.start)
+)
+_DROP_MEMORIES: Final = delete(memories).where(
+    memories.c.session_id == bindparam("session"), memories.c.start >= bindparam("since")
+)
+_ADD_MEMORIES: Final = insert(memories)
+_COUNT_REVISION: Final = update(scopes).where(scopes.c.id == bindparam("scope")).values(revision=scopes.c.revision + 1)
 
 _NUMBER: Final = 4
 """How many bytes a number of a vector takes."""
@@ -38,17 +63,12 @@ class DerivedRows(IndexBlocks):
     def session(self, session_id: int) -> SessionRow | None:
         """The session as it is now, or nothing where it was forgotten."""
         with self.transaction(write=False) as connection:
-            return session_where(connection, sessions.c.id == session_id)
+            return session_of(connection, session_id)
 
     def memories(self, session_id: int, start: int = 0) -> list[MemoryRow]:
         """The session's memories that start at turn ``start`` or later, in order."""
-        statement = (
-            select(memories.c.start, memories.c.stop, memories.c.key, memories.c.digest)
-            .where(memories.c.session_id == session_id, memories.c.start >= start)
-            .order_by(memories.c.start)
-        )
         with self.transaction(write=False) as connection:
-            return [MemoryRow(*row) for row in connection.execute(statement)]
+            return memories_since(connection, session_id, start)
 
     def keys_at(self, scope_id: int, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
         """The keys of the scope's memories by the names of their sessions and the turns that they begin at."""
@@ -97,9 +117,9 @@ class DerivedRows(IndexBlocks):
         with self.transaction(durable=False, scope=session.scope_id) as connection:
             if not is_unchanged(connection, session):
                 return False
-            connection.execute(delete(memories).where(memories.c.session_id == session.id, memories.c.start >= first))
+            connection.execute(_DROP_MEMORIES, {"session": session.id, "since": first})
             if rows:
-                connection.execute(insert(memories), [memory_values(session, row) for row in rows])
+                connection.execute(_ADD_MEMORIES, [memory_values(session, row) for row in rows])
             if first < session.settled:
                 new_epoch(connection, session.scope_id)
             touch(connection, session.id, session.scope_id, derived=session.messages, settled=settled)
@@ -132,7 +152,7 @@ class DerivedRows(IndexBlocks):
         kept = {"session_id": session_id, "model": model}
         rows = [{**kept, "digest": digest, "data": vector.astype("<f4").tobytes()} for digest, vector in new.items()]
         with self.transaction(durable=False, scope=session.scope_id) as connection:
-            if session_where(connection, sessions.c.id == session_id) is not None:
+            if session_of(connection, session_id) is not None:
                 stale = (vectors.c.session_id == session_id, vectors.c.model == model)
                 delete_among(connection, vectors.c.digest, new, *stale)
                 connection.execute(insert(vectors), rows)
@@ -205,10 +225,15 @@ def _by_id(places: Sequence[tuple[str, int]], names: Mapping[int, str]) -> list[
     return [(ids[name], place) for name, place in places if name in ids]
 
 
-def session_where(connection: Connection, *conditions: ColumnElement[bool]) -> SessionRow | None:
-    """The session that meets the conditions, or nothing where there is none."""
-    row = connection.execute(select(sessions).where(*conditions)).one_or_none()
+def session_of(connection: Connection, session_id: int) -> SessionRow | None:
+    """The session as it is in this transaction, or nothing where it was forgotten."""
+    row = connection.execute(_SESSION, {"id": session_id}).one_or_none()
     return session_row(row) if row is not None else None
+
+
+def memories_since(connection: Connection, session_id: int, start: int) -> list[MemoryRow]:
+    """The session's memories that start at turn ``start`` or later, in order."""
+    return [MemoryRow(*row) for row in connection.execute(_MEMORIES, {"session": session_id, "since": start})]
 
 
 def _is_part(scope_id: int, part: str) -> ColumnElement[bool]:
@@ -217,13 +242,17 @@ def _is_part(scope_id: int, part: str) -> ColumnElement[bool]:
 
 def touch(connection: Connection, session_id: int, scope_id: int, **values: int) -> None:
     """Count a change in the scope and the session, and set the session's ``values``."""
-    connection.execute(update(scopes).where(scopes.c.id == scope_id).values(revision=scopes.c.revision + 1))
-    revision = select(scopes.c.revision).where(scopes.c.id == scope_id).scalar_subquery()
-    connection.execute(
-        update(sessions)
-        .where(sessions.c.id == session_id)
-        .values(revision=revision, version=sessions.c.version + 1, **values)
-    )
+    connection.execute(_COUNT_REVISION, {"scope": scope_id})
+    new = {f"new_{name}": value for name, value in values.items()}
+    connection.execute(_touching(tuple(values)), {"scope": scope_id, "session": session_id, **new})
+
+
+@lru_cache(maxsize=16)
+def _touching(names: tuple[str, ...]) -> Update:
+    revision = select(scopes.c.revision).where(scopes.c.id == bindparam("scope")).scalar_subquery()
+    values: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
+    statement = update(sessions).where(sessions.c.id == bindparam("session"))
+    return statement.values(revision=revision, version=sessions.c.version + 1, **values)
 
 
 def new_epoch(connection: Connection, scope_id: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, select, tuple_
+from sqlalchemy import Connection, Row, bindparam, select, tuple_
 
 from ..conversation import Message, Turn, json_flaw, opens_turn
 from ..errors import DuplicateId, InvalidInput, StoreError, shorten
@@ -17,6 +17,12 @@ from .rows import SessionRow
 from .schema import is_one_of, messages
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_LAST: Final = (
+    select(messages.c.role, messages.c.turn, messages.c.position)
+    .where(messages.c.session_id == bindparam("session"))
+    .order_by(messages.c.turn.desc(), messages.c.position.desc())
+    .limit(1)
+)
 
 
 def microseconds(at: datetime) -> int:
@@ -74,13 +80,7 @@ def message_rows(
 
 
 def _last_message(connection: Connection, session: SessionRow) -> tuple[Message | None, int, int]:
-    statement = (
-        select(messages.c.role, messages.c.turn, messages.c.position)
-        .where(messages.c.session_id == session.id)
-        .order_by(messages.c.turn.desc(), messages.c.position.desc())
-        .limit(1)
-    )
-    row = connection.execute(statement).one_or_none()
+    row = connection.execute(_LAST, {"session": session.id}).one_or_none()
     if row is None:
         return None, session.turns - 1, 0
     return Message("", role=row.role), row.turn, row.position
@@ -110,6 +110,12 @@ def _dump(value: Mapping[str, Any]) -> str:
     if flaw := json_flaw(dict(value)):
         raise InvalidInput(f"metadata must be what JSON can hold, got {shorten(dict(value))}: {flaw}")
     return json.dumps(dict(value))
+
+
+def turn_ids_among(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...] | None:
+    """The ids of the turns that new rows are of, in order; nothing where one joins a turn that began before."""
+    firsts = {row["turn"]: row["name"] for row in rows if row["position"] == 0}
+    return tuple(firsts.values()) if all(row["turn"] in firsts for row in rows) else None
 
 
 def turn_ids_of(connection: Connection, scope_id: int, names: Sequence[str]) -> tuple[str, ...]:

@@ -6,16 +6,16 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, delete, func, insert, select
+from sqlalchemy import Connection, Engine, Select, bindparam, delete, func, insert, select
 
 from ..conversation import Message, Scope, Turn
 from ..text.batches import batches
 from .database import retry_if_contended
-from .derived import DerivedRows, memory_values, new_epoch, session_where, touch
+from .derived import DerivedRows, memories_since, memory_values, new_epoch, session_of, touch
 from .index_blocks import delete_index
-from .messages import message_rows, microseconds, turn_ids_of, turns_of, unknown_messages
+from .messages import message_rows, microseconds, turn_ids_among, turn_ids_of, turns_of, unknown_messages
 from .migrations import migrate
 from .ownership import delete_of_scope, delete_of_session, of_scope
 from .rows import Appended, MemoryRow, ScopeRow, SessionRow, scope_key, session_row
@@ -32,6 +32,18 @@ from .schema import (
     vectors,
 )
 from .statements import delete_among, insert_row, is_unchanged
+from .unsettled import Unsettled
+
+_SCOPE_ID: Final = select(scopes.c.id).where(scopes.c.key == bindparam("key"))
+_OF_SCOPE: Final = (
+    select(sessions).join(scopes, scopes.c.id == sessions.c.scope_id).where(scopes.c.key == bindparam("key"))
+)
+_NAMED: Final = _OF_SCOPE.where(sessions.c.name == bindparam("name"))
+_TURNS: Final = (
+    select(messages)
+    .where(messages.c.session_id == bindparam("session"), messages.c.turn >= bindparam("start"))
+    .order_by(messages.c.turn, messages.c.position)
+)
 
 
 class SqlStore(DerivedRows):
@@ -91,25 +103,47 @@ class SqlStore(DerivedRows):
                 )
             elif close and not row.closed:
                 touch(connection, row.id, scope_id, closed=1)
-            names = [m.id for m in new if m.id] + [r["name"] for r in rows]
-            touched = turn_ids_of(connection, scope_id, names)
+            touched = turn_ids_among(rows) if len(rows) == len(new) else None
+            if touched is None:
+                names = [m.id for m in new if m.id] + [r["name"] for r in rows]
+                touched = turn_ids_of(connection, scope_id, names)
         return Appended(row.id, touched, len(rows))
 
     def turns(
         self, session: SessionRow, start: int = 0, *, last: int | None = None, end: int | None = None
     ) -> list[Turn]:
         """The session's turns from ``start`` on, to ``end`` at most, or the ``last`` so many of them, in order."""
-        here = messages.c.session_id == session.id
-        statement = (
-            select(messages).where(here, messages.c.turn >= start).order_by(messages.c.turn, messages.c.position)
-        )
+        statement = _TURNS
         if last is not None:
-            firsts = select(messages.c.turn).where(here, messages.c.position == 0)
+            firsts = select(messages.c.turn).where(messages.c.session_id == session.id, messages.c.position == 0)
             statement = statement.where(messages.c.turn.in_(firsts.order_by(messages.c.turn.desc()).limit(last)))
         if end is not None:
             statement = statement.where(messages.c.turn <= end)
         with self.transaction(write=False) as connection:
-            return turns_of(connection.execute(statement), session.name)
+            return _turns(connection, session, start, statement)
+
+    def unsettled(
+        self, session_id: int, *, afresh: bool = False, known: Unsettled | None = None
+    ) -> tuple[SessionRow, list[Turn], list[MemoryRow]] | None:
+        """The session, its turns that are to be cut, and the memories that it has of them, as of one moment.
+
+        Args:
+            session_id: the session's id.
+            afresh: all of its turns are, even where nothing is to be derived.
+            known: these turns as they were, so that only what has come since need be read.
+
+        Returns:
+            Nothing where it was forgotten; no turns and no memories where it is derived.
+        """
+        with self.transaction(write=False) as connection:
+            row = session_of(connection, session_id)
+            if row is None or (row.is_derived and not afresh):
+                return None if row is None else (row, [], [])
+            if afresh or known is None or not known.was_before(row):
+                since = 0 if afresh else row.settled
+                return row, _turns(connection, row, since), memories_since(connection, row.id, since)
+            turns = known.grown(row, _turns(connection, row, known.turns[-1].index))
+            return row, turns or _turns(connection, row, row.settled), memories_since(connection, row.id, row.settled)
 
     @retry_if_contended
     def close_session(self, scope: Scope, session: str) -> SessionRow | None:
@@ -271,13 +305,20 @@ class SqlStore(DerivedRows):
 
 def scope_id_of(connection: Connection, scope: Scope) -> int | None:
     """The id of the scope's row; nothing where nothing is remembered."""
-    found: int | None = connection.scalar(select(scopes.c.id).where(scopes.c.key == scope_key(scope)))
+    found: int | None = connection.scalar(_SCOPE_ID, {"key": scope_key(scope)})
     return found
 
 
 def _session(connection: Connection, scope: Scope, name: str) -> SessionRow | None:
-    scope_id = select(scopes.c.id).where(scopes.c.key == scope_key(scope)).scalar_subquery()
-    return session_where(connection, sessions.c.scope_id == scope_id, is_one_of(connection, sessions.c.name, [name]))
+    by_hash = connection.dialect.name == "postgresql"
+    named = _OF_SCOPE.where(is_one_of(connection, sessions.c.name, [name])) if by_hash else _NAMED
+    row = connection.execute(named, {"key": scope_key(scope), "name": name}).one_or_none()
+    return session_row(row) if row is not None else None
+
+
+def _turns(connection: Connection, session: SessionRow, start: int, statement: Select[Any] = _TURNS) -> list[Turn]:
+    found = connection.execute(statement, {"session": session.id, "start": start})
+    return turns_of(found, session.name)
 
 
 def _new_session(connection: Connection, scope_id: int, name: str) -> SessionRow:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Column, ColumnElement, Connection, Table, and_, delete, insert, select
+from sqlalchemy import Column, ColumnElement, Connection, Table, and_, bindparam, delete, insert, select
 
 from ..text.batches import batches
 from .rows import SessionRow
 from .schema import messages, sessions
+
+_VERSION: Final = select(sessions.c.version).where(sessions.c.id == bindparam("id"))
 
 
 def insert_row(connection: Connection, table: Table, /, **values: Any) -> int:
@@ -33,4 +35,4 @@ def begins_turn(session_id: ColumnElement[int], turn: ColumnElement[int]) -> Col
 
 def is_unchanged(connection: Connection, session: SessionRow) -> bool:
     """Whether the session is as it was when its row was read: nobody has changed or forgotten it since."""
-    return connection.scalar(select(sessions.c.version).where(sessions.c.id == session.id)) == session.version
+    return connection.scalar(_VERSION, {"id": session.id}) == session.version

@@ -12,6 +12,8 @@ from contextlib import suppress
 from datetime import date, timedelta
 from typing import Final
 
+from .wording import folded_case, is_signed, signs
+
 Span = tuple[int, int]
 """First and last day, as `datetime.date.toordinal` counts them."""
 
@@ -38,25 +40,35 @@ _DAYS: Final = {
     **dict.fromkeys(("year", "年"), 365),
 }
 
+_IN_CAPITALS: Final = tuple(month.capitalize() for month in _MONTHS)
+
+# What stands in whatever a pattern finds, one of it at least, so that most texts need none; and whether it has a digit.
 # Months need a capital letter, because "may" and "march" are words too.
 _CALENDAR: Final = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"(?P<year>\d{4})-(?P<number>\d{1,2})-(?P<day>\d{1,2})",
-        r"(?P<year>\d{4})年(?:(?P<number>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?)?",
-        r"(?P<number>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?",
-        rf"\b{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?",
-        rf"\b{_MONTH} {_DAY}\b(?!:)(?:,? {_YEAR})?",
-        rf"\b{_MONTH},?(?: of)? {_YEAR}",
-        rf"\b(?:[Ii]n|[Ss]ince|[Dd]uring|[Ll]ast|[Tt]his|[Bb]y|[Oo]f|[Ee]arly|[Ll]ate|[Uu]ntil) {_MONTH}",
-        rf"\b{_YEAR}\b",
+    (listed, has_digit, re.compile(pattern))
+    for listed, has_digit, pattern in (
+        (("-",), True, r"(?P<year>\d{4})-(?P<number>\d{1,2})-(?P<day>\d{1,2})"),
+        (("年",), True, r"(?P<year>\d{4})年(?:(?P<number>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?)?"),
+        (("月",), True, r"(?P<number>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?"),
+        (_IN_CAPITALS, True, rf"\b{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?"),
+        (_IN_CAPITALS, True, rf"\b{_MONTH} {_DAY}\b(?!:)(?:,? {_YEAR})?"),
+        (_IN_CAPITALS, True, rf"\b{_MONTH},?(?: of)? {_YEAR}"),
+        (
+            _IN_CAPITALS,
+            False,
+            rf"\b(?:[Ii]n|[Ss]ince|[Dd]uring|[Ll]ast|[Tt]his|[Bb]y|[Oo]f|[Ee]arly|[Ll]ate|[Uu]ntil) {_MONTH}",
+        ),
+        (("19", "20"), True, rf"\b{_YEAR}\b"),
     )
 )
+_DIGIT: Final = re.compile(r"\d")
 _AGO: Final = re.compile(
     rf"\b{_COUNT}(?: of)? (?P<unit>day|week|month|year)s? (?:ago|back|earlier)\b"
     rf"|{_COUNT.replace('<count>', '<zh>')}个?(?P<zh_unit>天|周|星期|礼拜|月|年)(?:前|以前|之前)",
     re.I,
 )
+_AGO_SIGNS: Final = signs("ago|back|earlier|前")
+_WEEKDAY_SIGNS: Final = ("day",)
 _LAST_WEEKDAY: Final = re.compile(r"\b(?:last|on|this past) (?P<name>mon|tue|wed|thu|fri|sat|sun)[a-z]*day\b", re.I)
 
 
@@ -85,25 +97,25 @@ def _day(today: date, back: int) -> tuple[date, date]:
     return (today - timedelta(days=back),) * 2
 
 
-_RELATIVE: Final = (
-    (r"\b(?:today|tonight|this morning)\b|今天|今晚|今早", _day, 0),
-    (r"(?<!before )\b(?:yesterday|last night)\b|昨天|昨晚|昨日", _day, 1),
-    (r"\bday before yesterday\b|前天", _day, 2),
-    (r"\bthis week(?:end)?\b|这个?(?:周|星期|礼拜)|本周", _week, 0),
-    (r"\b(?:last|past|previous) week(?:end)?\b|上个?(?:周|星期|礼拜)", _week, 1),
-    (r"\bthis month\b|这个月|本月", _month, 0),
-    (r"\b(?:last|past|previous) month\b|上个?月", _month, 1),
-    (r"\bthis year\b|今年", _year, 0),
-    (r"\b(?:last|past|previous) year\b|去年", _year, 1),
-    (r"前年", _year, 2),
-)
-
-
-# Most texts speak of no day; one search finds out.
-_ANY: Final = re.compile(
-    r"\d|[年月周天]|星期|礼拜|今|昨|前天|ago\b|back\b|earlier|yester|today|tonight|morning|last |this |past |previous |"
-    r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)|\bon ",
-    re.I,
+_RELATIVE: Final = tuple(
+    (signs(listed), re.compile(pattern, re.I), period, back)
+    for listed, pattern, period, back in (
+        ("today|tonight|this morning|今", r"\b(?:today|tonight|this morning)\b|今天|今晚|今早", _day, 0),
+        ("yesterday|last night|昨", r"(?<!before )\b(?:yesterday|last night)\b|昨天|昨晚|昨日", _day, 1),
+        ("before yesterday|前天", r"\bday before yesterday\b|前天", _day, 2),
+        ("this week|这|本周", r"\bthis week(?:end)?\b|这个?(?:周|星期|礼拜)|本周", _week, 0),
+        (
+            "last week|past week|previous week|上",
+            r"\b(?:last|past|previous) week(?:end)?\b|上个?(?:周|星期|礼拜)",
+            _week,
+            1,
+        ),
+        ("this month|本月|这个月", r"\bthis month\b|这个月|本月", _month, 0),
+        ("last month|past month|previous month|上", r"\b(?:last|past|previous) month\b|上个?月", _month, 1),
+        ("this year|今年", r"\bthis year\b|今年", _year, 0),
+        ("last year|past year|previous year|去年", r"\b(?:last|past|previous) year\b|去年", _year, 1),
+        ("前年", r"前年", _year, 2),
+    )
 )
 
 
@@ -118,8 +130,6 @@ def spans(text: str, today: date | None, years: Iterable[int] = ()) -> list[Span
     Returns:
         First and last day of each, as ordinals; each pair once.
     """
-    if not _ANY.search(text):
-        return []
     possible = list(years) or ([today.year] if today else [])
     found = [*_written(text, possible)]
     if today is not None:
@@ -128,11 +138,13 @@ def spans(text: str, today: date | None, years: Iterable[int] = ()) -> list[Span
 
 
 def _written(text: str, years: list[int]) -> Iterator[tuple[date, date]]:
-    for pattern in _CALENDAR:
-        for match in pattern.finditer(text):
-            yield from _dates(match.groupdict(), years)
-        # So that a part of it, such as the year of a date, is not found again.
-        text = pattern.sub(" ", text)
+    digit = _DIGIT.search(text) is not None
+    for listed, has_digit, pattern in _CALENDAR:
+        if (digit or not has_digit) and is_signed(text, listed):
+            for match in pattern.finditer(text):
+                yield from _dates(match.groupdict(), years)
+            # So that a part of it, such as the year of a date, is not found again.
+            text = pattern.sub(" ", text)
 
 
 def _dates(parts: dict[str, str | None], years: list[int]) -> Iterator[tuple[date, date]]:
@@ -146,13 +158,14 @@ def _dates(parts: dict[str, str | None], years: list[int]) -> Iterator[tuple[dat
 def _counted(text: str, today: date) -> Iterator[tuple[date, date]]:
     if not 200 < today.year < 9900:  # `datetime.date` ends at the years 1 and 9999
         return
-    for pattern, period, back in _RELATIVE:
-        if re.search(pattern, text, re.I):
+    folded = folded_case(text)
+    for listed, pattern, period, back in _RELATIVE:
+        if is_signed(folded, listed) and pattern.search(text):
             yield period(today, back)
-    for match in _LAST_WEEKDAY.finditer(text):
+    for match in _LAST_WEEKDAY.finditer(text) if is_signed(folded, _WEEKDAY_SIGNS) else ():
         back = (today.weekday() - _WEEKDAYS.index(match["name"].lower()) - 1) % 7 + 1
         yield _day(today, back)
-    for match in _AGO.finditer(text):
+    for match in _AGO.finditer(text) if is_signed(folded, _AGO_SIGNS) else ():
         yield _ago(match, today)
 
 

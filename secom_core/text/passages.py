@@ -21,10 +21,9 @@ _TOKEN_CHARACTERS: Final = 5
 """Characters of a token in a run without a space, such as a link or base64, which is cut anywhere."""
 
 _LINE: Final = re.compile(r"[^\n]*\n?")
-_FENCE: Final = re.compile(r"\s*(?:```|~~~)")
-_ROW: Final = re.compile(r"\s*\|")
-_ITEM: Final = re.compile(r"\s*(?:[-*+•·]\s|\(?\d{1,3}[.)、]\s?|[一二三四五六七八九十]{1,3}、)")
-_HEADING: Final = re.compile(r"\s*(?:#{1,6}\s|\*\*[^*\n]+\*\*:?\s*$)")
+_FENCES: Final = ("```", "~~~")
+_ITEM: Final = re.compile(r"[-*+•·]\s|\(?\d{1,3}[.)、]\s?|[一二三四五六七八九十]{1,3}、")
+_HEADING: Final = re.compile(r"#{1,6}\s|\*\*[^*\n]+\*\*:?\s*$")
 _WORD: Final = re.compile(r"\S+\s*")
 
 
@@ -87,18 +86,19 @@ def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _kind(line: str, before: str, fenced: bool) -> tuple[str, bool]:
     """The kind of a line after one of the kind ``before``, and whether code goes on after it."""
-    if _FENCE.match(line):
+    words = line.lstrip()
+    if words.startswith(_FENCES):
         return "code", not fenced
     if fenced:
         return "code", True
-    if not line.strip():
+    if not words:
         # A blank line goes with what stands before it.
         return before or "prose", False
-    if _ROW.match(line):
+    if words[0] == "|":
         return "table", False
-    if _HEADING.match(line):
+    if words[0] in "#*" and _HEADING.match(words):
         return "heading", False
-    if _ITEM.match(line) or (before == "list" and line[0] in " \t"):
+    if _ITEM.match(words) or (before == "list" and line[0] in " \t"):
         return "list", False
     return "prose", False
 

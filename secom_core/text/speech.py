@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, NamedTuple
 
-from .wording import is_signed, signs, wording
+from .wording import folded_case, is_signed, signs, wording
 
 Standing = Literal["", "instruction", "preference", "fact"]
 """What holds from then on: how to answer, what somebody likes or must avoid, who somebody is. Empty for neither."""
@@ -126,7 +126,8 @@ _FACTS: Final = (
     _Rule(
         "fact",
         signs("i'm|i am|i’m"),
-        re.compile(r"\bI(?:['’]m| am) [A-Z][a-z]+(?: [A-Z][a-z]+)?(?:[,.!(]| and\b| from\b|$)"),
+        # "\bI", which is found more quickly when it begins with the letter.
+        re.compile(r"I(?<!\wI)(?:['’]m| am) [A-Z][a-z]+(?: [A-Z][a-z]+)?(?:[,.!(]| and\b| from\b|$)"),
     ),
     _Rule(
         "fact",
@@ -209,6 +210,7 @@ _NON_ANSWER: Final = wording(
     你(?:还)?没(?:有)?(?:告诉|提到|提过|说过)
     """,
 )
+_NON_ANSWER_SIGNS: Final = signs("not|n't|n’t|never|idea|information|record|memory|detail|nicht|keine|nie|不|没")
 _BARE: Final = 160
 """How many characters a question that tells nothing has at most."""
 
@@ -276,4 +278,6 @@ def stands(text: str) -> Standing:
 
 def is_non_answer(text: str) -> bool:
     """Whether a reply says that it knows nothing."""
-    return len(text) <= _NON_ANSWER_LENGTH and _NON_ANSWER.search(text) is not None
+    if len(text) > _NON_ANSWER_LENGTH or not is_signed(folded_case(text), _NON_ANSWER_SIGNS):
+        return False
+    return _NON_ANSWER.search(text) is not None

@@ -24,8 +24,15 @@ def signs(listed: str) -> tuple[str, ...]:
 
 
 def is_signed(folded: str, listed: tuple[str, ...]) -> bool:
-    """Whether one of the signs stands in a casefolded text; ten times as fast as a rule."""
-    return any(sign in folded for sign in listed)
+    """Whether one of the signs stands in a casefolded text; far faster than a rule."""
+    return any(map(folded.__contains__, listed))
+
+
+def folded_case(text: str) -> str:
+    """The text such that `is_signed` finds whatever a regular expression takes for the sign in another case."""
+    if text.isascii():
+        return text.lower()
+    return text.casefold().replace("ı", "i").replace("\u0307", "")
 
 
 def _alternatives(lines: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from secom_core.text import terms as analysis
 from secom_core.text.terms import count_tokens, is_stopword, latin_language_of, term_variants, terms, word_spans
 
 
@@ -121,3 +122,18 @@ def test_variants_in_one_language_are_the_terms(text: str) -> None:
 )
 def test_the_token_estimate(text: str, tokens: int) -> None:
     assert count_tokens(text) == tokens
+
+
+READ_TWO_WAYS = [
+    "It's 5 o'clock, isn't it? snake_case 3'4 a''b 'quoted' e-mail\tx\x1cy\x00z extraordinarily",
+    "“Don’t”, said Zoë — naïve café… 10€",
+    "नमस्ते दुनिया and e\u0301clair 我喜欢 tea ภาษาไทย rock ’n’ roll",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", READ_TWO_WAYS)
+def test_the_patterns_for_fewer_characters_read_the_same(text: str) -> None:
+    assert count_tokens(text) == len(analysis._TOKEN.findall(text))
+    assert word_spans(text) == [found.span() for found in analysis._PIECE.finditer(text)]
+    assert list(analysis._pieces(text)) == analysis._PIECE.findall(analysis._fold(text))

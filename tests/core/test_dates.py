@@ -69,3 +69,12 @@ def test_several_dates() -> None:
 @pytest.mark.parametrize("today", [date.min, date.max, date(2024, 2, 29)])
 def test_the_edges_of_the_calendar(today: date) -> None:
     spans("yesterday, last week, last month, last year, 999 years ago, 100 weeks ago, this week", today)
+
+
+@pytest.mark.parametrize(
+    "said", ["yesterday", "laſt week", "LAST MONTH", "th\u0130s year", "two weeks bac\u212a", "th\u0131s week"]
+)
+def test_letters_that_are_another_case_of_a_sign_are_found(said: str) -> None:
+    """What a pattern finds in any case must not be refused for want of its sign."""
+    plain = said.translate({0x17F: "s", 0x130: "i", 0x131: "i", 0x212A: "k"}).lower()
+    assert days(said) == days(plain) != []

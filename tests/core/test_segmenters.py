@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import random
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -26,7 +29,7 @@ from secom_core.segmenters import (
     lexical,
 )
 from secom_core.segmenters.adaptive.gaps import CUES, PRIOR, SIMILARITIES, WORDING
-from secom_core.segmenters.cohesion import COHESION, bags_of
+from secom_core.segmenters.cohesion import COHESION, bags_of, cohesion
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from embedders import HashingEmbedder
@@ -221,3 +224,29 @@ def test_cohesion_is_of_no_unit() -> None:
     twice = [f"{text} {text}" for text in CHAT]
     cosines = [place for place, name in enumerate(lexical.COLUMNS) if name in COHESION[:10]]
     assert np.allclose(once[:, cosines], lexical.columns(twice, bags_of(twice))[:, cosines])
+
+
+def test_models_are_those_of_the_definition() -> None:
+    """How much better two distributions explain the words around a gap, worked out from the words one by one."""
+    dice = random.Random(4)
+    said = [[f"w{min(int(dice.expovariate(0.2)), 30)}" for _ in range(dice.randrange(12))] for _ in range(40)]
+    bags = [Counter(words) for words in said]
+    found = cohesion(bags)
+
+    def evidence(words: list[str]) -> float:
+        each = sum(math.lgamma(count + 0.1) - math.lgamma(0.1) for count in Counter(words).values())
+        return each - math.lgamma(len(words) + 30) + math.lgamma(30)
+
+    for window in (2, 4):
+        for gap in range(1, len(said)):
+            before, after = (
+                [word for words in said[part] for word in words]
+                for part in (slice(max(0, gap - window), gap), slice(gap, gap + window))
+            )
+            gain = evidence(before) + evidence(after) - evidence(before + after)
+            expected = gain / (len(before) + len(after) + 5)
+            assert found[gap - 1, COHESION.index(f"model_{window}")] == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_run_of_no_words_at_all_is_cut_too() -> None:
+    assert LexicalSegmenter().segment(as_turns(["", "…", "", ""]))

@@ -1,0 +1,59 @@
+"""What was made of texts, for those that come again."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Final, Generic, TypeVar
+
+T = TypeVar("T")
+
+KEPT: Final = 4_000_000
+"""Of how many characters the texts are whose words are kept: the last turns of about a hundred conversations."""
+
+
+_EACH: Final = list["Kept[Any]"]()
+
+
+def forget_kept() -> None:
+    """Let go of every text and of all that was made of them: of what is forgotten no word is to stay."""
+    for each in _EACH:
+        each.clear()
+
+
+class Kept(Generic[T]):
+    """Makes something of a text, once as long as it is among those asked for last. Any thread may ask.
+
+    Args:
+        make: makes it; what is made is not to be changed.
+        characters: how long the texts may be together.
+    """
+
+    def __init__(self, make: Callable[[str], T], *, characters: int) -> None:
+        self._make, self._room = make, characters
+        self._made: OrderedDict[str, T] = OrderedDict()
+        self._lock = threading.Lock()
+        _EACH.append(self)
+
+    def clear(self) -> None:
+        """Keep nothing of what was asked for so far."""
+        with self._lock:
+            self._room += sum(map(len, self._made))
+            self._made.clear()
+
+    def __call__(self, text: str) -> T:
+        """What is made of ``text``."""
+        with self._lock:
+            if text in self._made:
+                self._made.move_to_end(text)
+                return self._made[text]
+        made = self._make(text)
+        with self._lock:
+            if text not in self._made:
+                self._made[text] = made
+                self._room -= len(text)
+            while self._room < 0:
+                gone, _ = self._made.popitem(last=False)
+                self._room += len(gone)
+        return made

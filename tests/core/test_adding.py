@@ -1,0 +1,133 @@
+"""What one more exchange costs: only what is new of it is read, cut and written; and the memories are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from secom_core.bank import MemoryBank
+from secom_core.conversation import Message
+from secom_core.memory import Memory
+from secom_core.segmenters import cohesion
+from secom_core.stores import messages
+from secom_core.text.kept import Kept, forget_kept
+
+ANN = ("acme", "ann")
+MAY = datetime(2024, 5, 3, tzinfo=timezone.utc)
+SUBJECTS = ("boats and harbours", "tax forms and receipts", "violin lessons")
+
+
+def exchange(number: int) -> list[Message]:
+    subject = SUBJECTS[number // 5 % 3]
+    asked = Message(f"Question {number} about {subject}?", "user", at=MAY)
+    return [asked, Message(f"Answer {number}: {subject} again.", "assistant", at=MAY)]
+
+
+@contextmanager
+def counted(monkeypatch: pytest.MonkeyPatch, where: Any, name: str) -> Iterator[list[int]]:
+    calls, real = [0], getattr(where, name)
+
+    def counting(*args: Any, **kwargs: Any) -> Any:
+        calls[0] += 1
+        return real(*args, **kwargs)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(where, name, counting)
+        yield calls
+
+
+def test_the_turns_before_are_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    with MemoryBank.open() as bank:
+        for number in range(20):
+            bank.remember(ANN, exchange(number), session="s")
+        with counted(monkeypatch, cohesion, "terms") as analysed, counted(monkeypatch, messages, "_message") as read:
+            bank.remember(ANN, exchange(20), session="s")
+    assert analysed == [2]
+    assert read == [4]  # the last turn that was known may have grown
+
+
+def test_statements_and_rows_are_few() -> None:
+    statements: list[str] = []
+    rows = [0]
+    with MemoryBank.open() as bank:
+        for number in range(20):
+            bank.remember(ANN, exchange(number), session="s")
+
+        def note(_: Any, cursor: Any, statement: str, parameters: Any, *__: Any) -> None:
+            statements.append(statement)
+            rows[0] += len(parameters) if statement.startswith("INSERT INTO memories") else 0
+
+        event.listen(bank.storage._store.engine, "before_cursor_execute", note)
+        bank.remember(ANN, exchange(20), session="s")
+    assert len(statements) <= 20, statements
+    assert sum(each.startswith("BEGIN IMMEDIATE") for each in statements) == 2
+    assert rows[0] <= 2 * 4  # of the last segment or two, four values each where one is written alone
+
+
+def each_by_each(path: Path, act: Callable[[MemoryBank, int], object], *, anew: bool) -> list[Memory]:
+    bank = MemoryBank.open(path)
+    for number in range(70):
+        if anew:
+            bank.close()
+            forget_kept()
+            bank = MemoryBank.open(path)
+        act(bank, number)
+    with bank:
+        return bank.memories(ANN, "s")
+
+
+def remember_all_kinds(bank: MemoryBank, number: int) -> None:
+    """Exchanges whole and in two calls, some forgotten, some by another hand."""
+    asked, answered = exchange(number)
+    if number % 7 == 3:
+        bank.remember(ANN, [asked], session="s")
+        bank.remember(ANN, [answered], session="s", later=number % 2 == 0)
+    else:
+        bank.remember(ANN, [asked, answered], session="s", close=number == 31)
+    if number % 23 == 22:
+        bank.forget(ANN, turn_ids=[bank.turns(ANN, "s")[-3].id])
+    if number % 17 == 16:
+        with MemoryBank.open(bank.storage.path or "") as other:
+            other.remember(ANN, exchange(number + 1000), session="s")
+
+
+@pytest.mark.slow
+def test_memories_are_those_of_a_process_that_knew_nothing(tmp_path: Path) -> None:
+    known, unknown = (each_by_each(tmp_path / f"{anew}.db", remember_all_kinds, anew=anew) for anew in (False, True))
+    assert [(each.id, each.key) for each in known] == [(each.id, each.key) for each in unknown]
+    assert [[message.text for message in turn.messages] for each in known for turn in each.turns] == [
+        [message.text for message in turn.messages] for each in unknown for turn in each.turns
+    ]
+
+
+def test_what_is_kept_is_bounded_and_let_go() -> None:
+    made: list[str] = []
+
+    def make(text: str) -> str:
+        made.append(text)
+        return text.upper()
+
+    kept = Kept(make, characters=10)
+    assert [kept("abcd"), kept("efgh"), kept("abcd"), kept("ijkl"), kept("abcd")] == "ABCD EFGH ABCD IJKL ABCD".split()
+    assert made == ["abcd", "efgh", "ijkl"]
+    kept("efgh")
+    kept("longer than all the room")
+    assert made[3:] == ["efgh", "longer than all the room"]
+    forget_kept()
+    kept("efgh")
+    assert made[5:] == ["efgh"]
+
+
+def test_forgotten_words_are_not_held() -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(ANN, exchange(0), session="s")
+        bank.remember(ANN, exchange(1), session="s")
+        bank.forget(ANN)
+        assert not bank._inside.derivation._recent._known
+        assert not cohesion._bag._made
