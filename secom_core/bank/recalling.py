@@ -153,9 +153,9 @@ class Recalling:
                 sure = max(sure, *(each.relevance for each in before), 0.0)
             packer = units.packer if units is not None else self.parts.packer
             if options.token_budget is None:
-                candidates = loaded.index.whole(candidates)
+                candidates = loaded.index.memories.whole(candidates)
             hits = packer.pack(candidates, token_budget=request.token_budget, k=options.k, counter=request.counter)
-            hits = loaded.index.whole(hits)
+            hits = loaded.index.memories.whole(hits)
         sections = _numbered(sections, after=len(hits))
         text = render(hits, sections)
         impression = ranking.impression(hits) if ranking is not None and hits else None
@@ -183,7 +183,7 @@ class Recalling:
         if loaded is None:
             return None
         with loaded.lock:
-            candidates = loaded.index.whole(self._search(loaded, asked, vector, nearest, now))
+            candidates = loaded.index.memories.whole(self._search(loaded, asked, vector, nearest, now))
         return Found(loaded.row, candidates, vector, loaded.index.key_vectors)
 
     def _query_vector(self, asked: Asked, *, also: bool = False) -> Vectors | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -14,63 +14,22 @@ import numpy.typing as npt
 from ..errors import InvalidInput
 from ..text.terms import is_pair, latin_language_of, term_variants, terms
 from .postings import Arrays, FrozenPostings, FrozenUnits, Ints, Longs, Postings, digest_of, frozen, in_memory
+from .scoring import Word
 from .top import Ids, Scores, best, distinct
 
-_K1: Final = 1.5
-_B: Final = 0.75
 _MOST_WORDS: Final = 64
 """How many of a query's words are looked at, the rarest first: a query may be a page."""
 
 _MOST_CONTEXT_WORDS: Final = 16
 _COMMON_LANGUAGE: Final = 0.05
 _SPARE_SLOTS: Final = 1024
+_MANY: Final = 8
+"""Of how many units one is to be written for it to be quicker to look through all terms than through units."""
 _NONE: Final = np.zeros(0, dtype=np.int32)
 # Measured by tracemalloc: objects, arrays with their room to grow, and their places in dictionaries.
 _TERM_BYTES: Final = 340
 _POSTING_BYTES: Final = 17
 _UNIT_BYTES: Final = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word of a query.
-
-    Args:
-        term: it, as it is indexed.
-        idf: its inverse document frequency, times what it weighs in the query.
-        ids: the units that hold it.
-        counts: how often each of them does.
-        lengths: how many terms each of them has.
-    """
-
-    term: str
-    idf: float
-    ids: Ids
-    counts: Scores
-    lengths: Scores
-
-    def scores(self, mean: float) -> Scores:
-        """What it adds to the score of each of them, where units have ``mean`` terms on average."""
-        return self.idf * saturated(self.counts, self.lengths, mean)
-
-
-def saturated(counts: Scores, lengths: Scores, mean: float) -> Scores:
-    """BM25's term frequency part (Robertson & Zaragoza 2009, eq. 3.15; k1 = 1.5, b = 0.75), without the idf.
-
-    Args:
-        counts: how often units hold a word.
-        lengths: how many terms each of them has.
-        mean: how many terms a unit has on average.
-    """
-    return np.asarray(counts * (_K1 + 1) / (counts + _K1 * (1 - _B + _B * lengths / max(mean, 1e-9))))
-
-
-def summed_scores(words: Iterable[Word], mean: float, size: int) -> Scores:
-    """The BM25 scores of all units by their ids, which are below ``size``; shape ``(size,)``."""
-    scores = np.zeros(size)
-    for word in words:
-        scores[word.ids] += word.scores(mean)
-    return scores
 
 
 class BM25:
@@ -270,7 +229,10 @@ class BM25:
         counts = Counter(unit)
         slot = self._new_slot(unit_id, counts.total())
         for term, count in counts.items():
-            self._postings.setdefault(term, Postings()).append(slot, count)
+            postings = self._postings.get(term)
+            if postings is None:
+                postings = self._postings[term] = Postings()
+            postings.append(slot, count)
         self._terms_of[unit_id] = tuple(counts)
 
     def _discard(self, unit_id: int) -> None:
@@ -384,19 +346,20 @@ class BM25:
             **FrozenUnits.entries([*runs, *read], unchanged),
         }
 
-    def _entries(self, slots: Iterable[int]) -> tuple[Longs, Ints]:
+    def _entries(self, slots: range) -> tuple[Longs, Ints]:
         """The digests and the entries of the terms of own units."""
-        found: list[tuple[int, int, int]] = []
-        digests: dict[str, int] = {}
-        for slot in slots:
-            if self._lengths[slot] < 0:
-                continue
-            for term in self._terms_of[int(self._ids[slot])]:
-                if term not in digests:
-                    digests[term] = digest_of(term)
-                found.append((digests[term], slot, self._postings[term].count(slot)))
-        table = np.array(found, dtype=np.int64).reshape(-1, 3)
-        return table[:, 0], table[:, 1:].astype(np.int32)
+        of_terms: dict[str, list[tuple[int, int]]] = {}
+        if len(slots) * _MANY > self._used:
+            whole = {term: np.stack(postings.arrays(), axis=1) for term, postings in self._postings.items()}
+            kept = {term: entries[entries[:, 0] >= slots.start] for term, entries in whole.items()}
+        else:
+            for slot in slots:
+                for term in self._terms_of[int(self._ids[slot])] if self._lengths[slot] >= 0 else ():
+                    of_terms.setdefault(term, []).append((slot, self._postings[term].count(slot)))
+            kept = {term: np.array(each, dtype=np.int32) for term, each in of_terms.items()}
+        digests = np.array([digest_of(term) for term in kept], dtype=np.int64)
+        entries = np.concatenate([np.zeros((0, 2), dtype=np.int32), *kept.values()])
+        return np.repeat(digests, np.array([len(each) for each in kept.values()], dtype=np.int64)), entries
 
     def thaw(self, units: Arrays, runs: Sequence[FrozenPostings], languages: Mapping[str, int]) -> None:
         """Hold the units that `frozen` gave, in the place of all; what a query asks of them is read then.

@@ -5,20 +5,24 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, TypeAlias
+from dataclasses import replace
+from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
 
 from ..conversation import Turn
 from ..errors import StaleIndex
 from ..indexes.postings import Arrays, Longs, digest_of
-from ..memory import Memory
+from ..memory import Hit, Memory
+from .candidate import Candidate
 
 MemoryReader: TypeAlias = Callable[[Sequence[int]], Mapping[int, Memory]]
 """Reads memories by their numbers."""
 
 Place: TypeAlias = tuple[int, int, int]
 """The turn that a memory begins at, the turn after it, and the digest of its key."""
+
+Shown = TypeVar("Shown", Candidate, Hit)
 
 _GONE: Final = -1
 _COLUMNS: Final = ("session", "start", "stop", "key")
@@ -120,6 +124,15 @@ class MemoryTable:
         if missing and self._read is not None:
             self._known.update(self._read(missing))
         return {number: self._known[number] for number in numbers}
+
+    def whole(self, found: Sequence[Shown]) -> list[Shown]:
+        """The same finds, or hits, with their memories read from disk where they were not yet."""
+        unread = {each.memory.id: each.memory for each in found if isinstance(each.memory, UnreadMemory)}
+        read = self.read([memory.number for memory in unread.values()])
+        return [
+            replace(each, memory=read[each.memory.number]) if isinstance(each.memory, UnreadMemory) else each
+            for each in found
+        ]
 
     def place(self, number: int) -> tuple[int, int, int, int]:
         """The number of its session, where it begins and ends, and the digest of its key."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
@@ -165,14 +164,6 @@ class PassageTable:
         texts = sum(_MESSAGE_BYTES + sys.getsizeof(message.text) for message in messages)
         columns = self._whole.nbytes + self._reals.nbytes
         return columns + _PASSAGE_BYTES * len(self) + self.repeats.nbytes + texts
-
-    @property
-    def years(self) -> range:
-        """The years in which its turns were said."""
-        days = self.day[self.day > 0]
-        if not len(days):
-            return range(0)
-        return range(date.fromordinal(int(days.min())).year, date.fromordinal(int(days.max())).year + 1)
 
     @property
     def casts(self) -> list[tuple[str, ...]]:

@@ -6,30 +6,28 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Final, TypeVar
+from typing import Final
 
 import numpy as np
 
 from ..conversation import Turn
 from ..errors import InvalidInput
 from ..indexes.bm25 import BM25
-from ..indexes.top import begins
 from ..indexes.vector import VectorIndex
-from ..memory import DocumentPlace, Hit, HitKind, Memory, Passage, passages_of
+from ..memory import DocumentPlace, HitKind, Memory, Passage, passages_of
 from ..protocols import Statistics, TokenCounter, Vectors
 from ..text.intents import Subject
 from .blocks import Mark
 from .candidate import Candidate
+from .choosing import each_once, enough_for
 from .cores import narrower
-from .memory_table import MemoryTable, UnreadMemory, place_of
-from .passage_table import LONG, SAID_BY_USER, PassageTable, Rows
+from .memory_table import MemoryTable, place_of
+from .passage_table import LONG, SAID_BY_USER, PassageTable
 from .relevance import CALIBRATED, relevances
 from .scope_search import Indexes, ScopeSearch
 from .signals import behind, comparable, of_whom
 from .surroundings import Besides, asked_about, besides
 from .weights import DENSE, LEXICAL, SIGNALS
-
-Shown = TypeVar("Shown", Candidate, Hit)
 
 _MEMORY_BYTES: Final = 620
 """Of a memory with its places in dictionaries, beside its key, as tracemalloc has it."""
@@ -39,9 +37,6 @@ _DIGITS: Final = 6
 
 _ECHOES: Final = 3
 """How many turns that tell nothing are found at most."""
-
-_FEWEST, _ENOUGH = 100, 6
-"""How many finds a budget is filled from: the fewest, and how much more than there is room for."""
 
 _ANYHOW: Final = 0.05
 """How relevant what holds whatever is asked counts as, where nothing of the query is in it."""
@@ -285,9 +280,9 @@ class ScopeIndex:
         total = np.round(behind(total, (kinds == "standing") | only_asks), _DIGITS)
         # Rows come in the order in which they were indexed, which says nothing.
         order = np.lexsort((*self._table.order(pool), -total))
-        best = self._each_once(pool, order)
+        best = each_once(self._table, pool, order)
         best = best[~only_asks[best] | (np.cumsum(only_asks[best]) <= _ECHOES)]
-        most = limit if budget is None else self._enough_for(budget, pool[best])
+        most = limit if budget is None else enough_for(self._table, budget, pool[best])
         relevance = np.round(relevances(columns, total, best, dense=dense), _DIGITS)[:most]
         best = best[:most]
         relevance = np.where(kinds[best] == "standing", _ANYHOW, relevance)
@@ -310,12 +305,6 @@ class ScopeIndex:
         worth = search.worth if narrow else {}
         firsts = zip(found[:narrow], pool[best].tolist(), strict=False)
         return [*(self._with_narrower(each, row, worth) for each, row in firsts), *found[narrow:]]
-
-    def _enough_for(self, budget: int, rows: Rows) -> int:
-        """How many of the rows, best first, are worth a look where there is room for so many tokens."""
-        table = self._table
-        tokens = np.where(table.short[rows] > 0, table.turn_tokens[rows], table.tokens[rows])
-        return max(_FEWEST, int(np.searchsorted(np.cumsum(tokens), _ENOUGH * budget)) + 1)
 
     def _with_narrower(self, candidate: Candidate, row: int, worth: Mapping[str, float]) -> Candidate:
         passage = self._table.passage(row)
@@ -370,14 +359,6 @@ class ScopeIndex:
                 seen.add(key)
                 yield candidate
 
-    def _each_once(self, pool: Rows, order: Rows) -> Rows:
-        """The places of the pool in this order, with the best passage only of a turn that is shown whole."""
-        rows = pool[order]
-        unit = np.where(self._table.short[rows] > 0, self._table.head[rows], rows)
-        in_units = np.argsort(unit, kind="stable")
-        first = in_units[begins(unit[in_units])]
-        return order[np.sort(first)]
-
     def _candidate(
         self, row: int, score: float, signals: Mapping[str, float], *, relevance: float = 0.0, kind: HitKind
     ) -> Candidate:
@@ -408,15 +389,6 @@ class ScopeIndex:
         with_vectors, by_words = self.weights
         dense = nearest or (vector is not None and len(self.indexes.passage_vectors))
         return with_vectors if dense else by_words
-
-    def whole(self, found: Sequence[Shown]) -> list[Shown]:
-        """The same finds, or hits, with their memories read from disk where they were not yet."""
-        unread = {each.memory.id: each.memory for each in found if isinstance(each.memory, UnreadMemory)}
-        read = self.memories.read([memory.number for memory in unread.values()])
-        return [
-            replace(each, memory=read[each.memory.number]) if isinstance(each.memory, UnreadMemory) else each
-            for each in found
-        ]
 
     def key_vectors(self, memories: Sequence[Memory]) -> Vectors | None:
         """The vectors of the memories' keys, shape ``(len(memories), d)``; nothing where one has none."""

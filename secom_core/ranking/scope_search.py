@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from ..indexes.bm25 import BM25, Word, summed_scores
+from ..indexes.bm25 import BM25
 from ..indexes.fusion import rank_scores, standardise
+from ..indexes.scoring import Word, summed_scores
 from ..indexes.top import distinct
 from ..indexes.vector import VectorIndex
 from ..memory import DocumentPlace, Memory
@@ -204,7 +205,7 @@ class ScopeSearch:
     @cached_property
     def _dates(self) -> Column:
         today = self.now.date() if self.now else None
-        return dated(spans(self.query, today, self._table.years), self._table)
+        return dated(spans(self.query, today, _years(self._table.day)), self._table)
 
     @cached_property
     def _memories(self) -> int:
@@ -224,6 +225,14 @@ class ScopeSearch:
         scores = scores + weights.get("segment_dense", 0.0) * standardise(self._key_cosines)
         rows = np.flatnonzero(self._table.memory >= 0)
         return _top(rows, scores[self._table.memory[rows]], limit)
+
+
+def _years(days: Rows) -> range:
+    """The years in which anything was said."""
+    told = days[days > 0]
+    if not len(told):
+        return range(0)
+    return range(date.fromordinal(int(told.min())).year, date.fromordinal(int(told.max())).year + 1)
 
 
 def _placed(ids: Rows, scores: Column, size: int) -> Column:

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ..indexes.bm25 import Word, saturated, summed_scores
+from ..indexes.scoring import Word, saturated, summed_scores
 from ..text.dates import Span
 from .passage_table import PassageTable, Rows
 from .weights import HINTS, USERS
