@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -32,9 +33,8 @@ _LARGE: Final = 200_000
 _PROBES: Final = ("", "It's 12:30, isn't it? Grüße; 你好。", "a" * 50)
 _ENTRY_BYTES: Final = 8
 _UNFIT: Final = -1
-_NO_ENTRIES: Final = np.zeros(0, dtype=np.int32)
-_PIECES: Final = 32
-"""How many pieces of postings that were read are kept for the next words, of a quarter of a MiB each."""
+_PIECES: Final = 256
+"""How many pieces of postings that were read are kept for the next words."""
 _BEHIND: Final = "the search index is not kept with the bank, the next process makes it again"
 
 
@@ -155,8 +155,8 @@ class IndexKeeper:
 
     def _reader(self, scope_id: int) -> Callable[[int], EntryReader]:
         """What reads the postings of the scope's blocks; the last pieces that were read stay in memory."""
-        piece = lru_cache(_PIECES)(partial(self.store.index_piece, scope_id, self.space))
-        return lambda number: partial(_entries, partial(piece, number))
+        pieces = _Pieces(partial(self.store.index_pieces, scope_id, self.space))
+        return lambda number: partial(pieces.entries, number)
 
     def nothing(self, scope_id: int) -> Kept:
         """Where nothing is kept."""
@@ -243,13 +243,36 @@ def _stemmer() -> str:
     return version("PyStemmer")
 
 
-def _entries(piece: Callable[[str, int], bytes], part: str, start: int, stop: int) -> npt.NDArray[np.int32]:
-    """The postings of a part of a block, from one entry up to another."""
-    first, last = start * _ENTRY_BYTES // PIECE, (stop * _ENTRY_BYTES - 1) // PIECE
-    found = b"".join(piece(part, number) for number in range(first, last + 1))
-    begin = start * _ENTRY_BYTES - first * PIECE
-    entries = np.frombuffer(found, dtype="<i4", count=2 * (stop - start), offset=begin) if stop > start else _NO_ENTRIES
-    return entries.reshape(-1, 2)
+@dataclass
+class _Pieces:
+    """Reads pieces of postings; those read last stay in memory.
+
+    Args:
+        read: reads pieces of a part of a block, from one up to another.
+    """
+
+    read: Callable[[int, str, int, int], list[bytes]]
+    _held: OrderedDict[tuple[int, str, int], bytes] = field(default_factory=OrderedDict)
+
+    def entries(self, block: int, part: str, start: int, stop: int) -> npt.NDArray[np.int32]:
+        """The postings of a part of a block, from one entry up to another."""
+        if stop <= start:
+            return np.zeros((0, 2), dtype=np.int32)
+        first, last = start * _ENTRY_BYTES // PIECE, (stop * _ENTRY_BYTES - 1) // PIECE
+        found = b"".join(self._pieces(block, part, first, last))
+        begin = start * _ENTRY_BYTES - first * PIECE
+        return np.frombuffer(found, dtype="<i4", count=2 * (stop - start), offset=begin).reshape(-1, 2)
+
+    def _pieces(self, block: int, part: str, first: int, last: int) -> list[bytes]:
+        names = [(block, part, number) for number in range(first, last + 1)]
+        if all(name in self._held for name in names):
+            return [self._held[name] for name in names]
+        found = self.read(block, part, first, last)
+        if len(found) <= _PIECES:
+            self._held.update(zip(names, found, strict=True))
+            while len(self._held) > _PIECES:
+                self._held.popitem(last=False)
+        return found
 
 
 def _moved(index: ScopeIndex) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
@@ -9,16 +10,21 @@ from typing import Any, Final
 
 import numpy as np
 from sqlalchemy import (
+    JSON,
+    BigInteger,
     ColumnElement,
     Connection,
+    Row,
+    Select,
+    Text,
     Update,
     and_,
     bindparam,
+    cast,
     delete,
     func,
     insert,
     select,
-    tuple_,
     update,
 )
 
@@ -34,8 +40,28 @@ from .statements import delete_among, is_unchanged
 
 _ANY: Final = -1
 
-_PAIRS: Final = 400
-"""How many pairs of numbers go into one statement."""
+
+def _at(columns: Select[Any], session: ColumnElement[int], place: ColumnElement[int]) -> dict[str, Select[Any]]:
+    """Rows by pairs of a session's id and a place in it, which come as JSON: one statement however many they are."""
+    pairs = bindparam("pairs", type_=Text)
+    found: dict[str, Select[Any]] = {}
+    for dialect, each in (
+        ("sqlite", func.json_each(pairs).table_valued("value")),
+        ("postgresql", func.json_array_elements(cast(pairs, JSON)).table_valued("value")),
+    ):
+        if dialect == "sqlite":
+            parts: list[ColumnElement[int]] = [func.json_extract(each.c.value, f"$[{number}]") for number in (0, 1)]
+        else:
+            parts = [cast(each.c.value.op("->>")(number), BigInteger) for number in (0, 1)]
+        found[dialect] = columns.select_from(each).where(session == parts[0], place == parts[1])
+    return found
+
+
+_KEYS_AT: Final = _at(
+    select(memories.c.session_id, memories.c.start, memories.c.key), memories.c.session_id, memories.c.start
+)
+_TURNS_AT: Final = _at(select(messages), messages.c.session_id, messages.c.turn)
+
 # Statements that every turn needs are made once: making one costs more than running it.
 _SESSION: Final = select(sessions).where(sessions.c.id == bindparam("id"))
 _MEMORIES: Final = (
@@ -75,25 +101,18 @@ class DerivedRows(IndexBlocks):
         found: dict[tuple[str, int], str] = {}
         with self.transaction(write=False) as connection:
             names = session_names(connection, scope_id, [name for name, _ in places])
-            for batch in batches(_by_id(places, names), _PAIRS):
-                here = tuple_(memories.c.session_id, memories.c.start).in_(batch)
-                for row in connection.execute(
-                    select(memories.c.session_id, memories.c.start, memories.c.key).where(here)
-                ):
-                    found[names[row.session_id], row.start] = row.key
+            for row in connection.execute(_KEYS_AT[connection.dialect.name], _by_id(places, names)):
+                found[names[row.session_id], row.start] = row.key
         return found
 
     def turns_at(self, scope_id: int, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], Turn]:
         """The scope's turns by the names of their sessions and their places there."""
         found: dict[tuple[str, int], Turn] = {}
-        order = (messages.c.session_id, messages.c.turn, messages.c.position)
         with self.transaction(write=False) as connection:
             names = session_names(connection, scope_id, [name for name, _ in places])
-            for batch in batches(_by_id(places, names), _PAIRS):
-                statement = select(messages).where(tuple_(messages.c.session_id, messages.c.turn).in_(batch))
-                rows = connection.execute(statement.order_by(*order)).all()
-                for session_id, group in groupby(rows, key=lambda row: row.session_id):
-                    found |= {(names[session_id], turn.index): turn for turn in turns_of(group, names[session_id])}
+            rows = connection.execute(_TURNS_AT[connection.dialect.name], _by_id(places, names)).all()
+        for (session_id, _), group in groupby(sorted(rows, key=_place), key=lambda row: _place(row)[:2]):
+            found |= {(names[session_id], turn.index): turn for turn in turns_of(group, names[session_id])}
         return found
 
     # -- segments, keys, vectors -------------------------------------------------------------------------------------
@@ -211,6 +230,10 @@ class DerivedRows(IndexBlocks):
             connection.execute(delete(part_states).where(_is_part(scope_id, part)))
 
 
+def _place(row: Row[Any]) -> tuple[int, int, int]:
+    return row.session_id, row.turn, row.position
+
+
 def session_names(connection: Connection, scope_id: int, names: Sequence[str]) -> dict[int, str]:
     """The names of the scope's sessions among these, by id."""
     found: dict[int, str] = {}
@@ -220,9 +243,10 @@ def session_names(connection: Connection, scope_id: int, names: Sequence[str]) -
     return found
 
 
-def _by_id(places: Sequence[tuple[str, int]], names: Mapping[int, str]) -> list[tuple[int, int]]:
+def _by_id(places: Sequence[tuple[str, int]], names: Mapping[int, str]) -> dict[str, str]:
+    """The places with the ids of their sessions, as the parameter of a statement."""
     ids = {name: session_id for session_id, name in names.items()}
-    return [(ids[name], place) for name, place in places if name in ids]
+    return {"pairs": json.dumps([(ids[name], place) for name, place in places if name in ids])}
 
 
 def session_of(connection: Connection, session_id: int) -> SessionRow | None:

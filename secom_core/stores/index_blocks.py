@@ -21,14 +21,14 @@ from .schema import index_blocks, scopes
 OPENED: Final = "opened"
 """The part of a block that is read whenever the index is opened; all other parts are read as they are needed."""
 
-PIECE: Final = 1 << 18
+PIECE: Final = 1 << 15
 """How many bytes a piece has at most."""
 
 _CHECK: Final = struct.Struct("<I")
 _HEAD: Final = struct.Struct("<Q")
 _ALIGNED: Final = 8
 _KINDS: Final = frozenset({"<i8", "<i4", "<i2", "|i1", "<f8", "<f4"})
-_ROWS: Final = 64
+_ROWS: Final = 500
 _NUMBER_BITS: Final = 40
 
 
@@ -91,15 +91,16 @@ class IndexBlocks(Database):
             raise StaleIndex("a piece of the index that is kept with the bank is missing")
         return {block: bytearray().join(each) for block, each in pieces.items()}
 
-    def index_piece(self, scope_id: int, space: str, block: int, part: str, piece: int) -> bytes:
-        """A piece of a part, `PIECE` bytes but for the last."""
+    def index_pieces(self, scope_id: int, space: str, block: int, part: str, first: int, last: int) -> list[bytes]:
+        """Pieces of a part, from one up to another with it, of `PIECE` bytes but for the last."""
         here = (index_blocks.c.scope_id == scope_id, index_blocks.c.space == space, index_blocks.c.block == block)
-        there = (index_blocks.c.part == part, index_blocks.c.piece == piece)
+        there = (index_blocks.c.part == part, index_blocks.c.piece.between(first, last))
+        statement = select(index_blocks.c.piece, index_blocks.c.data).where(*here, *there)
         with self.transaction(write=False) as connection:
-            data = connection.scalar(select(index_blocks.c.data).where(*here, *there))
-        if data is None:
+            rows = connection.execute(statement.order_by(index_blocks.c.piece)).all()
+        if [piece for piece, _ in rows] != list(range(first, last + 1)):
             raise StaleIndex("another process has written the index anew, or a piece of it is missing", damaged=False)
-        return _checked(data, scope_id, space, block, part, piece, piece)
+        return [_checked(data, scope_id, space, block, part, piece, piece) for piece, data in rows]
 
     @retry_if_contended
     def save_index_block(
