@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -37,13 +36,14 @@ def back_up(store: SqlStore, path: str | Path) -> Path:
     try:
         with replacing(target) as copy:
             _copy_file(store, copy)
-    except sqlite3.Error as error:
+    except store.cipher.driver.Error as error:
         raise StoreError(f"the store at {store.path} cannot be copied to {str(target)!r}: {error}") from error
     return target
 
 
 def _copy_file(store: SqlStore, path: Path) -> None:
-    with closing(sqlite3.connect(path)) as copy:
+    # A copy of an encrypted file has its key.
+    with closing(store.cipher.connect(path)) as copy:
         with store.transaction(write=False) as connection:
             source: Any = connection.connection.driver_connection
             # In one step: a copy in several begins again whenever another process writes.

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Engine, delete, func, insert, select
 
 from ..conversation import Message, Scope, Turn
 from ..text.batches import batches
+from .cipher import Cipher
 from .database import retry_if_contended
 from .derived import DerivedRows, memory_values, new_epoch, session_where, touch
 from .messages import message_rows, microseconds, turn_ids_of, turns_of, unknown_messages
@@ -41,8 +42,8 @@ class SqlStore(DerivedRows):
         SchemaTooNew: a later version of the package wrote it.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        super().__init__(engine)
+    def __init__(self, engine: Engine, cipher: Cipher | None = None) -> None:
+        super().__init__(engine, cipher)
         migrate(self)
 
     # -- raw turns ----------------------------------------------------------------------------------------------
