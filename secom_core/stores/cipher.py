@@ -98,14 +98,20 @@ class Cipher:
             connection: Any = pooled.driver_connection
             pooled.detach()
             try:
-                done = connection.execute(f"PRAGMA rekey = {_quoted(key)}").fetchall()
+                connection.execute(f"PRAGMA rekey = {_quoted(key)}")
             except self.driver.Error as error:
                 # What it says is of any failure, and a lock that others hold is the most likely.
                 raise _not_changed(engine) from error
-        if not done:
+        # Where the disk is full, SQLCipher says that all is well.
+        if not Cipher(key)._opens(Path(str(engine.url.database))):
             raise _not_changed(engine)
         self._key = key
         engine.dispose()
+
+    def _opens(self, file: Path) -> bool:
+        with closing(self.connect(file)) as connection, suppress(self.driver.Error):
+            return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchall())
+        return False
 
     def damages(self, connection: Any) -> list[str]:
         """What is wrong with the pages of an encrypted file, each checked by its own code; nothing where all are whole.

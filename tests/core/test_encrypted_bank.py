@@ -321,6 +321,29 @@ def test_where_somebody_writes_the_key_stays(small: Path, monkeypatch: pytest.Mo
         assert bank.sessions(ANN) == ["s", "t"]
 
 
+def test_where_the_disk_is_full_the_key_stays(small: Path) -> None:
+    """SQLCipher reports success there."""
+    program = (
+        "import os, resource, signal, sys; from secom_core.errors import StoreError\n"
+        "from secom_core.stores.opening import open_store\n"
+        "path, key, new = sys.argv[1:]; store = open_store(path, key=key)\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); unlimited = resource.RLIM_INFINITY\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize(path) // 2, unlimited))\n"
+        "try: store.rekey(new)\n"
+        "except StoreError as error: print(error)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (unlimited, unlimited))\n"
+        "store.close_session(('acme', 'ann'), 's'); print(store.scopes())"
+    )
+    with MemoryBank.open(small, key=KEY) as bank:
+        said(bank, "The helmet is red. " * 50_000, "t")
+    command = [sys.executable, "-c", program, str(small), KEY, NEW]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=60)
+    assert "was not changed" in done.stdout, done.stderr
+    assert done.stdout.endswith("[('acme', 'ann')]\n")
+    assert opens(small, KEY)
+    assert damages(small) == []
+
+
 def test_where_somebody_reads_the_old_pages_are_told_of(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("secom_core.stores.sqlite._BUSY_MS", 100)
     with MemoryBank.open(small, key=KEY) as bank, MemoryBank.open(small, key=KEY) as other:
