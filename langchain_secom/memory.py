@@ -57,6 +57,7 @@ class SecomMemory(BaseMemory):
         session: the name of the session; a new one unless given. An existing one is taken up where it ended.
         bank: where everything is remembered.
         store_path: the bank's file, opened where no bank is given.
+        key: the passphrase of that file, where it is encrypted; it is kept in no field, and given again with a dump.
         memory_key: the name of the variable it fills. `ConversationChain` wants ``"history"``.
         input_key: which of a chain's inputs is the user's message, where there are several.
         output_key: which of a chain's outputs is the answer, where there are several.
@@ -95,12 +96,30 @@ class SecomMemory(BaseMemory):
     trace_contents: bool = True
     callbacks: Callbacks = Field(default=None, exclude=True)
 
+    def __init__(self, *, key: str | None = None, **data: Any) -> None:
+        # What is validated is shown in errors, so the key is used before.
+        if key is not None:
+            data["bank"] = self._unlocked(key, data.get("bank"), data.get("store_path"))
+        super().__init__(**data)
+
+    @classmethod
+    def _unlocked(cls, key: str, bank: object, path: str | None) -> MemoryBank:
+        if bank is not None or path is None:
+            raise InvalidInput(
+                f"{cls.__name__} takes a key with a store_path, and with no bank: open that with its key"
+            )
+        return cls._opened(path, key=key)
+
+    @classmethod
+    def _opened(cls, path: str, *, key: str | None = None) -> MemoryBank:
+        return MemoryBank.open(path, key=key)
+
     @model_validator(mode="before")
     @classmethod
     def _open_bank(cls, data: dict[str, Any]) -> dict[str, Any]:
         bank, path = data.get("bank"), data.get("store_path")
         if bank is None and path is not None:
-            bank = MemoryBank.open(path)
+            bank = cls._opened(path)
         if not isinstance(bank, MemoryBank):
             raise InvalidInput(f"{cls.__name__} needs a bank or a store_path, got {bank!r}")
         return {**data, "bank": bank, "store_path": bank.storage.path}

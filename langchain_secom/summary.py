@@ -60,6 +60,7 @@ class RecursiveSummaryMemory(SecomMemory):
         session: the name of the session; a new one unless given. An existing one is taken up where it ended.
         bank: where everything is remembered; opened with ``summaries``.
         store_path: the bank's file, opened without a language model where no bank is given.
+        key: the passphrase of that file, where it is encrypted; it is kept in no field, and given again with a dump.
         memory_key: the name of the variable it fills. `ConversationChain` wants ``"history"``.
         input_key: which of a chain's inputs is the user's message, where there are several.
         output_key: which of a chain's outputs is the answer, where there are several.
@@ -88,14 +89,9 @@ class RecursiveSummaryMemory(SecomMemory):
     max_tokens: int = Field(default=2000, ge=1)
     token_counter: Callable[[str], int] = Field(default=count_tokens, exclude=True)
 
-    @model_validator(mode="before")
     @classmethod
-    def _open_with_summaries(cls, data: dict[str, Any]) -> dict[str, Any]:
-        # Before that of `SecomMemory`, which opens a bank without summaries.
-        bank, path = data.get("bank"), data.get("store_path")
-        if bank is None and path is not None:
-            bank = MemoryBank.open(path, summaries=True)
-        return {**data, "bank": bank}
+    def _opened(cls, path: str, *, key: str | None = None) -> MemoryBank:
+        return MemoryBank.open(path, key=key, summaries=True)
 
     @model_validator(mode="after")
     def _check_layers(self) -> Self:

@@ -24,7 +24,12 @@ _lock = threading.Lock()
 
 
 def bank_of(
-    bank: MemoryBank | None, store_path: str | None, *, needed_by: str, layers: Collection[str] = ()
+    bank: MemoryBank | None,
+    store_path: str | None,
+    *,
+    needed_by: str,
+    layers: Collection[str] = (),
+    key: str | None = None,
 ) -> MemoryBank:
     """The bank that a part was given, or that of its file: the one that a part of this process has open, or a new one.
 
@@ -33,19 +38,22 @@ def bank_of(
         store_path: the file, or the URL of a PostgreSQL database, where no bank was given.
         needed_by: the class that needs the bank, for the error.
         layers: the names of the layers that a new bank is opened with.
+        key: the passphrase that a new bank is opened with; one that is open already needs none.
 
     Raises:
-        InvalidInput: it is no bank, or there is neither a bank nor a path.
+        InvalidInput: it is no bank, there is neither a bank nor a path, or there is a key beside a bank.
         StoreError: the file cannot be opened.
     """
     if bank is not None:
+        if key is not None:
+            raise InvalidInput(f"{needed_by} takes a key with a store_path; a bank that is given is open already")
         return check_bank(bank, needed_by)
     if store_path is None:
         raise InvalidInput(
             f"{needed_by} needs a bank, or a store_path to open one; a bank in memory cannot be reopened"
         )
     with _lock:
-        return share_bank(_banks.get(_key(store_path)) or new_bank(store_path, layers))
+        return share_bank(_banks.get(_key(store_path)) or new_bank(store_path, layers, key=key))
 
 
 def share_bank(bank: MemoryBank) -> MemoryBank:
@@ -61,7 +69,7 @@ def new_bank(store_path: str, layers: Collection[str], **parts: Any) -> MemoryBa
     Args:
         store_path: the file, or the URL of a PostgreSQL database.
         layers: names of layers; one that nobody has registered is left to the first recall to refuse.
-        **parts: other arguments of `MemoryBank.open`, such as ``embedder``.
+        **parts: other arguments of `MemoryBank.open`, such as ``embedder`` and ``key``.
 
     Raises:
         StoreError: the file cannot be opened.

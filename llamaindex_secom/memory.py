@@ -85,6 +85,7 @@ class SecomMemory(SessionMessages):
         bank: where everything is remembered.
         store_path: the bank's file. It is opened where no bank is given, with the ``layers`` named below, and with
             ``citations`` where it is to ``learn``.
+        key: the passphrase of that file, where it is encrypted and not open in this process; it is kept in no field.
         token_limit: the length of everything that `get` returns, in tokens; system messages and the last message are
             returned in any case, however long.
         token_budget: the length of the recalled block within it; a quarter of it, at most 1500, unless given.
@@ -134,6 +135,7 @@ class SecomMemory(SessionMessages):
         session: str | None = None,
         bank: MemoryBank | None = None,
         store_path: str | None = None,
+        key: str | None = None,
         token_budget: int | None = None,
         k: int | None = None,
         layers: Sequence[str] = (),
@@ -148,7 +150,7 @@ class SecomMemory(SessionMessages):
         needed = _needed_layers(options.layers, data)
         check_part("token_counter", token_counter)
         hook = check_query_hook(query)
-        bank = bank_of(bank, store_path, needed_by="SecomMemory", layers=needed)
+        bank = bank_of(bank, store_path, needed_by="SecomMemory", layers=needed, key=key)
         bank.layers.check(needed)
         named = {"scope": checked, "session": uuid.uuid4().hex if session is None else session, **options.arguments}
         super().__init__(bank, **{**data, **named})
@@ -174,6 +176,7 @@ class SecomMemory(SessionMessages):
         denoiser: Denoiser | None = None,
         bank: MemoryBank | None = None,
         store_path: str | None = None,
+        key: str | None = None,
         token_limit: int | None = None,
         **data: Any,
     ) -> SecomMemory:
@@ -188,6 +191,7 @@ class SecomMemory(SessionMessages):
             denoiser: makes keys in the bank that is opened.
             bank: a bank that is open already; the three parts above cannot be given with it.
             store_path: the file of the bank to open.
+            key: the passphrase of that file, where it is encrypted.
             token_limit: the length of everything that `get` returns.
             **data: as for the class.
         """
@@ -197,10 +201,10 @@ class SecomMemory(SessionMessages):
         if bank is not None and given:
             raise InvalidInput(f"a bank that is open already takes no {' or '.join(given)}")
         if given and store_path is not None:
-            bank = new_bank(store_path, _needed_layers(data.get("layers", ()), data), **given)
+            bank, key = new_bank(store_path, _needed_layers(data.get("layers", ()), data), key=key, **given), None
         if token_limit is None:
             token_limit = int(llm.metadata.context_window * _LLM_SHARE) if llm is not None else _TOKEN_LIMIT
-        memory = cls(scope=scope, bank=bank, store_path=store_path, token_limit=token_limit, **data)
+        memory = cls(scope=scope, bank=bank, store_path=store_path, key=key, token_limit=token_limit, **data)
         if chat_history:
             memory.set(chat_history)
         return memory

@@ -76,6 +76,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         scope: whose memory it is; always given.
         bank: where everything is remembered.
         store_path: the bank's file, opened with the ``layers`` where no bank is given.
+        key: the passphrase of that file, where it is encrypted and not open in this process; it is kept in no field.
         token_budget: the length of the block, in the bank's token counter; 1500 unless given.
         k: how many memories are recalled at most.
         layers: the names of layers that take part in recalls, such as ``["summaries"]``.
@@ -123,6 +124,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         scope: Sequence[str] | None = None,
         bank: MemoryBank | None = None,
         store_path: str | None = None,
+        key: str | None = None,
         token_budget: int | None = None,
         k: int | None = None,
         layers: Sequence[str] = (),
@@ -133,7 +135,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         checked = check_scope(scope if scope is not None else ())
         options = RecallOptions(_TOKEN_BUDGET if token_budget is None else token_budget, k, layers, only_relevant)
         hook = check_query_hook(query)
-        bank = bank_of(bank, store_path, needed_by="SecomMemoryBlock", layers=options.layers)
+        bank = bank_of(bank, store_path, needed_by="SecomMemoryBlock", layers=options.layers, key=key)
         bank.layers.check(options.layers)
         super().__init__(**{**data, **options.arguments, "scope": checked, "store_path": bank.storage.path})
         # Private attributes that are set before super().__init__() are lost.

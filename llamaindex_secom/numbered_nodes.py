@@ -107,6 +107,7 @@ class CitationNumberer(BaseNodePostprocessor):
             its language model; ``None`` for no such node.
         first: the first number, for prompts that hold other numbers.
         store_path: the bank's file, opened with ``citations`` where no bank is given.
+        key: the passphrase of that file, where it is encrypted and not open in this process; it is kept in no field.
 
     Raises:
         InvalidInput: neither a bank nor a store path is given, or ``first`` is below 1.
@@ -119,10 +120,12 @@ class CitationNumberer(BaseNodePostprocessor):
     store_path: str | None = Field(default=None, description="The bank's file.")
     _bank: MemoryBank = PrivateAttr()
 
-    def __init__(self, bank: MemoryBank | None = None, *, store_path: str | None = None, **data: Any) -> None:
+    def __init__(
+        self, bank: MemoryBank | None = None, *, store_path: str | None = None, key: str | None = None, **data: Any
+    ) -> None:
         if data.get("first", 1) < 1:
             raise InvalidInput(f"first is a whole number from 1 on, got {data['first']!r}")
-        bank = share_bank(bank_of(bank, store_path, needed_by="CitationNumberer", layers=["citations"]))
+        bank = share_bank(bank_of(bank, store_path, needed_by="CitationNumberer", layers=["citations"], key=key))
         data.pop("class_name", None)  # dumps have it
         super().__init__(**{**data, "store_path": bank.storage.path})
         self._bank = bank  # set before super().__init__(), it would be lost

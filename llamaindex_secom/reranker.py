@@ -35,6 +35,7 @@ class CitationReranker(BaseNodePostprocessor):
         bank: where the memories are, opened with ``citations``.
         top_n: how many nodes come back at most; all unless given.
         store_path: the bank's file, opened with ``citations`` where no bank is given.
+        key: the passphrase of that file, where it is encrypted and not open in this process; it is kept in no field.
 
     Raises:
         InvalidInput: neither a bank nor a store path is given, the bank was opened without ``citations``, or ``top_n``
@@ -53,11 +54,12 @@ class CitationReranker(BaseNodePostprocessor):
         *,
         top_n: int | None = None,
         store_path: str | None = None,
+        key: str | None = None,
         **data: Any,
     ) -> None:
         if top_n is not None and top_n < 1:
             raise InvalidInput(f"top_n is a whole number from 1 on, got {top_n!r}")
-        bank = share_bank(bank_of(bank, store_path, needed_by="CitationReranker", layers=["citations"]))
+        bank = share_bank(bank_of(bank, store_path, needed_by="CitationReranker", layers=["citations"], key=key))
         bank.layers.check(["citations"])
         data.pop("class_name", None)  # dumps have it
         super().__init__(**{**data, "top_n": top_n, "store_path": bank.storage.path})

@@ -62,6 +62,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         scope: whose memory it is; always given. A block may serve many sessions of one scope.
         bank: where everything is remembered, opened with ``summaries``.
         store_path: the bank's file, opened where no bank is given.
+        key: the passphrase of that file, where it is encrypted; it is kept in no field.
         llm: the language model of the bank that is opened; without one, sentences are extracted.
         token_budget: the length of the block, in the bank's token counter; 1500 unless given.
         remember_tools: remember tool calls and results too.
@@ -92,6 +93,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         scope: Sequence[str] | None = None,
         bank: MemoryBank | None = None,
         store_path: str | None = None,
+        key: str | None = None,
         llm: LLM | ChatModel | None = None,
         token_budget: int | None = None,
         **data: Any,
@@ -100,8 +102,10 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         budget = RecallOptions(_TOKEN_BUDGET if token_budget is None else token_budget).token_budget
         if bank is not None and llm is not None:
             raise InvalidInput("a bank that is open already takes no llm; open it with model=LlamaIndexChatModel(llm)")
+        if bank is not None and key is not None:
+            raise InvalidInput("a bank that is open already takes no key; give it with store_path")
         if bank is None:
-            bank = _opened(store_path, llm)
+            bank = _opened(store_path, llm, key)
         bank.layers.check(["summaries"])
         super().__init__(**{**data, "scope": checked, "store_path": bank.storage.path, "token_budget": budget})
         # Private attributes that are set before super().__init__() are lost.
@@ -254,10 +258,11 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         return type(self)(bank=self._bank, **data)
 
 
-def _opened(store_path: str | None, llm: LLM | ChatModel | None) -> MemoryBank:
+def _opened(store_path: str | None, llm: LLM | ChatModel | None, key: str | None) -> MemoryBank:
     if store_path is None:
         raise InvalidInput("RecursiveSummaryMemoryBlock needs a bank, or a store_path to open one")
-    return MemoryBank.open(store_path, summaries=True, model=as_chat_model(llm) if llm is not None else None)
+    model = as_chat_model(llm) if llm is not None else None
+    return MemoryBank.open(store_path, key=key, summaries=True, model=model)
 
 
 def _next_part(session: str, names: Sequence[str]) -> str:

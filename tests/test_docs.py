@@ -53,6 +53,7 @@ class Block:
         needed = {"langchain_secom": "langchain_core", "llamaindex_secom": "llama_index"}
         tops = {name.split(".")[0] for name in named}
         tops |= {"openai"} if "OpenAIModel" in self.imported else set()
+        tops |= {"sqlcipher3"} if re.search(r"\.open\([^()]*\bkey=", self.code) else set()
         tops |= {"wordllama"} if "StaticEmbedder" in self.imported else set()
         return sorted(top for top in tops | {needed[top] for top in tops & set(needed)} if find_spec(top) is None)
 

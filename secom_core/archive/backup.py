@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -26,24 +25,37 @@ def back_up(store: SqlStore, path: str | Path) -> Path:
 
     Raises:
         InvalidInput: the bank is not in SQLite, or ``path`` is its own file, or a URL.
-        StoreError: the copy could not be made, or is damaged, as the bank is then too.
+        StoreError: the copy could not be made, or is damaged, as the bank is then too; or a log lies beside ``path``.
     """
     target = file_at(path).resolve()
     if store.engine.dialect.name != "sqlite":
         raise InvalidInput(f"the bank at {store.path} is a database of PostgreSQL; back it up with pg_dump")
     if store.path is not None and target == Path(store.path):
         raise InvalidInput(f"a backup cannot replace the bank itself: {str(target)!r}")
+    _check_is_closed(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         with replacing(target) as copy:
             _copy_file(store, copy)
-    except sqlite3.Error as error:
+    except store.cipher.driver.Error as error:
         raise StoreError(f"the store at {store.path} cannot be copied to {str(target)!r}: {error}") from error
     return target
 
 
+def _check_is_closed(target: Path) -> None:
+    """Refuse a file with a log beside it, which SQLite would write over the copy when that is opened."""
+    for suffix in ("-wal", "-journal"):
+        log = target.with_name(target.name + suffix)
+        if log.exists() and log.stat().st_size:
+            raise StoreError(
+                f"{str(target)!r} is a database that is in use, or that a program left when it was killed, as "
+                f"{log.name!r} beside it shows; name another file, or remove both"
+            )
+
+
 def _copy_file(store: SqlStore, path: Path) -> None:
-    with closing(sqlite3.connect(path)) as copy:
+    # A copy of an encrypted file has its key.
+    with closing(store.cipher.connect(path)) as copy:
         with store.transaction(write=False) as connection:
             source: Any = connection.connection.driver_connection
             # In one step: a copy in several begins again whenever another process writes.

@@ -56,7 +56,8 @@ def salvage(path: str | Path) -> Salvaged:
     """Read all that is left of a store.
 
     Args:
-        path: the damaged SQLite file; it is only read. An encrypted one cannot be read in this way.
+        path: the damaged SQLite file; it is only read. Of an encrypted one nothing is found, with or without its key:
+            put its latest backup in its place, or open it with its key and export the scopes that can be read.
 
     Raises:
         StoreError: the file cannot be opened.

@@ -117,7 +117,7 @@ class Storage:
         return move(self._store, other._store, bar=lambda scopes: self._deriving.bar(scopes, "moving", unit="scope"))
 
     def backup(self, path: str | Path) -> Path:
-        """Copy the bank's SQLite file as it is at one moment, while others go on writing.
+        """Copy the bank's SQLite file as it is at one moment, while others go on writing; encrypted where that is.
 
         Args:
             path: the file; one that is there is replaced, once the copy is whole.
@@ -127,6 +127,26 @@ class Storage:
             StoreError: the bank's file is damaged, or the copy could not be made.
         """
         return back_up(self._store, path)
+
+    def rekey(self, key: str) -> None:
+        """Encrypt the bank's file with another key; this bank goes on with it.
+
+        It is one transaction: a process that is killed leaves a file with the old key or with the new one. Other banks
+        that have the file open, of this process and of others, get a `StoreError` from then on, until they are opened
+        with the new key; a recall of this bank may get it too, at the very moment. Backups keep the key that they
+        were made with.
+
+        Args:
+            key: the new passphrase.
+
+        Raises:
+            InvalidInput: it cannot be one, or the bank is not encrypted: `move_to` takes it into one that is.
+            StoreError: the file could not be written, as others are writing to it; it has the old key.
+
+        Warns:
+            DegradedWarning: others are reading, and until it is compacted, the file holds pages under the old key.
+        """
+        self._store.rekey(key)
 
     def compact(self) -> None:
         """Leave no trace of what was forgotten in the bank's files, and give its room back to the disk.

@@ -16,8 +16,10 @@ from ..archive.salvage import salvage
 from ..bank import MemoryBank, Parts
 from ..conversation import Scope
 from ..pictures.report.html import counted
+from ..stores.cipher import is_plain
 from ..stores.places import file_at
 from .files import read_file, read_text
+from .keys import new_key_of, target_key_of
 from .opening import as_options, open_named, opened, scope_of, store_path
 from .terminal import Refused, confirmed, note, show
 
@@ -70,6 +72,11 @@ def _salvaged(args: Namespace, scope: Scope) -> list[str]:
     if not path.is_file():
         raise Refused(f"there is no store at {path}")
     found = salvage(path)
+    if not found.exports and is_plain(path) is False:
+        raise Refused(
+            f"nothing can be read in {path}. If it is encrypted, that is not done page by page: put its latest backup "
+            "in its place, or export each scope that its key still opens, without --damaged"
+        )
     if scope not in found.exports:
         others = "; ".join(map(as_options, found.exports)) or "nothing at all"
         raise Refused(f"nothing of {as_options(scope)} can be read; what can: {others}")
@@ -94,8 +101,15 @@ def import_(args: Namespace) -> None:
 def move_(args: Namespace) -> None:
     """Copy every scope into another store."""
     parts = Parts(progress=sys.stderr.isatty())
-    with opened(args) as there, MemoryBank(open_named(args.target, make=True), parts) as target:
-        done = there.bank.storage.move_to(target.storage)
+    with opened(args) as there:
+        key = target_key_of(args, args.target)
+        if there.store.cipher.is_on and key is None and not args.plain:
+            raise Refused(
+                "the store is encrypted, and what it moves to would not be; give the key that it is to have, by "
+                "--new-key-file FILE, or say --plain"
+            )
+        with MemoryBank(open_named(args.target, make=True, key=key), parts) as target:
+            done = there.bank.storage.move_to(target.storage)
     known = f", {done.known} there already" if done.known else ""
     text = f"{counted(done.scopes, 'scope')} moved with {counted(done.messages, 'message')}{known}"
     show(args, {"scopes": done.scopes, "known": done.known, "messages": done.messages}, text)
@@ -106,6 +120,13 @@ def backup_(args: Namespace) -> None:
     with opened(args) as there:
         there.bank.storage.backup(args.target)
     show(args, None, f"copied to {args.target}")
+
+
+def rekey_(args: Namespace) -> None:
+    """Give an encrypted store another key."""
+    with opened(args) as there:
+        there.bank.storage.rekey(new_key_of(args))
+    show(args, None, "the store has its new key; backups keep the one that they were made with")
 
 
 def written(args: Namespace, pieces: Iterable[str]) -> None:

@@ -18,10 +18,12 @@ from urllib.parse import quote
 from ..bank import MemoryBank, Parts
 from ..conversation import Scope, check_scope
 from ..layers import Layer, LayerFactory, registered
+from ..stores.cipher import is_plain
 from ..stores.opening import open_store
 from ..stores.places import file_at, is_postgres
 from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
+from .keys import key_of
 from .terminal import Refused
 
 _DEFAULT: Final = "memory.db"
@@ -63,11 +65,11 @@ def _named(args: Namespace) -> str:
     return named
 
 
-def open_named(named: str, *, make: bool) -> SqlStore:
+def open_named(named: str, *, make: bool, key: str | None = None) -> SqlStore:
     """The store that a file's name or a URL means; ``make`` says whether it may be made where there is none."""
     if not is_postgres(named):
         _check(file_at(named), make=make)
-    return open_store(named)
+    return open_store(named, key=key)
 
 
 def scope_of(args: Namespace) -> Scope:
@@ -97,7 +99,8 @@ def opened(
     Raises:
         Refused: there is no store, or the file is something else.
     """
-    store = open_named(_named(args), make=make)
+    named = _named(args)
+    store = open_named(named, make=make, key=key_of(args, named))
     row = store.scope(scope_of(args)) if learns else None
     learned = [layer for layer in registered() if row is not None and layer.has_learned(store, row.id)]
     bank = MemoryBank(store, Parts(progress=sys.stderr.isatty(), layers=list(dict.fromkeys([*layers, *learned]))))
@@ -117,7 +120,8 @@ def _check(path: Path, *, make: bool) -> None:
                 f"there is no store at {path}; name yours with --store FILE or SECOM_STORE, "
                 "or make one with `secom remember` or `secom import`"
             )
-    elif not (make and path.stat().st_size == 0) and not _is_store(path):
+    elif is_plain(path) is not False and not (make and path.stat().st_size == 0) and not _is_store(path):
+        # What is encrypted is looked at with its key, when it is opened.
         raise Refused(f"{path} is not a store of secom")
 
 

@@ -149,12 +149,20 @@ def _import(command: ArgumentParser) -> None:
 
 def _move(command: ArgumentParser) -> None:
     command.add_argument("target", metavar="TO", help="a file, or postgresql://user@host/database")
+    _new_key(command, "the key that TO has, or gets where there is none")
+    command.add_argument("--plain", action="store_true", help="let TO be plain, where the store is encrypted")
     _store(command, json_too=True)
 
 
 def _backup(command: ArgumentParser) -> None:
     command.add_argument("target", metavar="FILE", help="where the copy goes")
     _store(command)
+
+
+def _rekey(command: ArgumentParser) -> None:
+    command.add_argument("store", metavar="FILE", help="the encrypted store")
+    _new_key(command, "the new key")
+    _key(command)
 
 
 _COMMANDS: Final[Mapping[str, tuple[str, Callable[[ArgumentParser], None]]]] = {
@@ -167,6 +175,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, Callable[[ArgumentParser], None]]]] = {
     "import": ("changes", _import),
     "move": ("changes", _move),
     "backup": ("changes", _backup),
+    "rekey": ("changes", _rekey),
     "scopes": ("inspecting", lambda command: _store(command, json_too=True)),
 }
 """Each command with the module that does the work, and what adds its options."""
@@ -185,8 +194,19 @@ def _scope(command: ArgumentParser, *, json_too: bool = False, unless: str = "")
 
 def _store(command: Any, *, json_too: bool = False) -> None:
     command.add_argument("--store", metavar="FILE", help="the store; SECOM_STORE, else memory.db here, unless given")
+    _key(command)
     if json_too:
         command.add_argument("--json", action="store_true", help="print JSON, exact in every character")
+
+
+def _key(command: Any) -> None:
+    given = "a file that holds the key of an encrypted store, or - to be asked; SECOM_KEY unless given"
+    command.add_argument("--key-file", metavar="FILE", help=given)
+
+
+def _new_key(command: ArgumentParser, what: str) -> None:
+    given = f"a file that holds {what}, or - to be asked; SECOM_NEW_KEY unless given"
+    command.add_argument("--new-key-file", metavar="FILE", help=given)
 
 
 # -- what the options say together -----------------------------------------------------------------------------------

@@ -14,7 +14,8 @@ from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ..conversation import Scope
-from ..errors import SecomError, StoreError
+from ..errors import InvalidInput, SecomError, StoreError, warn_degraded
+from .cipher import Cipher
 from .rows import scope_key
 
 _TRIES: Final = 8
@@ -51,13 +52,14 @@ class Database:
     Args:
         engine: an engine whose connections begin transactions that may write, and where they do, wait for whoever
             writes to the same scope (see `secom_core.stores.sqlite`, `secom_core.stores.postgres`).
+        cipher: the key of SQLite's file; none unless given.
 
     Raises:
         StoreError: from every method, when the database fails; the cause is chained.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, cipher: Cipher | None = None) -> None:
+        self._engine, self.cipher = engine, cipher or Cipher()
         # A database in memory lives in a single connection.
         self._lock: Any = threading.RLock() if self.path is None else nullcontext()
         # Writers who wait for SQLite try again and again: they would overtake each other, and some wait long.
@@ -110,7 +112,7 @@ class Database:
         except SQLAlchemyError as error:
             contended = isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in _CONTENDED
             kind = _Contended if contended else StoreError
-            raise kind(f"the store at {self._place} failed: {error}") from error
+            raise kind(f"the store at {self._place} {self.cipher.reason(error)}") from error
         except (ValueError, TypeError) as error:
             # While a transaction only reads, nothing but what it reads can be wrong.
             # sqlite3 raises the last where a broken file makes a broken message.
@@ -139,6 +141,29 @@ class Database:
         if self._outside_transactions(_EMPTY_LOG, "VACUUM", _EMPTY_LOG):
             raise StoreError(f"the store at {self._place} is in use; what was deleted is still in its log")
 
+    def rekey(self, key: str) -> None:
+        """Encrypt SQLite's file with another key; see `Cipher.rekey`.
+
+        Raises:
+            InvalidInput: no passphrase can look like this, or the database is not encrypted by one.
+            StoreError: the file could not be written; it has the old key.
+
+        Warns:
+            DegradedWarning: others were reading, and pages of before, under the old key, are still in the file.
+        """
+        if not self.cipher.is_on or self.path is None:
+            raise InvalidInput(
+                f"the store at {self._place} is not encrypted, so it has no key to change; move it into a file that is "
+                "opened with a key (bank.storage.move_to, `secom move`)"
+            )
+        with self._writers:
+            self.cipher.rekey(self._engine, key)
+        if self._outside_transactions(_EMPTY_LOG):
+            warn_degraded(
+                f"the store at {self._place} has its new key, and while others read it, its file holds pages under the "
+                "old one; compact it when they are done"
+            )
+
     def _outside_transactions(self, *statements: str) -> bool:
         """Run statements that SQLite takes in no transaction; whether the last one found the log in use."""
         if self._engine.dialect.name != "sqlite":
@@ -152,5 +177,5 @@ class Database:
                 finally:
                     connection.execute(f"PRAGMA busy_timeout={timeout}")
         except self._engine.dialect.loaded_dbapi.Error as error:
-            raise StoreError(f"the store at {self._place} failed: {error}") from error
+            raise StoreError(f"the store at {self._place} {self.cipher.reason(error)}") from error
         return bool(rows[-1] and rows[-1][0])

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Engine, Select, bindparam, delete, func, inse
 
 from ..conversation import Message, Scope, Turn
 from ..text.batches import batches
+from .cipher import Cipher
 from .database import retry_if_contended
 from .derived import DerivedRows, memories_since, memory_values, new_epoch, session_of, touch
 from .index_blocks import delete_index
@@ -54,8 +55,8 @@ class SqlStore(DerivedRows):
         SchemaTooNew: a later version of the package wrote it.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        super().__init__(engine)
+    def __init__(self, engine: Engine, cipher: Cipher | None = None) -> None:
+        super().__init__(engine, cipher)
         migrate(self)
 
     # -- raw turns ----------------------------------------------------------------------------------------------

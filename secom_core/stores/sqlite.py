@@ -6,17 +6,16 @@ With a key the file is encrypted by SQLCipher, as are its journal files. Without
 from __future__ import annotations
 
 import random
-import sqlite3
 import time
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Final
 
 from sqlalchemy import URL, Connection, create_engine, event
 from sqlalchemy.pool import StaticPool
 
-from ..errors import InvalidInput, MissingExtra, SecomError
+from ..errors import InvalidInput, SecomError
+from .cipher import Cipher
 from .places import file_at
 from .sql import SqlStore
 
@@ -34,55 +33,41 @@ def open_sqlite(path: str | Path = ":memory:", *, key: str | None = None) -> Sql
 
     Raises:
         InvalidInput: the path is that of a folder, or a URL, or the file is another program's database.
-        StoreError: the file cannot be opened, or is no SQLite file, or the key is another one.
+        StoreError: the file cannot be opened, or is no SQLite file, or has another key, or one where none was given, or
+            none where one was.
         SchemaTooNew: a later version of this package wrote it.
         MissingExtra: a key was given, and SQLCipher is not installed.
     """
-    driver = _driver(key)
+    cipher = Cipher(key)
     file = None if str(path) == ":memory:" else file_at(path).resolve()
     if file is not None:
         if file.is_dir():
             raise InvalidInput(f"a bank is one file, and {str(path)!r} is a folder; name a file in it")
+        cipher.check(file)
         file.parent.mkdir(parents=True, exist_ok=True)
     # A file: however many threads read at once, none waits for a connection.
     pool: dict[str, Any] = {"poolclass": StaticPool} if file is None else {"pool_size": 16, "max_overflow": -1}
     engine = create_engine(
         URL.create("sqlite", database=str(file) if file is not None else None),
-        module=driver,
+        module=cipher.driver,
         connect_args={"timeout": _BUSY_MS / 1000, "check_same_thread": False, "isolation_level": None},
         # Errors name the statement; what somebody said in confidence is none of a log's business.
         hide_parameters=True,
         **pool,
     )
-    event.listen(engine, "connect", partial(_configure, file=file, key=key))
+    event.listen(engine, "connect", partial(_configure, file=file, cipher=cipher))
     event.listen(engine, "begin", _begin)
     event.listen(engine, "checkin", _enforce_references)
     try:
-        return SqlStore(engine)
+        return SqlStore(engine, cipher)
     except SecomError:
         engine.dispose()
         raise
 
 
-def _driver(key: str | None) -> ModuleType:
-    if key is None:
-        return sqlite3
-    if not isinstance(key, str) or not key or "\0" in key:
-        raise InvalidInput("a key is a string that is not empty and holds no NUL")
-    try:
-        from sqlcipher3 import dbapi2
-    except ImportError as error:
-        raise MissingExtra("an encrypted store", "encrypted") from error
-    driver: ModuleType = dbapi2
-    return driver
-
-
-def _configure(connection: Any, _record: Any, *, file: Path | None = None, key: str | None = None) -> None:
+def _configure(connection: Any, _record: Any, *, file: Path | None = None, cipher: Cipher) -> None:
+    cipher.unlock(connection)
     cursor = connection.cursor()
-    if key is not None:
-        # The first statement of a connection, and one that takes no parameters.
-        quoted = key.replace("'", "''")
-        cursor.execute(f"PRAGMA key = '{quoted}'")
     # The log that is turned on below is written into the file.
     if _is_foreign(cursor):
         connection.close()

@@ -48,9 +48,9 @@ def layered(where: str | Path, **parts: Any) -> MemoryBank:
     )
 
 
-def filled(where: str | Path) -> MemoryBank:
+def filled(where: str | Path, **parts: Any) -> MemoryBank:
     """The bank with two scopes."""
-    bank = layered(where)
+    bank = layered(where, **parts)
     for scope in (ANN, BOB):
         for day, (name, lines) in enumerate(TALK.items()):
             said = [

@@ -196,3 +196,23 @@ def test_a_backup_that_cannot_be_made_says_why(tmp_path):
 def test_postgres_is_backed_up_by_its_own_means(postgres_url, tmp_path):
     with MemoryBank.open(postgres_url) as bank, pytest.raises(InvalidInput, match="pg_dump"):
         bank.storage.backup(tmp_path / "copy.db")
+
+
+def test_a_backup_does_not_go_where_the_log_of_another_bank_lies(tmp_path):
+    """SQLite would write that log over the copy when it is opened, and the copy would be the other bank."""
+    there, left = tmp_path / "there.db", tmp_path / "left.db"
+    with MemoryBank.open(there) as other, MemoryBank.open(tmp_path / "one.db") as bank:
+        other.remember(ANN, [{"role": "user", "content": "The old parcel."}], session="old")
+        bank.remember(ANN, [{"role": "user", "content": "The new parcel."}], session="new")
+        for suffix in ("", "-wal"):
+            # As a process that is killed leaves them.
+            left.with_name(f"left.db{suffix}").write_bytes(there.with_name(f"there.db{suffix}").read_bytes())
+        for target in (there, left):
+            with pytest.raises(StoreError, match=rf"{target.name}' is a database that is in use.*-wal.*another file"):
+                bank.storage.backup(target)
+    with MemoryBank.open(left) as kept:
+        assert kept.sessions(ANN) == ["old"]
+    with MemoryBank.open(tmp_path / "one.db") as bank:
+        bank.storage.backup(left)
+    with MemoryBank.open(left) as back:
+        assert back.sessions(ANN) == ["new"]

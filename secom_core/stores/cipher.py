@@ -1,0 +1,168 @@
+"""The key of an encrypted file (SQLCipher): what opens with it, what an error means, and another key in its place.
+
+No error, log or `repr` shows a key.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from sqlalchemy import Engine
+
+from ..errors import InvalidInput, MissingExtra, StoreError
+
+_PLAIN: Final = b"SQLite format 3\0"
+
+
+class Cipher:
+    """How connections to one SQLite file are opened: by SQLCipher with a key, or by SQLite without one.
+
+    Args:
+        key: the passphrase; nothing where the file is not encrypted.
+
+    Raises:
+        InvalidInput: no passphrase can look like this.
+        MissingExtra: SQLCipher is not installed.
+    """
+
+    __slots__ = ("_key", "driver")
+
+    def __init__(self, key: str | None = None) -> None:
+        if key is not None:
+            check_key(key)
+        self._key, self.driver = key, _driver(key)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether there is a key."""
+        return self._key is not None
+
+    def check(self, file: Path) -> None:
+        """Refuse a file that is plain where there is a key, or not plain where there is none; it is only read.
+
+        Raises:
+            StoreError: with what to do.
+        """
+        plain = is_plain(file)
+        if plain is True and self.is_on:
+            raise StoreError(
+                f"the store at {file} is not encrypted, and a key was given; open it without one. To encrypt what is "
+                "in it, move it into another file that is opened with a key (bank.storage.move_to, `secom move`)"
+            )
+        if plain is False and not self.is_on:
+            raise StoreError(
+                f"the store at {file} is encrypted, and no key was given, or it is no file of SQLite; open it with its "
+                "key (MemoryBank.open(path, key=…)). If it never had one, it is damaged: `secom export --damaged`"
+            )
+
+    def unlock(self, connection: Any) -> None:
+        """Give a new connection the key, which is the first statement of it."""
+        if self._key is not None:
+            # SQLCipher writes to standard error, in terms of pages, what is raised in any case.
+            connection.execute("PRAGMA cipher_log_level = NONE")
+            connection.execute(f"PRAGMA key = {_quoted(self._key)}")
+
+    def connect(self, file: Path) -> Any:
+        """A connection by itself, unlocked; the file is made, and encrypted, where it is not there or empty."""
+        connection = self.driver.connect(str(file), isolation_level=None)
+        self.unlock(connection)
+        return connection
+
+    def reason(self, error: Exception) -> str:
+        """What an error says of the store, after its name."""
+        if self.is_on and "file is not a database" in str(error):
+            return (
+                "does not open with this key: it has another one, was given a new one since (rekey), or its first page "
+                "is damaged. Nothing was written; open the bank again with the right key"
+            )
+        return f"failed: {error}"
+
+    def rekey(self, engine: Engine, key: str) -> None:
+        """Encrypt every page with another key, in one transaction: whoever is killed has the old or the new one.
+
+        Args:
+            engine: that of an encrypted file; its connections open with the new key from now on.
+            key: the new passphrase.
+
+        Raises:
+            InvalidInput: no passphrase can look like this.
+            StoreError: the file could not be written; it has the old key.
+        """
+        check_key(key)
+        # A connection that failed at this would go on with half of a new key, so it serves nothing else.
+        with closing(engine.raw_connection()) as pooled:
+            connection: Any = pooled.driver_connection
+            pooled.detach()
+            try:
+                connection.execute(f"PRAGMA rekey = {_quoted(key)}")
+            except self.driver.Error as error:
+                # What it says is of any failure, and a lock that others hold is the most likely.
+                raise _not_changed(engine) from error
+        # Where the disk is full, SQLCipher says that all is well.
+        if not Cipher(key)._opens(Path(str(engine.url.database))):
+            raise _not_changed(engine)
+        self._key = key
+        engine.dispose()
+
+    def _opens(self, file: Path) -> bool:
+        with closing(self.connect(file)) as connection, suppress(self.driver.Error):
+            return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchall())
+        return False
+
+    def damages(self, connection: Any) -> list[str]:
+        """What is wrong with the pages of an encrypted file, each checked by its own code; nothing where all are whole.
+
+        Args:
+            connection: the driver's own. What is in the write-ahead log only is not looked at.
+        """
+        return [row[0] for row in connection.execute("PRAGMA cipher_integrity_check")] if self.is_on else []
+
+
+def check_key(key: object) -> None:
+    """Refuse what is no passphrase, without showing it.
+
+    Raises:
+        InvalidInput: it is empty, holds a NUL or half a character, or is no text.
+    """
+    if not isinstance(key, str) or not key or "\0" in key:
+        raise InvalidInput("a key is a string that is not empty and holds no NUL")
+    try:
+        key.encode()
+    except UnicodeEncodeError:
+        # The cause would show the key.
+        raise InvalidInput("a key is a string of whole characters, and this one holds half of a pair") from None
+
+
+def is_plain(file: Path) -> bool | None:
+    """Whether the file begins as SQLite's do that are not encrypted; nothing where there is none, or nothing in it."""
+    with suppress(OSError), file.open("rb") as opened:
+        begin = opened.read(len(_PLAIN))
+        return begin == _PLAIN if begin else None
+    return None
+
+
+def _driver(key: str | None) -> ModuleType:
+    if key is None:
+        return sqlite3
+    try:
+        from sqlcipher3 import dbapi2
+    except ImportError as error:
+        raise MissingExtra("an encrypted store", "encrypted") from error
+    driver: ModuleType = dbapi2
+    return driver
+
+
+def _quoted(key: str) -> str:
+    """The key in a statement: these take no parameters."""
+    return "'" + key.replace("'", "''") + "'"
+
+
+def _not_changed(engine: Engine) -> StoreError:
+    return StoreError(
+        f"the key of the store at {engine.url} was not changed: somebody else was writing to it, or the disk is full; "
+        "try again"
+    )
