@@ -6,7 +6,6 @@ file a second time. A bank leaves the registry when nobody uses it any more.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
@@ -15,12 +14,13 @@ from weakref import WeakValueDictionary
 from secom_core.bank import MemoryBank, check_bank
 from secom_core.errors import InvalidInput
 from secom_core.layers import registered
+from secom_core.processes import ForkLock
 from secom_core.stores.places import is_postgres
 
 _BUILT_IN: Final = frozenset({"summaries", "timelines", "topics", "citations"})
 
 _banks: WeakValueDictionary[str, MemoryBank] = WeakValueDictionary()
-_lock = threading.Lock()
+_lock = ForkLock()
 
 
 def bank_of(
@@ -45,7 +45,8 @@ def bank_of(
             f"{needed_by} needs a bank, or a store_path to open one; a bank in memory cannot be reopened"
         )
     with _lock:
-        return share_bank(_banks.get(_key(store_path)) or new_bank(store_path, layers))
+        known = _banks.get(_key(store_path))
+        return share_bank(known if known is not None and known.storage.is_open else new_bank(store_path, layers))
 
 
 def share_bank(bank: MemoryBank) -> MemoryBank:

@@ -7,7 +7,6 @@ are those that a `CitationNumberer` of the same bank has numbered.
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
@@ -33,6 +32,7 @@ from typing_extensions import Self
 from secom_core.bank import MemoryBank, check_bank
 from secom_core.citations import Citations, Lesson, read_citations
 from secom_core.errors import SecomError, warn_degraded
+from secom_core.processes import ForkLock
 
 from .answers import (
     AnswerStream,
@@ -78,7 +78,7 @@ class CitationReward(BaseEventHandler):
     _bank: MemoryBank = PrivateAttr()
     _pool: ThreadPoolExecutor | None = PrivateAttr(default=None)
     _running: set[Future[None]] = PrivateAttr(default_factory=set)
-    _lock: Any = PrivateAttr(default_factory=threading.Lock)
+    _lock: Any = PrivateAttr(default_factory=ForkLock)
 
     def __init__(self, bank: MemoryBank, *, markers: Literal["keep", "strip"] = "keep") -> None:
         check_bank(bank, "CitationReward").layers.check(["citations"])

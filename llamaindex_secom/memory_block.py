@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -15,15 +14,19 @@ from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
 from llama_index.core.memory import BaseMemoryBlock, Memory
 
 from secom_core.bank import BackgroundWriter, MemoryBank
+from secom_core.bank.answers import shared_writer, waiting_for_a_lock
+from secom_core.bank.unwritten import is_forgotten, with_id_and_time
 from secom_core.conversation import Message, check_scope
+from secom_core.errors import StoreLocked
 from secom_core.memory import Recall, RecallOptions
+from secom_core.processes import ForkLock
 
 from .banks import bank_of
 from .convert import escape_braces, text_of, without_recalled
 from .dialogue import QueryHook, before, check_query_hook, last_user, said_before, searched_for
 from .handed_over import SESSION_KEY, UNNAMED_SESSION, hand_over, messages_by_session
 from .tracing import trace_recall
-from .unstored import FAILURES, Unstored, is_forgotten, store_all, warn_store_failed, with_id_and_time, writer_of
+from .unstored import FAILURES, Unstored, keep_meanwhile, store_all, warn_store_failed
 
 _TOKEN_BUDGET: Final = 1500
 _MOST: Final = 1024
@@ -137,8 +140,8 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         bank.layers.check(options.layers)
         super().__init__(**{**data, **options.arguments, "scope": checked, "store_path": bank.storage.path})
         # Private attributes that are set before super().__init__() are lost.
-        self._bank, self._hook, self._lock, self._recalls = bank, hook, threading.RLock(), OrderedDict()
-        self._writer = writer_of(bank) if self.write == "background" else None
+        self._bank, self._hook, self._lock, self._recalls = bank, hook, ForkLock(), OrderedDict()
+        self._writer = shared_writer(bank) if self.write == "background" else None
 
     @classmethod
     def class_name(cls) -> str:
@@ -240,7 +243,10 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
                 return
             waiting, self.unstored = len(self.unstored), [*self.unstored, *new]
             try:
-                self._store(waiting)
+                with waiting_for_a_lock(shared_writer(self._bank), self.scope):
+                    self._store(waiting)
+            except StoreLocked:
+                keep_meanwhile(self._bank, self.scope, new)
             except FAILURES as error:
                 warn_store_failed("what left the window is kept and stored with what leaves it next", error)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
@@ -23,6 +22,7 @@ from secom_core.conversation import Message, check_scope
 from secom_core.errors import InvalidInput, StoreError, warn_degraded
 from secom_core.llm.flow import ChatModel
 from secom_core.memory import RecallOptions
+from secom_core.processes import ForkLock
 from secom_core.summaries import Summary
 from secom_core.summaries.section import summary_block
 from secom_core.text.terms import sentences
@@ -105,7 +105,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         bank.layers.check(["summaries"])
         super().__init__(**{**data, "scope": checked, "store_path": bank.storage.path, "token_budget": budget})
         # Private attributes that are set before super().__init__() are lost.
-        self._bank, self._lock, self._queue = bank, threading.RLock(), []
+        self._bank, self._lock, self._queue = bank, ForkLock(), []
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="secom-summary")
 
     @classmethod

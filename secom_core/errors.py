@@ -10,7 +10,8 @@ SecomError
 │   ├── ModelUnavailable           no answer: network, time-out, refusal by the server
 │   └── BadReply                   an answer that cannot be used; carries the reply
 └── StoreError                     the store cannot be read or written
-    └── SchemaTooNew               written by a later version of the package
+    ├── SchemaTooNew               written by a later version of the package
+    └── StoreLocked                somebody else writes for longer than the caller would wait; nothing was written
 
 DegradedWarning (UserWarning)      a better part failed and a local one took over; names the cause
 """
@@ -111,6 +112,10 @@ class StoreError(SecomError):
 
 class SchemaTooNew(StoreError):
     """The file was written by a later version of this package."""
+
+
+class StoreLocked(StoreError):
+    """Somebody else held the store's lock for longer than was to be waited. Nothing was written; try again."""
 
 
 class DegradedWarning(UserWarning):
