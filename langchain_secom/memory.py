@@ -57,6 +57,7 @@ class SecomMemory(BaseMemory):
         session: the name of the session; a new one unless given. An existing one is taken up where it ended.
         bank: where everything is remembered.
         store_path: the bank's file, opened where no bank is given.
+        busy_timeout: how many seconds a bank that is opened so waits for others who write, as for `MemoryBank.open`.
         memory_key: the name of the variable it fills. `ConversationChain` wants ``"history"``.
         input_key: which of a chain's inputs is the user's message, where there are several.
         output_key: which of a chain's outputs is the answer, where there are several.
@@ -80,6 +81,7 @@ class SecomMemory(BaseMemory):
     session: str = Field(default_factory=lambda: uuid.uuid4().hex, min_length=1)
     bank: MemoryBank = Field(default=cast("MemoryBank", None), exclude=True)  # set below, from store_path if need be
     store_path: str | None = None
+    busy_timeout: float | None = None
     memory_key: str = "history"
     input_key: str | None = None
     output_key: str | None = None
@@ -100,7 +102,7 @@ class SecomMemory(BaseMemory):
     def _open_bank(cls, data: dict[str, Any]) -> dict[str, Any]:
         bank, path = data.get("bank"), data.get("store_path")
         if bank is None and path is not None:
-            bank = MemoryBank.open(path)
+            bank = MemoryBank.open(path, busy_timeout=data.get("busy_timeout"))
         if not isinstance(bank, MemoryBank):
             raise InvalidInput(f"{cls.__name__} needs a bank or a store_path, got {bank!r}")
         return {**data, "bank": bank, "store_path": bank.storage.path}

@@ -60,6 +60,7 @@ class RecursiveSummaryMemory(SecomMemory):
         session: the name of the session; a new one unless given. An existing one is taken up where it ended.
         bank: where everything is remembered; opened with ``summaries``.
         store_path: the bank's file, opened without a language model where no bank is given.
+        busy_timeout: how many seconds that bank waits for others who write, as for `MemoryBank.open`.
         memory_key: the name of the variable it fills. `ConversationChain` wants ``"history"``.
         input_key: which of a chain's inputs is the user's message, where there are several.
         output_key: which of a chain's outputs is the answer, where there are several.
@@ -94,7 +95,7 @@ class RecursiveSummaryMemory(SecomMemory):
         # Before that of `SecomMemory`, which opens a bank without summaries.
         bank, path = data.get("bank"), data.get("store_path")
         if bank is None and path is not None:
-            bank = MemoryBank.open(path, summaries=True)
+            bank = MemoryBank.open(path, summaries=True, busy_timeout=data.get("busy_timeout"))
         return {**data, "bank": bank}
 
     @model_validator(mode="after")

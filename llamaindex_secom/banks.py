@@ -24,7 +24,12 @@ _lock = ForkLock()
 
 
 def bank_of(
-    bank: MemoryBank | None, store_path: str | None, *, needed_by: str, layers: Collection[str] = ()
+    bank: MemoryBank | None,
+    store_path: str | None,
+    *,
+    needed_by: str,
+    layers: Collection[str] = (),
+    busy_timeout: float | None = None,
 ) -> MemoryBank:
     """The bank that a part was given, or that of its file: the one that a part of this process has open, or a new one.
 
@@ -33,6 +38,7 @@ def bank_of(
         store_path: the file, or the URL of a PostgreSQL database, where no bank was given.
         needed_by: the class that needs the bank, for the error.
         layers: the names of the layers that a new bank is opened with.
+        busy_timeout: how many seconds a new bank waits for others who write.
 
     Raises:
         InvalidInput: it is no bank, or there is neither a bank nor a path.
@@ -46,7 +52,9 @@ def bank_of(
         )
     with _lock:
         known = _banks.get(_key(store_path))
-        return share_bank(known if known is not None and known.storage.is_open else new_bank(store_path, layers))
+        if known is None or not known.storage.is_open:
+            known = new_bank(store_path, layers, busy_timeout=busy_timeout)
+        return share_bank(known)
 
 
 def share_bank(bank: MemoryBank) -> MemoryBank:

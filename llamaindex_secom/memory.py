@@ -85,6 +85,7 @@ class SecomMemory(SessionMessages):
         bank: where everything is remembered.
         store_path: the bank's file. It is opened where no bank is given, with the ``layers`` named below, and with
             ``citations`` where it is to ``learn``.
+        busy_timeout: how many seconds a bank that is opened so waits for others who write, as for `MemoryBank.open`.
         token_limit: the length of everything that `get` returns, in tokens; system messages and the last message are
             returned in any case, however long.
         token_budget: the length of the recalled block within it; a quarter of it, at most 1500, unless given.
@@ -134,6 +135,7 @@ class SecomMemory(SessionMessages):
         session: str | None = None,
         bank: MemoryBank | None = None,
         store_path: str | None = None,
+        busy_timeout: float | None = None,
         token_budget: int | None = None,
         k: int | None = None,
         layers: Sequence[str] = (),
@@ -148,7 +150,7 @@ class SecomMemory(SessionMessages):
         needed = _needed_layers(options.layers, data)
         check_part("token_counter", token_counter)
         hook = check_query_hook(query)
-        bank = bank_of(bank, store_path, needed_by="SecomMemory", layers=needed)
+        bank = bank_of(bank, store_path, needed_by="SecomMemory", layers=needed, busy_timeout=busy_timeout)
         bank.layers.check(needed)
         named = {"scope": checked, "session": uuid.uuid4().hex if session is None else session, **options.arguments}
         super().__init__(bank, **{**data, **named})
@@ -197,7 +199,9 @@ class SecomMemory(SessionMessages):
         if bank is not None and given:
             raise InvalidInput(f"a bank that is open already takes no {' or '.join(given)}")
         if given and store_path is not None:
-            bank = new_bank(store_path, _needed_layers(data.get("layers", ()), data), **given)
+            bank = new_bank(
+                store_path, _needed_layers(data.get("layers", ()), data), busy_timeout=data.get("busy_timeout"), **given
+            )
         if token_limit is None:
             token_limit = int(llm.metadata.context_window * _LLM_SHARE) if llm is not None else _TOKEN_LIMIT
         memory = cls(scope=scope, bank=bank, store_path=store_path, token_limit=token_limit, **data)

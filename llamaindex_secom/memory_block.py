@@ -79,6 +79,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         scope: whose memory it is; always given.
         bank: where everything is remembered.
         store_path: the bank's file, opened with the ``layers`` where no bank is given.
+        busy_timeout: how many seconds a bank that is opened so waits for others who write, as for `MemoryBank.open`.
         token_budget: the length of the block, in the bank's token counter; 1500 unless given.
         k: how many memories are recalled at most.
         layers: the names of layers that take part in recalls, such as ``["summaries"]``.
@@ -126,6 +127,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         scope: Sequence[str] | None = None,
         bank: MemoryBank | None = None,
         store_path: str | None = None,
+        busy_timeout: float | None = None,
         token_budget: int | None = None,
         k: int | None = None,
         layers: Sequence[str] = (),
@@ -136,7 +138,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         checked = check_scope(scope if scope is not None else ())
         options = RecallOptions(_TOKEN_BUDGET if token_budget is None else token_budget, k, layers, only_relevant)
         hook = check_query_hook(query)
-        bank = bank_of(bank, store_path, needed_by="SecomMemoryBlock", layers=options.layers)
+        bank = bank_of(bank, store_path, needed_by="SecomMemoryBlock", layers=options.layers, busy_timeout=busy_timeout)
         bank.layers.check(options.layers)
         super().__init__(**{**data, **options.arguments, "scope": checked, "store_path": bank.storage.path})
         # Private attributes that are set before super().__init__() are lost.

@@ -12,9 +12,12 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 from weakref import WeakMethod, WeakSet
+
+T = TypeVar("T")
 
 PATIENCE_S: Final = 5.0
 """How many seconds a fork waits for calls that are under way."""
@@ -60,6 +63,37 @@ class ForkLock:
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()
+
+
+class ForkWorker:
+    """A thread that does one thing after the other; in a child, another one, with nothing to do yet.
+
+    Args:
+        name: what the thread is called.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name, self._left = name, list[ThreadPoolExecutor]()
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self.jobs: set[Future[Any]] = set()
+        """What is not done yet."""
+        in_child(self)
+
+    def renew(self) -> None:
+        """Leave what the parent was to do to it."""
+        self._left.append(self._pool)
+        self._pool, self.jobs = ThreadPoolExecutor(1, thread_name_prefix=self._name), set()
+
+    def submit(self, do: Callable[..., T], *arguments: Any) -> Future[T]:
+        """Have something done when all before it is."""
+        job = self._pool.submit(do, *arguments)
+        self.jobs.add(job)
+        job.add_done_callback(lambda done: self.jobs.discard(done))
+        return job
+
+    def shutdown(self) -> None:
+        """Wait until everything is done, and end the thread."""
+        self._pool.shutdown()
 
 
 class ForkGate:
