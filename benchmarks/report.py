@@ -293,6 +293,15 @@ def _crowd(each: Mapping[str, Any]) -> str:
     return "; ".join(", ".join(f"{ms:,.0f}" for ms in row.values()) for row in each["milliseconds"].values())
 
 
+def servers() -> str:
+    names = ("workers", "processes", "requests", "lost", "doubled", "unfound")
+    rows = [
+        [each["shape"], each["store"], *(str(each[name]) for name in names), str(len(each["errors"]))]
+        for each in result("processes")["outcomes"]
+    ]
+    return grid(["", "", *names, "errors"], rows)
+
+
 def kills_beside() -> str:
     rows = [
         [
@@ -373,6 +382,12 @@ SECTIONS = {
         "`benchmarks.reliability`. A promise is a turn of which `remember` had returned, or one that `forget` had. "
         "*Amiss*: searches that find otherwise than in a new bank that takes in the export. *Errors*: what reached "
         "a caller.",
+    ),
+    "What is lost in servers of several processes?": (
+        servers,
+        "`benchmarks.processes`: `gunicorn --preload`, uvicorn, Celery's prefork pool. Each request takes a turn in "
+        "and recalls. *Processes* answered; *unfound*: turns that the process which took them in did not recall; "
+        "*errors*: requests that failed.",
     ),
     "And elsewhere?": (
         kills_beside,

@@ -58,6 +58,7 @@ class SecomMemory(BaseMemory):
         bank: where everything is remembered.
         store_path: the bank's file, opened where no bank is given.
         key: the passphrase of that file, where it is encrypted; it is kept in no field, and given again with a dump.
+        busy_timeout: how many seconds a bank that is opened so waits for others who write, as for `MemoryBank.open`.
         memory_key: the name of the variable it fills. `ConversationChain` wants ``"history"``.
         input_key: which of a chain's inputs is the user's message, where there are several.
         output_key: which of a chain's outputs is the answer, where there are several.
@@ -81,6 +82,7 @@ class SecomMemory(BaseMemory):
     session: str = Field(default_factory=lambda: uuid.uuid4().hex, min_length=1)
     bank: MemoryBank = Field(default=cast("MemoryBank", None), exclude=True)  # set below, from store_path if need be
     store_path: str | None = None
+    busy_timeout: float | None = None
     memory_key: str = "history"
     input_key: str | None = None
     output_key: str | None = None
@@ -99,27 +101,28 @@ class SecomMemory(BaseMemory):
     def __init__(self, *, key: str | None = None, **data: Any) -> None:
         # What is validated is shown in errors, so the key is used before.
         if key is not None:
-            data["bank"] = self._unlocked(key, data.get("bank"), data.get("store_path"))
+            data["bank"] = self._unlocked(key, data)
         super().__init__(**data)
 
     @classmethod
-    def _unlocked(cls, key: str, bank: object, path: str | None) -> MemoryBank:
-        if bank is not None or path is None:
+    def _unlocked(cls, key: str, data: Mapping[str, Any]) -> MemoryBank:
+        path = data.get("store_path")
+        if data.get("bank") is not None or path is None:
             raise InvalidInput(
                 f"{cls.__name__} takes a key with a store_path, and with no bank: open that with its key"
             )
-        return cls._opened(path, key=key)
+        return cls._opened(path, key=key, busy_timeout=data.get("busy_timeout"))
 
     @classmethod
-    def _opened(cls, path: str, *, key: str | None = None) -> MemoryBank:
-        return MemoryBank.open(path, key=key)
+    def _opened(cls, path: str, *, key: str | None = None, busy_timeout: float | None = None) -> MemoryBank:
+        return MemoryBank.open(path, key=key, busy_timeout=busy_timeout)
 
     @model_validator(mode="before")
     @classmethod
     def _open_bank(cls, data: dict[str, Any]) -> dict[str, Any]:
         bank, path = data.get("bank"), data.get("store_path")
         if bank is None and path is not None:
-            bank = cls._opened(path)
+            bank = cls._opened(path, busy_timeout=data.get("busy_timeout"))
         if not isinstance(bank, MemoryBank):
             raise InvalidInput(f"{cls.__name__} needs a bank or a store_path, got {bank!r}")
         return {**data, "bank": bank, "store_path": bank.storage.path}

@@ -13,10 +13,12 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import ensure_config, run_in_executor
 from typing_extensions import NotRequired, TypedDict
 
-from secom_core.bank import BackgroundWriter, MemoryBank, check_bank, check_writer
+from secom_core.bank import BackgroundWriter, MemoryBank, check_bank, check_writer, remember_soon
+from secom_core.bank.answers import ANSWER_WAITS_S
 from secom_core.citations.prompt import CITE_INSTRUCTION
 from secom_core.errors import InvalidInput, InvalidScope, MissingExtra, SecomError, warn_degraded
 from secom_core.memory import Recall
+from secom_core.stores.database import waiting_at_most
 
 from .agent_answers import read_response
 from .agent_turn import AgentTurn, MemoryUse, is_subagent, session_of
@@ -333,8 +335,10 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     def _end(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Learn and remember; the event for callback handlers, where there is one."""
         turn = self._turn(cast("Any", state), runtime)
-        event = self._learn(turn)
-        self._remember(turn, state["messages"], runtime)
+        # The answer is finished, and waits for no lock.
+        with waiting_at_most(ANSWER_WAITS_S):
+            event = self._learn(turn)
+            self._remember(turn, state["messages"], runtime)
         return event
 
     def _learn(self, turn: AgentTurn) -> dict[str, Any] | None:
@@ -358,7 +362,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         options = ThreadOptions(self._tool_lines, markers=turn.cites)
         new = new_messages(self._bank, turn.scope, turn.session, thread, question_id=turn.question_id, options=options)
         if new:
-            (self._writer or self._bank).remember(turn.scope, new, session=turn.session)
+            remember_soon(self._bank, self._writer, turn.scope, new, session=turn.session)
 
     @contextmanager
     def _guarded(self, what: str) -> Iterator[None]:

@@ -61,6 +61,7 @@ class RecursiveSummaryMemory(SecomMemory):
         bank: where everything is remembered; opened with ``summaries``.
         store_path: the bank's file, opened without a language model where no bank is given.
         key: the passphrase of that file, where it is encrypted; it is kept in no field, and given again with a dump.
+        busy_timeout: how many seconds that bank waits for others who write, as for `MemoryBank.open`.
         memory_key: the name of the variable it fills. `ConversationChain` wants ``"history"``.
         input_key: which of a chain's inputs is the user's message, where there are several.
         output_key: which of a chain's outputs is the answer, where there are several.
@@ -90,8 +91,8 @@ class RecursiveSummaryMemory(SecomMemory):
     token_counter: Callable[[str], int] = Field(default=count_tokens, exclude=True)
 
     @classmethod
-    def _opened(cls, path: str, *, key: str | None = None) -> MemoryBank:
-        return MemoryBank.open(path, key=key, summaries=True)
+    def _opened(cls, path: str, *, key: str | None = None, busy_timeout: float | None = None) -> MemoryBank:
+        return MemoryBank.open(path, key=key, summaries=True, busy_timeout=busy_timeout)
 
     @model_validator(mode="after")
     def _check_layers(self) -> Self:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
@@ -12,6 +11,7 @@ from langchain_core.vectorstores import VectorStore
 
 from secom_core.errors import InvalidInput, StoreError
 from secom_core.memory import VectorDocument
+from secom_core.processes import ForkLock
 from secom_core.vector_stores.sync import store_errors
 
 FilterBuilder = Callable[[str], Any]
@@ -92,7 +92,7 @@ class LangChainVectorStore:
         known = (_FILTERS[each] for each in self._classes if each in _FILTERS)
         self._filter = filter_builder or next(known, metadata_filter)
         self._can_look_up = type(store).get_by_ids is not VectorStore.get_by_ids
-        self._lock: AbstractContextManager[Any] = nullcontext() if concurrent else threading.RLock()
+        self._lock: AbstractContextManager[Any] = nullcontext() if concurrent else ForkLock()
         self.name = name or type(store).__name__
 
     def upsert(self, documents: Sequence[VectorDocument]) -> None:

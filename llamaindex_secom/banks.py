@@ -6,7 +6,6 @@ file a second time. A bank leaves the registry when nobody uses it any more.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
@@ -15,12 +14,13 @@ from weakref import WeakValueDictionary
 from secom_core.bank import MemoryBank, check_bank
 from secom_core.errors import InvalidInput
 from secom_core.layers import registered
+from secom_core.processes import ForkLock
 from secom_core.stores.places import is_postgres
 
 _BUILT_IN: Final = frozenset({"summaries", "timelines", "topics", "citations"})
 
 _banks: WeakValueDictionary[str, MemoryBank] = WeakValueDictionary()
-_lock = threading.Lock()
+_lock = ForkLock()
 
 
 def bank_of(
@@ -30,6 +30,7 @@ def bank_of(
     needed_by: str,
     layers: Collection[str] = (),
     key: str | None = None,
+    busy_timeout: float | None = None,
 ) -> MemoryBank:
     """The bank that a part was given, or that of its file: the one that a part of this process has open, or a new one.
 
@@ -39,6 +40,7 @@ def bank_of(
         needed_by: the class that needs the bank, for the error.
         layers: the names of the layers that a new bank is opened with.
         key: the passphrase that a new bank is opened with; one that is open already needs none.
+        busy_timeout: how many seconds a new bank waits for others who write.
 
     Raises:
         InvalidInput: it is no bank, there is neither a bank nor a path, or there is a key beside a bank.
@@ -53,7 +55,10 @@ def bank_of(
             f"{needed_by} needs a bank, or a store_path to open one; a bank in memory cannot be reopened"
         )
     with _lock:
-        return share_bank(_banks.get(_key(store_path)) or new_bank(store_path, layers, key=key))
+        known = _banks.get(_key(store_path))
+        if known is None or not known.storage.is_open:
+            known = new_bank(store_path, layers, key=key, busy_timeout=busy_timeout)
+        return share_bank(known)
 
 
 def share_bank(bank: MemoryBank) -> MemoryBank:

@@ -7,9 +7,8 @@ are those that a `CitationNumberer` of the same bank has numbered.
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Literal
 
@@ -33,6 +32,7 @@ from typing_extensions import Self
 from secom_core.bank import MemoryBank, check_bank
 from secom_core.citations import Citations, Lesson, read_citations
 from secom_core.errors import SecomError, warn_degraded
+from secom_core.processes import ForkLock, ForkWorker
 
 from .answers import (
     AnswerStream,
@@ -76,9 +76,8 @@ class CitationReward(BaseEventHandler):
 
     markers: Literal["keep", "strip"] = "keep"
     _bank: MemoryBank = PrivateAttr()
-    _pool: ThreadPoolExecutor | None = PrivateAttr(default=None)
-    _running: set[Future[None]] = PrivateAttr(default_factory=set)
-    _lock: Any = PrivateAttr(default_factory=threading.Lock)
+    _pool: ForkWorker | None = PrivateAttr(default=None)
+    _lock: Any = PrivateAttr(default_factory=ForkLock)
 
     def __init__(self, bank: MemoryBank, *, markers: Literal["keep", "strip"] = "keep") -> None:
         check_bank(bank, "CitationReward").layers.check(["citations"])
@@ -128,12 +127,12 @@ class CitationReward(BaseEventHandler):
 
     def settle(self) -> None:
         """Wait until the bank has learned from every answer so far."""
-        for each in tuple(self._running):
+        for each in self._jobs():
             each.exception()
 
     async def asettle(self) -> None:
         """Wait until the bank has learned from every answer so far, without blocking the event loop."""
-        for each in tuple(self._running):
+        for each in self._jobs():
             await asyncio.wait([asyncio.wrap_future(each)])
 
     # -- answers ----------------------------------------------------------------------------------------------------
@@ -222,16 +221,13 @@ class CitationReward(BaseEventHandler):
 
     def _submit(self, citations: Citations, citable: CitableNodes) -> Future[None]:
         with self._lock:
-            self._pool = self._pool or ThreadPoolExecutor(1, thread_name_prefix="secom-reward")
+            self._pool = self._pool or ForkWorker("secom-reward")
             future = self._pool.submit(self._reward_all, citations, citable)
-        self._running.add(future)
-        future.add_done_callback(self._done)
+        future.add_done_callback(_told)
         return future
 
-    def _done(self, future: Future[None]) -> None:
-        self._running.discard(future)
-        if (error := future.exception()) is not None:
-            warn_degraded(f"an answer taught nothing: {error!r}")
+    def _jobs(self) -> list[Future[None]]:
+        return list(self._pool.jobs) if self._pool is not None else []
 
     def _reward_all(self, citations: Citations, citable: CitableNodes) -> None:
         try:
@@ -242,6 +238,11 @@ class CitationReward(BaseEventHandler):
 
     def _reward(self, cited: CitedScope) -> Lesson:
         return self._bank.citations.reward(cited.scope, cited.query, cited.impression, cited.citations)
+
+
+def _told(future: Future[None]) -> None:
+    if (error := future.exception()) is not None:
+        warn_degraded(f"an answer taught nothing: {error!r}")
 
 
 def _in_event_loop() -> bool:

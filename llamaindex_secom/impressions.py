@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +12,7 @@ from secom_core.bank import MemoryBank
 from secom_core.citations import Draw, Impression
 from secom_core.conversation import Scope
 from secom_core.memory import Hit
+from secom_core.processes import ForkLock
 
 from .node_origins import LocatedNode
 
@@ -94,7 +94,7 @@ class PendingQuery:
     impressions: Mapping[Scope, Impression]
 
 
-_lock = threading.Lock()
+_lock = ForkLock()
 _pending: OrderedDict[str, tuple[weakref.ref[MemoryBank], PendingQuery]] = OrderedDict()
 
 

@@ -86,6 +86,7 @@ class SecomMemory(SessionMessages):
         store_path: the bank's file. It is opened where no bank is given, with the ``layers`` named below, and with
             ``citations`` where it is to ``learn``.
         key: the passphrase of that file, where it is encrypted and not open in this process; it is kept in no field.
+        busy_timeout: how many seconds a bank that is opened so waits for others who write, as for `MemoryBank.open`.
         token_limit: the length of everything that `get` returns, in tokens; system messages and the last message are
             returned in any case, however long.
         token_budget: the length of the recalled block within it; a quarter of it, at most 1500, unless given.
@@ -136,6 +137,7 @@ class SecomMemory(SessionMessages):
         bank: MemoryBank | None = None,
         store_path: str | None = None,
         key: str | None = None,
+        busy_timeout: float | None = None,
         token_budget: int | None = None,
         k: int | None = None,
         layers: Sequence[str] = (),
@@ -150,7 +152,7 @@ class SecomMemory(SessionMessages):
         needed = _needed_layers(options.layers, data)
         check_part("token_counter", token_counter)
         hook = check_query_hook(query)
-        bank = bank_of(bank, store_path, needed_by="SecomMemory", layers=needed, key=key)
+        bank = bank_of(bank, store_path, needed_by="SecomMemory", layers=needed, key=key, busy_timeout=busy_timeout)
         bank.layers.check(needed)
         named = {"scope": checked, "session": uuid.uuid4().hex if session is None else session, **options.arguments}
         super().__init__(bank, **{**data, **named})
@@ -201,7 +203,8 @@ class SecomMemory(SessionMessages):
         if bank is not None and given:
             raise InvalidInput(f"a bank that is open already takes no {' or '.join(given)}")
         if given and store_path is not None:
-            bank, key = new_bank(store_path, _needed_layers(data.get("layers", ()), data), key=key, **given), None
+            layers, wait = _needed_layers(data.get("layers", ()), data), data.get("busy_timeout")
+            bank, key = new_bank(store_path, layers, key=key, busy_timeout=wait, **given), None
         if token_limit is None:
             token_limit = int(llm.metadata.context_window * _LLM_SHARE) if llm is not None else _TOKEN_LIMIT
         memory = cls(scope=scope, bank=bank, store_path=store_path, key=key, token_limit=token_limit, **data)

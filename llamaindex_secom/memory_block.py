@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -15,15 +14,19 @@ from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
 from llama_index.core.memory import BaseMemoryBlock, Memory
 
 from secom_core.bank import BackgroundWriter, MemoryBank
+from secom_core.bank.answers import shared_writer, waiting_for_a_lock
+from secom_core.bank.unwritten import is_forgotten, with_id_and_time
 from secom_core.conversation import Message, check_scope
+from secom_core.errors import StoreLocked
 from secom_core.memory import Recall, RecallOptions
+from secom_core.processes import ForkLock
 
 from .banks import bank_of
 from .convert import escape_braces, text_of, without_recalled
 from .dialogue import QueryHook, before, check_query_hook, last_user, said_before, searched_for
 from .handed_over import SESSION_KEY, UNNAMED_SESSION, hand_over, messages_by_session
 from .tracing import trace_recall
-from .unstored import FAILURES, Unstored, is_forgotten, store_all, warn_store_failed, with_id_and_time, writer_of
+from .unstored import FAILURES, Unstored, keep_meanwhile, store_all, warn_store_failed
 
 _TOKEN_BUDGET: Final = 1500
 _MOST: Final = 1024
@@ -77,6 +80,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         bank: where everything is remembered.
         store_path: the bank's file, opened with the ``layers`` where no bank is given.
         key: the passphrase of that file, where it is encrypted and not open in this process; it is kept in no field.
+        busy_timeout: how many seconds a bank that is opened so waits for others who write, as for `MemoryBank.open`.
         token_budget: the length of the block, in the bank's token counter; 1500 unless given.
         k: how many memories are recalled at most.
         layers: the names of layers that take part in recalls, such as ``["summaries"]``.
@@ -125,6 +129,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         bank: MemoryBank | None = None,
         store_path: str | None = None,
         key: str | None = None,
+        busy_timeout: float | None = None,
         token_budget: int | None = None,
         k: int | None = None,
         layers: Sequence[str] = (),
@@ -135,12 +140,19 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         checked = check_scope(scope if scope is not None else ())
         options = RecallOptions(_TOKEN_BUDGET if token_budget is None else token_budget, k, layers, only_relevant)
         hook = check_query_hook(query)
-        bank = bank_of(bank, store_path, needed_by="SecomMemoryBlock", layers=options.layers, key=key)
+        bank = bank_of(
+            bank,
+            store_path,
+            needed_by="SecomMemoryBlock",
+            layers=options.layers,
+            key=key,
+            busy_timeout=busy_timeout,
+        )
         bank.layers.check(options.layers)
         super().__init__(**{**data, **options.arguments, "scope": checked, "store_path": bank.storage.path})
         # Private attributes that are set before super().__init__() are lost.
-        self._bank, self._hook, self._lock, self._recalls = bank, hook, threading.RLock(), OrderedDict()
-        self._writer = writer_of(bank) if self.write == "background" else None
+        self._bank, self._hook, self._lock, self._recalls = bank, hook, ForkLock(), OrderedDict()
+        self._writer = shared_writer(bank) if self.write == "background" else None
 
     @classmethod
     def class_name(cls) -> str:
@@ -242,7 +254,10 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
                 return
             waiting, self.unstored = len(self.unstored), [*self.unstored, *new]
             try:
-                self._store(waiting)
+                with waiting_for_a_lock(shared_writer(self._bank), self.scope):
+                    self._store(waiting)
+            except StoreLocked:
+                keep_meanwhile(self._bank, self.scope, new)
             except FAILURES as error:
                 warn_store_failed("what left the window is kept and stored with what leaves it next", error)
 

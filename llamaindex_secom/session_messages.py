@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import uuid
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Literal
@@ -13,19 +12,21 @@ from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr, fie
 from llama_index.core.memory.types import BaseMemory
 
 from secom_core.bank import BackgroundWriter, MemoryBank
+from secom_core.bank.answers import shared_writer, waiting_for_a_lock
+from secom_core.bank.unwritten import is_forgotten, with_id_and_time
 from secom_core.conversation import Message, Scope, check_scope
+from secom_core.errors import StoreLocked
+from secom_core.processes import ForkLock
 
 from .convert import from_message, to_messages, without_recalled
 from .known_messages import match_messages, memorable_by_place, with_turns
 from .unstored import (
     FAILURES,
     Unstored,
-    is_forgotten,
+    keep_meanwhile,
     store_all,
     turns_of,
     warn_store_failed,
-    with_id_and_time,
-    writer_of,
 )
 from .window import WindowEntry, forgotten_turns, without_forgotten
 
@@ -59,8 +60,8 @@ class SessionMessages(BaseMemory):
         data.pop("class_name", None)  # dumps have it
         super().__init__(**{**data, "store_path": bank.storage.path})
         # Private attributes that are set before super().__init__() are lost.
-        self._bank, self._lock = bank, threading.RLock()
-        self._writer = writer_of(bank) if self.write == "background" else None
+        self._bank, self._lock = bank, ForkLock()
+        self._writer = shared_writer(bank) if self.write == "background" else None
         if "window" not in data:
             self.window = self._continued()
 
@@ -194,12 +195,16 @@ class SessionMessages(BaseMemory):
 
     def _stored(self, messages: list[Message]) -> list[str]:
         """The turns of the messages; where the store fails, the ids of the messages stand for them until it works."""
+        waiting = Unstored(session=self.session, messages=messages)
         try:
-            self._store_unstored()
-            return turns_of(messages, self._target.remember(self.scope, messages, session=self.session).turn_ids)
+            with waiting_for_a_lock(shared_writer(self._bank), self.scope):
+                self._store_unstored()
+                return turns_of(messages, self._target.remember(self.scope, messages, session=self.session).turn_ids)
+        except StoreLocked:
+            keep_meanwhile(self._bank, self.scope, [waiting])
         except FAILURES as error:
             self._failed("messages are kept and stored with the next ones", error)
-        self.unstored = [*self.unstored, Unstored(session=self.session, messages=messages)]
+        self.unstored = [*self.unstored, waiting]
         return [str(message.id) for message in messages]
 
     def _store_unstored(self) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-import threading
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -23,6 +22,7 @@ from secom_core.conversation import Message, check_scope
 from secom_core.errors import InvalidInput, StoreError, warn_degraded
 from secom_core.llm.flow import ChatModel
 from secom_core.memory import RecallOptions
+from secom_core.processes import ForkLock, ForkWorker
 from secom_core.summaries import Summary
 from secom_core.summaries.section import summary_block
 from secom_core.text.terms import sentences
@@ -63,6 +63,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         bank: where everything is remembered, opened with ``summaries``.
         store_path: the bank's file, opened where no bank is given.
         key: the passphrase of that file, where it is encrypted; it is kept in no field.
+        busy_timeout: how many seconds a bank that is opened so waits for others who write, as for `MemoryBank.open`.
         llm: the language model of the bank that is opened; without one, sentences are extracted.
         token_budget: the length of the block, in the bank's token counter; 1500 unless given.
         remember_tools: remember tool calls and results too.
@@ -84,7 +85,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
     _bank: MemoryBank = PrivateAttr()
     _lock: Any = PrivateAttr()
     _queue: list[_Batch] = PrivateAttr()
-    _worker: ThreadPoolExecutor = PrivateAttr()
+    _worker: ForkWorker = PrivateAttr()
     _closing: Future[None] | None = PrivateAttr(default=None)
 
     def __init__(
@@ -94,6 +95,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         bank: MemoryBank | None = None,
         store_path: str | None = None,
         key: str | None = None,
+        busy_timeout: float | None = None,
         llm: LLM | ChatModel | None = None,
         token_budget: int | None = None,
         **data: Any,
@@ -105,12 +107,12 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         if bank is not None and key is not None:
             raise InvalidInput("a bank that is open already takes no key; give it with store_path")
         if bank is None:
-            bank = _opened(store_path, llm, key)
+            bank = _opened(store_path, llm, key=key, busy_timeout=busy_timeout)
         bank.layers.check(["summaries"])
         super().__init__(**{**data, "scope": checked, "store_path": bank.storage.path, "token_budget": budget})
         # Private attributes that are set before super().__init__() are lost.
-        self._bank, self._lock, self._queue = bank, threading.RLock(), []
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="secom-summary")
+        self._bank, self._lock, self._queue = bank, ForkLock(), []
+        self._worker = ForkWorker("secom-summary")
 
     @classmethod
     def class_name(cls) -> str:
@@ -258,11 +260,13 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         return type(self)(bank=self._bank, **data)
 
 
-def _opened(store_path: str | None, llm: LLM | ChatModel | None, key: str | None) -> MemoryBank:
+def _opened(
+    store_path: str | None, llm: LLM | ChatModel | None, *, key: str | None, busy_timeout: float | None
+) -> MemoryBank:
     if store_path is None:
         raise InvalidInput("RecursiveSummaryMemoryBlock needs a bank, or a store_path to open one")
     model = as_chat_model(llm) if llm is not None else None
-    return MemoryBank.open(store_path, key=key, summaries=True, model=model)
+    return MemoryBank.open(store_path, key=key, summaries=True, model=model, busy_timeout=busy_timeout)
 
 
 def _next_part(session: str, names: Sequence[str]) -> str:

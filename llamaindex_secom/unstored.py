@@ -5,13 +5,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
 from typing import Final
-from weakref import WeakValueDictionary
 
 from llama_index.core.bridge.pydantic import BaseModel, Field
 
 from secom_core.bank import BackgroundWriter, MemoryBank
+from secom_core.bank.answers import shared_writer
 from secom_core.conversation import Message, Scope
 from secom_core.errors import InvalidInput, ModelError, StoreError, warn_degraded
 
@@ -24,11 +23,6 @@ class Unstored(BaseModel):
 
     session: str
     messages: list[Message] = Field(default_factory=list)
-
-
-def with_id_and_time(message: Message) -> Message:
-    """The message with an id and a time, so that it is recognised as the same when it is stored later."""
-    return replace(message, id=message.id or uuid.uuid4().hex, at=message.at or datetime.now(timezone.utc))
 
 
 def store_all(target: MemoryBank | BackgroundWriter, scope: Scope, waiting: list[Unstored]) -> dict[str, str]:
@@ -60,6 +54,15 @@ def store_all(target: MemoryBank | BackgroundWriter, scope: Scope, waiting: list
     return turns
 
 
+def keep_meanwhile(bank: MemoryBank, scope: Scope, waiting: Sequence[Unstored]) -> None:
+    """Have the background writer write messages as soon as the store's lock goes, whether they are asked for or not.
+
+    They stay on their list: stored again, they are known, and their turns with them.
+    """
+    for each in waiting:
+        shared_writer(bank).keep(scope, each.messages, session=each.session)
+
+
 def turns_of(messages: Sequence[Message], turn_ids: Sequence[str]) -> list[str]:
     """For each message, the turn that it belongs to: a turn has the id of its first message."""
     current, names, turns = turn_ids[0] if turn_ids else "", set(turn_ids), []
@@ -67,11 +70,6 @@ def turns_of(messages: Sequence[Message], turn_ids: Sequence[str]) -> list[str]:
         current = message.id if message.id in names else current
         turns.append(current)
     return turns
-
-
-def is_forgotten(before: tuple[int, int] | None, now: tuple[int, int] | None) -> bool:
-    """Whether the whole scope was forgotten between two of its epochs; then no earlier message is stored again."""
-    return before is not None and (now is None or now[0] != before[0])
 
 
 def warn_store_failed(consequence: str, error: Exception) -> None:
@@ -82,12 +80,3 @@ def warn_store_failed(consequence: str, error: Exception) -> None:
         error: what the store raised.
     """
     warn_degraded(f"the store failed; {consequence}", error)
-
-
-_writers: WeakValueDictionary[int, BackgroundWriter] = WeakValueDictionary()
-"""The background writer of each bank, by the id of the bank. A writer refers to its bank, so no id is used again."""
-
-
-def writer_of(bank: MemoryBank) -> BackgroundWriter:
-    """The background writer that everybody who writes to the bank shares."""
-    return _writers.setdefault(id(bank), BackgroundWriter(bank))

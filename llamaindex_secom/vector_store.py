@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
@@ -21,6 +20,7 @@ from llama_index.core.vector_stores.types import (
 from secom_core.errors import InvalidInput, StoreError
 from secom_core.memory import VectorDocument
 from secom_core.models.rows import model_rows
+from secom_core.processes import ForkLock
 from secom_core.protocols import Embedder, Vectors
 from secom_core.vector_stores.sync import store_errors
 
@@ -65,7 +65,7 @@ class LlamaIndexVectorStore:
             raise InvalidInput(f"expected a LlamaIndex BasePydanticVectorStore, got {vector_store!r}")
         self._store, self._filters = vector_store, tuple(filters)
         self._embedder = as_embedder(embed_model) if embed_model is not None else LlamaIndexEmbedder()
-        self._lock: AbstractContextManager[Any] = nullcontext() if concurrent else threading.RLock()
+        self._lock: AbstractContextManager[Any] = nullcontext() if concurrent else ForkLock()
         self.name = name or vector_store.class_name()
 
     def upsert(self, documents: Sequence[VectorDocument]) -> None:

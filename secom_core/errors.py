@@ -11,7 +11,8 @@ SecomError
 │   └── BadReply                   an answer that cannot be used; carries the reply
 └── StoreError                     the store cannot be read or written
     ├── SchemaTooNew               written by a later version of the package
-    └── StaleIndex                 an index kept with the bank that is not of its turns; made again
+    ├── StaleIndex                 an index kept with the bank that is not of its turns; made again
+    └── StoreLocked                somebody else writes for longer than the caller would wait; nothing was written
 
 DegradedWarning (UserWarning)      a better part failed and a local one took over; names the cause
 """
@@ -125,6 +126,10 @@ class StaleIndex(StoreError):
     def __init__(self, reason: str, *, damaged: bool = True) -> None:
         self.damaged = damaged
         super().__init__(reason)
+
+
+class StoreLocked(StoreError):
+    """Somebody else held the store's lock for longer than was to be waited. Nothing was written; try again."""
 
 
 class DegradedWarning(UserWarning):

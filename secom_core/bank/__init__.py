@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from .background import BackgroundWriter, check_writer
-from .bank import MemoryBank, check_bank
+from .answers import remember_soon
+from .background import BackgroundWriter
+from .bank import MemoryBank
+from .given import check_bank, check_writer
 from .parts import Parts
-from .records import Remembered, Stats
+from .records import Health, Remembered, Stats
 
-__all__ = ["BackgroundWriter", "MemoryBank", "Parts", "Remembered", "Stats", "check_bank", "check_writer"]
+__all__ = [
+    "BackgroundWriter",
+    "Health",
+    "MemoryBank",
+    "Parts",
+    "Remembered",
+    "Stats",
+    "check_bank",
+    "check_writer",
+    "remember_soon",
+]

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
+from weakref import WeakSet
 
 from ..conversation import Message, Scope, Session, check_scope
-from ..errors import InvalidInput, SecomError, shorten
+from ..errors import InvalidInput, StoreError, attempted, warn_degraded
+from ..processes import in_child
+from ..stores.database import waiting_at_most
 from .bank import MemoryBank
 from .records import Remembered
+from .unwritten import Unwritten, epoch_of, with_id_and_time, written
 
+_LOOK_S: Final = 0.5
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -26,8 +33,11 @@ class BackgroundWriter:
     what is missing, and what was said a moment ago is found before the thread has come to it. What was forgotten
     meanwhile is passed over.
 
+    Only what `keep` was given waits in memory, because the store was locked: it is written as soon as the lock goes.
+    A child that is forked begins with nothing: what waits is the parent's.
+
     Args:
-        bank: where everything is remembered. The writer does not close it.
+        bank: where everything is remembered. The writer does not close it; the bank's own `close` ends the writer.
         debounce: how many seconds a session stays untouched before it is derived, so that a burst of messages is
             derived once.
         limit: how many sessions may wait; beyond, `remember` derives the one that waits longest itself.
@@ -40,9 +50,19 @@ class BackgroundWriter:
         if debounce < 0 or limit < 1:
             raise InvalidInput(f"debounce is not below 0 and limit at least 1, got {debounce} and {limit}")
         self._bank, self._debounce, self._limit = bank, debounce, limit
+        self.last_error: str | None = None
+        """What failed last, without anybody's words."""
+        self.renew()
+        in_child(self)
+        bank.writers.add(self)
+        _writers.add(self)
+
+    def renew(self) -> None:
+        """Begin with nothing that waits, and no thread."""
         # Sessions with something to be made: until when more of it may come, and how many turns have.
         self._waiting: OrderedDict[tuple[Scope, str], tuple[float, int]] = OrderedDict()
-        self._flushing, self._busy, self._closed = 0, False, False
+        self._unwritten: deque[Unwritten] = deque()
+        self._flushing, self._busy, self._closed, self._gives_up = 0, False, False, False
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
@@ -50,6 +70,18 @@ class BackgroundWriter:
     def bank(self) -> MemoryBank:
         """Where everything is remembered."""
         return self._bank
+
+    @property
+    def unwritten(self) -> int:
+        """How many messages wait in memory for a lock to go; every other one is on disk."""
+        with self._changed:
+            return sum(len(each.messages) for each in self._unwritten)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether a thread does what waits; also where nothing does."""
+        with self._changed:
+            return self._lives() or not (self._waiting or self._unwritten)
 
     def __enter__(self) -> BackgroundWriter:
         return self
@@ -65,6 +97,8 @@ class BackgroundWriter:
     def __bool__(self) -> bool:
         """Always: an empty queue is no missing writer."""
         return True
+
+    # -- what comes in --------------------------------------------------------------------------------------------
 
     def remember(
         self,
@@ -84,6 +118,37 @@ class BackgroundWriter:
         """Say that the session is over; its last segment settles, and layers take it in, in the thread."""
         self.remember(scope, (), session=session, close=True)
 
+    def keep(self, scope: Sequence[str], messages: Iterable[Message], *, session: str) -> None:
+        """Take in messages that the store cannot take now: the thread writes them as soon as it can.
+
+        Until then they are in memory alone, and no `recall` finds them. Where the whole scope is forgotten meanwhile,
+        so are they. `close` waits for them, and the end of the process does.
+
+        Args:
+            scope: whose memory it is.
+            messages: those without an id or a time are given one.
+            session: the session they belong to.
+        """
+        scope = check_scope(scope)
+        named = [with_id_and_time(message) for message in messages]
+        waiting = Unwritten(scope, session, named, epoch_of(self._bank, scope))
+        with self._changed:
+            self._unwritten.append(waiting)
+            self._start()
+
+    def keeps(self, scope: Scope) -> bool:
+        """Whether messages of the scope wait in memory; what comes after them waits behind them."""
+        with self._changed:
+            return any(each.scope == scope for each in self._unwritten)
+
+    def forget(self, scope: Scope, session: str | None = None) -> None:
+        """Write nothing more of a scope, or of a session of it, that waits in memory."""
+        with self._changed:
+            left = [each for each in self._unwritten if each.scope != scope or session not in (None, each.session)]
+            self._unwritten = deque(left)
+
+    # -- waiting for it -------------------------------------------------------------------------------------------
+
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until nothing waits any more.
 
@@ -91,23 +156,62 @@ class BackgroundWriter:
             timeout: how many seconds at most; as long as it takes unless given.
 
         Returns:
-            Whether all was derived in time.
+            Whether all was written and derived, in time. Not where no thread can be started.
         """
+        until = float("inf") if timeout is None else time.monotonic() + timeout
         with self._changed:
             self._flushing += 1
-            self._start()
             try:
-                return self._changed.wait_for(lambda: not self._waiting and not self._busy, timeout)
+                while self._lacks() and time.monotonic() < until and self._start():
+                    # A thread that is no more tells nobody.
+                    self._changed.wait(min(until - time.monotonic(), _LOOK_S))
+                return not self._lacks()
             finally:
                 self._flushing -= 1
 
-    def close(self) -> None:
-        """Derive what waits, and end the thread. Remembering again starts another."""
+    def close(self, timeout: float | None = None) -> None:
+        """Write and derive what waits, and end the thread. Remembering again starts another.
+
+        Args:
+            timeout: how many seconds at most; unless given, as long as it takes to derive, and for a lock to go as
+                long as the bank's ``busy_timeout``.
+
+        Raises:
+            StoreError: messages are not on disk, because the store is locked or fails; they still wait, so that it may
+                be called again.
+
+        Warns:
+            DegradedWarning: sessions are not derived; the next `recall` does it.
+        """
+        self._end(timeout)
         with self._changed:
-            thread, self._closed = self._thread, True
+            unwritten, underived = sum(len(each.messages) for each in self._unwritten), len(self._waiting) + self._busy
+        if underived:
+            warn_degraded(f"{underived} sessions are on disk and not derived yet; the next recall does it")
+        if unwritten:
+            raise StoreError(
+                f"{unwritten} messages are not on disk yet ({self.last_error}); they wait in memory: end what holds "
+                "the store's lock and close again, or they are lost when the process ends"
+            )
+
+    def end(self) -> None:
+        """Write what waits in memory, leave the rest to the next recall, and end the thread; raises as `close`."""
+        with self._changed:
+            self._waiting.clear()
+        self.close()
+
+    def _end(self, timeout: float | None) -> None:
+        patience = self._bank.storage.busy_timeout if timeout is None else timeout
+        with self._changed:
+            self._closed, self._gives_up = True, False
+            self._start()
+            self._changed.wait_for(lambda: not self._unwritten or not self._lives(), patience)
+            self._gives_up, thread = True, self._thread
             self._changed.notify_all()
         if thread is not None and thread is not threading.current_thread():
-            thread.join()
+            thread.join(timeout)
+
+    # -- the thread -----------------------------------------------------------------------------------------------
 
     def _put(self, key: tuple[Scope, str], turns: int) -> None:
         oldest = None
@@ -121,52 +225,103 @@ class BackgroundWriter:
         if oldest is not None:
             self._derive(*oldest)
 
-    def _start(self) -> None:
-        if self._thread is None and self._waiting:
-            self._thread = threading.Thread(target=self._work, name="secom-writer", daemon=True)
-            self._thread.start()
+    def _lacks(self) -> bool:
+        return bool(self._waiting or self._unwritten or self._busy)
+
+    def _lives(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def _start(self) -> bool:
+        """Have a thread at work, where anything waits; whether there is one."""
+        if not self._lives():
+            self._thread, self._busy = None, False
+            if self._waiting or self._unwritten:
+                self._thread = _started(self._work)
         self._changed.notify_all()
+        return self._thread is not None
 
     def _work(self) -> None:
         try:
-            while (next_ := self._next()) is not None:
-                self._derive(*next_)
+            while (step := self._next()) is not None:
+                step()
                 with self._changed:
                     self._busy = False
                     self._changed.notify_all()
         finally:
-            with self._changed:
-                self._thread, self._busy = None, False
-                self._changed.notify_all()
+            self._leave()
 
-    def _next(self) -> tuple[tuple[Scope, str], tuple[float, int]] | None:
-        """The session to be derived now, waited for; nothing once the writer is closed and no session waits."""
+    def _leave(self) -> None:
+        """End this thread; where something ended it that is not to be caught, another one goes on."""
         with self._changed:
-            while self._waiting or not self._closed:
+            if self._thread is threading.current_thread():
+                self._thread, self._busy = None, False
+                if not self._closed:
+                    self._start()
+            self._changed.notify_all()
+
+    def _next(self) -> Callable[[], None] | None:
+        """What is to be done now, waited for; nothing once the writer is closed and nothing waits."""
+        with self._changed:
+            while self._waiting or self._unwritten or not self._closed:
+                if self._unwritten and not self._gives_up:
+                    return partial(self._write, self._unwritten[0])
+                if self._closed and not self._waiting:
+                    return None
                 due, _ = next(iter(self._waiting.values()), (float("inf"), 0))
                 at_once = self._closed or (self._flushing and self._waiting)
                 left = 0.0 if at_once else due - time.monotonic()
                 if left <= 0:
                     self._busy = True
-                    return self._waiting.popitem(last=False)
+                    return partial(self._derive, *self._waiting.popitem(last=False))
                 self._changed.wait(None if left == float("inf") else left)
             return None
+
+    def _write(self, waiting: Unwritten) -> None:
+        began = time.monotonic()
+        try:
+            with waiting_at_most(_LOOK_S):
+                turns = written(self._bank, waiting)
+        except Exception as error:  # noqa: BLE001 - whatever fails here, the words are kept, and the thread goes on
+            self._failed("what was said is not on disk yet, it is tried again", error, waiting.session, waiting.scope)
+            with self._changed:
+                # A lock that is waited for takes its time, a disk that is full none.
+                self._changed.wait_for(lambda: self._gives_up, max(0.0, began + _LOOK_S - time.monotonic()))
+            return
+        with self._changed:
+            if waiting in self._unwritten:
+                self._unwritten.remove(waiting)
+            if turns:
+                self._waiting.setdefault((waiting.scope, waiting.session), (time.monotonic() + self._debounce, turns))
 
     def _derive(self, key: tuple[Scope, str], waited: tuple[float, int]) -> None:
         try:
             self._bank.derive(*key, turns=waited[1])
-        except SecomError as error:
-            # The words are safe. The names of scopes and sessions may be private.
-            _LOG.warning("what was said is not derived yet, the next recall tries again: %s", type(error).__name__)
-            _LOG.debug("of session %r in scope %r", key[1], key[0], exc_info=error)
+        except Exception as error:  # noqa: BLE001 - whatever fails here, the words are safe, and the thread goes on
+            self._failed("what was said is not derived yet, the next recall tries again", error, key[1], key[0])
+
+    def _failed(self, what: str, error: Exception, session: str, scope: Scope) -> None:
+        """Say what failed. The names of scopes and sessions may be private, and so may the words of any error."""
+        self.last_error = f"{what}: {type(error).__name__}"
+        _LOG.warning("%s", self.last_error)
+        _LOG.debug("of session %r in scope %r", session, scope, exc_info=error)
 
 
-def check_writer(writer: object, bank: MemoryBank, caller: str) -> BackgroundWriter | None:
-    """The writer that a part was given, which writes into the part's bank; none where there is none.
+def _started(work: Callable[[], None]) -> threading.Thread | None:
+    thread = threading.Thread(target=work, name="secom-writer", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:
+        # Of this process there can be no more threads, or it ends: what waits is derived by the next recall.
+        _LOG.warning("no thread can be started to derive what was said, the next recall does it")
+        return None
+    return thread
 
-    Raises:
-        InvalidInput: it is something else, or writes into another bank.
-    """
-    if writer is None or (isinstance(writer, BackgroundWriter) and writer.bank is bank):
-        return writer
-    raise InvalidInput(f"{caller} needs a writer of its own bank, BackgroundWriter(bank), got {shorten(writer)}")
+
+_writers: WeakSet[BackgroundWriter] = WeakSet()
+
+
+@atexit.register
+def _write_the_rest() -> None:
+    """Where a process ends in order, wait for what is in memory alone."""
+    for writer in [each for each in _writers if each.unwritten]:
+        attempted("the store", writer.end, "messages are lost with this process")

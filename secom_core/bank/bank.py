@@ -12,7 +12,7 @@ from ..citations.options import CitationOptions
 from ..context.packing import Packer
 from ..conversation import Message, Scope, Session, Turn, check_scope, stamped
 from ..derived.segments import memories_of
-from ..errors import InvalidInput, shorten
+from ..errors import InvalidInput
 from ..layers import LayerFactory
 from ..memory import Memory, Recall, RecallOptions
 from ..presets import Preset
@@ -28,9 +28,10 @@ from ..topics.layer import TopicLayer
 from ..topics.options import TopicOptions
 from .checks import check_session_name
 from .components import Components
+from .health import health_of
 from .layers import Layers
 from .parts import Granularity, Parts
-from .records import Remembered, Stats
+from .records import Health, Remembered, Stats
 from .redaction import Redact, redacted_message
 from .storage import Storage
 
@@ -50,6 +51,8 @@ class MemoryBank:
     def __init__(self, store: SqlStore, parts: Parts | None = None) -> None:
         self._parts = parts or Parts()
         self._store, self._inside = store, Components(store, self._parts)
+        self.writers = self._inside.writers
+        """The background writers of the bank, which add themselves."""
 
     @classmethod
     def open(
@@ -58,6 +61,7 @@ class MemoryBank:
         *,
         preset: Preset | None = None,
         key: str | None = None,
+        busy_timeout: float | None = None,
         segmenter: Segmenter | None = None,
         denoiser: Denoiser | None = None,
         embedder: Embedder | None = None,
@@ -83,6 +87,8 @@ class MemoryBank:
             path: the file; ``":memory:"`` keeps nothing; ``"postgresql://user:password@host/database"`` is a database.
             preset: a paper's configuration (see `secom_core.presets`); parts that are given go before its own.
             key: the passphrase of an encrypted file (SQLCipher, extra ``encrypted``).
+            busy_timeout: how many seconds a call waits for others who write, then it raises `StoreLocked`: 60 for a
+                file and as long as the server says on PostgreSQL unless given.
             segmenter: cuts sessions into segments; unless given, `AdaptiveSegmenter` where there is an embedder that is
                 no `StaticEmbedder`, which learns each scope's way of changing the subject, else `LexicalSegmenter`.
             denoiser: makes the keys that are searched; the words themselves unless given.
@@ -140,7 +146,7 @@ class MemoryBank:
             max_scopes=max_scopes,
             progress=progress,
         )
-        return cls(open_store(path, key=key), parts)
+        return cls(open_store(path, key=key, busy_timeout=busy_timeout), parts)
 
     @property
     def token_counter(self) -> TokenCounter:
@@ -148,8 +154,15 @@ class MemoryBank:
         return self._parts.token_counter
 
     def close(self) -> None:
-        """Close the store. Nothing needs saving: what `remember` returned for is on disk."""
-        self._store.close()
+        """Close the store; any later call raises `StoreError`. What `remember` returned for is on disk.
+
+        Raises `StoreError` where the store does not take what `BackgroundWriter.keep` has in memory.
+        """
+        self._inside.close()
+
+    def health(self) -> Health:
+        """How the bank is in this process. A store that is broken raises nothing: it is said."""
+        return health_of(self._store, self._inside.scopes, self.writers)
 
     def __enter__(self) -> MemoryBank:
         return self
@@ -213,8 +226,7 @@ class MemoryBank:
                 `recall` does (`BackgroundWriter`).
 
         Raises:
-            InvalidScope: for a scope that is not a non-empty tuple of non-empty strings.
-            InvalidInput: for messages that no reader understands, or a missing session.
+            InvalidScope, InvalidInput: for a bad scope, messages that no reader understands, or a missing session.
             DuplicateId: an id belongs to another message already.
             StoreError: the store failed.
 
@@ -328,7 +340,8 @@ class MemoryBank:
             before: only turns that began earlier.
 
         Returns:
-            How many turns are gone.
+            How many turns are gone. Where somebody reads the file, its log still holds the words until a later write: a
+            `DegradedWarning` says so.
 
         Raises:
             StoreError: the store failed; or the vector store did, which may still hold what is gone from the bank until
@@ -337,9 +350,7 @@ class MemoryBank:
         scope = check_scope(scope)
         if isinstance(turn_ids, str):
             raise InvalidInput(f"turn_ids is a sequence of ids, not the string {turn_ids!r}")
-        self._inside.scopes.drop(scope)
-        self._inside.layers.drop(scope)
-        return self._inside.forgetting.forget(scope, session, turn_ids, before)
+        return self._inside.forget(scope, session, turn_ids, before)
 
     # -- look -----------------------------------------------------------------------------------------------------
 
@@ -387,14 +398,3 @@ class MemoryBank:
         """How much the scope holds."""
         row = self._store.scope(check_scope(scope))
         return Stats(**self._store.counts(row.id)) if row else Stats(0, 0, 0, 0, 0)
-
-
-def check_bank(bank: object, caller: str) -> MemoryBank:
-    """The bank that a part was given.
-
-    Raises:
-        InvalidInput: it is something else.
-    """
-    if not isinstance(bank, MemoryBank):
-        raise InvalidInput(f"{caller} needs a MemoryBank, got {shorten(bank)}; make one with MemoryBank.open(path)")
-    return bank

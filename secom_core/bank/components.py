@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import ExitStack
+from datetime import datetime
 from functools import partial
 from typing import Final
+from weakref import WeakSet
 
 from sqlalchemy import Table
 from tqdm import tqdm
@@ -24,6 +28,7 @@ from .kept_index import IndexKeeper
 from .layers import Layers
 from .parts import Parts
 from .recalling import Recalling
+from .records import WriterHealth
 from .redaction import redacted_text
 from .scope_cache import ScopeCache
 from .storage import Storage
@@ -40,7 +45,8 @@ class Components:
     """
 
     def __init__(self, store: SqlStore, parts: Parts) -> None:
-        self._parts = parts
+        self._parts, self._store = parts, store
+        self.writers: WeakSet[WriterHealth] = WeakSet()
         store.make_missing(_tables_of_others())
         size = parts.max_scopes or _CACHED
         inside = parts.vector_store is None
@@ -78,6 +84,22 @@ class Components:
         self.storage = Storage(self.deriving, parts.redact)
         if self.vector_store is not None:
             self.vector_store.drain()
+
+    def forget(self, scope: Scope, session: str | None, turn_ids: Sequence[str] | None, before: datetime | None) -> int:
+        """Delete the turns that meet every condition given, and what is held of them; how many there were."""
+        self.scopes.drop(scope)
+        self.layers.drop(scope)
+        if turn_ids is None and before is None:
+            for writer in list(self.writers):
+                writer.forget(scope, session)
+        return self.forgetting.forget(scope, session, turn_ids, before)
+
+    def close(self) -> None:
+        """Have the background writers write what is in memory, and close the store whatever becomes of it."""
+        with ExitStack() as closing:
+            closing.callback(self._store.close)
+            for writer in list(self.writers):
+                closing.callback(writer.end)
 
     def _context(self, store: SqlStore, size: int) -> LayerContext:
         model = self._parts.model

@@ -8,7 +8,7 @@ from datetime import datetime
 from ..conversation import Scope
 from ..derived.progress import layers_in
 from ..derived.segments import Derivation
-from ..errors import StoreError
+from ..errors import StoreError, warn_degraded
 from ..layers import registered
 from ..stores.sql import SqlStore
 from ..vector_stores.sync import VectorStoreSync, forgotten_elsewhere
@@ -41,12 +41,17 @@ class Forgetting:
         else:
             gone = self._turns(scope, session, turn_ids, before)
         self._derivation.forget()
-        self._store.empty_log()
+        emptied = self._store.empty_log()
         outside = self._vector_store
         if outside is not None:
             outside.forget(scope)
         if gone:
             forgotten_elsewhere(self._store, scope, here=outside.name if outside is not None else None)
+        if gone and not emptied:
+            warn_degraded(
+                f"what was forgotten is gone from the store at {self._store.path}, and its log still holds the words: "
+                "somebody reads the file, or writes to it; the log is emptied after a later write, or when it is closed"
+            )
         return gone
 
     def _turns(self, scope: Scope, session: str | None, turn_ids: Sequence[str] | None, before: datetime | None) -> int:

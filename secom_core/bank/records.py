@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
+
+from ..conversation import Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +30,61 @@ class Stats:
     messages: int
     memories: int
     vectors: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """How a bank is in this process.
+
+    Args:
+        reachable: whether the store answers and can be read.
+        writable: whether it can be written to now; not where another program holds its lock.
+        schema: the version of its tables; nothing where it cannot be read.
+        writer_alive: whether the background writers have threads, where anything waits for them.
+        queued: how many sessions wait for background writers to derive them.
+        unwritten: how many messages wait in memory for a lock to go; every other one is on disk.
+        last_error: what is wrong with the store, or else what failed last in a background writer.
+        underived: how many sessions of the store wait to be derived, by whoever; nothing where it cannot be read.
+        scopes_loaded: of how many scopes this process holds the index.
+        bytes_loaded: how much memory these take, about.
+        forgotten_in_log: whether words that were forgotten are still in SQLite's log, because somebody reads it.
+    """
+
+    reachable: bool
+    writable: bool
+    schema: int | None
+    writer_alive: bool
+    queued: int
+    unwritten: int
+    last_error: str | None
+    underived: int | None
+    scopes_loaded: int
+    bytes_loaded: int
+    forgotten_in_log: bool
+
+    @property
+    def ok(self) -> bool:
+        """Whether it works: what comes in is written, and whatever waits will be done."""
+        return self.writable and self.writer_alive and not self.unwritten
+
+
+class WriterHealth(Protocol):
+    """What a background writer says of itself."""
+
+    last_error: str | None
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether a thread does what waits; also where nothing does."""
+
+    @property
+    def unwritten(self) -> int:
+        """How many messages wait in memory."""
+
+    def __len__(self) -> int: ...
+
+    def forget(self, scope: Scope, session: str | None = None) -> None:
+        """Write nothing more of a scope, or of a session of it, that waits in memory."""
+
+    def end(self) -> None:
+        """Write what waits in memory, and stop."""

@@ -66,6 +66,15 @@ class ScopeCache:
             nbytes=nbytes,
         )
 
+    def __len__(self) -> int:
+        """How many scopes are loaded."""
+        return len(self._states)
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory they take, about."""
+        return self._states.nbytes
+
     def statistics(self, scope: Scope) -> Statistics | None:
         """The scope's term statistics, if it is loaded."""
         loaded = self._states.get(scope)

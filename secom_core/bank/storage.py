@@ -32,6 +32,16 @@ class Storage:
         """The bank's file, or its URL without the password; nothing where it lives in memory."""
         return self._store.path
 
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody has closed the bank."""
+        return not self._store.is_closed
+
+    @property
+    def busy_timeout(self) -> float | None:
+        """How many seconds a call waits for others who write; as long as the server says where there is none."""
+        return self._store.busy_timeout
+
     def epoch(self, scope: Sequence[str]) -> tuple[int, int] | None:
         """Another one wherever something of the scope was forgotten, so that what was recalled before may be gone.
 
@@ -39,6 +49,22 @@ class Storage:
         """
         row = self._store.scope(check_scope(scope))
         return (row.id, row.epoch) if row is not None else None
+
+    def write(self, scope: Scope, session: str, messages: Sequence[Message], *, only_in: int | None) -> int:
+        """Put messages with a time on disk, and nothing else; of how many turns they are.
+
+        Args:
+            scope: whose they are.
+            session: the session's name.
+            messages: in order.
+            only_in: the scope's id as it was; where the scope was forgotten since, nothing is written.
+
+        Raises:
+            DuplicateId: an id belongs to another message of the scope; nothing is written.
+            StoreError: the store failed; nothing is written.
+        """
+        new = [redacted_message(message, self._redact) for message in messages]
+        return len(self._store.append(scope, session, new, only_in=only_in).turn_ids)
 
     def export(self, scope: Sequence[str]) -> Iterator[str]:
         """The scope as JSON lines: every turn verbatim, the memories made from them, and what layers hold.

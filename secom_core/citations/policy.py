@@ -22,7 +22,6 @@ What keeps it safe:
 from __future__ import annotations
 
 import json
-import threading
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,6 +36,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidInput
 from ..memory import Hit
+from ..processes import ForkLock
 from ..ranking import Candidate
 from .evidence import Array, Evidence, Feedback, best_turns, evidence_of
 from .held_out import chance_of_no_fall
@@ -157,7 +157,7 @@ class FusionPolicy:
         self._base = np.array(list(self.base.values()))
         self._norm = float(np.linalg.norm(self._base))
         self._settings = settings or PolicySettings()
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._state = self._initial(prior) if state is None else self._loaded(state)
 
     # -- rank -------------------------------------------------------------------------------------------------------

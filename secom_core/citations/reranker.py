@@ -14,7 +14,6 @@ RMM, section 6, with the defaults of its appendix A.1. The paper leaves three th
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -23,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput
+from ..processes import ForkLock
 from ..vectors import array_of, text_of
 from .options import RerankerOptions
 from .plackett_luce import Array, drawn, slope
@@ -93,7 +93,7 @@ class Reranker:
         self._waiting: list[_Step] = []
         self.updates = 0
         """How many batches were learned from."""
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         if state is not None:
             self._load(json.loads(state))
 

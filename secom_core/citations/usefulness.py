@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from ..processes import ForkLock
 from ..ranking import Candidate
 from ..stores.sql import SqlStore
 from .store import latest, usefulness
@@ -33,7 +33,7 @@ class Usefulness:
         self._impressions: Counter[str] = Counter()
         self._cited: Counter[str] = Counter()
         self._last = 0
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
 
     def added(self, candidates: Sequence[Candidate], weight: float) -> list[Candidate]:
         """The candidates with this signal, a logarithm, and what it adds to the score, where a turn was ever shown."""

@@ -6,7 +6,6 @@ import hashlib
 import importlib.util
 import itertools
 import string
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput, MissingExtra, ModelUnavailable, warn_degraded
+from ..processes import ForkLock
 from ..protocols import Statistics, TokenCounter
 from ..text.batches import batches
 
@@ -119,7 +119,7 @@ class LLMLingua2:
         self._loaded: _Compressor | None = None
         self._failure: ModelUnavailable | None = None
         self._failed_at = 0.0
-        self._lock = threading.RLock()
+        self._lock = ForkLock()
 
     def denoise(self, texts: Sequence[str], statistics: Statistics | None = None) -> list[str]:
         """The words of each text that the model keeps; a text of which nothing would be left stays whole.

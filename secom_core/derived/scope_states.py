@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from ..conversation import Scope
+from ..processes import in_child
 from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
 
@@ -47,10 +49,23 @@ class ScopeStates(Generic[S]):
         self, store: SqlStore, new: Callable[[ScopeRow], S], *, size: int | None = None, nbytes: int | None = None
     ) -> None:
         self._store, self._new, self._size, self._nbytes = store, new, size, nbytes
+        self.renew()
+        in_child(self)
+
+    def renew(self) -> None:
+        """Hold nothing, as at first: in a child, what threads of the parent had half followed."""
         self._states: OrderedDict[Scope, S] = OrderedDict()
         self._weights: dict[Scope, int] = {}
         self._total = 0
         self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        """How many are held."""
+        return len(self._states)
+
+    def __bool__(self) -> bool:
+        """Always: there may be none held yet."""
+        return True
 
     @property
     def nbytes(self) -> int:
@@ -89,12 +104,11 @@ class ScopeStates(Generic[S]):
         return state
 
     def _followed(self, scope: Scope, state: S, row: ScopeRow, follow: Callable[[S, ScopeRow], ScopeRow]) -> ScopeRow:
-        try:
-            return follow(state, row)
-        except BaseException:
-            # What was half followed is made anew.
-            self.drop(scope)
-            raise
+        with ExitStack() as half_followed:
+            half_followed.callback(self.drop, scope)
+            reached = follow(state, row)
+            half_followed.pop_all()
+        return reached
 
     def weighed(self, scope: Scope, state: S, nbytes: int) -> None:
         """Take note of how much memory one takes now, and drop others where it is too much for the limit."""

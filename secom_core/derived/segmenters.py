@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Final
 
 from ..conversation import Scope, Turn
 from ..errors import attempted
+from ..processes import ForkLock
 from ..protocols import LearningSegmenter, Segmenter
 from ..stores.sql import SqlStore
 
@@ -49,7 +49,7 @@ class ScopeSegmenters:
         self._template = segmenter if isinstance(segmenter, LearningSegmenter) else None
         self._size = size
         self._learners: OrderedDict[int, _Learner] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
 
     def of(self, scope: Scope) -> Segmenter:
         """The scope's segmenter, with what any process has taught it."""

@@ -20,7 +20,6 @@ that one failure does not lose the other answers.
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -30,6 +29,7 @@ from itertools import repeat
 from typing import Any, Final, Protocol, TypeVar, cast, runtime_checkable
 
 from ..errors import InvalidInput, ModelError
+from ..processes import ForkLock
 from ..text.terms import count_tokens
 
 T = TypeVar("T")
@@ -127,7 +127,7 @@ class Metered:
         self._model = model
         self._counter = counter
         self.cost = Cost()
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
 
     def complete(self, prompt: Prompt) -> str:
         """Answer the prompt, or raise what the model raises; counted either way."""

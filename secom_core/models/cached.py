@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput
+from ..processes import ForkLock
 from ..protocols import Embedder, QueryEmbedder, Vectors
 from .rows import model_rows
 
@@ -32,7 +32,7 @@ class CachedEmbedder:
         self.embedder = embedder
         self._size = size
         self._rows: OrderedDict[bytes, npt.NDArray[np.float32]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
 
     @property
     def name(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..errors import InvalidInput, MissingExtra, ModelUnavailable
+from ..processes import ForkLock
 from ..protocols import Vectors
 from .fingerprint import fingerprint
 from .rows import model_rows, sendable
@@ -55,7 +55,7 @@ class SentenceTransformerEmbedder:
         self._failure: Exception | None = None
         self._retry_at = 0.0
         # One lock for loading and encoding: the fast tokenizers refuse two threads at once.
-        self._lock = threading.RLock()
+        self._lock = ForkLock()
 
     def __repr__(self) -> str:
         return f"SentenceTransformerEmbedder({self._source!r})"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput, MissingExtra, ModelUnavailable, shorten
+from ..processes import ForkLock
 from ..protocols import Vectors
 from ..text.batches import batches
 from .fingerprint import fingerprint
@@ -53,7 +53,7 @@ class StaticEmbedder:
         self._source = None if folder is None else fspath(folder)
         self._files = _packaged_files() if self._source is None else _folder_files(Path(self._source))
         self._table: _Table | None = None
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
 
     def __repr__(self) -> str:
         return f"StaticEmbedder({'' if self._source is None else repr(self._source)})"

@@ -2,29 +2,55 @@
 
 from __future__ import annotations
 
+import math
 import random
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import wraps
+from threading import TIMEOUT_MAX
 from typing import Any, Final, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ..conversation import Scope
-from ..errors import InvalidInput, SecomError, StoreError, warn_degraded
+from ..errors import InvalidInput, SecomError, StoreError, StoreLocked, warn_degraded
+from ..processes import ForkGate, ForkLock, in_child
 from .cipher import Cipher
 from .rows import scope_key
 
 _TRIES: Final = 8
 _EMPTY_LOG: Final = "PRAGMA wal_checkpoint(TRUNCATE)"
-# PostgreSQL: a serialization failure, a deadlock, a lock that was not to be had in the time that the server gives.
-_CONTENDED: Final = frozenset({"40001", "40P01", "55P03"})
+# PostgreSQL: a lock that was not to be had in the time that the server gives, a serialization failure, a deadlock.
+_LOCK_TIMEOUT: Final = "55P03"
+_CONTENDED: Final = frozenset({"40001", "40P01", _LOCK_TIMEOUT})
+
+# Connections of parents. What nobody refers to is closed, and that is not for a child to do.
+_LEFT: Final[list[Any]] = []
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def leave_connections(engine: Engine) -> None:
+    """Have an engine make connections of its own in a child, and leave the parent's as they are."""
+    _LEFT.append(engine.pool)
+    engine.dispose(close=False)
+
+
+_until: ContextVar[float] = ContextVar("until", default=math.inf)
+
+
+@contextmanager
+def waiting_at_most(seconds: float) -> Iterator[None]:
+    """In this block, writes wait for others so many seconds at most, together; then they raise `StoreLocked`."""
+    token = _until.set(min(_until.get(), time.monotonic() + seconds))
+    try:
+        yield
+    finally:
+        _until.reset(token)
 
 
 class _Contended(StoreError):
@@ -53,17 +79,24 @@ class Database:
         engine: an engine whose connections begin transactions that may write, and where they do, wait for whoever
             writes to the same scope (see `secom_core.stores.sqlite`, `secom_core.stores.postgres`).
         cipher: the key of SQLite's file; none unless given.
+        busy_timeout: how many seconds a transaction waits for others at most; as long as the server says unless given.
 
     Raises:
         StoreError: from every method, when the database fails; the cause is chained.
     """
 
-    def __init__(self, engine: Engine, cipher: Cipher | None = None) -> None:
-        self._engine, self.cipher = engine, cipher or Cipher()
+    def __init__(self, engine: Engine, cipher: Cipher | None = None, busy_timeout: float | None = None) -> None:
+        self._engine, self.cipher, self.busy_timeout = engine, cipher or Cipher(), busy_timeout
+        self.is_closed = self._torn = False
+        """Whether it was closed for good."""
+        self.forgotten_in_log = False
+        """Whether the write-ahead log still holds what was forgotten, because somebody reads it."""
         # A database in memory lives in a single connection.
-        self._lock: Any = threading.RLock() if self.path is None else nullcontext()
+        self._lock: Any = ForkLock() if self.path is None else nullcontext()
         # Writers who wait for SQLite try again and again: they would overtake each other, and some wait long.
-        self._writers: Any = threading.RLock() if engine.dialect.name == "sqlite" else nullcontext()
+        self._writers = ForkLock() if self._is_sqlite else None
+        self._calls = ForkGate(self.at_rest)
+        in_child(self)
 
     @property
     def path(self) -> str | None:
@@ -82,9 +115,44 @@ class Database:
         """The engine that speaks to the database."""
         return self._engine
 
+    @property
+    def _is_sqlite(self) -> bool:
+        return self._engine.dialect.name == "sqlite"
+
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, those at work when their call returns. Any later call raises `StoreError`."""
+        if self.forgotten_in_log and not self.is_closed:
+            self.empty_log(wait=0)
+        self.is_closed = True
         self._engine.dispose()
+
+    # -- forks ----------------------------------------------------------------------------------------------------
+
+    def at_rest(self) -> None:
+        """Hold no file of SQLite open while the process forks: no connection to one may reach a child."""
+        if self._is_sqlite and self.path is not None:
+            self._engine.dispose()
+
+    def renew(self) -> None:
+        """Leave the parent's connections to it, in a child; a database in memory was copied."""
+        self._torn |= self._calls.renew() and self._is_sqlite
+        if self.path is not None:
+            leave_connections(self._engine)
+
+    @contextmanager
+    def _call(self) -> Iterator[None]:
+        """A call to the database, which a fork waits for."""
+        with self._calls.call():
+            if self.is_closed:
+                raise StoreError(f"the bank at {self._place} is closed; open it again with MemoryBank.open")
+            if self._torn:
+                raise StoreError(
+                    f"the store at {self._place} cannot be used in this process, which was forked while a call to it "
+                    "was under way; fork when none is, or open the bank in a process that is not forked"
+                )
+            yield
+
+    # -- transactions ---------------------------------------------------------------------------------------------
 
     @contextmanager
     def transaction(
@@ -99,26 +167,70 @@ class Database:
             **options: further execution options of the connection, by their names without ``secom_``.
 
         Raises:
+            StoreLocked: others wrote for longer than was to be waited (`waiting_at_most`); nothing was written.
             StoreError: the database failed, or the connection to it was lost; nothing was written, unless the answer
                 to the commit itself was lost.
         """
         key = scope_key(scope) if isinstance(scope, tuple) else scope
         named: dict[str, Any] = {f"secom_{name}": value for name, value in options.items()}
+        until = min(_until.get(), time.monotonic() + (math.inf if self.busy_timeout is None else self.busy_timeout))
         try:
-            with self._lock, self._writers if write else nullcontext(), self._engine.connect() as raw:
+            with self._call(), self._lock, self._turn(write, until), self._engine.connect() as raw:
+                named["secom_wait"] = None if until == math.inf else max(0.0, until - time.monotonic())
                 connection = raw.execution_options(secom_write=write, secom_durable=durable, secom_scope=key, **named)
                 with connection.begin():
                     yield connection
         except SQLAlchemyError as error:
-            contended = isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in _CONTENDED
-            kind = _Contended if contended else StoreError
-            raise kind(f"the store at {self._place} {self.cipher.reason(error)}") from error
+            raise self._translated(error, until) from error
         except (ValueError, TypeError) as error:
             # While a transaction only reads, nothing but what it reads can be wrong.
             # sqlite3 raises the last where a broken file makes a broken message.
             if isinstance(error, SecomError) or (write and not isinstance(error, UnicodeDecodeError)):
                 raise
             raise StoreError(f"the store at {self._place} is damaged: {error}") from error
+        if write and self.forgotten_in_log:
+            self.empty_log(wait=0)
+
+    def check_writable(self) -> None:
+        """Write nothing.
+
+        Raises:
+            StoreLocked: others write for longer than was to be waited.
+            StoreError: nothing can be written, such as to a copy of a server that only reads.
+        """
+        with self.transaction(durable=False) as connection:
+            if not self._is_sqlite and connection.exec_driver_sql("SHOW transaction_read_only").scalar() == "on":
+                raise StoreError(f"the store at {self._place} can only be read")
+
+    @contextmanager
+    def _turn(self, write: bool, until: float) -> Iterator[None]:
+        """A writer's turn among the threads of this process."""
+        if not write or self._writers is None:
+            yield
+            return
+        if not self._writers.acquire(timeout=min(max(0.0, until - time.monotonic()), TIMEOUT_MAX)):
+            raise self._locked()
+        try:
+            yield
+        finally:
+            self._writers.release()
+
+    def _translated(self, error: SQLAlchemyError, until: float) -> StoreError:
+        original = getattr(error, "orig", None)
+        # Of SQLite's errors, the driver for encrypted files gives no code.
+        locked = self._is_sqlite and isinstance(error, DBAPIError) and "locked" in str(original)
+        state = getattr(original, "sqlstate", None)
+        if locked or (state == _LOCK_TIMEOUT and time.monotonic() >= until):
+            return self._locked()
+        kind = _Contended if state in _CONTENDED else StoreError
+        return kind(f"the store at {self._place} {self.cipher.reason(error)}")
+
+    def _locked(self) -> StoreLocked:
+        return StoreLocked(
+            f"the store at {self._place} is locked by another writer, and nothing was written; end what holds it, such "
+            "as a transaction that another program left open, or wait longer than now: MemoryBank.open(…, "
+            f"busy_timeout={self.busy_timeout})"
+        )
 
     def make_missing(self, tables: Sequence[Table]) -> None:
         """Make those of the tables that the database has not; of its own tables, migrations take care."""
@@ -127,10 +239,22 @@ class Database:
                 for table in tables:
                     table.create(connection, checkfirst=True)
 
-    def empty_log(self) -> None:
-        """Empty SQLite's write-ahead log, which holds pages as they were before; where readers leave it, for later."""
-        with suppress(StoreError):  # what was to be done is done
-            self._outside_transactions("PRAGMA busy_timeout=1000", _EMPTY_LOG)
+    # -- SQLite's files -------------------------------------------------------------------------------------------
+
+    def empty_log(self, *, wait: float = 1.0) -> bool:
+        """Empty SQLite's write-ahead log, which holds pages as they were before.
+
+        Args:
+            wait: how many seconds to wait for who reads.
+
+        Returns:
+            Whether it is empty; else it is tried again after every write, and when the bank is closed.
+        """
+        try:
+            self.forgotten_in_log = self._outside_transactions(_EMPTY_LOG, wait=wait)
+        except StoreError:
+            self.forgotten_in_log = True
+        return not self.forgotten_in_log
 
     def compact(self) -> None:
         """Write SQLite's file anew, without a trace of what was deleted.
@@ -138,14 +262,16 @@ class Database:
         Raises:
             StoreError: another connection is at work for longer than the time-out, or the disk is full.
         """
-        if self._outside_transactions(_EMPTY_LOG, "VACUUM", _EMPTY_LOG):
+        if self._outside_transactions(_EMPTY_LOG, "VACUUM", _EMPTY_LOG, wait=self.busy_timeout or 0):
             raise StoreError(f"the store at {self._place} is in use; what was deleted is still in its log")
+        self.forgotten_in_log = False
 
     def rekey(self, key: str) -> None:
         """Encrypt SQLite's file with another key; see `Cipher.rekey`.
 
         Raises:
             InvalidInput: no passphrase can look like this, or the database is not encrypted by one.
+            StoreLocked: others write for longer than was to be waited; the file has the old key.
             StoreError: the file could not be written; it has the old key.
 
         Warns:
@@ -156,26 +282,25 @@ class Database:
                 f"the store at {self._place} is not encrypted, so it has no key to change; move it into a file that is "
                 "opened with a key (bank.storage.move_to, `secom move`)"
             )
-        with self._writers:
+        wait = math.inf if self.busy_timeout is None else self.busy_timeout
+        with self._call(), self._turn(True, time.monotonic() + wait):
             self.cipher.rekey(self._engine, key)
-        if self._outside_transactions(_EMPTY_LOG):
+        if self._outside_transactions(_EMPTY_LOG, wait=1.0):
             warn_degraded(
                 f"the store at {self._place} has its new key, and while others read it, its file holds pages under the "
                 "old one; compact it when they are done"
             )
 
-    def _outside_transactions(self, *statements: str) -> bool:
+    def _outside_transactions(self, *statements: str, wait: float) -> bool:
         """Run statements that SQLite takes in no transaction; whether the last one found the log in use."""
-        if self._engine.dialect.name != "sqlite":
+        if not self._is_sqlite:
             return False
         try:
-            with self._lock, closing(self._engine.raw_connection()) as pooled:
+            with self._call(), self._lock, closing(self._engine.raw_connection()) as pooled:
                 connection: Any = pooled.driver_connection
-                timeout = connection.execute("PRAGMA busy_timeout").fetchone()[0]
-                try:
-                    rows = [connection.execute(statement).fetchone() for statement in statements]
-                finally:
-                    connection.execute(f"PRAGMA busy_timeout={timeout}")
+                # Every transaction sets a time of its own.
+                connection.execute(f"PRAGMA busy_timeout={int(wait * 1000)}")
+                rows = [connection.execute(statement).fetchone() for statement in statements]
         except self._engine.dialect.loaded_dbapi.Error as error:
             raise StoreError(f"the store at {self._place} {self.cipher.reason(error)}") from error
         return bool(rows[-1] and rows[-1][0])

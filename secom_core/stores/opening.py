@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from ..errors import InvalidInput
 from .places import is_postgres
@@ -10,14 +11,20 @@ from .postgres import open_postgres
 from .sql import SqlStore
 from .sqlite import open_sqlite
 
+_LONGEST_S: Final = 86_400
 
-def open_store(where: str | Path = ":memory:", *, key: str | None = None) -> SqlStore:
+
+def open_store(
+    where: str | Path = ":memory:", *, key: str | None = None, busy_timeout: float | None = None
+) -> SqlStore:
     """Open or make a store.
 
     Args:
         where: a file for SQLite, ``":memory:"``, or a URL that begins with ``postgresql://``; what else looks like a
             URL is refused, and makes nothing (`secom_core.stores.places`).
         key: the passphrase of an encrypted SQLite file.
+        busy_timeout: how many seconds a writer waits for another one; 60 for a file, and as long as the server says on
+            PostgreSQL, unless given.
 
     Raises:
         StoreError: it cannot be opened, or is no store.
@@ -31,8 +38,10 @@ def open_store(where: str | Path = ":memory:", *, key: str | None = None) -> Sql
             repr(where) if where is None or isinstance(where, (str, int)) else f"a value of type {type(where).__name__}"
         )
         raise InvalidInput(f"a bank is in a file, ':memory:' or postgresql://…, got {shown}")
+    if busy_timeout is not None and not 0 <= busy_timeout <= _LONGEST_S:
+        raise InvalidInput(f"busy_timeout is a number of seconds from 0 to {_LONGEST_S}, got {busy_timeout!r}")
     if not is_postgres(where):
-        return open_sqlite(where, key=key)
+        return open_sqlite(where, key=key, busy_timeout=busy_timeout)
     if key is not None:
         raise InvalidInput("a key is for a file; encrypt the disk that PostgreSQL writes to")
-    return open_postgres(str(where))
+    return open_postgres(str(where), busy_timeout=busy_timeout)

@@ -20,12 +20,14 @@ _KEY_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 1936024429
 _ID_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(key, 1936024429)) FROM scopes WHERE id = %s"
 
 
-def open_postgres(url: str, *, pool_size: int = _POOL) -> SqlStore:
+def open_postgres(url: str, *, pool_size: int = _POOL, busy_timeout: float | None = None) -> SqlStore:
     """Open or make the store in one database, or in the schema that the URL's ``options`` name.
 
     Args:
         url: such as ``postgresql://user:password@host:5432/database``, with libpq's parameters after ``?``.
         pool_size: how many connections this process opens at most; calls beyond wait for one.
+        busy_timeout: how many seconds a writer waits for another one; as long as the server's ``lock_timeout`` says
+            unless given.
 
     Raises:
         InvalidInput: the URL cannot be read.
@@ -36,7 +38,7 @@ def open_postgres(url: str, *, pool_size: int = _POOL) -> SqlStore:
     engine = postgres_engine(url, pool_size=pool_size)
     event.listen(engine, "begin", _begin)
     try:
-        return SqlStore(engine)
+        return SqlStore(engine, busy_timeout=busy_timeout)
     except StoreError:
         engine.dispose()
         raise
@@ -116,6 +118,10 @@ def _begin(connection: Connection) -> None:
         return
     if not options.get("secom_durable", True):
         connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
+    wait = options.get("secom_wait")
+    if wait is not None:
+        # 0 would be to wait for ever.
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, int(wait * 1000))}")
     # Whoever reads in order to write waits here for who is writing, and then reads what that one wrote.
     scope = options.get("secom_scope")
     if scope is None:

@@ -55,8 +55,8 @@ class SqlStore(DerivedRows):
         SchemaTooNew: a later version of the package wrote it.
     """
 
-    def __init__(self, engine: Engine, cipher: Cipher | None = None) -> None:
-        super().__init__(engine, cipher)
+    def __init__(self, engine: Engine, cipher: Cipher | None = None, busy_timeout: float | None = None) -> None:
+        super().__init__(engine, cipher, busy_timeout)
         migrate(self)
 
     # -- raw turns ----------------------------------------------------------------------------------------------
@@ -70,6 +70,7 @@ class SqlStore(DerivedRows):
         *,
         turns: Sequence[int] | None = None,
         close: bool = False,
+        only_in: int | None = None,
     ) -> Appended:
         """Commit messages, in order. Those whose id and words are known already are passed over.
 
@@ -79,12 +80,16 @@ class SqlStore(DerivedRows):
             new: messages with a time.
             turns: the turn index of each message, where it is known (an import); else replies join, others open.
             close: the session ends here.
+            only_in: the scope's id as it was known; where the scope was forgotten since, nothing is written.
 
         Raises:
             DuplicateId: an id belongs to another message of the scope; nothing is written.
         """
         with self.transaction(scope=scope) as connection:
-            scope_id = scope_id_of(connection, scope) or insert_row(connection, scopes, key=scope_key(scope))
+            scope_id = scope_id_of(connection, scope)
+            if only_in not in (None, scope_id):
+                return Appended(0, (), 0)
+            scope_id = scope_id or insert_row(connection, scopes, key=scope_key(scope))
             row = _session(connection, scope, session) or _new_session(connection, scope_id, session)
             places = dict(zip(map(id, new), turns, strict=True)) if turns is not None else None
             fresh = unknown_messages(connection, scope_id, new)
@@ -202,6 +207,13 @@ class SqlStore(DerivedRows):
         statement = select(func.coalesce(func.sum(sessions.c.turns), 0)).where(sessions.c.scope_id == scope_id)
         with self.transaction(write=False) as connection:
             return int(connection.scalar(statement) or 0)
+
+    def count_underived(self) -> int:
+        """How many sessions, of whatever scope, have messages that nothing is made of yet."""
+        open_end = (sessions.c.closed == 1) & (sessions.c.settled != sessions.c.turns)
+        waits = (sessions.c.derived != sessions.c.messages) | open_end
+        with self.transaction(write=False) as connection:
+            return connection.scalar(select(func.count()).select_from(sessions).where(waits)) or 0
 
     # -- forgetting -----------------------------------------------------------------------------------------------
 

@@ -11,25 +11,56 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import URL, Connection, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.pool import StaticPool
 
-from ..errors import InvalidInput, SecomError
+from ..errors import InvalidInput, SecomError, StoreError
 from .cipher import Cipher
 from .places import file_at
 from .sql import SqlStore
 
-_BUSY_MS: Final = 60_000
+BUSY_TIMEOUT_S: Final = 60.0
+"""How many seconds a writer waits for another one."""
 _OWN_TABLES: Final = frozenset({"schema_versions", "scopes"})
 """Tables of every bank of every schema, which no other program is likely to have both of."""
 
 
-def open_sqlite(path: str | Path = ":memory:", *, key: str | None = None) -> SqlStore:
+class _File:
+    """Which file was opened under a path. SQLite would go on writing to one that is no longer there."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._opened: tuple[int, int] | None = None
+
+    def opened(self) -> None:
+        """The file that is there is the one."""
+        self._opened = self._opened or self._there()
+
+    def check(self, *_: object) -> None:
+        """Raise `StoreError` where it is no longer the file under its path."""
+        if self._opened is not None and self._there() != self._opened:
+            raise StoreError(
+                f"the bank's file {str(self.path)!r} was removed or replaced while it was open, and nothing was "
+                "written; close the bank, put the file or a backup of it in its place, and open the bank again"
+            )
+
+    def _there(self) -> tuple[int, int] | None:
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            return None
+        return found.st_dev, found.st_ino
+
+
+def open_sqlite(
+    path: str | Path = ":memory:", *, key: str | None = None, busy_timeout: float | None = None
+) -> SqlStore:
     """Open or make the store in one file.
 
     Args:
         path: the file, made if it is not there, its folder too; ``":memory:"`` keeps nothing.
         key: the passphrase of an encrypted file; needs the extra ``encrypted``. It is not kept anywhere.
+        busy_timeout: how many seconds a writer waits for another one; 60 unless given.
 
     Raises:
         InvalidInput: the path is that of a folder, or a URL, or the file is another program's database.
@@ -45,27 +76,37 @@ def open_sqlite(path: str | Path = ":memory:", *, key: str | None = None) -> Sql
             raise InvalidInput(f"a bank is one file, and {str(path)!r} is a folder; name a file in it")
         cipher.check(file)
         file.parent.mkdir(parents=True, exist_ok=True)
+    wait = BUSY_TIMEOUT_S if busy_timeout is None else busy_timeout
     # A file: however many threads read at once, none waits for a connection.
     pool: dict[str, Any] = {"poolclass": StaticPool} if file is None else {"pool_size": 16, "max_overflow": -1}
     engine = create_engine(
         URL.create("sqlite", database=str(file) if file is not None else None),
         module=cipher.driver,
-        connect_args={"timeout": _BUSY_MS / 1000, "check_same_thread": False, "isolation_level": None},
+        connect_args={"timeout": wait, "check_same_thread": False, "isolation_level": None},
         # Errors name the statement; what somebody said in confidence is none of a log's business.
         hide_parameters=True,
         **pool,
     )
-    event.listen(engine, "connect", partial(_configure, file=file, cipher=cipher))
+    event.listen(engine, "connect", partial(_configure, file=file, cipher=cipher, wait=wait))
     event.listen(engine, "begin", _begin)
     event.listen(engine, "checkin", _enforce_references)
+    if file is not None:
+        _watch(engine, _File(file))
     try:
-        return SqlStore(engine, cipher)
+        return SqlStore(engine, cipher, wait)
     except SecomError:
         engine.dispose()
         raise
 
 
-def _configure(connection: Any, _record: Any, *, file: Path | None = None, cipher: Cipher) -> None:
+def _watch(engine: Engine, file: _File) -> None:
+    """Make no other file under the path, and write to no file that is not there."""
+    event.listen(engine, "do_connect", file.check)
+    event.listen(engine, "connect", lambda *_: file.opened())
+    event.listen(engine, "begin", lambda connection: file.check() if _may_write(connection) else None)
+
+
+def _configure(connection: Any, _record: Any, *, file: Path | None, cipher: Cipher, wait: float) -> None:
     cipher.unlock(connection)
     cursor = connection.cursor()
     # The log that is turned on below is written into the file.
@@ -76,9 +117,9 @@ def _configure(connection: Any, _record: Any, *, file: Path | None = None, ciphe
             "made where there is none"
         )
     # secure_delete: forgotten words are overwritten in the file, not only unlinked.
-    for pragma in (f"busy_timeout={_BUSY_MS}", "foreign_keys=ON", "secure_delete=ON"):
+    for pragma in ("foreign_keys=ON", "secure_delete=ON"):
         cursor.execute(f"PRAGMA {pragma}")
-    _keep_write_ahead_log(cursor)
+    _keep_write_ahead_log(cursor, wait)
     cursor.close()
 
 
@@ -88,9 +129,9 @@ def _is_foreign(cursor: Any) -> bool:
     return bool(names) and not names >= _OWN_TABLES
 
 
-def _keep_write_ahead_log(cursor: Any) -> None:
+def _keep_write_ahead_log(cursor: Any, wait: float) -> None:
     """Turn WAL on, for which the busy timeout does not count: of two that do so at once SQLite refuses one."""
-    until = time.monotonic() + _BUSY_MS / 1000
+    until = time.monotonic() + wait
     while True:
         try:
             cursor.execute("PRAGMA journal_mode=WAL")
@@ -103,9 +144,15 @@ def _keep_write_ahead_log(cursor: Any) -> None:
         time.sleep(random.uniform(0, 0.02))
 
 
+def _may_write(connection: Connection) -> bool:
+    return bool(connection.get_execution_options().get("secom_write", True))
+
+
 def _begin(connection: Connection) -> None:
     options = connection.get_execution_options()
-    if not options.get("secom_write", True):
+    wait = options.get("secom_wait")
+    connection.exec_driver_sql(f"PRAGMA busy_timeout={int((BUSY_TIMEOUT_S if wait is None else wait) * 1000)}")
+    if not _may_write(connection):
         connection.exec_driver_sql("BEGIN")
         return
     # FULL: a turn that was acknowledged survives a power cut. What is derived can be made again, and waits for the

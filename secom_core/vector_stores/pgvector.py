@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -14,7 +13,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from ..errors import InvalidInput, MissingExtra, StoreError
 from ..memory import VectorDocument
 from ..models.rows import model_rows
+from ..processes import ForkLock, in_child
 from ..protocols import Embedder, QueryEmbedder, Vectors
+from ..stores.database import leave_connections
 from ..stores.postgres import postgres_engine
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -48,7 +49,8 @@ class PgVectorStore:
         self._engine = postgres_engine(url)
         self._embedder, self._table_name, self._exact_below = embedder, table, exact_below
         self._table: Table | None = None
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
+        in_child(self)
 
     @property
     def name(self) -> str:
@@ -58,6 +60,10 @@ class PgVectorStore:
     def close(self) -> None:
         """Close every connection."""
         self._engine.dispose()
+
+    def renew(self) -> None:
+        """Leave the parent's connections to it, in a child."""
+        leave_connections(self._engine)
 
     def upsert(self, documents: Sequence[VectorDocument]) -> None:
         """Add documents. One whose id is there already is the same."""

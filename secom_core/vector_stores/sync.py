@@ -7,7 +7,6 @@ that what a killed process had begun is ended by the next `recall` or `forget`.
 from __future__ import annotations
 
 import json
-import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from ..derived.scope_states import ScopeState, ScopeStates
 from ..derived.segments import memories_of, searched_texts
 from ..errors import ModelError, StoreError, warn_degraded
 from ..memory import DocumentPlace, VectorDocument
+from ..processes import ForkLock
 from ..protocols import VectorStore
 from ..stores.digests import digest
 from ..stores.rows import ScopeRow
@@ -53,7 +53,7 @@ class VectorStoreSync:
         self._ledger = VectorStoreLedger(store, vector_store.name)
         self._states: ScopeStates[ScopeState] = ScopeStates(store, ScopeState, size=size)
         self._checked: set[int] = set()
-        self._locks = [threading.RLock() for _ in range(_LOCKS)]
+        self._locks = [ForkLock() for _ in range(_LOCKS)]
 
     @property
     def name(self) -> str:
@@ -181,7 +181,7 @@ class VectorStoreSync:
         self._delete(list(self._ledger.documents(session_id)))
         self._ledger.close(session_id)
 
-    def _lock(self, scope: Scope) -> threading.RLock:
+    def _lock(self, scope: Scope) -> ForkLock:
         return self._locks[hash(scope) % _LOCKS]
 
     @contextmanager

@@ -310,7 +310,7 @@ def test_two_that_open_an_old_bank_at_once_walk_each_step_once(place, version, m
 
 @pytest.mark.slow
 def test_opening_an_up_to_date_bank_waits_for_nobody(place, monkeypatch) -> None:
-    monkeypatch.setattr("secom_core.stores.sqlite._BUSY_MS", 200)
+    monkeypatch.setattr("secom_core.stores.sqlite.BUSY_TIMEOUT_S", 0.2)
     impatient = f"{place}&options=-c%20lock_timeout%3D200" if is_postgres(place) else place
     with opened(place) as store, store.transaction():
         with opened(impatient) as other:

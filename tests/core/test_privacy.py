@@ -155,15 +155,31 @@ def test_forgetting_empties_the_log_at_once(tmp_path):
 @pytest.mark.slow
 def test_a_reader_in_the_way_is_said(tmp_path, monkeypatch):
     path = tmp_path / "bank.db"
-    monkeypatch.setattr("secom_core.stores.sqlite._BUSY_MS", 200)
+    monkeypatch.setattr("secom_core.stores.sqlite.BUSY_TIMEOUT_S", 0.2)
     with filled(path) as bank, opened(path) as other:
         with other._store.transaction(write=False) as connection:
             connection.exec_driver_sql("SELECT count(*) FROM messages").fetchall()
-            bank.forget(ANN)
+            with pytest.warns(DegradedWarning, match=r"gone from the store at .*bank\.db, and its log still holds"):
+                bank.forget(ANN)
             with pytest.raises(StoreError, match=r"in use|locked"):
                 bank.storage.compact()
+            assert bank.health().forgotten_in_log
         bank.storage.compact()
         assert not holds(path, SECRET[0])
+
+
+@pytest.mark.slow
+def test_what_a_reader_kept_in_the_log_goes_with_the_next_write(tmp_path):
+    path = tmp_path / "bank.db"
+    with filled(path) as bank, opened(path) as other:
+        with other._store.transaction(write=False) as connection:
+            connection.exec_driver_sql("SELECT count(*) FROM messages").fetchall()
+            with pytest.warns(DegradedWarning, match="its log still holds"):
+                bank.forget(ANN)
+            assert holds(path, SECRET[0])
+        bank.remember(("acme", "bob"), [Message("I like tea.")], session="s")
+        assert not holds(path, SECRET[0])
+        assert not bank.health().forgotten_in_log
 
 
 @pytest.mark.slow

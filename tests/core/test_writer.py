@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from secom_core.bank import BackgroundWriter, MemoryBank
-from secom_core.errors import InvalidInput, InvalidScope, StoreError
+from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope, StoreError
 
 ANN = ("acme", "ann")
 
@@ -169,18 +169,61 @@ def test_flush_gives_up_in_time(bank: MemoryBank, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_thread_that_dies_is_replaced(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*args: object, **more: object) -> None:
-        raise RuntimeError("a defect")
+@pytest.mark.parametrize("failure", [RuntimeError, SystemExit])
+def test_the_thread_outlives_what_fails_in_it(
+    bank: MemoryBank, monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]
+) -> None:
+    derive = bank.derive
 
-    with BackgroundWriter(bank, debounce=0) as writer:
-        with monkeypatch.context() as patch:
-            patch.setattr(bank, "derive", broken)
-            writer.remember(ANN, said("I moved to Ghent."), session="one")
-            assert writer.flush(timeout=20)
-        writer.remember(ANN, said("I moved to Ghent."), session="two")
+    def broken(scope: tuple[str, ...], session: str, *, turns: int = 0) -> None:
+        if session == "one":
+            raise failure("a defect near Ghent")
+        derive(scope, session, turns=turns)
+
+    monkeypatch.setattr(bank, "derive", broken)
+    with BackgroundWriter(bank, debounce=0.05) as writer:
+        # Both wait before the first one is derived, and nobody asks again.
+        for session in ("one", "two"):
+            writer.remember(ANN, said("I moved to Ghent."), session=session)
+        deadline = time.monotonic() + 10
+        while not memories(bank) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert memories(bank) == 1
+        assert writer.is_alive
         assert writer.flush(timeout=20)
-    assert memories(bank) == 1
+        assert writer.last_error is None or "Ghent" not in writer.last_error
+
+
+def test_without_a_thread_nothing_is_waited_for_and_nothing_lost(
+    bank: MemoryBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    writer = BackgroundWriter(bank, debounce=0)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refused)
+        assert writer.remember(ANN, said("I moved to Ghent."), session="s").new == 1
+        assert not writer.is_alive
+        assert not bank.health().writer_alive
+        assert not writer.flush()
+        with pytest.warns(DegradedWarning, match="1 sessions are on disk and not derived yet"):
+            writer.close()
+    assert "Ghent" in bank.recall(ANN, "Where did I move?").text
+    assert writer.flush(timeout=20)
+
+
+def test_close_says_what_is_left(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = threading.Event()
+    monkeypatch.setattr(bank, "derive", lambda *args, **more: gate.wait(20))
+    writer = BackgroundWriter(bank, debounce=0)
+    for session in ("one", "two"):
+        writer.remember(ANN, said("I moved to Ghent."), session=session)
+    with pytest.warns(DegradedWarning, match="2 sessions are on disk and not derived yet"):
+        writer.close(timeout=0.1)
+    gate.set()
+    writer.close()
+    assert len(writer) == 0
 
 
 def test_bad_input_is_refused_at_once(bank: MemoryBank) -> None:

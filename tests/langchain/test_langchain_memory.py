@@ -14,7 +14,7 @@ from langchain_classic.base_memory import BaseMemory
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import ValidationError
 
-from langchain_secom import SecomMemory
+from langchain_secom import RecursiveSummaryMemory, SecomMemory
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
 from secom_core.errors import InvalidInput
@@ -218,6 +218,16 @@ def test_construction_parameters_are_json_and_open_the_same_memory(tmp_path: Pat
     assert again.model_dump() == memory.model_dump()
     assert again.load_memory_variables({})["history"] == "Human: Hi\nAI: Hello"
     again.bank.close()
+
+
+def test_a_bank_that_is_opened_by_path_waits_as_long_as_is_said(tmp_path: Path) -> None:
+    for make in (SecomMemory, RecursiveSummaryMemory):
+        memory = make(store_path=str(tmp_path / "memory.db"), scope=SCOPE, busy_timeout=0.5)
+        assert memory.bank.storage.busy_timeout == 0.5
+        again = make(**json.loads(json.dumps(memory.model_dump(mode="json"))))
+        assert again.bank.storage.busy_timeout == 0.5
+        memory.bank.close()
+        again.bank.close()
 
 
 def test_each_memory_without_a_session_begins_a_new_one(bank: MemoryBank) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import sqlite3
 import threading
 import time
+import warnings
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -404,6 +407,31 @@ def test_a_thread_from_before_the_memory_is_remembered_whole(bank: MemoryBank) -
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+@pytest.mark.parametrize("write", ["background", "inline"])
+def test_a_finished_answer_does_not_wait_for_a_locked_file(tmp_path: Path, write: Any) -> None:
+    path = tmp_path / "m.db"
+    with filled(path) as bank, ScriptedServer([Answer("In the Leie [1].")]) as server:
+        bank.recall(ANN, QUESTION)
+        memory = SecomMiddleware(bank, scope=ANN, write=write, cite=True)
+        agent = agent_of(server, memory)
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            began = time.monotonic()
+            with warnings.catch_warnings():
+                # What the answer cites may be lost.
+                warnings.simplefilter("ignore", DegradedWarning)
+                agent.invoke(asks(), as_ann)
+            waited = time.monotonic() - began
+            other.execute("COMMIT")
+        assert waited < 2
+        deadline = time.monotonic() + 5
+        while not stored(bank) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert [role for role, _ in stored(bank)] == ["user", "assistant"]
+        memory.close()
+
+
 @both
 async def test_pitfall_05_what_was_redacted_is_not_remembered(bank: MemoryBank, how: str) -> None:
     with ScriptedServer([CALL, "I write to ann@example.org."] * 2) as server:

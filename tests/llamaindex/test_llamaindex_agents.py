@@ -466,12 +466,12 @@ class Broken:
         self.bank, self.path, self.aside = bank, path, path.with_suffix(".aside")
 
     def __enter__(self) -> None:
-        self.bank.close()
+        self.bank._store.engine.dispose()
         self.path.rename(self.aside)
         self.path.mkdir()
 
     def __exit__(self, *_: object) -> None:
-        self.bank.close()
+        self.bank._store.engine.dispose()
         self.path.rmdir()
         self.aside.rename(self.path)
 
@@ -515,7 +515,7 @@ async def test_a_store_that_fails_in_the_middle_of_a_run_costs_no_answer_and_no_
 async def test_a_store_that_fails_can_end_the_run(bank: MemoryBank, path: Path) -> None:
     memory = memory_of(bank, on_error="raise")
     async with running("function", [REPLY] * 2) as (agent, _):
-        with Broken(bank, path), pytest.raises(StoreError, match="unable to open"):
+        with Broken(bank, path), pytest.raises(StoreError, match="was removed or replaced"):
             await agent.run(QUERY, memory=memory)
         assert memory.get_all() == []
         assert str(await agent.run(QUERY, memory=memory)) == REPLY

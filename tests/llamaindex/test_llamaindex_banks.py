@@ -6,6 +6,7 @@ import gc
 import os
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from llamaindex_secom import (
     CitationReward,
     LlamaIndexChatModel,
     LlamaIndexEmbedder,
+    RecursiveSummaryMemoryBlock,
     SecomMemory,
     SecomMemoryBlock,
     SecomRetriever,
@@ -29,6 +31,7 @@ from llamaindex_secom import (
 from llamaindex_secom.banks import _banks, bank_of, new_bank, share_bank
 from secom_core import InvalidInput, MemoryBank
 from secom_core.layers import Layer, register, unregister
+from secom_core.segmenters.fixed import EachTurn
 
 ANN = ("acme", "ann")
 
@@ -181,3 +184,17 @@ def test_a_postgresql_database_is_known_by_its_url(postgres_url: str) -> None:
     numberer = CitationNumberer(store_path=bank.storage.path)
     assert numberer._bank is bank
     bank.close()
+
+
+def test_a_bank_that_is_opened_by_path_waits_as_long_as_is_said(tmp_path: Path) -> None:
+    path = str(tmp_path / "m.db")
+    makers = (
+        partial(SecomMemory, scope=ANN, session="s"),
+        partial(SecomMemory.from_defaults, scope=ANN, session="s", segmenter=EachTurn()),
+        partial(SecomMemoryBlock, scope=ANN),
+        partial(RecursiveSummaryMemoryBlock, scope=ANN),
+    )
+    for make in makers:
+        part = make(store_path=path, busy_timeout=0.5)
+        assert part.bank.storage.busy_timeout == 0.5
+        part.bank.close()

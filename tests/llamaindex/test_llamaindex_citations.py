@@ -832,7 +832,7 @@ async def test_a_store_that_fails_costs_the_lesson_and_not_the_answer(tmp_path: 
         (tmp_path / "m.db").mkdir()
         return "Marta [1]."
 
-    with answering(closes) as (llm, _), pytest.warns(DegradedWarning, match="an answer taught nothing: .*unable to"):
+    with answering(closes) as (llm, _), pytest.warns(DegradedWarning, match="an answer taught nothing: .*is closed"):
         await asking_with_reward(kind, mode, bank, llm)
 
 

@@ -6,9 +6,11 @@ import asyncio
 import copy
 import json
 import pickle
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,6 @@ from llama_index.core.base.llms.types import ChatMessage, ImageBlock, MessageRol
 from llama_index.core.memory.types import BaseMemory
 
 from llamaindex_secom import SecomMemory
-from llamaindex_secom.banks import _banks
 from secom_core import DegradedWarning, InvalidInput, InvalidScope, MemoryBank
 from secom_core.segmenters.fixed import EachTurn
 from secom_core.testing import Fault, ScriptedServer
@@ -111,12 +112,12 @@ def test_pitfall_03_an_empty_memory_is_not_falsy(memory: SecomMemory) -> None:
 def test_pitfall_04_it_is_serialised_with_its_store_and_reopened(tmp_path: Path) -> None:
     memory = SecomMemory.from_defaults(scope=ANN, session="now", store_path=str(tmp_path / "x.db"), token_limit=500)
     memory.put_messages([user("My cat is called Tuna."), call("1"), result("1"), bot("Tuna!")])
-    data = memory.to_json()
+    data, shown = memory.to_json(), memory.get_all()
     memory.bank.close()
-    _banks.clear()
+    # A bank that is closed is nobody's any more.
     again = SecomMemory.from_json(data)
     assert again.bank is not memory.bank
-    assert again.get_all() == memory.get_all(), "tool calls come back too"
+    assert again.get_all() == shown, "tool calls come back too"
     assert again.token_limit == 500
     again.put(user("And my dog is Rex."))
     assert [text for _, text in stored(again.bank)] == ["My cat is called Tuna.", "Tuna!", "And my dog is Rex."]
@@ -553,3 +554,31 @@ async def test_async_calls_do_what_the_others_do_and_never_block(memory: SecomMe
     assert "Marta" in texts(prompt)[-1]
     assert texts(everything) == ["Hello", "Hi", "Who is my violin teacher?", "Marta."]
     assert memory.session == "now~2"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("write", ["inline", "background"])
+@pytest.mark.parametrize("on_error", ["warn", "raise"])
+def test_an_answer_does_not_wait_for_a_locked_file(tmp_path: Path, write: Any, on_error: Any) -> None:
+    path = tmp_path / "m.db"
+    with MemoryBank.open(path) as bank:
+        memory = SecomMemory(scope=ANN, session="now", bank=bank, write=write, on_error=on_error)
+        memory.put(user("Where do I live?"))
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            began = time.monotonic()
+            memory.put(bot("In Ghent."))
+            waited = time.monotonic() - began
+            memory.put(user("And who teaches me?"))
+            assert time.monotonic() - began < waited + 0.5, "what waits already is waited for again"
+            other.execute("COMMIT")
+        assert waited < 1.8
+        deadline = time.monotonic() + 5
+        while len(stored(bank)) < 3 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        words = ["Where do I live?", "In Ghent.", "And who teaches me?"]
+        assert [text for _, text in stored(bank)] == words
+        assert [message.content for message in memory.get_all()] == words
+        memory.put(bot("Marta does."))
+        assert [text for _, text in stored(bank)] == [*words, "Marta does."]
+        assert [message.content for message in memory.get_all()] == [*words, "Marta does."]

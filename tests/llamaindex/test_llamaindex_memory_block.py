@@ -166,12 +166,12 @@ class Broken:
         self.bank, self.path, self.aside = bank, path, path.with_suffix(".aside")
 
     def __enter__(self) -> None:
-        self.bank.close()
+        self.bank._store.engine.dispose()
         self.path.rename(self.aside)
         self.path.mkdir()
 
     def __exit__(self, *_: object) -> None:
-        self.bank.close()
+        self.bank._store.engine.dispose()
         self.path.rmdir()
         self.aside.rename(self.path)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -14,6 +13,7 @@ from typing import Any, Final, cast
 
 from ...errors import BadReply, InvalidInput, ModelError, ModelUnavailable, SchemaTooNew, shorten
 from ...llm.flow import Cost, Prompt, Reply
+from ...processes import ForkLock
 from ...protocols import TokenCounter
 
 RESERVING: Final = "segment"
@@ -65,7 +65,7 @@ class Recorded:
     stopped: str | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._known: dict[str, Mapping[str, Any]] = {}
         self._failures = 0
         if self.path is not None:

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Integer, column, func, insert, inspect, selec
 from ...errors import SchemaTooNew, StoreError
 from ..database import Database, retry_if_contended
 
-__all__ = ["STEPS", "VERSION", "Step", "migrate"]
+__all__ = ["STEPS", "VERSION", "Step", "migrate", "version_of"]
 
 Step: TypeAlias = Callable[[Connection], None]
 """What brings the tables from one version to the next, inside a transaction that is not its own."""
@@ -76,9 +76,14 @@ def migrate(database: Database, steps: Sequence[Step] | None = None) -> None:
         _check_references(connection)
 
 
-def _missing(connection: Connection, steps: Sequence[Step]) -> range:
+def version_of(connection: Connection) -> int:
+    """The version of the tables that are there; 0 where there are none."""
     exists = inspect(connection).has_table(_VERSIONS.name)
-    version = (connection.scalar(select(func.max(_VERSIONS.c.version))) or 0) if exists else 0
+    return (connection.scalar(select(func.max(_VERSIONS.c.version))) or 0) if exists else 0
+
+
+def _missing(connection: Connection, steps: Sequence[Step]) -> range:
+    version = version_of(connection)
     if version > len(steps):
         raise SchemaTooNew(f"the store has schema {version}, this package knows {len(steps)}; upgrade secom-memory")
     return range(version + 1, len(steps) + 1)

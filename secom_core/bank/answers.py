@@ -1,0 +1,86 @@
+"""Remembering a finished answer, which waits for no lock."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+from weakref import WeakValueDictionary
+
+from ..conversation import Message, Scope, check_scope
+from ..errors import StoreLocked
+from ..stores.database import waiting_at_most
+from .background import BackgroundWriter
+from .bank import MemoryBank
+from .records import Remembered
+from .unwritten import with_id_and_time
+
+ANSWER_WAITS_S: Final = 1.0
+"""How many seconds a finished answer waits for a locked store."""
+_LOG: Final = logging.getLogger(__name__)
+
+_shared: WeakValueDictionary[int, BackgroundWriter] = WeakValueDictionary()
+"""By the id of the bank. A writer refers to its bank, so no id is used again."""
+
+
+def shared_writer(bank: MemoryBank) -> BackgroundWriter:
+    """The background writer that everybody shares who has none of their own."""
+    return _shared.get(id(bank)) or _shared.setdefault(id(bank), BackgroundWriter(bank))
+
+
+@contextmanager
+def waiting_for_a_lock(keeper: BackgroundWriter, scope: Scope, within: float = ANSWER_WAITS_S) -> Iterator[None]:
+    """In this block a locked store is waited for so many seconds, and not at all where messages of the scope wait.
+
+    Args:
+        keeper: in whose memory they wait.
+        scope: whose memory is written to.
+        within: how many seconds.
+
+    Raises:
+        StoreLocked: the store is locked for longer, or messages wait that what is said now must not overtake.
+    """
+    if keeper.keeps(scope):
+        raise StoreLocked("what was said before is not written yet, because the store is locked")
+    with waiting_at_most(within):
+        yield
+
+
+def remember_soon(
+    bank: MemoryBank,
+    writer: BackgroundWriter | None,
+    scope: Sequence[str],
+    messages: Iterable[Message],
+    *,
+    session: str,
+    within: float = ANSWER_WAITS_S,
+) -> Remembered | None:
+    """Remember messages, and where the store is locked for longer, leave them to a background writer.
+
+    For a finished answer, which nobody is to wait for because another program writes. The writer writes them as soon
+    as the lock goes (`BackgroundWriter.keep`).
+
+    Args:
+        bank: where they are remembered.
+        writer: remembers them where it is given, the bank itself unless given.
+        scope: whose memory it is.
+        messages: the messages.
+        session: the session they belong to.
+        within: how many seconds to wait for the lock.
+
+    Returns:
+        What was taken in; nothing where the messages wait in memory.
+
+    Raises:
+        StoreError: the store failed in another way than by being locked; nothing was stored.
+    """
+    scope, named = check_scope(scope), [with_id_and_time(message) for message in messages]
+    keeper = writer or shared_writer(bank)
+    try:
+        with waiting_for_a_lock(keeper, scope, within):
+            return (writer or bank).remember(scope, named, session=session)
+    except StoreLocked:
+        _LOG.warning("the store is locked; what was said is written as soon as the lock goes")
+    keeper.keep(scope, named, session=session)
+    return None

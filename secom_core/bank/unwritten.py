@@ -1,0 +1,62 @@
+"""Messages that the store has not taken yet, and how they are written later, once and in no forgotten scope."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from functools import partial
+
+from ..conversation import Message, Scope
+from ..errors import DuplicateId, StoreError
+from .bank import MemoryBank
+
+
+@dataclass(frozen=True, eq=False)
+class Unwritten:
+    """Messages that wait in memory.
+
+    Args:
+        scope: whose they are.
+        session: the session that they belong to.
+        messages: each with an id and a time, so that they are the same whoever writes them, and how often.
+        epoch: the scope's epoch when they came, as far as it could be read.
+    """
+
+    scope: Scope
+    session: str
+    messages: list[Message]
+    epoch: tuple[int, int] | None
+
+
+def epoch_of(bank: MemoryBank, scope: Scope) -> tuple[int, int] | None:
+    """The scope's epoch; nothing where it has none, or cannot be read."""
+    try:
+        return bank.storage.epoch(scope)
+    except StoreError:
+        return None
+
+
+def written(bank: MemoryBank, waiting: Unwritten) -> int:
+    """Write them, unless the whole scope was forgotten since; of how many turns they are.
+
+    Raises:
+        StoreError: the store failed again; nothing was written.
+    """
+    only_in = waiting.epoch[0] if waiting.epoch is not None else None
+    write = partial(bank.storage.write, waiting.scope, waiting.session, only_in=only_in)
+    try:
+        return write(waiting.messages)
+    except DuplicateId:
+        # Another message has one of the ids by now: the words are worth more than the ids.
+        return write([replace(message, id=uuid.uuid4().hex) for message in waiting.messages])
+
+
+def with_id_and_time(message: Message) -> Message:
+    """The message with an id and a time, so that it is recognised as the same when it is stored later."""
+    return replace(message, id=message.id or uuid.uuid4().hex, at=message.at or datetime.now(timezone.utc))
+
+
+def is_forgotten(before: tuple[int, int] | None, now: tuple[int, int] | None) -> bool:
+    """Whether the whole scope was forgotten between two of its epochs; then no earlier message is stored again."""
+    return before is not None and (now is None or now[0] != before[0])

@@ -1,0 +1,7 @@
+"""What stands where a process forks, as servers and task queues do that load an application once for all workers."""
+
+from __future__ import annotations
+
+from .forks import ForkGate, ForkLock, ForkWorker, in_child
+
+__all__ = ["ForkGate", "ForkLock", "ForkWorker", "in_child"]

@@ -1,0 +1,173 @@
+"""A store that somebody else holds: how long it is waited for, and that what was said is written once the lock goes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
+from secom_core.conversation import Message
+from secom_core.errors import InvalidInput, StoreError, StoreLocked
+from secom_core.stores.opening import open_store
+
+ANN = ("acme", "ann")
+
+
+@contextmanager
+def locked(place: Path | str) -> Iterator[None]:
+    """Another program writes, and takes its time."""
+    store = open_store(place)
+    with store.transaction(scope=ANN):
+        yield
+    store.close()
+
+
+def said(*texts: str) -> list[Message]:
+    return [Message(text) for text in texts]
+
+
+def kept(bank: MemoryBank, scope: tuple[str, ...] = ANN) -> list[str]:
+    return [m.text for name in bank.sessions(scope) for turn in bank.turns(scope, name) for m in turn.messages]
+
+
+def soon_kept(bank: MemoryBank, count: int, seconds: float = 3.0) -> list[str]:
+    deadline = time.monotonic() + seconds
+    while len(kept(bank)) < count and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return kept(bank)
+
+
+@pytest.mark.slow
+def test_a_call_waits_as_long_as_the_caller_says(place: Path | str) -> None:
+    with MemoryBank.open(place, busy_timeout=0.3) as bank:
+        bank.remember(ANN, said("I moved to Ghent."), session="s")
+        with locked(place):
+            began = time.monotonic()
+            with pytest.raises(StoreLocked, match=r"is locked by another writer, .*busy_timeout=0\.3\)"):
+                bank.remember(ANN, said("I like tea."), session="s")
+            assert 0.25 <= time.monotonic() - began < 3
+            assert "Ghent" in bank.recall(ANN, "Where did I move?").text
+        bank.remember(ANN, said("I like tea."), session="s")
+        assert kept(bank) == ["I moved to Ghent.", "I like tea."]
+
+
+def test_threads_wait_no_longer_for_each_other(tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "m.db", busy_timeout=0.1) as bank:
+        with bank._store.transaction():
+            errors: list[BaseException] = []
+
+            def other() -> None:
+                try:
+                    bank.remember(ANN, said("I like tea."), session="s")
+                except StoreLocked as error:
+                    errors.append(error)
+
+            thread = threading.Thread(target=other)
+            thread.start()
+            thread.join(10)
+        assert len(errors) == 1
+
+
+@pytest.mark.parametrize("wrong", [-1, float("nan"), 1e9])
+def test_a_time_that_is_none_is_refused(tmp_path: Path, wrong: float) -> None:
+    with pytest.raises(InvalidInput, match="busy_timeout is a number of seconds"):
+        MemoryBank.open(tmp_path / "m.db", busy_timeout=wrong)
+    assert not (tmp_path / "m.db").exists()
+
+
+@pytest.mark.slow
+def test_a_finished_answer_waits_a_second_and_is_written_as_soon_as_the_lock_goes(place: Path | str) -> None:
+    with MemoryBank.open(place) as bank:
+        bank.remember(ANN, said("I moved to Ghent."), session="s")
+        with locked(place):
+            began = time.monotonic()
+            assert remember_soon(bank, None, ANN, said("I like tea."), session="s", within=0.3) is None
+            # What comes after it waits behind it, and costs no second more.
+            assert remember_soon(bank, None, ANN, said("And cake."), session="s", within=0.3) is None
+            assert time.monotonic() - began < 1.5
+            health = bank.health()
+            assert (health.unwritten, health.writer_alive, health.ok) == (2, True, False)
+        assert soon_kept(bank, 3) == ["I moved to Ghent.", "I like tea.", "And cake."]
+        assert bank.health().ok
+        assert remember_soon(bank, None, ANN, said("And milk."), session="s").new == 1
+
+
+@pytest.mark.slow
+def test_close_says_how_much_is_not_on_disk(tmp_path: Path) -> None:
+    bank = MemoryBank.open(tmp_path / "m.db", busy_timeout=0.2)
+    writer = BackgroundWriter(bank)
+    with locked(tmp_path / "m.db"):
+        writer.keep(ANN, said("I moved to Ghent.", "I like tea."), session="s")
+        assert not writer.flush(timeout=0.1)
+        with pytest.raises(StoreError, match="2 messages are not on disk yet"):
+            writer.close()
+    writer.close()
+    assert kept(bank) == ["I moved to Ghent.", "I like tea."]
+    with locked(tmp_path / "m.db"):
+        writer.keep(ANN, said("I like cake."), session="s")
+        with pytest.raises(StoreError, match="1 messages are not on disk yet"):
+            bank.close()
+    with pytest.raises(StoreError, match="is closed; open it again"):
+        bank.recall(ANN, "tea")
+
+
+@pytest.mark.slow
+def test_what_waits_is_forgotten_too_and_brings_nothing_back(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with MemoryBank.open(path) as bank:
+        bank.remember(ANN, said("I moved to Ghent."), session="s")
+        with locked(path):
+            for session in ("s", "t"):
+                remember_soon(bank, None, ANN, said(f"I like {session}."), session=session, within=0)
+            forgetting = threading.Thread(target=bank.forget, args=(ANN,), kwargs={"session": "t"})
+            forgetting.start()
+        forgetting.join(10)
+        assert soon_kept(bank, 2) == ["I moved to Ghent.", "I like s."]
+
+
+@pytest.mark.slow
+def test_what_waits_does_not_come_back_where_another_process_has_forgotten(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with MemoryBank.open(path) as bank, MemoryBank.open(path) as other:
+        bank.remember(ANN, said("I moved to Ghent."), session="s")
+        for _ in range(5):
+            with locked(path):
+                remember_soon(bank, None, ANN, said("I like tea."), session="s", within=0)
+            # The writer writes before it or after it.
+            other.forget(ANN)
+            assert bank.writers.copy().pop().flush(10)
+            assert kept(bank) == []
+            bank.remember(ANN, said("I moved to Ghent."), session="s")
+
+
+ENDS = """
+import sys
+from secom_core.bank import MemoryBank, remember_soon
+from secom_core.conversation import Message
+
+bank = MemoryBank.open(sys.argv[1])
+remember_soon(bank, None, ("acme", "ann"), [Message("I moved to Ghent.")], session="s", within=0.1)
+print("asked", flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_process_that_ends_in_order_waits_for_the_lock(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with MemoryBank.open(path) as bank:
+        with locked(path):
+            process = subprocess.Popen([sys.executable, "-c", ENDS, str(path)], stdout=subprocess.PIPE, text=True)
+            assert process.stdout is not None
+            assert process.stdout.readline() == "asked\n"
+            time.sleep(0.5)
+            assert process.poll() is None
+        assert process.wait(20) == 0
+        process.stdout.close()
+        assert kept(bank) == ["I moved to Ghent."]
