@@ -81,12 +81,13 @@ class Cipher:
             )
         return f"failed: {error}"
 
-    def rekey(self, engine: Engine, key: str) -> None:
+    def rekey(self, engine: Engine, key: str, *, wait: float) -> None:
         """Encrypt every page with another key, in one transaction: whoever is killed has the old or the new one.
 
         Args:
             engine: that of an encrypted file; its connections open with the new key from now on.
             key: the new passphrase.
+            wait: how many seconds to wait for others who write or read.
 
         Raises:
             InvalidInput: no passphrase can look like this.
@@ -98,6 +99,7 @@ class Cipher:
             connection: Any = pooled.driver_connection
             pooled.detach()
             try:
+                connection.execute(f"PRAGMA busy_timeout={int(wait * 1000)}")
                 connection.execute(f"PRAGMA rekey = {_quoted(key)}")
             except self.driver.Error as error:
                 # What it says is of any failure, and a lock that others hold is the most likely.

@@ -282,9 +282,9 @@ class Database:
                 f"the store at {self._place} is not encrypted, so it has no key to change; move it into a file that is "
                 "opened with a key (bank.storage.move_to, `secom move`)"
             )
-        wait = math.inf if self.busy_timeout is None else self.busy_timeout
+        wait = self.busy_timeout or 0
         with self._call(), self._turn(True, time.monotonic() + wait):
-            self.cipher.rekey(self._engine, key)
+            self.cipher.rekey(self._engine, key, wait=wait)
         if self._outside_transactions(_EMPTY_LOG, wait=1.0):
             warn_degraded(
                 f"the store at {self._place} has its new key, and while others read it, its file holds pages under the "

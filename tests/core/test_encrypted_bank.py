@@ -308,9 +308,8 @@ def test_a_plain_bank_has_no_key_to_change(tmp_path: Path) -> None:
             bank.storage.rekey(NEW)
 
 
-def test_where_somebody_writes_the_key_stays(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secom_core.stores.sqlite._BUSY_MS", 100)
-    with MemoryBank.open(small, key=KEY) as bank, MemoryBank.open(small, key=KEY) as other:
+def test_where_somebody_writes_the_key_stays(small: Path) -> None:
+    with MemoryBank.open(small, key=KEY, busy_timeout=0.1) as bank, MemoryBank.open(small, key=KEY) as other:
         with other._store.transaction():
             with pytest.raises(StoreError, match="was not changed: somebody else was writing") as caught:
                 bank.storage.rekey(NEW)
@@ -344,8 +343,7 @@ def test_where_the_disk_is_full_the_key_stays(small: Path) -> None:
     assert damages(small) == []
 
 
-def test_where_somebody_reads_the_old_pages_are_told_of(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secom_core.stores.sqlite._BUSY_MS", 100)
+def test_where_somebody_reads_the_old_pages_are_told_of(small: Path) -> None:
     with MemoryBank.open(small, key=KEY) as bank, MemoryBank.open(small, key=KEY) as other:
         with other._store.transaction(write=False) as connection:
             connection.exec_driver_sql("SELECT count(*) FROM messages").fetchall()
@@ -360,7 +358,7 @@ def test_a_power_cut_after_a_new_key_leaves_everything(
 ) -> None:
     left = tmp_path / "left"
 
-    def cut(_store: Database, *_: str) -> bool:
+    def cut(_store: Database, *_: str, wait: float) -> bool:
         left.mkdir()
         for suffix in ("", "-wal"):
             shutil.copy(f"{small}{suffix}", left / f"bank.db{suffix}")
