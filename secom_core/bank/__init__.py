@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from .background import BackgroundWriter, check_writer
-from .bank import MemoryBank, check_bank
+from .bank import MemoryBank
+from .given import check_bank
 from .parts import Parts
-from .records import Remembered, Stats
+from .records import Finding, Remembered, Stats
 
-__all__ = ["BackgroundWriter", "MemoryBank", "Parts", "Remembered", "Stats", "check_bank", "check_writer"]
+__all__ = ["BackgroundWriter", "Finding", "MemoryBank", "Parts", "Remembered", "Stats", "check_bank", "check_writer"]

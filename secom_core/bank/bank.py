@@ -11,8 +11,7 @@ from ..citations.layer import CitationLayer
 from ..citations.options import CitationOptions
 from ..context.packing import Packer
 from ..conversation import Message, Scope, Session, Turn, check_scope, stamped
-from ..derived.segments import memories_of
-from ..errors import InvalidInput, shorten
+from ..errors import InvalidInput
 from ..layers import LayerFactory
 from ..memory import Memory, Recall, RecallOptions
 from ..presets import Preset
@@ -30,7 +29,7 @@ from .checks import check_session_name
 from .components import Components
 from .layers import Layers
 from .parts import Granularity, Parts
-from .records import Remembered, Stats
+from .records import Finding, Remembered, Stats
 from .redaction import Redact, redacted_message
 from .storage import Storage
 
@@ -264,6 +263,13 @@ class MemoryBank:
         """Make everything derived again from the raw turns, with the parts the bank has now."""
         self._inside.deriving.rebuild(check_scope(scope))
 
+    def check(self, scope: Sequence[str] | None = None, *, repair: bool = False) -> tuple[Finding, ...]:
+        """What is amiss beside the words themselves, in one scope or in all and their file; mended with ``repair``.
+
+        What can be made again from the turns is deleted and made; for all else a finding says what to do.
+        """
+        return self._inside.check(check_scope(scope) if scope is not None else None, repair=repair)
+
     # -- recall ---------------------------------------------------------------------------------------------------
 
     def recall(
@@ -381,20 +387,9 @@ class MemoryBank:
         current = self._inside.derivation.derive(row.id, scope) if row is not None else None
         if current is None:
             return []
-        return memories_of(session, self._store.memories(current.id), self._store.turns(current))
+        return self._inside.derivation.memories(scope, current, self._store.turns(current))
 
     def stats(self, scope: Sequence[str]) -> Stats:
         """How much the scope holds."""
         row = self._store.scope(check_scope(scope))
         return Stats(**self._store.counts(row.id)) if row else Stats(0, 0, 0, 0, 0)
-
-
-def check_bank(bank: object, caller: str) -> MemoryBank:
-    """The bank that a part was given.
-
-    Raises:
-        InvalidInput: it is something else.
-    """
-    if not isinstance(bank, MemoryBank):
-        raise InvalidInput(f"{caller} needs a MemoryBank, got {shorten(bank)}; make one with MemoryBank.open(path)")
-    return bank

@@ -18,11 +18,13 @@ from ..ranking import ScopeIndex
 from ..ranking.weights import LEARNED
 from ..stores.sql import SqlStore
 from ..vector_stores.sync import VectorStoreSync
+from .checking import Checkup, check
 from .deriving import Deriving
 from .forgetting import Forgetting
 from .layers import Layers
 from .parts import Parts
 from .recalling import Recalling
+from .records import Finding
 from .redaction import redacted_text
 from .scope_cache import ScopeCache
 from .storage import Storage
@@ -65,6 +67,17 @@ class Components:
         self.storage = Storage(self.deriving, parts.redact)
         if self.vector_store is not None:
             self.vector_store.drain()
+
+    def check(self, scope: Scope | None, *, repair: bool) -> tuple[Finding, ...]:
+        """What `secom_core.bank.checking` finds in one scope, or in all of them."""
+        store = self.deriving.store
+        named = [(each, store.scope(each)) for each in ([scope] if scope is not None else store.scopes())]
+        known = [(each, row) for each, row in named if row is not None]
+        found = check(Checkup(self.deriving, known, scope is None, repair))
+        for each, _ in known if repair else ():
+            self.scopes.drop(each)
+            self.layers.drop(each)
+        return found
 
     def _context(self, store: SqlStore, size: int) -> LayerContext:
         model = self._parts.model

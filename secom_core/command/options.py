@@ -157,6 +157,11 @@ def _backup(command: ArgumentParser) -> None:
     _store(command)
 
 
+def _check_store(command: ArgumentParser) -> None:
+    command.add_argument("--repair", action="store_true", help="mend what can be mended")
+    _store(command, json_too=True)
+
+
 _COMMANDS: Final[Mapping[str, tuple[str, Callable[[ArgumentParser], None]]]] = {
     "remember": ("changes", _remember),
     "recall": ("looking", _recall),
@@ -165,6 +170,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, Callable[[ArgumentParser], None]]]] = {
     "forget": ("changes", _forget),
     "export": ("changes", _export),
     "import": ("changes", _import),
+    "check": ("checking", _check_store),
     "move": ("changes", _move),
     "backup": ("changes", _backup),
     "scopes": ("inspecting", lambda command: _store(command, json_too=True)),

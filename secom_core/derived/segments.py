@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby, pairwise
 from typing import Final, TypeVar
@@ -11,7 +12,7 @@ from typing import Final, TypeVar
 import numpy as np
 
 from ..conversation import Scope, Turn
-from ..errors import attempted
+from ..errors import attempted, warn_degraded
 from ..memory import Memory, Segment, check_partition, passages_of
 from ..protocols import Denoiser, Embedder, JoiningSegmenter, Segmenter, Statistics, Vectors
 from ..segmenters.lexical import LexicalSegmenter
@@ -21,6 +22,7 @@ from ..stores.sql import SqlStore
 from ..vectors import unit_rows
 from .segmenters import ScopeSegmenters
 from .space import EmbeddingSpace
+from .whole import agree, counted
 
 T = TypeVar("T")
 
@@ -68,17 +70,43 @@ class Derivation:
         while (row := self._store.session(session_id)) is not None and (afresh or not row.is_derived):
             since = 0 if afresh else row.settled
             tail = self._store.turns(row, since)
-            old = self._store.memories(row.id, since)
-            rows, failed = self._cut(tail, [] if afresh else old, row, scope)
+            row = counted(row, tail) if since == 0 else row
+            old = [] if afresh else self._store.memories(row.id, since)
+            rows, failed = self._cut(tail, old, row, scope)
             settled = row.turns if row.closed else self._settled(rows, since, row.turns)
             if self._store.save_memories(row, rows, settled=settled, since=since):
-                afresh = False
                 if self._makes_vectors:
                     self.drop_vectors(row.id, {each.key for each in old} - {each.key for each in rows})
                 # Where the segmenter has failed, so would most likely the embedder that it asks; a recall tries again.
                 if self._makes_vectors and self._space is not None and not failed:
-                    self.vectors(row.id, [*(each.key for each in rows), *searched_texts(tail)])
+                    self.vectors(row.id, [*(each.key for each in rows), *searched_texts(tail)], afresh=afresh)
+                afresh = False
         return row
+
+    def memories(self, scope: Scope, row: SessionRow, turns: Sequence[Turn], since: int = 0) -> list[Memory]:
+        """The session's memories from turn ``since`` on; made again, with a warning, where the turns are not all there.
+
+        Args:
+            scope: whose session it is.
+            row: the session as `derive` gave it.
+            turns: its turns from there on, in order; some before them do no harm.
+            since: a turn with which a memory begins.
+        """
+        rows = self._store.memories(row.id, since)
+        known = [turn for turn in turns if turn.index >= since]
+        if not agree(rows, known) and self._is_current(row):
+            warn_degraded(
+                f"memories of the session {row.name!r} of {scope!r} disagree with its turns and are made again"
+            )
+            self.derive(row.id, scope, afresh=True)
+            stored = self._store.memories(row.id)
+            rows = [replace(each, start=max(each.start, since)) for each in stored if each.stop > since]
+        return memories_of(row.name, rows, known)
+
+    def _is_current(self, row: SessionRow) -> bool:
+        """Whether nobody has written since it was read: what another writer adds has its memories a moment later."""
+        now = self._store.session(row.id)
+        return now is not None and now.version == row.version
 
     def shrunk(self, old: Sequence[MemoryRow], kept: Sequence[Turn], doomed: set[int], scope: Scope) -> list[MemoryRow]:
         """The memories without the doomed turns: the same cuts, and new keys where a turn is missing."""
@@ -174,8 +202,13 @@ class Derivation:
         [mixed] = unit_rows(np.average(made, axis=0, weights=weights)[None], 1)
         return np.asarray(mixed)
 
-    def vectors(self, session_id: int, texts: Sequence[str]) -> Vectors | None:
+    def vectors(self, session_id: int, texts: Sequence[str], *, afresh: bool = False) -> Vectors | None:
         """Vectors of shape ``(len(texts), d)``, from the store where they fit, or made now and stored.
+
+        Args:
+            session_id: whose texts they are.
+            texts: what is embedded.
+            afresh: make them all now, and drop all others of the session.
 
         Returns:
             Nothing without an embedder, without texts, or with a warning when it fails.
@@ -184,8 +217,8 @@ class Derivation:
             return None
         digests = [digest(text) for text in texts]
         wanted = dict(zip(digests, texts, strict=True))
-        stored = self._store.vectors(session_id, self._space.name, list(wanted))
-        made = self._made(self._space, session_id, wanted, stored)
+        stored = self._store.vectors(session_id, self._space.name, list(wanted)) if not afresh else {}
+        made = self._made(self._space, session_id, wanted, stored, only_these=afresh)
         if made is None or not self._space.is_settled(texts[0]):
             return None
         found = {**self._space.fitting(stored), **made}
@@ -193,7 +226,13 @@ class Derivation:
         return None if remade is None else np.stack([{**found, **remade}[each] for each in digests])
 
     def _made(
-        self, space: EmbeddingSpace, session_id: int, wanted: Mapping[str, str], known: Mapping[str, Vectors]
+        self,
+        space: EmbeddingSpace,
+        session_id: int,
+        wanted: Mapping[str, str],
+        known: Mapping[str, Vectors],
+        *,
+        only_these: bool = False,
     ) -> dict[str, Vectors] | None:
         """Vectors of the texts whose digest is not known, stored; nothing where the embedder fails."""
         missing = {digest: text for digest, text in wanted.items() if digest not in known}
@@ -201,7 +240,7 @@ class Derivation:
         if rows is None:
             return None
         new = dict(zip(missing, rows, strict=True))
-        self._store.save_vectors(session_id, space.name, new)
+        self._store.save_vectors(session_id, space.name, new, only_these=only_these)
         return new
 
     def vectors_of_sessions(self, texts: Sequence[tuple[int, str]]) -> Vectors | None:
@@ -218,6 +257,11 @@ class Derivation:
                 return None
             found.append(vectors)
         return np.concatenate(found)[np.argsort(order)] if found else None
+
+    def width(self) -> dict[str, int]:
+        """By the embedder's name how many dimensions its vectors have; nothing without one that answers."""
+        made = self._space.of_texts(["."]) if self._space is not None else None
+        return {self._space.name: made.shape[1]} if self._space is not None and made is not None else {}
 
     def drop_vectors(self, session_id: int, texts: Iterable[str]) -> None:
         """Remove the vectors of texts that the session does not hold any more; one that it does is made again."""

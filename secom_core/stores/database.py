@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import wraps
 from typing import Any, Final, ParamSpec, TypeVar
 
-from sqlalchemy import Connection, Engine, Table
+from sqlalchemy import Connection, Engine, Table, inspect
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ..conversation import Scope
@@ -125,10 +125,28 @@ class Database:
                 for table in tables:
                     table.create(connection, checkfirst=True)
 
-    def empty_log(self) -> None:
-        """Empty SQLite's write-ahead log, which holds pages as they were before; where readers leave it, for later."""
+    def tables(self) -> set[str]:
+        """The names of all tables."""
+        with self.transaction(write=False) as connection:
+            return set(inspect(connection).get_table_names())
+
+    def empty_log(self) -> bool:
+        """Empty SQLite's write-ahead log, which holds pages as they were before; where readers leave it, for later.
+
+        Returns:
+            Whether it is empty now.
+        """
         with suppress(StoreError):  # what was to be done is done
-            self._outside_transactions("PRAGMA busy_timeout=1000", _EMPTY_LOG)
+            return not self._outside_transactions("PRAGMA busy_timeout=1000", _EMPTY_LOG)
+        return False
+
+    def integrity(self) -> list[str]:
+        """What SQLite finds wrong in its file; nothing on a server."""
+        if self._engine.dialect.name != "sqlite":
+            return []
+        with self.transaction(write=False) as connection:
+            lines = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
+        return [str(line) for line in lines if line != "ok"]
 
     def compact(self) -> None:
         """Write SQLite's file anew, without a trace of what was deleted.

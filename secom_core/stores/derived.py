@@ -6,16 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select, update
+from sqlalchemy import Column, ColumnElement, Connection, and_, case, delete, func, insert, select, type_coerce, update
+from sqlalchemy.types import NullType
 
 from ..protocols import Vectors
 from ..text.batches import batches
 from .database import Database, retry_if_contended
-from .rows import MemoryRow, SessionRow, session_row
+from .rows import MOST, MemoryRow, SessionRow, session_row
 from .schema import memories, part_states, scopes, sessions, vectors
+from .sound import fetched, sound_rows
 from .statements import delete_among, is_unchanged
 
 _ANY: Final = -1
+
+STORED: Final = type_coerce(vectors.c.data, NullType())
+"""The bytes of a vector, or whatever stands in their place."""
 
 _NUMBER: Final = 4
 """How many bytes a number of a vector takes."""
@@ -34,14 +39,16 @@ class DerivedRows(Database):
             return session_where(connection, sessions.c.id == session_id)
 
     def memories(self, session_id: int, start: int = 0) -> list[MemoryRow]:
-        """The session's memories that start at turn ``start`` or later, in order."""
+        """The session's memories that start at turn ``start`` or later, in order; those that are none are set aside."""
+        later = (memories.c.start >= start,) if start else ()
         statement = (
             select(memories.c.start, memories.c.stop, memories.c.key, memories.c.digest)
-            .where(memories.c.session_id == session_id, memories.c.start >= start)
+            .where(memories.c.session_id == session_id, *later)
             .order_by(memories.c.start)
         )
+        owner = select(sessions.c.scope_id).where(sessions.c.id == session_id).scalar_subquery()
         with self.transaction(write=False) as connection:
-            return [MemoryRow(*row) for row in connection.execute(statement)]
+            return [MemoryRow(*row) for row in sound_rows(connection, statement, memories, owner)]
 
     # -- segments, keys, vectors -------------------------------------------------------------------------------------
 
@@ -64,12 +71,14 @@ class DerivedRows(Database):
         with self.transaction(durable=False, scope=session.scope_id) as connection:
             if not is_unchanged(connection, session):
                 return False
-            connection.execute(delete(memories).where(memories.c.session_id == session.id, memories.c.start >= first))
+            later = (memories.c.start >= first,) if first else ()
+            connection.execute(delete(memories).where(memories.c.session_id == session.id, *later))
             if rows:
                 connection.execute(insert(memories), [memory_values(session, row) for row in rows])
             if first < session.settled:
                 new_epoch(connection, session.scope_id)
-            touch(connection, session.id, session.scope_id, derived=session.messages, settled=settled)
+            counts = {"turns": session.turns, "messages": session.messages, "derived": session.messages}
+            touch(connection, session.id, session.scope_id, **counts, settled=settled)
         return True
 
     def vectors(self, session_id: int, model: str, digests: Sequence[str]) -> dict[str, Vectors]:
@@ -77,11 +86,10 @@ class DerivedRows(Database):
         found: dict[str, Vectors] = {}
         with self.transaction(write=False) as connection:
             for batch in batches(digests):
-                statement = select(vectors.c.digest, vectors.c.data).where(
+                statement = select(vectors.c.digest, STORED).where(
                     vectors.c.session_id == session_id, vectors.c.model == model, vectors.c.digest.in_(batch)
                 )
-                for digest, data in connection.execute(statement):
-                    found[digest] = np.frombuffer(data if len(data) % _NUMBER == 0 else b"", dtype="<f4")
+                found.update((digest, vector_of(data)) for digest, data in fetched(connection, statement))
         return found
 
     def vector_bytes(self, model: str) -> int | None:
@@ -91,8 +99,17 @@ class DerivedRows(Database):
             return connection.scalar(statement)
 
     @retry_if_contended
-    def save_vectors(self, session_id: int, model: str, new: Mapping[str, Vectors]) -> None:
-        """Keep vectors by the digest of the text they stand for; nothing where the session was forgotten."""
+    def save_vectors(
+        self, session_id: int, model: str, new: Mapping[str, Vectors], *, only_these: bool = False
+    ) -> None:
+        """Keep vectors by the digest of the text they stand for; nothing where the session was forgotten.
+
+        Args:
+            session_id: whose texts they are.
+            model: what made them.
+            new: the vectors.
+            only_these: remove all others that the session has of the model.
+        """
         session = self.session(session_id) if new else None
         if session is None:
             return
@@ -101,7 +118,10 @@ class DerivedRows(Database):
         with self.transaction(durable=False, scope=session.scope_id) as connection:
             if session_where(connection, sessions.c.id == session_id) is not None:
                 stale = (vectors.c.session_id == session_id, vectors.c.model == model)
-                delete_among(connection, vectors.c.digest, new, *stale)
+                if only_these:
+                    connection.execute(delete(vectors).where(*stale))
+                else:
+                    delete_among(connection, vectors.c.digest, new, *stale)
                 connection.execute(insert(vectors), rows)
 
     @retry_if_contended
@@ -119,8 +139,8 @@ class DerivedRows(Database):
         """The version of what the part has learned, and its state; nothing where it has learned nothing."""
         statement = select(part_states.c.version, part_states.c.state).where(_is_part(scope_id, part))
         with self.transaction(write=False) as connection:
-            row = connection.execute(statement).one_or_none()
-        return (row.version, row.state) if row is not None else None
+            rows = sound_rows(connection, statement, part_states, scope_id)
+        return (rows[0].version, rows[0].state) if rows else None
 
     @retry_if_contended
     def save_part_state(
@@ -158,10 +178,16 @@ class DerivedRows(Database):
             connection.execute(delete(part_states).where(_is_part(scope_id, part)))
 
 
+def vector_of(data: object) -> Vectors:
+    """The stored bytes as a vector; an empty one where they are no numbers."""
+    whole = data if isinstance(data, bytes) and len(data) % _NUMBER == 0 else b""
+    return np.frombuffer(whole, dtype="<f4")
+
+
 def session_where(connection: Connection, *conditions: ColumnElement[bool]) -> SessionRow | None:
     """The session that meets the conditions, or nothing where there is none."""
-    row = connection.execute(select(sessions).where(*conditions)).one_or_none()
-    return session_row(row) if row is not None else None
+    rows = fetched(connection, select(sessions).where(*conditions))
+    return session_row(rows[0]) if rows else None
 
 
 def _is_part(scope_id: int, part: str) -> ColumnElement[bool]:
@@ -170,18 +196,23 @@ def _is_part(scope_id: int, part: str) -> ColumnElement[bool]:
 
 def touch(connection: Connection, session_id: int, scope_id: int, **values: int) -> None:
     """Count a change in the scope and the session, and set the session's ``values``."""
-    connection.execute(update(scopes).where(scopes.c.id == scope_id).values(revision=scopes.c.revision + 1))
+    connection.execute(update(scopes).where(scopes.c.id == scope_id).values(revision=grown(scopes.c.revision)))
     revision = select(scopes.c.revision).where(scopes.c.id == scope_id).scalar_subquery()
     connection.execute(
         update(sessions)
         .where(sessions.c.id == session_id)
-        .values(revision=revision, version=sessions.c.version + 1, **values)
+        .values(revision=revision, version=grown(sessions.c.version), **values)
     )
 
 
 def new_epoch(connection: Connection, scope_id: int) -> None:
     """Have readers load the scope afresh: something of it is gone, or was derived again."""
-    connection.execute(update(scopes).where(scopes.c.id == scope_id).values(epoch=scopes.c.epoch + 1))
+    connection.execute(update(scopes).where(scopes.c.id == scope_id).values(epoch=grown(scopes.c.epoch)))
+
+
+def grown(number: Column[int]) -> ColumnElement[int]:
+    """One more than the number; 1 where it is none that can be counted up."""
+    return case((number.between(0, MOST), number + 1), else_=1)
 
 
 def memory_values(session: SessionRow, row: MemoryRow) -> dict[str, Any]:

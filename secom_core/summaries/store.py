@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, delete, func, insert, literal, select, true
+from sqlalchemy import Connection, Float, cast, delete, func, insert, literal, select, true
 
 from ..derived.progress import claim, drop_progress
 from ..stores.database import retry_if_contended
 from ..stores.rows import SessionRow
 from ..stores.schema import layer_progress, messages, sessions
+from ..stores.sound import sound_rows, warn_set_aside
 from ..stores.sql import SqlStore
 from ..text.batches import batches
 from .tables import summaries
 
 LAYER: Final = "summaries"
+_OF_SCOPE: Final = (sessions.c.id == summaries.c.session_id) & (sessions.c.scope_id == summaries.c.scope_id)
 _KNOWN: Final = (layer_progress.c.session_id == summaries.c.session_id) & (layer_progress.c.layer == LAYER)
 
 
@@ -38,8 +40,9 @@ class VersionRow:
 
 def state(store: SqlStore, scope_id: int) -> tuple[int, ...]:
     """Numbers that change whenever `versions` does."""
+    taken = func.sum(cast(layer_progress.c.messages, Float))
     statement = (
-        select(func.max(summaries.c.id), func.count(), func.sum(layer_progress.c.messages))
+        select(func.max(summaries.c.id), func.count(), taken)
         .select_from(summaries.outerjoin(layer_progress, _KNOWN))
         .where(summaries.c.scope_id == scope_id)
     )
@@ -54,7 +57,7 @@ def text_of(store: SqlStore, version: int | None) -> str:
 
 
 def versions(store: SqlStore, scope_id: int, *, texts: bool = True) -> list[VersionRow]:
-    """The scope's versions, the oldest first; each is made from the one before it.
+    """The scope's versions, the oldest first; each is made from the one before it, and what breaks the chain is not.
 
     Args:
         store: the store.
@@ -64,13 +67,20 @@ def versions(store: SqlStore, scope_id: int, *, texts: bool = True) -> list[Vers
     text = summaries.c.text if texts else literal("")
     taken = func.coalesce(layer_progress.c.messages, 0)
     statement = (
-        select(summaries.c.id, summaries.c.session_id, text, sessions.c.name, taken)
-        .select_from(summaries.join(sessions).outerjoin(layer_progress, _KNOWN))
+        select(summaries.c.id, summaries.c.session_id, text, sessions.c.name, taken, summaries.c.previous)
+        .select_from(summaries.outerjoin(sessions, _OF_SCOPE).outerjoin(layer_progress, _KNOWN))
         .where(summaries.c.scope_id == scope_id)
         .order_by(summaries.c.id)
     )
     with store.transaction(write=False) as connection:
-        return [VersionRow(*row) for row in connection.execute(statement)]
+        rows = sound_rows(connection, statement, summaries, scope_id)
+        chain: list[VersionRow] = []
+        for *fields, previous in rows:
+            if fields[3] is not None and previous == (chain[-1].id if chain else None):
+                chain.append(VersionRow(*fields))
+        if len(chain) < len(rows):
+            warn_set_aside(connection, summaries, scope_id, len(rows) - len(chain), len(rows))
+        return chain
 
 
 def with_turns(store: SqlStore, rows: Sequence[VersionRow]) -> list[tuple[VersionRow, tuple[str, ...]]]:

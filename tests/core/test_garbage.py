@@ -1,0 +1,140 @@
+"""Any derived row may be garbage: recall answers by what is left, rebuild makes it whole, check finds it and mends."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import warnings
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.garbage import ANN, BOB, Spoiled, Untouched, columns, every, filled, opened, spoil, tried
+from secom_core import MemoryBank
+from secom_core.command import main
+from secom_core.errors import DegradedWarning
+from secom_core.stores.schema import metadata
+
+AT_ONCE = 12
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Untouched:
+    folder = tmp_path_factory.mktemp("garbage")
+    return Untouched(Path(filled(folder / "whole.db")), folder)
+
+
+def test_every_table_of_every_layer_is_spoilt() -> None:
+    spoilt = {table.name for table, _ in columns()}
+    assert set(metadata.tables) - spoilt == {"schema_versions", "scopes", "messages"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(16))
+def test_a_bank_full_of_rubbish_answers_and_is_made_whole(untouched: Untouched, seed: int) -> None:
+    rng = random.Random(seed)
+    outcome = tried(untouched, *rng.sample(list(every(rng)), AT_ONCE))
+    assert outcome.is_clean, "\n".join(outcome.told)
+
+
+SINGLE = {
+    "a turn in no memory": ("memories", "stop", "row gone"),
+    "memories of other words": ("memories", "digest", "of another row"),
+    "memories that begin in text": ("memories", "start", "rubbish"),
+    "memories past the end": ("memories", "stop", "huge"),
+    "vectors of another width": ("vectors", "data", "another width"),
+    "vectors of no numbers": ("vectors", "data", "not a number"),
+    "sessions that count wrong": ("sessions", "messages", "number"),
+    "sessions settled past their end": ("sessions", "settled", "huge"),
+    "events without a session": ("events", "session_id", "number"),
+    "events of no calendar": ("events", "at", "a time of no calendar"),
+    "topics without a note": ("topic_versions", "note_id", "number"),
+    "versions that break the chain": ("summaries", "previous", "number"),
+    "answers that are no JSON": ("citations", "shown", "no JSON of ours"),
+}
+
+
+@pytest.fixture(params=SINGLE)
+def spoilt(request: Any, untouched: Untouched) -> Path:
+    path = untouched.copy("single")
+    assert spoil(path, Spoiled(*SINGLE[request.param], False, 3))
+    return path
+
+
+@pytest.mark.slow
+def test_what_is_amiss_is_found_and_mended(spoilt: Path) -> None:
+    with warnings.catch_warnings(), opened(spoilt) as bank:
+        warnings.simplefilter("error")
+        found = bank.check()
+        assert found
+        assert not any(each.mended for each in found)
+        assert bank.check() == found
+        assert all(each.mended for each in bank.check(repair=True))
+        assert bank.check() == ()
+
+
+@pytest.fixture
+def whole(untouched: Untouched) -> Path:
+    return untouched.copy("asked")
+
+
+def test_a_whole_bank_has_nothing_amiss(whole: Path) -> None:
+    with opened(whole) as bank:
+        assert bank.check() == bank.check(ANN) == bank.check(repair=True) == ()
+
+
+def test_a_warning_names_the_table_and_the_scope(whole: Path) -> None:
+    with closing(sqlite3.connect(whole)) as connection, connection:
+        connection.execute("UPDATE events SET at = 'noon' WHERE id = 1")
+    with opened(whole) as bank, pytest.warns(DegradedWarning, match=r"1 of \d+ rows of the table 'events'.*\"ann\""):
+        assert bank.timelines.events(ANN)
+
+
+def test_another_scope_s_row_is_shown_to_nobody(whole: Path) -> None:
+    with closing(sqlite3.connect(whole)) as connection, connection:
+        [(session,)] = connection.execute("SELECT max(id) FROM sessions WHERE scope_id = 2").fetchall()
+        connection.execute("UPDATE events SET session_id = ?, position = 99 WHERE id = 1", [session])
+    with opened(whole) as bank, pytest.warns(DegradedWarning, match="'events'"):
+        assert not any("helmet" in event.text for event in bank.timelines.events(BOB))
+
+
+def test_a_reader_who_holds_forgotten_words_in_the_log_is_told_of(whole: Path) -> None:
+    with opened(whole) as bank, closing(sqlite3.connect(whole, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM messages").fetchone()
+        bank.forget(ANN, turn_ids=["ann-0-0"])
+        [found] = bank.check(repair=True)
+        assert "write-ahead log" in found.what
+        assert not found.mended
+        reader.execute("COMMIT")
+        assert bank.check() == ()
+
+
+def test_the_command_says_what_is_amiss_and_mends_it(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--store", str(whole)]) == 0
+    assert "nothing is amiss" in capsys.readouterr().err
+    with closing(sqlite3.connect(whole)) as connection, connection:
+        connection.execute("DELETE FROM memories WHERE session_id = 1")
+    assert main(["check", "--store", str(whole)]) == 1
+    said = capsys.readouterr()
+    assert "memories, scope ['acme', 'ann'], session 's0'" in said.out
+    assert "secom check --repair" in said.err
+    assert main(["check", "--repair", "--store", str(whole)]) == 0
+    assert "was mended" in capsys.readouterr().err
+    assert main(["check", "--store", str(whole)]) == 0
+
+
+def test_a_repair_keeps_every_word(whole: Path) -> None:
+    with opened(whole) as bank:
+        before = [line for line in bank.storage.export(ANN) if '"turn"' in line[:20]]
+    with closing(sqlite3.connect(whole)) as connection, connection:
+        connection.execute("PRAGMA foreign_keys=OFF")
+        for table in ("memories", "vectors", "events", "topic_versions", "layer_progress"):
+            connection.execute(f"DELETE FROM {table}")
+        connection.execute("UPDATE sessions SET turns = 'x', messages = -1, settled = 1.5")
+    with MemoryBank.open(whole) as bank:
+        bank.check(repair=True)
+        assert bank.check() == ()
+        assert [line for line in bank.storage.export(ANN) if '"turn"' in line[:20]] == before
