@@ -15,7 +15,7 @@ from ..drafts.extraction import Identity
 from ..drafts.resting import RestingTurn, insert_resting, resting_turns
 from ..stores.database import retry_if_contended
 from ..stores.ownership import delete_of_scope
-from ..stores.rows import MOST, SessionRow, session_row
+from ..stores.rows import SessionRow, session_row
 from ..stores.schema import sessions
 from ..stores.sound import fetched, sound_records, sound_rows
 from ..stores.sql import SqlStore
@@ -25,6 +25,8 @@ from .records import Event, Link, Relation
 from .tables import event_turns, events, links
 
 LAYER: Final = "timelines"
+_LAST: Final = 2**31 - 2
+"""The highest place of an event in its session that has one after it."""
 
 NewEvent: TypeAlias = tuple[Event, Sequence[int]]
 """An event with an id that holds for one call only, and the indices of its turns."""
@@ -144,7 +146,7 @@ def _link(row: Row[Any]) -> Link:
 
 def _insert_events(connection: Connection, session: SessionRow, new: Sequence[NewEvent]) -> dict[int, int]:
     """The stored id of each event by the id that it came with."""
-    known = (events.c.session_id == session.id, events.c.position.between(0, MOST))
+    known = (events.c.session_id == session.id, events.c.position.between(0, _LAST))
     last = connection.scalar(select(func.max(events.c.position)).where(*known))
     ids: dict[int, int] = {}
     for position, (event, turns) in enumerate(new, start=0 if last is None else last + 1):
