@@ -86,6 +86,8 @@ def check(checkup: Checkup) -> tuple[Finding, ...]:
     if checkup.repair:
         for layer, _, scope_id in checkup.unsound:
             _begin_again(checkup, layer, scope_id)
+        # What rested on rows that are gone now.
+        found += [each for each in rows_have_owners(checkup) if each.table in checkup.owners]
         for scope in dict.fromkeys(scope for _, scope, _ in checkup.unsound):
             checkup.deriving.missing(scope)
     return tuple(replace(each, mended=checkup.repair and each.can_be_mended) for each in found)

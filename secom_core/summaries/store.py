@@ -74,13 +74,15 @@ def versions(store: SqlStore, scope_id: int, *, texts: bool = True) -> list[Vers
     )
     with store.transaction(write=False) as connection:
         rows = sound_rows(connection, statement, summaries, scope_id)
-        chain: list[VersionRow] = []
+        chain: dict[int, VersionRow] = {}
+        last = None
         for *fields, previous in rows:
-            if fields[3] is not None and previous == (chain[-1].id if chain else None):
-                chain.append(VersionRow(*fields))
+            version = VersionRow(*fields)
+            if version.session is not None and previous == last and version.session_id not in chain:
+                chain[version.session_id], last = version, version.id
         if len(chain) < len(rows):
             warn_set_aside(connection, summaries, scope_id, len(rows) - len(chain), len(rows))
-        return chain
+        return list(chain.values())
 
 
 def with_turns(store: SqlStore, rows: Sequence[VersionRow]) -> list[tuple[VersionRow, tuple[str, ...]]]:

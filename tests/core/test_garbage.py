@@ -46,7 +46,7 @@ SINGLE = {
     "memories past the end": ("memories", "stop", "huge"),
     "vectors of another width": ("vectors", "data", "another width"),
     "vectors of no numbers": ("vectors", "data", "not a number"),
-    "sessions that count wrong": ("sessions", "messages", "number"),
+    "sessions that count wrong": ("sessions", "messages", "zero"),
     "sessions settled past their end": ("sessions", "settled", "huge"),
     "events without a session": ("events", "session_id", "number"),
     "events of no calendar": ("events", "at", "a time of no calendar"),
