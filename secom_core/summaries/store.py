@@ -10,9 +10,9 @@ from sqlalchemy import Connection, Float, cast, delete, func, insert, literal, s
 
 from ..derived.progress import claim, drop_progress
 from ..stores.database import retry_if_contended
-from ..stores.rows import SessionRow
+from ..stores.rows import SessionRow, is_count
 from ..stores.schema import layer_progress, messages, sessions
-from ..stores.sound import sound_rows, warn_set_aside
+from ..stores.sound import fetched, sound_rows, warn_set_aside
 from ..stores.sql import SqlStore
 from ..text.batches import batches
 from .tables import summaries
@@ -167,14 +167,14 @@ def drop_from(connection: Connection, scope_id: int, *, session_id: int | None =
     mine = summaries.c.session_id == session_id if session_id is not None else true()
     first = select(func.min(summaries.c.id)).where(own, mine).scalar_subquery()
     statement = select(summaries.c.id, summaries.c.session_id).where(own, summaries.c.id >= first)
-    _delete(connection, scope_id, connection.execute(statement).all())
+    _delete(connection, scope_id, fetched(connection, statement))
 
 
 def _delete(connection: Connection, scope_id: int, rows: Sequence[Any], *, keep_progress_of: int | None = None) -> None:
     """Delete versions, the last ones first, and let their sessions but one be taken in again."""
     for batch in batches(sorted((row.id for row in rows), reverse=True)):
         connection.execute(delete(summaries).where(summaries.c.id.in_(batch)))
-    again = [row.session_id for row in rows if row.session_id != keep_progress_of]
+    again = [row.session_id for row in rows if is_count(row.session_id) and row.session_id != keep_progress_of]
     drop_progress(connection, scope_id, [LAYER], session_ids=again)
 
 
