@@ -133,7 +133,7 @@ UPDATE vectors SET data = substr(data, 1, 9);
 UPDATE sessions SET version = 9223372036854775807, settled = 9223372036854775807, derived = -1, turns = -9;
 UPDATE scopes SET revision = 9223372036854775807, epoch = -1;
 UPDATE layer_progress SET messages = 9223372036854775807;
-UPDATE events SET at = 'noon', scope_id = 3 - scope_id;
+UPDATE events SET at = 'noon', scope_id = (SELECT min(id) + max(id) FROM scopes) - scope_id;
 UPDATE links SET relation = '';
 UPDATE topic_versions SET topic = -1, text = U&'\\E000json:{';
 UPDATE citations SET shown = '[' WHERE id = 1;
