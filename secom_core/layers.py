@@ -229,6 +229,11 @@ class Layer:
         """Delete everything of a scope."""
         delete_of_scope(connection, cls.tables, scope_id)
 
+    @classmethod
+    def mend(cls, connection: Connection, scope_id: int) -> None:
+        """Delete what cannot be read of a scope: all of it unless overridden, as it is made again from the turns."""
+        cls.forget_scope(connection, scope_id)
+
     def drop(self, scope: Scope) -> None:
         """Let go of what is held of the scope in memory; it is loaded again when asked for."""
 

@@ -216,10 +216,8 @@ def _fits(column: Column[Any], value: Any) -> bool:
 def _restored(column: Column[Any], value: Any) -> Any:
     if not isinstance(column.type, Verbatim):
         return value
-    try:
-        return _VERBATIM.process_result_value(value, None)  # type: ignore[arg-type]
-    except ValueError:
-        return value
+    text = _VERBATIM.process_result_value(value, None)  # type: ignore[arg-type]
+    return value if text is None else text
 
 
 def _scope(key: str) -> Scope | None:

@@ -7,10 +7,11 @@ from .background import BackgroundWriter
 from .bank import MemoryBank
 from .given import check_bank, check_writer
 from .parts import Parts
-from .records import Health, Remembered, Stats
+from .records import Finding, Health, Remembered, Stats
 
 __all__ = [
     "BackgroundWriter",
+    "Finding",
     "Health",
     "MemoryBank",
     "Parts",

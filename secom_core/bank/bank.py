@@ -11,7 +11,6 @@ from ..citations.layer import CitationLayer
 from ..citations.options import CitationOptions
 from ..context.packing import Packer
 from ..conversation import Message, Scope, Session, Turn, check_scope, stamped
-from ..derived.segments import memories_of
 from ..errors import InvalidInput
 from ..layers import LayerFactory
 from ..memory import Memory, Recall, RecallOptions
@@ -31,7 +30,7 @@ from .components import Components
 from .health import health_of
 from .layers import Layers
 from .parts import Granularity, Parts
-from .records import Health, Remembered, Stats
+from .records import Finding, Health, Remembered, Stats
 from .redaction import Redact, redacted_message
 from .storage import Storage
 
@@ -112,9 +111,8 @@ class MemoryBank:
                 `CitationOptions` says how.
             layers: layers of your own, as `secom_core.layers.register` knows them.
             redact: takes out of every text what must not be kept, such as card numbers, before it is stored and before
-                any model sees it: messages, the texts in their metadata, and the questions of the citation log. The
-                same text must give the same, and a redacted one stay as it is. What it raises goes to the caller, and
-                nothing is stored.
+                any model sees it: messages, the texts in their metadata, questions of the citation log. The same text
+                must give the same, and a redacted one stay as it is. Where it raises, nothing is stored.
             max_memory: how many bytes the scopes' indexes may take in memory together, about, 1 GiB unless given; the
                 least recently used is dropped first, and loaded again when asked for.
             max_scopes: how many scopes are held ready in memory at most, whatever they take. Unless given, it is 1000
@@ -276,6 +274,13 @@ class MemoryBank:
         """Make everything derived again from the raw turns, with the parts the bank has now."""
         self._inside.deriving.rebuild(check_scope(scope))
 
+    def check(self, scope: Sequence[str] | None = None, *, repair: bool = False) -> tuple[Finding, ...]:
+        """What is amiss beside the words themselves, in one scope or in all and their file; mended with ``repair``.
+
+        What can be made again from the turns is deleted and made; for all else a finding says what to do.
+        """
+        return self._inside.check(check_scope(scope) if scope is not None else None, repair=repair)
+
     # -- recall ---------------------------------------------------------------------------------------------------
 
     def recall(
@@ -387,12 +392,7 @@ class MemoryBank:
 
         They cover the session: `secom_core.memory.segments_of` gives them as ranges of its turns.
         """
-        scope = check_scope(scope)
-        row = self._store.session_named(scope, session)
-        current = self._inside.derivation.derive(row.id, scope) if row is not None else None
-        if current is None:
-            return []
-        return memories_of(session, self._store.memories(current.id), self._store.turns(current))
+        return self._inside.memories(check_scope(scope), session)
 
     def stats(self, scope: Sequence[str]) -> Stats:
         """How much the scope holds."""

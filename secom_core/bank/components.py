@@ -17,18 +17,20 @@ from ..derived.segmenters import ScopeSegmenters
 from ..derived.segments import TAIL, Derivation
 from ..layers import LayerContext, registered
 from ..llm.flow import Metered
+from ..memory import Memory
 from ..protocols import Statistics
 from ..ranking import ScopeIndex
 from ..ranking.weights import LEARNED
 from ..stores.sql import SqlStore
 from ..vector_stores.sync import VectorStoreSync
+from .checking import Checkup, check
 from .deriving import Deriving
 from .forgetting import Forgetting
 from .kept_index import IndexKeeper
 from .layers import Layers
 from .parts import Parts
 from .recalling import Recalling
-from .records import WriterHealth
+from .records import Finding, WriterHealth
 from .redaction import redacted_text
 from .scope_cache import ScopeCache
 from .storage import Storage
@@ -100,6 +102,24 @@ class Components:
             closing.callback(self._store.close)
             for writer in list(self.writers):
                 closing.callback(writer.end)
+
+    def memories(self, scope: Scope, session: str) -> list[Memory]:
+        """The session's memories, in order, after what is new of it is derived."""
+        store, derivation = self.deriving.store, self.derivation
+        row = store.session_named(scope, session)
+        current = derivation.derive(row.id, scope) if row is not None else None
+        return derivation.memories(scope, current, store.turns(current)) if current is not None else []
+
+    def check(self, scope: Scope | None, *, repair: bool) -> tuple[Finding, ...]:
+        """What `secom_core.bank.checking` finds in one scope, or in all of them."""
+        store = self.deriving.store
+        named = [(each, store.scope(each)) for each in ([scope] if scope is not None else store.scopes())]
+        known = [(each, row) for each, row in named if row is not None]
+        found = check(Checkup(self.deriving, known, scope is None, repair))
+        for each, _ in known if repair else ():
+            self.scopes.drop(each)
+            self.layers.drop(each)
+        return found
 
     def _context(self, store: SqlStore, size: int) -> LayerContext:
         model = self._parts.model

@@ -10,6 +10,7 @@ from ..derived.progress import layers_in
 from ..derived.segments import Derivation
 from ..errors import StoreError, warn_degraded
 from ..layers import registered
+from ..stores.schema import metadata
 from ..stores.sql import SqlStore
 from ..vector_stores.sync import VectorStoreSync, forgotten_elsewhere
 
@@ -74,10 +75,14 @@ class Forgetting:
         return 0
 
     def _check_known(self, scope_id: int) -> None:
-        """What a layer made of a turn is deleted by that layer: nothing is forgotten by halves."""
+        """What a layer made of a turn is deleted by that layer: nothing is forgotten by halves.
+
+        A name without a table that this process does not know either is a damaged row.
+        """
         known = {name for layer in registered() for name in layer.progress_names or (layer.name,)}
         unknown = sorted(layers_in(self._store, scope_id) - known)
-        if unknown:
+        ours = {*metadata.tables, *(table.name for layer in registered() for table in layer.tables)}
+        if unknown and self._store.tables() - ours:
             raise StoreError(
                 f"nothing was forgotten: the scope holds what the layer {unknown[0]!r} made, and this process does not "
                 "know that layer; import it, so that secom_core.layers.register knows it, and forget again, or forget "

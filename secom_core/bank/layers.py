@@ -8,7 +8,6 @@ from typing import Final
 
 from ..conversation import Scope
 from ..derived.progress import begin_again, pending
-from ..derived.segments import memories_of
 from ..errors import InvalidInput, warn_degraded
 from ..layers import ClosedSession, Layer, LayerContext, LayerFactory, Ranker, registered
 from ..llm.flow import Cost, Metered
@@ -138,7 +137,7 @@ class Layers(Mapping[str, Layer]):
 
     def _closed(self, scope: Scope, row: SessionRow, taken: int) -> ClosedSession:
         turns = tuple(self._context.store.turns(row))
-        memories = memories_of(row.name, self._context.store.memories(row.id), turns)
+        memories = self._context.derivation.memories(scope, row, turns)
         return ClosedSession(scope, row, turns, tuple(memories), taken)
 
     # -- forgetting -----------------------------------------------------------------------------------------------

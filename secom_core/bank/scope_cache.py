@@ -9,7 +9,7 @@ from typing import Final
 
 from ..conversation import Scope
 from ..derived.scope_states import ScopeState, ScopeStates
-from ..derived.segments import Derivation, memories_of, searched_texts
+from ..derived.segments import Derivation, searched_texts
 from ..errors import StaleIndex
 from ..protocols import Statistics
 from ..ranking import ScopeIndex
@@ -108,7 +108,7 @@ class ScopeCache:
                 continue
             current = self._derivation.derive(session_id, scope)
             if current is not None:
-                self._follow_session(loaded, current)
+                self._follow_session(scope, loaded, current)
             loaded.left.discard(session_id)
         self._weigh(scope, loaded)
         self._keep(scope, loaded, row)
@@ -158,10 +158,10 @@ class ScopeCache:
         last_turn, _ = loaded.known.get(session_id, (0, 0))
         return all(turn.id in turns for turn in self._store.turns(row, last_turn))
 
-    def _follow_session(self, loaded: LoadedScope, row: SessionRow) -> None:
+    def _follow_session(self, scope: Scope, loaded: LoadedScope, row: SessionRow) -> None:
         last_turn, settled = loaded.known.get(row.id, (0, 0))
         turns = self._store.turns(row, min(last_turn, settled))
-        memories = memories_of(row.name, self._store.memories(row.id, settled), turns)
+        memories = self._derivation.memories(scope, row, turns, settled)
         # What another writer adds between these reads has no memory yet; the next call sees it.
         end = memories[-1].turns[-1].index if memories else -1
         # The last turn may have had a reply since, but not once it had settled: it keeps the memory that it is in.

@@ -75,7 +75,9 @@ class Storage:
         yield header(scope)
         for row in self._store.sessions_of(scope):
             current = self._deriving.derivation.derive(row.id, scope) or row
-            yield from session_lines(current, self._store.turns(current), self._store.memories(current.id))
+            turns = self._store.turns(current)
+            self._deriving.derivation.memories(scope, current, turns)
+            yield from session_lines(current, turns, self._store.memories(current.id))
         kept = self._store.scope(scope)
         if kept is not None:
             yield from layer_lines(self._store, kept.id)

@@ -29,7 +29,7 @@ from .markers import Citations
 from .options import CitationOptions, Prior
 from .policy import shared_prior
 from .records import CitationEntry, CitationWeights, Explanation, Impression, Lesson
-from .store import RANKING, forget_answers, latest, restore, rows, take_in
+from .store import RANKING, drop_unsound, forget_answers, latest, restore, rows, take_in
 from .tables import citation_turns, citations
 
 T = TypeVar("T")
@@ -128,6 +128,11 @@ class CitationLayer(Layer):
             InvalidInput: nothing is remembered in the scope.
         """
         self._learner.reset(self._known(scope))
+
+    @classmethod
+    def mend(cls, connection: Connection, scope_id: int) -> None:
+        """Delete the answers that cannot be read: nobody can make them again."""
+        drop_unsound(connection, scope_id)
 
     # -- look -------------------------------------------------------------------------------------------------------
 

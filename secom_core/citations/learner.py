@@ -7,15 +7,14 @@ reranker. An answer teaches one of them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
-from ..errors import InvalidInput, StoreError, warn_degraded
+from ..errors import warn_degraded
 from ..layers import Found
 from ..memory import Hit, Memory
 from ..ranking import Candidate
@@ -32,6 +31,11 @@ from .usefulness import USEFULNESS, Usefulness
 
 RERANKER: Final = "reranker"
 """The name of the paper's reranker among the parts that learn."""
+
+T = TypeVar("T")
+
+_DAMAGED: Final = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+"""What a state raises that is none any more."""
 
 _FROZEN: Final = f"{SETTING}frozen"
 _TAUGHT: Final = frozenset({"taught", "held out", "resting"})
@@ -193,13 +197,12 @@ class CitationLearner:
 
     def stored(self, row: ScopeRow) -> list[CitationWeights]:
         """What the scope has learned, as it stands in the store."""
-        stored = map(json.loads, states(self._store, row.id))
-        return [self._weights(row, FusionPolicy(each["base"], state=each["policy"])) for each in stored]
+        policies = [_policy_of(state) for state in states(self._store, row.id)]
+        return [self._weights(row, policy) for policy in policies if policy is not None]
 
     def _weights(self, row: ScopeRow, policy: FusionPolicy) -> CitationWeights:
         state, frozen = self._store.part_state(row.id, RERANKER), self._is_frozen(row)
-        with _undamaged():
-            updates = int(json.loads(state[1])["updates"]) if state else 0
+        updates = _undamaged(lambda: int(json.loads(state[1])["updates"]) if state else 0) or 0
         return CitationWeights(
             policy.weights, policy.base, policy.answers, policy.trust, policy.rollbacks, updates, frozen
         )
@@ -241,7 +244,7 @@ class CitationLearner:
             if fields.get("base") != base:
                 return None
             return FusionPolicy(base, settings=self._options.policy, state=fields["policy"])
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except _DAMAGED:
             return None
 
     def _loaded_reranker(self, scope_id: int, epoch: int, version: int | None, dimensions: int) -> Reranker:
@@ -249,20 +252,18 @@ class CitationLearner:
         return self._kept_reranker(state, dimensions)
 
     def _kept_reranker(self, state: str | None, dimensions: int) -> Reranker:
-        """The paper's reranker as it was left, or one that has learned nothing yet of such vectors.
-
-        Raises:
-            StoreError: its state is damaged on the disk.
-        """
-        with _undamaged():
-            learned = json.loads(state)["dimensions"] if state is not None else dimensions
-            if learned != dimensions:
-                warn_degraded(
-                    f"the paper's reranker has learned from vectors of {learned} dimensions, and begins again with "
-                    f"those of {dimensions}"
-                )
-                state = None
-            return Reranker(dimensions, self._options.reranker, state=state)
+        """The paper's reranker as it was left, or one that has learned nothing yet of such vectors."""
+        new = partial(Reranker, dimensions, self._options.reranker)
+        if state is None:
+            return new()
+        learned = _undamaged(lambda: json.loads(state)["dimensions"])
+        if learned is not None and learned != dimensions:
+            warn_degraded(
+                f"the paper's reranker has learned from vectors of {learned} dimensions, and begins again with those "
+                f"of {dimensions}"
+            )
+            return new()
+        return (_undamaged(lambda: new(state=state)) if learned is not None else None) or new()
 
 
 def _part_taught_by(impression: Impression) -> str:
@@ -278,17 +279,21 @@ def _teach_nothing(answer: CitationEntry, state: str | None) -> tuple[LessonKind
     return "nothing", None
 
 
-@contextmanager
-def _undamaged() -> Iterator[None]:
-    """Turn what a damaged state raises into a `StoreError` that says what to do."""
+def _policy_of(state: str) -> FusionPolicy | None:
     try:
-        yield
-    except InvalidInput:
-        raise
-    except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(
-            f"what the scope has learned is damaged: {error!r}; bank.citations.reset begins again"
-        ) from error
+        fields = json.loads(state)
+        return FusionPolicy(fields["base"], state=fields["policy"])
+    except _DAMAGED:
+        return None
+
+
+def _undamaged(read: Callable[[], T]) -> T | None:
+    """What a state that was kept says; nothing, with a warning, where it is damaged."""
+    try:
+        return read()
+    except _DAMAGED as error:
+        warn_degraded(f"what the paper's reranker has learned is damaged, and it begins again: {error!r}")
+        return None
 
 
 def _arranged(draw: Draw, drawn: Sequence[str], memory_ids: Sequence[str]) -> Draw | None:

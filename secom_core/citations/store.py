@@ -8,14 +8,14 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, and_, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, case, delete, exists, func, insert, select, update
 
-from ..errors import StoreError
 from ..stores.database import retry_if_contended
 from ..stores.rows import SessionRow
-from ..stores.schema import is_one_of, messages, part_states, scopes
+from ..stores.schema import is_one_of, messages, part_states, scopes, sessions
+from ..stores.sound import collected, sound_records, sound_rows
 from ..stores.sql import SqlStore
-from ..stores.statements import begins_turn, insert_row
+from ..stores.statements import begins_turn, delete_among, insert_row
 from ..text.batches import batches
 from .records import CitationEntry, LessonKind
 from .tables import citation_turns, citations
@@ -115,17 +115,18 @@ def latest(store: SqlStore, scope_id: int) -> int:
 def state_version(store: SqlStore, scope_id: int, part: str) -> int | None:
     """The version of what the part has learned; nothing where it has not."""
     with store.transaction(write=False) as connection:
-        found: int | None = connection.scalar(
-            select(part_states.c.version).where(part_states.c.scope_id == scope_id, part_states.c.part == part)
-        )
-        return found
+        statement = select(part_states.c.version).where(part_states.c.scope_id == scope_id, part_states.c.part == part)
+        rows = sound_rows(connection, statement, part_states, scope_id)
+    return int(rows[0].version) if rows else None
 
 
 def states(store: SqlStore, scope_id: int) -> list[str]:
     """What rankings have learned, as JSON: one a set of signals."""
     mine = (part_states.c.scope_id == scope_id, part_states.c.part.startswith(RANKING))
     with store.transaction(write=False) as connection:
-        return list(connection.scalars(select(part_states.c.state).where(*mine)))
+        return [
+            row.state for row in sound_rows(connection, select(part_states.c.state).where(*mine), part_states, scope_id)
+        ]
 
 
 def rows(store: SqlStore, scope_id: int, *, turn: str | None = None, last: int | None = None) -> list[CitationEntry]:
@@ -137,23 +138,26 @@ def rows(store: SqlStore, scope_id: int, *, turn: str | None = None, last: int |
         turn: only those that were shown this turn, by its id.
         last: only the latest so many.
     """
-    statement = select(citations).where(citations.c.scope_id == scope_id)
+    statement = select(citations).where(citations.c.scope_id == scope_id, ~_shown_elsewhere())
     same = and_(messages.c.session_id == citation_turns.c.session_id, messages.c.turn == citation_turns.c.turn)
     of_turn = select(citation_turns.c.citation_id).join(messages, same).where(messages.c.scope_id == scope_id)
     with store.transaction(write=False) as connection:
         if turn is not None:
             ids = of_turn.where(is_one_of(connection, messages.c.name, [turn]))
             statement = statement.where(citations.c.id.in_(ids))
-        found = connection.execute(statement.order_by(citations.c.id.desc()).limit(last)).all()
-    return [_read(row) for row in reversed(found)]
+        found = sound_rows(connection, statement.order_by(citations.c.id.desc()).limit(last), citations, scope_id)
+        return sound_records(connection, found[::-1], _read, citations, scope_id)
+
+
+def _shown_elsewhere() -> ColumnElement[bool]:
+    """The condition that an answer was shown a turn of another scope than its own: it is damaged."""
+    same = (citation_turns.c.citation_id == citations.c.id, sessions.c.id == citation_turns.c.session_id)
+    return exists().where(*same, sessions.c.scope_id != citations.c.scope_id)
 
 
 def _read(row: Row[Any]) -> CitationEntry:
-    try:
-        fields = {**row._mapping, "shown": json.loads(row.shown), "cited": json.loads(row.cited)}
-        return replace(CitationEntry.from_json(fields), number=row.id)
-    except (KeyError, ValueError, TypeError, RecursionError) as error:
-        raise StoreError(f"answer {row.id} of the citation log is damaged: {error}") from error
+    fields = {**row._mapping, "shown": json.loads(row.shown), "cited": json.loads(row.cited)}
+    return replace(CitationEntry.from_json(fields), number=row.id)
 
 
 def usefulness(store: SqlStore, scope_id: int, since: int, until: int) -> list[tuple[str, int, int]]:
@@ -161,7 +165,7 @@ def usefulness(store: SqlStore, scope_id: int, since: int, until: int) -> list[t
     first = begins_turn(citation_turns.c.session_id, citation_turns.c.turn)
     joined = citation_turns.join(citations, citations.c.id == citation_turns.c.citation_id).join(messages, first)
     statement = (
-        select(messages.c.name, func.count(), func.sum(citation_turns.c.cited))
+        select(messages.c.name, func.count(), func.sum(case((citation_turns.c.cited == 1, 1), else_=0)))
         .select_from(joined)
         .where(citations.c.scope_id == scope_id, citations.c.id > since, citations.c.id <= until)
         .group_by(messages.c.name)
@@ -176,6 +180,19 @@ def clear(store: SqlStore, scope_id: int, parts: Sequence[str]) -> None:
     with store.transaction(scope=scope_id) as connection:
         connection.execute(delete(citations).where(citations.c.scope_id == scope_id))
         connection.execute(delete(part_states).where(part_states.c.scope_id == scope_id, part_states.c.part.in_(parts)))
+
+
+def drop_unsound(connection: Connection, scope_id: int) -> None:
+    """Delete the scope's answers that cannot be read; what the others have taught is learned from them again."""
+    mine = (citations.c.scope_id == scope_id, ~_shown_elsewhere())
+    with collected():
+        rows = sound_rows(connection, select(citations).where(*mine), citations, scope_id)
+        kept = {each.number for each in sound_records(connection, rows, _read, citations, scope_id)}
+    held = connection.scalars(select(citations.c.id).where(citations.c.scope_id == scope_id)).all()
+    for column in (citation_turns.c.citation_id, citations.c.id):
+        delete_among(connection, column, set(held) - kept)
+    mark = and_(part_states.c.scope_id == scope_id, part_states.c.part.startswith(RANKING))
+    connection.execute(delete(part_states).where(mark))
 
 
 def forget_answers(connection: Connection, session: SessionRow, turns: Collection[int]) -> None:

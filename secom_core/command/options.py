@@ -165,6 +165,11 @@ def _rekey(command: ArgumentParser) -> None:
     _key(command)
 
 
+def _check_store(command: ArgumentParser) -> None:
+    command.add_argument("--repair", action="store_true", help="mend what can be mended")
+    _store(command, json_too=True)
+
+
 _COMMANDS: Final[Mapping[str, tuple[str, Callable[[ArgumentParser], None]]]] = {
     "remember": ("changes", _remember),
     "recall": ("looking", _recall),
@@ -173,6 +178,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, Callable[[ArgumentParser], None]]]] = {
     "forget": ("changes", _forget),
     "export": ("changes", _export),
     "import": ("changes", _import),
+    "check": ("checking", _check_store),
     "move": ("changes", _move),
     "backup": ("changes", _backup),
     "rekey": ("changes", _rekey),

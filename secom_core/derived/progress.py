@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select, true, update
 
 from ..stores.database import retry_if_contended
+from ..stores.derived import grown
 from ..stores.rows import SessionRow, session_row
 from ..stores.schema import layer_progress, scopes, sessions
 from ..stores.sql import SqlStore
@@ -42,7 +43,7 @@ def pending(store: SqlStore, scope_id: int, layer: str, *, session: int | None =
 
 def changed_since(scope_id: int, revision: int) -> ColumnElement[bool]:
     """The condition that a session of the scope has changed after this revision; all of them after -1."""
-    return and_(sessions.c.scope_id == scope_id, sessions.c.revision > revision)
+    return and_(sessions.c.scope_id == scope_id, sessions.c.revision > revision if revision >= 0 else true())
 
 
 def claim(connection: Connection, session: SessionRow, layer: str, taken: int) -> bool:
@@ -72,7 +73,7 @@ def claim(connection: Connection, session: SessionRow, layer: str, taken: int) -
 
 def show_changed(connection: Connection, scope_id: int, session_ids: Iterable[int]) -> None:
     """Let readers that follow the scope by revision see these sessions as changed; their versions stay."""
-    connection.execute(update(scopes).where(scopes.c.id == scope_id).values(revision=scopes.c.revision + 1))
+    connection.execute(update(scopes).where(scopes.c.id == scope_id).values(revision=grown(scopes.c.revision)))
     revision = select(scopes.c.revision).where(scopes.c.id == scope_id).scalar_subquery()
     for batch in batches(sorted(set(session_ids))):
         connection.execute(update(sessions).where(sessions.c.id.in_(batch)).values(revision=revision))
@@ -108,4 +109,4 @@ def layers_in(store: SqlStore, scope_id: int) -> set[str]:
     of_scope = select(sessions.c.id).where(sessions.c.scope_id == scope_id)
     statement = select(layer_progress.c.layer).where(layer_progress.c.session_id.in_(of_scope)).distinct()
     with store.transaction(write=False) as connection:
-        return set(connection.scalars(statement))
+        return {row.layer for row in connection.execute(statement).all() if isinstance(row.layer, str)}

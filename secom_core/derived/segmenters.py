@@ -115,6 +115,6 @@ def _state_after(segmenter: LearningSegmenter, recent: Sequence[Sequence[Turn]])
 def _restored(template: LearningSegmenter, state: str | None) -> LearningSegmenter:
     try:
         return template.for_scope(state)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         # Damaged on the disk, or of another format: it begins again, and learns with the scope's next turns.
         return template.for_scope()

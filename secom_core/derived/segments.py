@@ -12,18 +12,19 @@ from typing import Final, TypeVar
 import numpy as np
 
 from ..conversation import Scope, Turn
-from ..errors import attempted
+from ..errors import attempted, warn_degraded
 from ..memory import Memory, Segment, check_partition, passages_of
 from ..protocols import Denoiser, Embedder, JoiningSegmenter, Segmenter, Statistics, Vectors
 from ..segmenters.lexical import LexicalSegmenter
 from ..stores.digests import digest
-from ..stores.rows import MemoryRow, SessionRow
+from ..stores.rows import MemoryRow, SessionRow, next_count
 from ..stores.sql import SqlStore
 from ..stores.unsettled import RecentlyUnsettled
 from ..text.kept import forget_kept
 from ..vectors import unit_rows
 from .segmenters import ScopeSegmenters
 from .space import EmbeddingSpace
+from .whole import agree, counted
 
 T = TypeVar("T")
 
@@ -74,7 +75,9 @@ class Derivation:
             if row.is_derived and not afresh:
                 return row
             since = 0 if afresh else row.settled
-            rows, failed = self._cut(tail, [] if afresh else old, row, scope)
+            row = counted(row, tail) if since == 0 else row
+            old = [] if afresh else old
+            rows, failed = self._cut(tail, old, row, scope)
             settled = row.turns if row.closed else self._settled(rows, since, row.turns)
             first, changed = (0, rows) if afresh else _changed(old, rows, row.turns)
             if self._store.save_memories(row, changed, settled=settled, since=first):
@@ -82,8 +85,8 @@ class Derivation:
                     self.drop_vectors(row.id, {each.key for each in old} - {each.key for each in rows})
                 # Where the segmenter has failed, so would most likely the embedder that it asks; a recall tries again.
                 if self._makes_vectors and self._space is not None and not failed:
-                    self.vectors(row.id, [*(each.key for each in rows), *searched_texts(tail)])
-                saved = replace(row, derived=row.messages, settled=settled, version=row.version + 1)
+                    self.vectors(row.id, [*(each.key for each in rows), *searched_texts(tail)], afresh=afresh)
+                saved = replace(row, derived=row.messages, settled=settled, version=next_count(row.version))
                 self._recent.keep(saved, tail)
                 return saved
         return None
@@ -92,6 +95,31 @@ class Derivation:
         """Let go of the words that are held in memory: some of them were forgotten."""
         self._recent.clear()
         forget_kept()
+
+    def memories(self, scope: Scope, row: SessionRow, turns: Sequence[Turn], since: int = 0) -> list[Memory]:
+        """The session's memories from turn ``since`` on; made again, with a warning, where the turns are not all there.
+
+        Args:
+            scope: whose session it is.
+            row: the session as `derive` gave it.
+            turns: its turns from there on, in order; some before them do no harm.
+            since: a turn with which a memory begins.
+        """
+        rows = self._store.memories(row.id, since)
+        known = [turn for turn in turns if turn.index >= since]
+        if not agree(rows, known) and self._is_current(row):
+            warn_degraded(
+                f"memories of the session {row.name!r} of {scope!r} disagree with its turns and are made again"
+            )
+            self.derive(row.id, scope, afresh=True)
+            stored = self._store.memories(row.id)
+            rows = [replace(each, start=max(each.start, since)) for each in stored if each.stop > since]
+        return memories_of(row.name, rows, known)
+
+    def _is_current(self, row: SessionRow) -> bool:
+        """Whether nobody has written since it was read: what another writer adds has its memories a moment later."""
+        now = self._store.session(row.id)
+        return now is not None and now.version == row.version
 
     def shrunk(self, old: Sequence[MemoryRow], kept: Sequence[Turn], doomed: set[int], scope: Scope) -> list[MemoryRow]:
         """The memories without the doomed turns: the same cuts, and new keys where a turn is missing."""
@@ -192,8 +220,13 @@ class Derivation:
         [mixed] = unit_rows(np.average(made, axis=0, weights=weights)[None], 1)
         return np.asarray(mixed)
 
-    def vectors(self, session_id: int, texts: Sequence[str]) -> Vectors | None:
+    def vectors(self, session_id: int, texts: Sequence[str], *, afresh: bool = False) -> Vectors | None:
         """Vectors of shape ``(len(texts), d)``, from the store where they fit, or made now and stored.
+
+        Args:
+            session_id: whose texts they are.
+            texts: what is embedded.
+            afresh: make them all now, and drop all others of the session.
 
         Returns:
             Nothing without an embedder, without texts, or with a warning when it fails.
@@ -202,8 +235,8 @@ class Derivation:
             return None
         digests = [digest(text) for text in texts]
         wanted = dict(zip(digests, texts, strict=True))
-        stored = self._store.vectors(session_id, self._space.name, list(wanted))
-        made = self._made(self._space, session_id, wanted, stored)
+        stored = self._store.vectors(session_id, self._space.name, list(wanted)) if not afresh else {}
+        made = self._made(self._space, session_id, wanted, stored, only_these=afresh)
         if made is None or not self._space.is_settled(texts[0]):
             return None
         found = {**self._space.fitting(stored), **made}
@@ -211,7 +244,13 @@ class Derivation:
         return None if remade is None else np.stack([{**found, **remade}[each] for each in digests])
 
     def _made(
-        self, space: EmbeddingSpace, session_id: int, wanted: Mapping[str, str], known: Mapping[str, Vectors]
+        self,
+        space: EmbeddingSpace,
+        session_id: int,
+        wanted: Mapping[str, str],
+        known: Mapping[str, Vectors],
+        *,
+        only_these: bool = False,
     ) -> dict[str, Vectors] | None:
         """Vectors of the texts whose digest is not known, stored; nothing where the embedder fails."""
         missing = {digest: text for digest, text in wanted.items() if digest not in known}
@@ -219,7 +258,7 @@ class Derivation:
         if rows is None:
             return None
         new = dict(zip(missing, rows, strict=True))
-        self._store.save_vectors(session_id, space.name, new)
+        self._store.save_vectors(session_id, space.name, new, only_these=only_these)
         return new
 
     def vectors_of_sessions(self, texts: Sequence[tuple[int, str]]) -> Vectors | None:
@@ -236,6 +275,11 @@ class Derivation:
                 return None
             found.append(vectors)
         return np.concatenate(found)[np.argsort(order)] if found else None
+
+    def width(self) -> dict[str, int]:
+        """By the embedder's name how many dimensions its vectors have; nothing without one that answers."""
+        made = self._space.of_texts(["."]) if self._space is not None else None
+        return {self._space.name: made.shape[1]} if self._space is not None and made is not None else {}
 
     def drop_vectors(self, session_id: int, texts: Iterable[str]) -> None:
         """Remove the vectors of texts that the session does not hold any more; one that it does is made again."""

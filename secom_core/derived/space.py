@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,6 +12,15 @@ from ..errors import ModelError, attempted, warn_degraded
 from ..models.rows import model_rows
 from ..protocols import Embedder, QueryEmbedder, Vectors
 from ..stores.sql import SqlStore
+
+_NEAR: Final = 1e-2
+"""How far the square of a stored vector's length may be from 1."""
+
+
+def has_direction(row: Vectors) -> bool:
+    """Whether a vector is of length 1, as all that are stored are, or of zeros."""
+    square = float(np.einsum("i,i->", row, row, dtype=np.float64))
+    return abs(square - 1) < _NEAR or square == 0
 
 
 class EmbeddingSpace:
@@ -58,7 +67,7 @@ class EmbeddingSpace:
 
     def fitting(self, stored: Mapping[str, Vectors]) -> dict[str, Vectors]:
         """The stored vectors that can be compared; others are set aside, with one warning a bank."""
-        fit = {key: row for key, row in stored.items() if len(row) == self._dimensions and np.isfinite(row).all()}
+        fit = {key: row for key, row in stored.items() if len(row) == self._dimensions and has_direction(row)}
         unfit = next((row for key, row in stored.items() if key not in fit), None)
         if unfit is not None and not self._told:
             self._told = True
@@ -73,7 +82,7 @@ class EmbeddingSpace:
                 f"they have {len(row)} dimensions, and it now gives {self._dimensions}; give each model, and each "
                 "number of dimensions, a name of its own"
             )
-        return "they are no finite numbers, or cut off"
+        return "they are no finite numbers, not of length 1, or cut off"
 
     def _attempted(self, embed: Callable[[Sequence[str]], Vectors], texts: Sequence[str], what: str) -> Vectors | None:
         stored = self._store.vector_bytes(self.name) if self._dimensions is None else None

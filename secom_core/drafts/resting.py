@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Table, insert, select
 
 from ..stores.schema import messages, sessions
+from ..stores.sound import sound_rows
 from ..stores.statements import begins_turn, insert_row
 
 
@@ -40,7 +41,7 @@ def insert_resting(connection: Connection, rows: Table, turns: Table, indices: I
 
 
 def resting_turns(
-    connection: Connection, rows: Table, turns: Table, condition: ColumnElement[bool]
+    connection: Connection, rows: Table, turns: Table, condition: ColumnElement[bool], scope_id: int
 ) -> dict[int, tuple[RestingTurn, ...]]:
     """The turns that rows rest on, by the rows' ids, each row's in the order of the session.
 
@@ -49,6 +50,7 @@ def resting_turns(
         rows: the table of the rows.
         turns: the table of their turns, with the row's id first.
         condition: on the rows and their sessions.
+        scope_id: whose they are.
     """
     owner = turns.columns[0]
     first = begins_turn(rows.c.session_id, turns.c.turn)
@@ -59,6 +61,6 @@ def resting_turns(
         .order_by(owner, messages.c.turn)
     )
     found: dict[int, tuple[RestingTurn, ...]] = {}
-    for row_id, *turn in connection.execute(statement):
+    for row_id, *turn in sound_rows(connection, statement, turns, scope_id):
         found[row_id] = (*found.get(row_id, ()), RestingTurn(*turn))
     return found

@@ -209,7 +209,7 @@ def open_blocks(
     casts = [cast for each in blocks for cast in each.about["casts"]]
     stop = blocks[-1].stop
     table = indexes.table
-    table.load(_merged(blocks, "rows", "row ", stop.passages), sessions, casts, read_turns)
+    table.load(merged(blocks, "rows", "row ", stop.passages), sessions, casts, read_turns)
     table.kept = stop.passages
     for name, index in ((WORDS, indexes.words), (KEYS, indexes.keys)):
         runs = [block.postings(name, read) for block, read in zip(blocks, readers, strict=True)]
@@ -217,11 +217,18 @@ def open_blocks(
     _load_vectors(indexes.passage_vectors, blocks, "passage", "rows")
     _load_vectors(indexes.key_vectors, blocks, "key", "memories")
     read = _MemoryReader(table, memories, sessions, read_keys)
-    memories.load(_merged(blocks, "memories", "memory ", stop.memories), sessions, read)
+    memories.load(merged(blocks, "memories", "memory ", stop.memories), sessions, read)
 
 
-def _merged(blocks: Sequence[Block], numbers: str, prefix: str, size: int) -> dict[str, npt.NDArray[Any]]:
-    """The columns of all blocks by number; what a later one says counts."""
+def merged(blocks: Sequence[Block], numbers: str, prefix: str, size: int) -> dict[str, npt.NDArray[Any]]:
+    """The columns of all blocks by number; what a later one says counts.
+
+    Args:
+        blocks: all of them, in order.
+        numbers: the array of the numbers that they speak of: ``"rows"`` or ``"memories"``.
+        prefix: how the names of its columns begin.
+        size: how many numbers there are.
+    """
     names = [name for name in blocks[0].arrays if name.startswith(prefix)]
     if len(blocks) == 1:
         return {name.removeprefix(prefix): blocks[0].arrays[name] for name in names}

@@ -12,7 +12,7 @@ from functools import wraps
 from threading import TIMEOUT_MAX
 from typing import Any, Final, ParamSpec, TypeVar
 
-from sqlalchemy import Connection, Engine, Table
+from sqlalchemy import Connection, Engine, Table, inspect
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ..conversation import Scope
@@ -22,6 +22,8 @@ from .cipher import Cipher
 from .rows import scope_key
 
 _TRIES: Final = 8
+BUSY_MS: Final = "secom_busy_ms"
+"""Where a connection to SQLite notes for how many milliseconds it waits for others."""
 _EMPTY_LOG: Final = "PRAGMA wal_checkpoint(TRUNCATE)"
 # PostgreSQL: a lock that was not to be had in the time that the server gives, a serialization failure, a deadlock.
 _LOCK_TIMEOUT: Final = "55P03"
@@ -239,6 +241,11 @@ class Database:
                 for table in tables:
                     table.create(connection, checkfirst=True)
 
+    def tables(self) -> set[str]:
+        """The names of all tables."""
+        with self.transaction(write=False) as connection:
+            return set(inspect(connection).get_table_names())
+
     # -- SQLite's files -------------------------------------------------------------------------------------------
 
     def empty_log(self, *, wait: float = 1.0) -> bool:
@@ -255,6 +262,15 @@ class Database:
         except StoreError:
             self.forgotten_in_log = True
         return not self.forgotten_in_log
+
+    def integrity(self) -> list[str]:
+        """What SQLite finds wrong in its file, and in the codes of encrypted pages; nothing on a server."""
+        if not self._is_sqlite:
+            return []
+        with self.transaction(write=False) as connection:
+            lines = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
+            of_pages = self.cipher.damages(connection.connection.driver_connection)
+        return [*(str(line) for line in lines if line != "ok"), *of_pages]
 
     def compact(self) -> None:
         """Write SQLite's file anew, without a trace of what was deleted.
@@ -298,7 +314,7 @@ class Database:
         try:
             with self._call(), self._lock, closing(self._engine.raw_connection()) as pooled:
                 connection: Any = pooled.driver_connection
-                # Every transaction sets a time of its own.
+                pooled.info.pop(BUSY_MS, None)
                 connection.execute(f"PRAGMA busy_timeout={int(wait * 1000)}")
                 rows = [connection.execute(statement).fetchone() for statement in statements]
         except self._engine.dialect.loaded_dbapi.Error as error:

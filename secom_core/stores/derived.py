@@ -12,6 +12,7 @@ import numpy as np
 from sqlalchemy import (
     JSON,
     BigInteger,
+    Column,
     ColumnElement,
     Connection,
     Row,
@@ -20,13 +21,16 @@ from sqlalchemy import (
     Update,
     and_,
     bindparam,
+    case,
     cast,
     delete,
     func,
     insert,
     select,
+    type_coerce,
     update,
 )
+from sqlalchemy.types import NullType
 
 from ..conversation import Turn
 from ..protocols import Vectors
@@ -34,11 +38,15 @@ from ..text.batches import batches
 from .database import retry_if_contended
 from .index_blocks import IndexBlocks, delete_index
 from .messages import turns_of
-from .rows import MemoryRow, SessionRow, session_row
+from .rows import MOST, MemoryRow, SessionRow, session_row
 from .schema import is_one_of, memories, messages, part_states, scopes, sessions, vectors
+from .sound import sound_rows
 from .statements import delete_among, is_unchanged
 
 _ANY: Final = -1
+
+STORED: Final = type_coerce(vectors.c.data, NullType())
+"""The bytes of a vector, or whatever stands in their place."""
 
 
 def _at(columns: Select[Any], session: ColumnElement[int], place: ColumnElement[int]) -> dict[str, Select[Any]]:
@@ -62,18 +70,26 @@ _KEYS_AT: Final = _at(
 )
 _TURNS_AT: Final = _at(select(messages), messages.c.session_id, messages.c.turn)
 
+
+def grown(number: Column[int]) -> ColumnElement[int]:
+    """One more than the number; 1 where it is none that can be counted up."""
+    return case((number.between(0, MOST), number + 1), else_=1)
+
+
 # Statements that every turn needs are made once: making one costs more than running it.
 _SESSION: Final = select(sessions).where(sessions.c.id == bindparam("id"))
 _MEMORIES: Final = (
     select(memories.c.start, memories.c.stop, memories.c.key, memories.c.digest)
-    .where(memories.c.session_id == bindparam("session"), memories.c.start >= bindparam("since"))
+    .where(memories.c.session_id == bindparam("session"))
     .order_by(memories.c.start)
 )
-_DROP_MEMORIES: Final = delete(memories).where(
-    memories.c.session_id == bindparam("session"), memories.c.start >= bindparam("since")
-)
+_MEMORIES_FROM: Final = _MEMORIES.where(memories.c.start >= bindparam("since"))
+_ALL_OF_SESSION: Final = delete(memories).where(memories.c.session_id == bindparam("session"))
+_DROP_MEMORIES: Final = _ALL_OF_SESSION.where(memories.c.start >= bindparam("since"))
 _ADD_MEMORIES: Final = insert(memories)
-_COUNT_REVISION: Final = update(scopes).where(scopes.c.id == bindparam("scope")).values(revision=scopes.c.revision + 1)
+_COUNT_REVISION: Final = (
+    update(scopes).where(scopes.c.id == bindparam("scope")).values(revision=grown(scopes.c.revision))
+)
 
 _NUMBER: Final = 4
 """How many bytes a number of a vector takes."""
@@ -92,7 +108,7 @@ class DerivedRows(IndexBlocks):
             return session_of(connection, session_id)
 
     def memories(self, session_id: int, start: int = 0) -> list[MemoryRow]:
-        """The session's memories that start at turn ``start`` or later, in order."""
+        """The session's memories that start at turn ``start`` or later, in order; those that are none are set aside."""
         with self.transaction(write=False) as connection:
             return memories_since(connection, session_id, start)
 
@@ -101,8 +117,9 @@ class DerivedRows(IndexBlocks):
         found: dict[tuple[str, int], str] = {}
         with self.transaction(write=False) as connection:
             names = session_names(connection, scope_id, [name for name, _ in places])
-            for row in connection.execute(_KEYS_AT[connection.dialect.name], _by_id(places, names)):
-                found[names[row.session_id], row.start] = row.key
+            for row in connection.execute(_KEYS_AT[connection.dialect.name], _by_id(places, names)).all():
+                if isinstance(row.key, str):
+                    found[names[row.session_id], row.start] = row.key
         return found
 
     def turns_at(self, scope_id: int, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], Turn]:
@@ -136,12 +153,16 @@ class DerivedRows(IndexBlocks):
         with self.transaction(durable=False, scope=session.scope_id) as connection:
             if not is_unchanged(connection, session):
                 return False
-            connection.execute(_DROP_MEMORIES, {"session": session.id, "since": first})
+            if first:
+                connection.execute(_DROP_MEMORIES, {"session": session.id, "since": first})
+            else:
+                connection.execute(_ALL_OF_SESSION, {"session": session.id})
             if rows:
                 connection.execute(_ADD_MEMORIES, [memory_values(session, row) for row in rows])
             if first < session.settled:
                 new_epoch(connection, session.scope_id)
-            touch(connection, session.id, session.scope_id, derived=session.messages, settled=settled)
+            counts = {"turns": session.turns, "messages": session.messages, "derived": session.messages}
+            touch(connection, session.id, session.scope_id, **counts, settled=settled)
         return True
 
     def vectors(self, session_id: int, model: str, digests: Sequence[str]) -> dict[str, Vectors]:
@@ -149,11 +170,10 @@ class DerivedRows(IndexBlocks):
         found: dict[str, Vectors] = {}
         with self.transaction(write=False) as connection:
             for batch in batches(digests):
-                statement = select(vectors.c.digest, vectors.c.data).where(
+                statement = select(vectors.c.digest, STORED).where(
                     vectors.c.session_id == session_id, vectors.c.model == model, vectors.c.digest.in_(batch)
                 )
-                for digest, data in connection.execute(statement):
-                    found[digest] = np.frombuffer(data if len(data) % _NUMBER == 0 else b"", dtype="<f4")
+                found.update((digest, vector_of(data)) for digest, data in connection.execute(statement).all())
         return found
 
     def vector_bytes(self, model: str) -> int | None:
@@ -163,8 +183,17 @@ class DerivedRows(IndexBlocks):
             return connection.scalar(statement)
 
     @retry_if_contended
-    def save_vectors(self, session_id: int, model: str, new: Mapping[str, Vectors]) -> None:
-        """Keep vectors by the digest of the text they stand for; nothing where the session was forgotten."""
+    def save_vectors(
+        self, session_id: int, model: str, new: Mapping[str, Vectors], *, only_these: bool = False
+    ) -> None:
+        """Keep vectors by the digest of the text they stand for; nothing where the session was forgotten.
+
+        Args:
+            session_id: whose texts they are.
+            model: what made them.
+            new: the vectors.
+            only_these: remove all others that the session has of the model.
+        """
         session = self.session(session_id) if new else None
         if session is None:
             return
@@ -173,7 +202,10 @@ class DerivedRows(IndexBlocks):
         with self.transaction(durable=False, scope=session.scope_id) as connection:
             if session_of(connection, session_id) is not None:
                 stale = (vectors.c.session_id == session_id, vectors.c.model == model)
-                delete_among(connection, vectors.c.digest, new, *stale)
+                if only_these:
+                    connection.execute(delete(vectors).where(*stale))
+                else:
+                    delete_among(connection, vectors.c.digest, new, *stale)
                 connection.execute(insert(vectors), rows)
 
     @retry_if_contended
@@ -191,8 +223,8 @@ class DerivedRows(IndexBlocks):
         """The version of what the part has learned, and its state; nothing where it has learned nothing."""
         statement = select(part_states.c.version, part_states.c.state).where(_is_part(scope_id, part))
         with self.transaction(write=False) as connection:
-            row = connection.execute(statement).one_or_none()
-        return (row.version, row.state) if row is not None else None
+            rows = sound_rows(connection, statement, part_states, scope_id)
+        return (rows[0].version, rows[0].state) if rows else None
 
     @retry_if_contended
     def save_part_state(
@@ -230,6 +262,12 @@ class DerivedRows(IndexBlocks):
             connection.execute(delete(part_states).where(_is_part(scope_id, part)))
 
 
+def vector_of(data: object) -> Vectors:
+    """The stored bytes as a vector; an empty one where they are no numbers."""
+    whole = data if isinstance(data, bytes) and len(data) % _NUMBER == 0 else b""
+    return np.frombuffer(whole, dtype="<f4")
+
+
 def _place(row: Row[Any]) -> tuple[int, int, int]:
     return row.session_id, row.turn, row.position
 
@@ -251,13 +289,19 @@ def _by_id(places: Sequence[tuple[str, int]], names: Mapping[int, str]) -> dict[
 
 def session_of(connection: Connection, session_id: int) -> SessionRow | None:
     """The session as it is in this transaction, or nothing where it was forgotten."""
-    row = connection.execute(_SESSION, {"id": session_id}).one_or_none()
-    return session_row(row) if row is not None else None
+    rows = connection.execute(_SESSION, {"id": session_id}).all()
+    return session_row(rows[0]) if rows else None
 
 
 def memories_since(connection: Connection, session_id: int, start: int) -> list[MemoryRow]:
-    """The session's memories that start at turn ``start`` or later, in order."""
-    return [MemoryRow(*row) for row in connection.execute(_MEMORIES, {"session": session_id, "since": start})]
+    """The session's memories that start at turn ``start`` or later, in order; those that are none are set aside."""
+    statement = _MEMORIES_FROM if start else _MEMORIES
+    values = {"session": session_id, "since": start} if start else {"session": session_id}
+    return [MemoryRow(*row) for row in sound_rows(connection, statement, memories, _owner(session_id), values)]
+
+
+def _owner(session_id: int) -> ColumnElement[int]:
+    return select(sessions.c.scope_id).where(sessions.c.id == session_id).scalar_subquery()
 
 
 def _is_part(scope_id: int, part: str) -> ColumnElement[bool]:
@@ -276,13 +320,13 @@ def _touching(names: tuple[str, ...]) -> Update:
     revision = select(scopes.c.revision).where(scopes.c.id == bindparam("scope")).scalar_subquery()
     values: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
     statement = update(sessions).where(sessions.c.id == bindparam("session"))
-    return statement.values(revision=revision, version=sessions.c.version + 1, **values)
+    return statement.values(revision=revision, version=grown(sessions.c.version), **values)
 
 
 def new_epoch(connection: Connection, scope_id: int) -> None:
     """Have readers load the scope afresh: something of it is gone, or was derived again."""
     delete_index(connection, scope_id)
-    connection.execute(update(scopes).where(scopes.c.id == scope_id).values(epoch=scopes.c.epoch + 1))
+    connection.execute(update(scopes).where(scopes.c.id == scope_id).values(epoch=grown(scopes.c.epoch)))
 
 
 def memory_values(session: SessionRow, row: MemoryRow) -> dict[str, Any]:

@@ -6,12 +6,13 @@ import json
 import secrets
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, Final
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select
 
 from ..errors import StaleIndex
 from ..text.batches import batches
@@ -78,18 +79,31 @@ class IndexBlocks(Database):
     def index_blocks(self, scope_id: int, space: str) -> dict[int, bytearray]:
         """What is read of each block whenever the index is opened, by its number, in the order in which they go."""
         here = (index_blocks.c.scope_id == scope_id, index_blocks.c.space == space)
-        order = (index_blocks.c.block, index_blocks.c.piece)
-        statement = select(*order, index_blocks.c.data).where(*here, index_blocks.c.part == OPENED).order_by(*order)
-        pieces: dict[int, list[bytes]] = {}
+        numbers = select(index_blocks.c.block).where(*here).distinct().order_by(index_blocks.c.block)
         with self.transaction(write=False) as connection:
-            for block in connection.scalars(select(index_blocks.c.block).where(*here).distinct().order_by(order[0])):
-                pieces[block] = []
-            for block, piece, data in connection.execute(statement):
+            pieces: dict[object, list[bytes]] = {row.block: [] for row in connection.execute(numbers).all()}
+            for block, _, piece, data in _rows_of(connection, *here, index_blocks.c.part == OPENED):
                 of_block = pieces[block]
                 of_block.append(_checked(data, scope_id, space, block, OPENED, piece, len(of_block)))
         if not all(pieces.values()):
-            raise StaleIndex("a piece of the index that is kept with the bank is missing")
-        return {block: bytearray().join(each) for block, each in pieces.items()}
+            raise _damaged()
+        return {_number(block): bytearray().join(each) for block, each in pieces.items()}
+
+    def check_index(self, scope_id: int) -> list[str]:
+        """The spaces that an index of the scope is kept for; `StaleIndex` where a piece of one is damaged or missing.
+
+        What is missing at the end of a part is not seen: `index_blocks` reads one that says how long the others are.
+        """
+        spaces = select(index_blocks.c.space).where(index_blocks.c.scope_id == scope_id).distinct()
+        with self.transaction(write=False) as connection:
+            found = [row.space for row in connection.execute(spaces).all()]
+        for space in found:
+            here = (index_blocks.c.scope_id == scope_id, index_blocks.c.space == space)
+            with self.transaction(write=False) as connection:
+                for (block, part), rows in groupby(_rows_of(connection, *here), key=lambda row: row[:2]):
+                    for place, (*_, piece, data) in enumerate(rows):
+                        _checked(data, scope_id, space, block, part, piece, place)
+        return [str(space) for space in found]
 
     def index_pieces(self, scope_id: int, space: str, block: int, part: str, first: int, last: int) -> list[bytes]:
         """Pieces of a part, from one up to another with it, of `PIECE` bytes but for the last."""
@@ -148,6 +162,11 @@ class IndexBlocks(Database):
             delete_index(connection, scope_id)
 
 
+def _rows_of(connection: Connection, *conditions: ColumnElement[bool]) -> Iterator[Row[Any]]:
+    order = (index_blocks.c.block, index_blocks.c.part, index_blocks.c.piece)
+    yield from connection.execute(select(*order, index_blocks.c.data).where(*conditions).order_by(*order)).all()
+
+
 def delete_index(connection: Connection, scope_id: int) -> None:
     """Delete what is kept of a scope's index."""
     connection.execute(delete(index_blocks).where(index_blocks.c.scope_id == scope_id))
@@ -161,14 +180,26 @@ def _rows(scope_id: int, space: str, block: int, parts: Mapping[str, bytes]) -> 
             yield {**place, "data": _CHECK.pack(_check(body, scope_id, space, block, part, piece)) + body}
 
 
-def _check(body: bytes, *place: str | int) -> int:
+def _number(block: object) -> int:
+    if not isinstance(block, int):
+        raise _damaged()
+    return block
+
+
+def _damaged() -> StaleIndex:
+    return StaleIndex("a piece of the index that is kept with the bank is damaged or missing")
+
+
+def _check(body: bytes, *place: object) -> int:
     """A number that changes with the bytes and with where they belong."""
     return crc32(body, crc32(repr(place).encode()))
 
 
-def _checked(data: object, scope_id: int, space: str, block: int, part: str, piece: int, expected: int) -> bytes:
+def _checked(
+    data: object, scope_id: int, space: object, block: object, part: object, piece: object, expected: int
+) -> bytes:
     body = bytes(data[_CHECK.size :]) if isinstance(data, (bytes, memoryview)) else b""
     right = _CHECK.pack(_check(body, scope_id, space, block, part, piece))
     if piece != expected or not isinstance(data, (bytes, memoryview)) or bytes(data[: _CHECK.size]) != right:
-        raise StaleIndex("a piece of the index that is kept with the bank is damaged or missing")
+        raise _damaged()
     return body

@@ -147,6 +147,8 @@ def turns_of(rows: Iterable[Row[Any]], session: str) -> list[Turn]:
 
 def _message(row: Row[Any]) -> Message:
     try:
+        if bytes in map(type, row):
+            raise ValueError("it holds bytes that are no text")
         at, about = datetime.fromisoformat(row.at), json.loads(row.metadata)
         return Message(row.text, row.role, row.speaker, row.name, at, about)
     except (ValueError, TypeError, RecursionError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, select
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, false, or_, select, update
 
 from ..errors import InvalidInput
 from .schema import scopes, sessions
@@ -27,6 +27,34 @@ def of_scope(table: Table, scope_id: int) -> ColumnElement[bool]:
     raise InvalidInput(f"no foreign key leads from the table {table.name!r} to a scope or a session")
 
 
+def is_orphan(table: Table) -> ColumnElement[bool]:
+    """The condition that a row names a row of another table, or its own, that is not there."""
+    ways = []
+    for key in table.foreign_keys:
+        there = key.column.table.alias()
+        ways.append(and_(key.parent.is_not(None), ~exists().where(there.c[key.column.name] == key.parent)))
+    return or_(*ways)
+
+
+def is_foreign(table: Table) -> ColumnElement[bool]:
+    """The condition that the foreign keys of a row lead to more than one scope."""
+    first, *others = _ways_to_scope(table, table)
+    return or_(false(), *(first != other for other in others))
+
+
+def _ways_to_scope(table: Table, columns: Any) -> list[ColumnElement[Any]]:
+    """The scope of a row by each of its foreign keys; ``columns`` is the table, or an alias of it."""
+    ways = []
+    for key in sorted(table.foreign_keys, key=lambda key: str(key.parent)):
+        column, owner = columns.c[key.parent.name], key.column.table
+        if owner is scopes:
+            ways.append(column)
+        elif owner is not table:
+            there = owner.alias()
+            ways.append(select(_ways_to_scope(owner, there)[0]).where(there.c.id == column).scalar_subquery())
+    return ways
+
+
 def is_of_sessions(table: Table) -> bool:
     """Whether each row of the table belongs to a session, and not to a scope as a whole."""
     return _column_to(table, sessions) is not None or any(is_of_sessions(owner) for _, owner in _owners(table)[:1])
@@ -42,9 +70,21 @@ def of_session(table: Table, session_id: int) -> ColumnElement[bool]:
 
 
 def delete_of_scope(connection: Connection, tables: Sequence[Table], scope_id: int) -> None:
-    """Delete the scope's rows of the tables, the last table first."""
+    """Delete the scope's rows of the tables, the last table first; also those that only rest on one of its rows."""
     for table in reversed(tables):
-        connection.execute(delete(table).where(of_scope(table, scope_id)))
+        going = rests_on_scope(table, scope_id)
+        for column in (key.parent for key in table.foreign_keys if key.column.table is table and not key.ondelete):
+            connection.execute(update(table).where(column.in_(select(table.c.id).where(going))).values({column: None}))
+        connection.execute(delete(table).where(going))
+
+
+def rests_on_scope(table: Table, scope_id: int) -> ColumnElement[bool]:
+    """The condition that any of its foreign keys leads from a row to the scope."""
+    if table is scopes:
+        return scopes.c.id == scope_id
+    direct = _column_to(table, scopes)
+    ways = [column.in_(select(owner.c.id).where(of_scope(owner, scope_id))) for column, owner in _owners(table)]
+    return or_(*ways, *([] if direct is None else [direct == scope_id]))
 
 
 def delete_of_session(connection: Connection, tables: Sequence[Table], session_id: int) -> None:

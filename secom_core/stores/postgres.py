@@ -18,6 +18,7 @@ _WAIT_S: Final = 300
 _STORE_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('secom-memory', 1936024429))"
 _KEY_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 1936024429))"
 _ID_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(key, 1936024429)) FROM scopes WHERE id = %s"
+_WAIT: Final = "SELECT set_config('lock_timeout', %s, true)"
 
 
 def open_postgres(url: str, *, pool_size: int = _POOL, busy_timeout: float | None = None) -> SqlStore:
@@ -121,7 +122,7 @@ def _begin(connection: Connection) -> None:
     wait = options.get("secom_wait")
     if wait is not None:
         # 0 would be to wait for ever.
-        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, int(wait * 1000))}")
+        connection.exec_driver_sql(_WAIT, (str(max(1, int(wait * 1000))),))
     # Whoever reads in order to write waits here for who is writing, and then reads what that one wrote.
     scope = options.get("secom_scope")
     if scope is None:

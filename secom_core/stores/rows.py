@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Row
 
 from ..conversation import Scope
+
+MOST: Final = 2**53
+"""What no count of a row reaches: one more can be counted in any database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +74,20 @@ def scope_key(scope: Scope) -> str:
     return json.dumps(list(scope))
 
 
+def is_count(value: object) -> bool:
+    """Whether it is a whole number from 0 on that can be counted up."""
+    return type(value) is int and 0 <= value < MOST
+
+
+def next_count(value: object) -> int:
+    """What `secom_core.stores.derived.grown` makes of a count in the database."""
+    return value + 1 if isinstance(value, int) and is_count(value) else 1
+
+
 def session_row(row: Row[Any]) -> SessionRow:
-    """The value of a row of the table of sessions."""
-    return SessionRow(
-        row.id, row.scope_id, row.name, row.turns, row.messages, row.derived, row.settled, bool(row.closed), row.version
-    )
+    """The value of a row of the table of sessions; one whose counts cannot be is to be derived from its first turn."""
+    counts = row.turns, row.messages, row.derived, row.settled
+    sound = all(map(is_count, counts)) and row.derived <= row.messages and row.settled <= row.turns
+    turns, messages = (each if is_count(each) else 0 for each in counts[:2])
+    derived, settled = counts[2:] if sound else (-1, 0)
+    return SessionRow(row.id, row.scope_id, row.name, turns, messages, derived, settled, bool(row.closed), row.version)

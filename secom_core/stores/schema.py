@@ -37,12 +37,25 @@ class Verbatim(sa.types.TypeDecorator[str]):
             return _ESCAPE + json.dumps(value)
         return value
 
+    @property
+    def python_type(self) -> type[str]:
+        """What its values are."""
+        return str
+
     def process_result_value(self, value: Any | None, dialect: sa.Dialect) -> str | None:
         """Undo the escape."""
         if isinstance(value, str) and value.startswith(_ESCAPE):
-            text: str = json.loads(value[len(_ESCAPE) :])
-            return text
+            return _unescaped(value)
         return value
+
+
+def _unescaped(value: str) -> str | None:
+    """What was escaped; nothing where it is damaged."""
+    try:
+        text = json.loads(value[len(_ESCAPE) :])
+    except (ValueError, RecursionError):
+        return None
+    return text if isinstance(text, str) else None
 
 
 def _hashes(name: sa.Column[str]) -> list[Any]:

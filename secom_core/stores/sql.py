@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, Select, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, Engine, Float, Select, bindparam, cast, delete, func, insert, select
 
 from ..conversation import Message, Scope, Turn
 from ..text.batches import batches
@@ -19,7 +19,7 @@ from .index_blocks import delete_index
 from .messages import message_rows, microseconds, turn_ids_among, turn_ids_of, turns_of, unknown_messages
 from .migrations import migrate
 from .ownership import delete_of_scope, delete_of_session, of_scope
-from .rows import Appended, MemoryRow, ScopeRow, SessionRow, scope_key, session_row
+from .rows import MOST, Appended, MemoryRow, ScopeRow, SessionRow, scope_key, session_row
 from .schema import (
     SCOPE_TABLES,
     SETTING,
@@ -177,11 +177,10 @@ class SqlStore(DerivedRows):
 
     def sessions(self, scope_id: int, *, since: int = -1) -> list[SessionRow]:
         """The scope's sessions changed after revision ``since``, in the order in which they came."""
-        statement = (
-            select(sessions).where(sessions.c.scope_id == scope_id, sessions.c.revision > since).order_by(sessions.c.id)
-        )
+        later = (sessions.c.revision > since,) if since >= 0 else ()
+        statement = select(sessions).where(sessions.c.scope_id == scope_id, *later).order_by(sessions.c.id)
         with self.transaction(write=False) as connection:
-            return [session_row(row) for row in connection.execute(statement)]
+            return [session_row(row) for row in connection.execute(statement).all()]
 
     def sessions_of(self, scope: Scope) -> list[SessionRow]:
         """The scope's sessions, in the order in which they came; none where nothing is remembered."""
@@ -204,7 +203,8 @@ class SqlStore(DerivedRows):
 
     def count_turns(self, scope_id: int) -> int:
         """How many turns the scope has had."""
-        statement = select(func.coalesce(func.sum(sessions.c.turns), 0)).where(sessions.c.scope_id == scope_id)
+        counted = func.sum(cast(sessions.c.turns, Float))
+        statement = select(counted).where(sessions.c.scope_id == scope_id, sessions.c.turns.between(0, MOST))
         with self.transaction(write=False) as connection:
             return int(connection.scalar(statement) or 0)
 
@@ -305,8 +305,7 @@ class SqlStore(DerivedRows):
             delete_of_session(connection, (memories, layer_progress), session.id)
             learned = ~part_states.c.part.startswith(SETTING)
             connection.execute(delete(part_states).where(part_states.c.scope_id == session.scope_id, learned))
-            stored = set(connection.scalars(select(vectors.c.digest).where(vectors.c.session_id == session.id)))
-            delete_among(connection, vectors.c.digest, stored - digests, vectors.c.session_id == session.id)
+            _keep_vectors(connection, session.id, digests)
             if _count_turns(connection, messages.c.session_id == session.id) == 0:
                 connection.execute(delete(sessions).where(sessions.c.id == session.id))
             elif rows:
@@ -325,8 +324,8 @@ def scope_id_of(connection: Connection, scope: Scope) -> int | None:
 def _session(connection: Connection, scope: Scope, name: str) -> SessionRow | None:
     by_hash = connection.dialect.name == "postgresql"
     named = _OF_SCOPE.where(is_one_of(connection, sessions.c.name, [name])) if by_hash else _NAMED
-    row = connection.execute(named, {"key": scope_key(scope), "name": name}).one_or_none()
-    return session_row(row) if row is not None else None
+    rows = connection.execute(named, {"key": scope_key(scope), "name": name}).all()
+    return session_row(rows[0]) if rows else None
 
 
 def _turns(connection: Connection, session: SessionRow, start: int, statement: Select[Any] = _TURNS) -> list[Turn]:
@@ -346,6 +345,16 @@ def _unsettle(connection: Connection, session: SessionRow, turn: int) -> Session
     )
     new_epoch(connection, session.scope_id)
     return replace(session, settled=start or 0)
+
+
+def _keep_vectors(connection: Connection, session_id: int, digests: set[str]) -> None:
+    """Delete the session's vectors but those of texts with these digests; all of them where one has none."""
+    mine = vectors.c.session_id == session_id
+    stored = {row.digest for row in connection.execute(select(vectors.c.digest).where(mine)).all()}
+    if all(isinstance(each, str) for each in stored):
+        delete_among(connection, vectors.c.digest, stored - digests, mine)
+    else:
+        connection.execute(delete(vectors).where(mine))
 
 
 def _count_turns(connection: Connection, condition: Any) -> int:

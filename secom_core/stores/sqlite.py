@@ -16,6 +16,7 @@ from sqlalchemy.pool import StaticPool
 
 from ..errors import InvalidInput, SecomError, StoreError
 from .cipher import Cipher
+from .database import BUSY_MS
 from .places import file_at
 from .sql import SqlStore
 
@@ -108,6 +109,8 @@ def _watch(engine: Engine, file: _File) -> None:
 
 def _configure(connection: Any, _record: Any, *, file: Path | None, cipher: Cipher, wait: float) -> None:
     cipher.unlock(connection)
+    # A word that is none makes its row unsound, and not its table.
+    connection.text_factory = _text
     cursor = connection.cursor()
     # The log that is turned on below is written into the file.
     if _is_foreign(cursor):
@@ -121,6 +124,14 @@ def _configure(connection: Any, _record: Any, *, file: Path | None, cipher: Ciph
         cursor.execute(f"PRAGMA {pragma}")
     _keep_write_ahead_log(cursor, wait)
     cursor.close()
+
+
+def _text(raw: bytes) -> str | bytes:
+    """Text of the file, or the bytes as they are where they are none."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
 
 
 def _is_foreign(cursor: Any) -> bool:
@@ -148,10 +159,18 @@ def _may_write(connection: Connection) -> bool:
     return bool(connection.get_execution_options().get("secom_write", True))
 
 
+def _wait_at_most(connection: Connection, seconds: float) -> None:
+    """Set how long the connection waits for others, in hundredths of a second, where it waits otherwise by now."""
+    milliseconds = round(seconds * 100) * 10
+    if connection.info.get(BUSY_MS) != milliseconds:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout={milliseconds}")
+        connection.info[BUSY_MS] = milliseconds
+
+
 def _begin(connection: Connection) -> None:
     options = connection.get_execution_options()
     wait = options.get("secom_wait")
-    connection.exec_driver_sql(f"PRAGMA busy_timeout={int((BUSY_TIMEOUT_S if wait is None else wait) * 1000)}")
+    _wait_at_most(connection, BUSY_TIMEOUT_S if wait is None else wait)
     if not _may_write(connection):
         connection.exec_driver_sql("BEGIN")
         return

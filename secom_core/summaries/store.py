@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, delete, func, insert, literal, select, true
+from sqlalchemy import Connection, Float, cast, delete, func, insert, literal, select, true
 
 from ..derived.progress import claim, drop_progress
 from ..stores.database import retry_if_contended
-from ..stores.rows import SessionRow
+from ..stores.rows import SessionRow, is_count
 from ..stores.schema import layer_progress, messages, sessions
+from ..stores.sound import sound_rows, warn_set_aside
 from ..stores.sql import SqlStore
 from ..text.batches import batches
 from .tables import summaries
 
 LAYER: Final = "summaries"
+_OF_SCOPE: Final = (sessions.c.id == summaries.c.session_id) & (sessions.c.scope_id == summaries.c.scope_id)
 _KNOWN: Final = (layer_progress.c.session_id == summaries.c.session_id) & (layer_progress.c.layer == LAYER)
 
 
@@ -38,8 +40,9 @@ class VersionRow:
 
 def state(store: SqlStore, scope_id: int) -> tuple[int, ...]:
     """Numbers that change whenever `versions` does."""
+    taken = func.sum(cast(layer_progress.c.messages, Float))
     statement = (
-        select(func.max(summaries.c.id), func.count(), func.sum(layer_progress.c.messages))
+        select(func.max(summaries.c.id), func.count(), taken)
         .select_from(summaries.outerjoin(layer_progress, _KNOWN))
         .where(summaries.c.scope_id == scope_id)
     )
@@ -54,7 +57,7 @@ def text_of(store: SqlStore, version: int | None) -> str:
 
 
 def versions(store: SqlStore, scope_id: int, *, texts: bool = True) -> list[VersionRow]:
-    """The scope's versions, the oldest first; each is made from the one before it.
+    """The scope's versions, the oldest first; each is made from the one before it, and what breaks the chain is not.
 
     Args:
         store: the store.
@@ -64,13 +67,22 @@ def versions(store: SqlStore, scope_id: int, *, texts: bool = True) -> list[Vers
     text = summaries.c.text if texts else literal("")
     taken = func.coalesce(layer_progress.c.messages, 0)
     statement = (
-        select(summaries.c.id, summaries.c.session_id, text, sessions.c.name, taken)
-        .select_from(summaries.join(sessions).outerjoin(layer_progress, _KNOWN))
+        select(summaries.c.id, summaries.c.session_id, text, sessions.c.name, taken, summaries.c.previous)
+        .select_from(summaries.outerjoin(sessions, _OF_SCOPE).outerjoin(layer_progress, _KNOWN))
         .where(summaries.c.scope_id == scope_id)
         .order_by(summaries.c.id)
     )
     with store.transaction(write=False) as connection:
-        return [VersionRow(*row) for row in connection.execute(statement)]
+        rows = sound_rows(connection, statement, summaries, scope_id)
+        chain: dict[int, VersionRow] = {}
+        last = None
+        for *fields, previous in rows:
+            version = VersionRow(*fields)
+            if version.session is not None and previous == last and version.session_id not in chain:
+                chain[version.session_id], last = version, version.id
+        if len(chain) < len(rows):
+            warn_set_aside(connection, summaries, scope_id, len(rows) - len(chain), len(rows))
+        return list(chain.values())
 
 
 def with_turns(store: SqlStore, rows: Sequence[VersionRow]) -> list[tuple[VersionRow, tuple[str, ...]]]:
@@ -162,7 +174,7 @@ def _delete(connection: Connection, scope_id: int, rows: Sequence[Any], *, keep_
     """Delete versions, the last ones first, and let their sessions but one be taken in again."""
     for batch in batches(sorted((row.id for row in rows), reverse=True)):
         connection.execute(delete(summaries).where(summaries.c.id.in_(batch)))
-    again = [row.session_id for row in rows if row.session_id != keep_progress_of]
+    again = [row.session_id for row in rows if is_count(row.session_id) and row.session_id != keep_progress_of]
     drop_progress(connection, scope_id, [LAYER], session_ids=again)
 
 

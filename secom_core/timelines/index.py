@@ -23,8 +23,15 @@ class EventIndex(ScopeState):
     of_session: dict[int, dict[int, EventRow]] = field(default_factory=dict)
 
     def put(self, rows: Sequence[EventRow], units: Sequence[str], links: Iterable[Link]) -> None:
-        """Add events with their links, see `MemoryGraph.extend`; ``units`` are the texts that they are found by."""
-        self.graph.extend([row.event for row in rows], links)
+        """Add events with their links, see `MemoryGraph.extend`; ``units`` are the texts that they are found by.
+
+        A link to an event that is not at hand is passed over: what was damaged in the store was set aside.
+        """
+        known = {row.event.id for row in rows}
+        at_hand = [
+            link for link in links if all(end in known or end in self.graph for end in (link.earlier, link.later))
+        ]
+        self.graph.extend([row.event for row in rows], at_hand)
         for row in rows:
             self.of_session.setdefault(row.session_id, {})[row.event.id] = row
         self.texts.add([row.event.id for row in rows], units)

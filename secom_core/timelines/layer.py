@@ -206,6 +206,10 @@ class TimelineLayer(DraftLayer[EventIndex]):
         dialogue = dialogues(self._store, session, self.options.dialogue_tokens)
         return run(link_by_model(pairs, dialogue=dialogue, rule=rule), self._model, limit=self._concurrency)
 
+    def begin_again(self, scope_id: int) -> None:
+        """Drop every event of the scope, and their links."""
+        self._rows.drop(scope_id)
+
     # -- follow the store -----------------------------------------------------------------------------------------
 
     def _follow(self, state: EventIndex, row: ScopeRow) -> ScopeRow:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, TypeAlias
+from functools import partial
+from typing import Any, Final, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, func, insert, or_, select
 
-from ..derived.progress import changed_since, claim
+from ..derived.progress import changed_since, claim, show_changed
 from ..drafts.extraction import Identity
-from ..drafts.resting import insert_resting, resting_turns
+from ..drafts.resting import RestingTurn, insert_resting, resting_turns
 from ..stores.database import retry_if_contended
+from ..stores.ownership import delete_of_scope
 from ..stores.rows import SessionRow, session_row
 from ..stores.schema import sessions
+from ..stores.sound import sound_records, sound_rows
 from ..stores.sql import SqlStore
 from ..stores.statements import delete_among
 from ..text.batches import batches
@@ -22,6 +25,8 @@ from .records import Event, Link, Relation
 from .tables import event_turns, events, links
 
 LAYER: Final = "timelines"
+_LAST: Final = 2**31 - 2
+"""The highest place of an event in its session that has one after it."""
 
 NewEvent: TypeAlias = tuple[Event, Sequence[int]]
 """An event with an id that holds for one call only, and the indices of its turns."""
@@ -90,31 +95,61 @@ class TimelineStore:
             _insert_links(connection, session.scope_id, new_links, ids)
         return True
 
+    @retry_if_contended
+    def drop(self, scope_id: int) -> None:
+        """Delete every event of the scope, and their links."""
+        with self._store.transaction(scope=scope_id) as connection:
+            of_scope = connection.scalars(select(sessions.c.id).where(sessions.c.scope_id == scope_id)).all()
+            delete_of_scope(connection, (events, event_turns, links), scope_id)
+            show_changed(connection, scope_id, of_scope)
+
     def changes(self, scope_id: int, since: int = -1) -> Changes:
         """What has changed after revision ``since``, as of one moment."""
         changed = changed_since(scope_id, since)
         ends = select(events.c.id).join(sessions).where(changed)
-        of_ends = select(links).where(or_(links.c.earlier.in_(ends), links.c.later.in_(ends)))
+        of_scope = select(events.c.id).join(sessions).where(sessions.c.scope_id == scope_id)
+        of_ends = select(links).where(
+            or_(links.c.earlier.in_(ends), links.c.later.in_(ends)),
+            links.c.earlier.in_(of_scope),
+            links.c.later.in_(of_scope),
+        )
         with self._store.transaction(write=False) as connection:
+            found = sound_rows(connection, of_ends, links, scope_id)
             return Changes(
-                tuple(map(session_row, connection.execute(select(sessions).where(changed).order_by(sessions.c.id)))),
-                tuple(_event_rows(connection, changed)),
-                tuple(Link(earlier, later, Relation(name)) for earlier, later, name in connection.execute(of_ends)),
+                tuple(
+                    map(session_row, connection.execute(select(sessions).where(changed).order_by(sessions.c.id)).all())
+                ),
+                tuple(_event_rows(connection, changed, scope_id)),
+                tuple(sound_records(connection, found, _link, links, scope_id)),
             )
 
 
-def _event_rows(connection: Connection, changed: ColumnElement[bool]) -> Iterator[EventRow]:
-    turns = resting_turns(connection, events, event_turns, changed)
-    columns = (events.c.id, events.c.session_id, events.c.text, events.c.at, sessions.c.name)
-    for row in connection.execute(select(*columns).join(sessions).where(changed).order_by(events.c.id)):
-        resting = turns.get(row.id, ())
-        event = Event(row.id, row.text, datetime.fromisoformat(row.at), row.name, tuple(turn.id for turn in resting))
-        yield EventRow(event, row.session_id, tuple(turn.index for turn in resting))
+def _event_rows(connection: Connection, changed: ColumnElement[bool], scope_id: int) -> list[EventRow]:
+    turns = resting_turns(connection, events, event_turns, changed, scope_id)
+    columns = (events.c.id, events.c.session_id, events.c.text, events.c.at, events.c.scope_id, sessions.c.name)
+    statement = select(*columns).join(sessions).where(changed).order_by(events.c.id)
+    rows = sound_rows(connection, statement, events, scope_id)
+    return sound_records(connection, rows, partial(_event_row, turns, scope_id), events, scope_id)
+
+
+def _event_row(turns: Mapping[int, tuple[RestingTurn, ...]], scope_id: int, row: Row[Any]) -> EventRow:
+    resting, at = turns[row.id], datetime.fromisoformat(row.at)
+    if at.tzinfo is None or row.scope_id != scope_id:
+        raise ValueError(f"event {row.id} is at {row.at!r}, of scope {row.scope_id}")
+    event = Event(row.id, row.text, at, row.name, tuple(turn.id for turn in resting))
+    return EventRow(event, row.session_id, tuple(turn.index for turn in resting))
+
+
+def _link(row: Row[Any]) -> Link:
+    if row.earlier == row.later:
+        raise ValueError(f"event {row.earlier} leads to itself")
+    return Link(row.earlier, row.later, Relation(row.relation))
 
 
 def _insert_events(connection: Connection, session: SessionRow, new: Sequence[NewEvent]) -> dict[int, int]:
     """The stored id of each event by the id that it came with."""
-    last = connection.scalar(select(func.max(events.c.position)).where(events.c.session_id == session.id))
+    known = (events.c.session_id == session.id, events.c.position.between(0, _LAST))
+    last = connection.scalar(select(func.max(events.c.position)).where(*known))
     ids: dict[int, int] = {}
     for position, (event, turns) in enumerate(new, start=0 if last is None else last + 1):
         owner = {"scope_id": session.scope_id, "session_id": session.id, "position": position}

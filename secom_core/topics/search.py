@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from ..conversation import Scope, Turn
-from ..derived.segments import Derivation, memories_of
+from ..derived.segments import Derivation
 from ..drafts.resting import RestingTurn
 from ..indexes.texts import TextIndex
 from ..memory import Memory
@@ -79,7 +79,7 @@ class TopicUnits:
         followed = self._followed.setdefault(session_id, _Followed())
         since = followed.settled if followed.covered == covered else 0
         turns = self._store.turns(row, since)
-        left, vectors = self._left(row, turns, since, covered)
+        left, vectors = self._left(scope, row, turns, since, covered)
         while followed.units and self._memories[followed.units[-1]].turns[0].index >= since:
             self._drop(followed.units.pop())
         followed.units += self._add(left, vectors)
@@ -89,12 +89,12 @@ class TopicUnits:
         return bool(left) and vectors is None
 
     def _left(
-        self, row: SessionRow, turns: Sequence[Turn], since: int, covered: frozenset[int]
+        self, scope: Scope, row: SessionRow, turns: Sequence[Turn], since: int, covered: frozenset[int]
     ) -> tuple[list[Memory], Vectors | None]:
         """What topics leave of segments, with vectors: the key's where one is left whole, else the turns' mean."""
         left: list[Memory] = []
         texts: list[list[str]] = []
-        for memory in memories_of(row.name, self._store.memories(row.id, since), turns):
+        for memory in self._derivation.memories(scope, row, turns, since):
             rest = tuple(turn for turn in memory.turns if turn.index not in covered)
             if len(rest) == len(memory.turns):
                 left.append(memory)

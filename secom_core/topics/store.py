@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, exists, func, select, update
 
 from ..derived.progress import changed_since, claim, drop_progress, show_changed
 from ..drafts.extraction import Draft, Identity
@@ -17,6 +18,7 @@ from ..stores.digests import digest
 from ..stores.ownership import delete_of_scope
 from ..stores.rows import SessionRow
 from ..stores.schema import sessions, vectors
+from ..stores.sound import sound_records, sound_rows
 from ..stores.sql import SqlStore
 from ..stores.statements import delete_among, insert_row
 from ..text.batches import batches
@@ -117,11 +119,11 @@ class TopicStore:
         """What has changed after revision ``since``, as of one moment."""
         changed = changed_since(scope_id, since)
         with self._store.transaction(write=False) as connection:
-            notes = _notes(connection, changed)
+            notes = _notes(connection, changed, scope_id)
             return Changes(
                 connection.scalars(select(sessions.c.id).where(changed)).all(),
                 notes,
-                _versions(connection, changed, notes),
+                _versions(connection, changed, notes, scope_id),
                 _last(connection, scope_id),
             )
 
@@ -226,18 +228,35 @@ def _add_version(connection: Connection, scope_id: int, new: NewVersion, previou
     return made
 
 
-def _notes(connection: Connection, changed: ColumnElement[bool]) -> dict[int, NoteRow]:
-    turns = resting_turns(connection, topic_notes, topic_note_turns, changed)
+def _notes(connection: Connection, changed: ColumnElement[bool], scope_id: int) -> dict[int, NoteRow]:
+    turns = resting_turns(connection, topic_notes, topic_note_turns, changed, scope_id)
     columns = (topic_notes.c.id, topic_notes.c.session_id, sessions.c.name, topic_notes.c.speaker, topic_notes.c.text)
-    rows = connection.execute(select(*columns).join(sessions).where(changed).order_by(topic_notes.c.id))
-    return {row.id: NoteRow(*[*row, turns.get(row.id, ())]) for row in rows}
+    elsewhere = (topic_versions.c.note_id == topic_notes.c.id, topic_versions.c.scope_id != sessions.c.scope_id)
+    statement = select(*columns, exists().where(*elsewhere)).join(sessions).where(changed).order_by(topic_notes.c.id)
+    rows = sound_rows(connection, statement, topic_notes, scope_id)
+    found = sound_records(connection, rows, partial(_note, turns), topic_notes, scope_id)
+    return {note.id: note for note in found}
 
 
-def _versions(connection: Connection, changed: ColumnElement[bool], notes: Mapping[int, NoteRow]) -> list[VersionRow]:
+def _note(turns: Mapping[int, tuple[RestingTurn, ...]], row: Row[Any]) -> NoteRow:
+    *fields, is_elsewhere = row
+    if is_elsewhere:
+        raise ValueError(f"note {row.id} is in a topic of another scope")
+    return NoteRow(*[*fields, turns[row.id]])
+
+
+def _versions(
+    connection: Connection, changed: ColumnElement[bool], notes: Mapping[int, NoteRow], scope_id: int
+) -> list[VersionRow]:
     columns = (topic_versions.c.id, topic_versions.c.topic, topic_versions.c.text, topic_versions.c.note_id)
     joined = topic_versions.join(topic_notes).join(sessions, sessions.c.id == topic_notes.c.session_id)
     statement = select(*columns).select_from(joined).where(changed).order_by(topic_versions.c.id)
-    return [VersionRow(row.id, row.topic, row.text, notes[row.note_id]) for row in connection.execute(statement)]
+    rows = sound_rows(connection, statement, topic_versions, scope_id)
+    return sound_records(connection, rows, partial(_version, notes), topic_versions, scope_id)
+
+
+def _version(notes: Mapping[int, NoteRow], row: Row[Any]) -> VersionRow:
+    return VersionRow(row.id, row.topic, row.text, notes[row.note_id])
 
 
 # -- deletion, inside somebody else's transaction -------------------------------------------------------------
@@ -270,15 +289,24 @@ def _drop_versions(connection: Connection, scope_id: int, notes: Any) -> None:
         .group_by(topic_versions.c.topic)
         .subquery()
     )
-    doomed = connection.execute(
+    of_topics = (
         select(topic_versions.c.id, topic_versions.c.text, topic_notes.c.session_id)
         .join(first, (first.c.topic == topic_versions.c.topic) & (first.c.id <= topic_versions.c.id))
-        .join(topic_notes, topic_notes.c.id == topic_versions.c.note_id)
-    ).all()
-    delete_among(connection, topic_versions.c.id, [row.id for row in doomed])
+        .outerjoin(topic_notes, topic_notes.c.id == topic_versions.c.note_id)
+    )
+    doomed = connection.execute(of_topics).all()
+    ids = [row.id for row in doomed]
+    for batch in batches(ids):
+        # A damaged version may be made from one of another topic.
+        from_these = update(topic_versions).where(
+            topic_versions.c.previous.in_(batch), topic_versions.c.id.not_in(batch)
+        )
+        connection.execute(from_these.values(previous=None))
+    delete_among(connection, topic_versions.c.id, ids)
     by_session: dict[int, list[str]] = {}
     for row in doomed:
-        by_session.setdefault(row.session_id, []).append(digest(row.text))
+        if row.session_id is not None and isinstance(row.text, str):
+            by_session.setdefault(row.session_id, []).append(digest(row.text))
     for session_id, digests in by_session.items():
         delete_among(connection, vectors.c.digest, digests, vectors.c.session_id == session_id)
     if by_session:

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, and_, delete, exists, insert, select, true
 
 from ..memory import DocumentPlace, VectorDocument
 from ..stores.database import retry_if_contended
-from ..stores.rows import SessionRow
+from ..stores.rows import SessionRow, is_count
 from ..stores.schema import scopes, sessions
 from ..stores.sql import SqlStore
 from ..text.batches import batches
@@ -50,7 +50,7 @@ class VectorStoreLedger:
         if epoch is None or (found is not None and (found.version, found.epoch) == (session.version, epoch)):
             return None
         # Another epoch: something was forgotten or cut anew, and not only at the end.
-        same = found is not None and found.epoch == epoch
+        same = found is not None and found.epoch == epoch and is_count(found.settled)
         return Behind(session, epoch, min(found.settled, session.settled) if found is not None and same else 0)
 
     def documents(self, session_id: int, since: int = 0) -> dict[str, bool]:

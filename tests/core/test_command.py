@@ -684,6 +684,7 @@ def test_there_is_help_for_each_command() -> None:
         "forget",
         "export",
         "import",
+        "check",
         "move",
         "backup",
         "rekey",

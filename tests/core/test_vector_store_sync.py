@@ -141,7 +141,7 @@ def test_the_bank_holds_no_vectors(bank: MemoryBank, tmp_path: Path) -> None:
         assert other.stats(ALICE).vectors == 0
         loaded = other._inside.scopes._states.get(ALICE)
         assert loaded is not None
-        assert len(loaded.index._indexes.passage_vectors) == len(loaded.index._indexes.key_vectors) == 0
+        assert len(loaded.index.indexes.passage_vectors) == len(loaded.index.indexes.key_vectors) == 0
 
 
 # -- what it finds -----------------------------------------------------------------------------------------------------

@@ -1,0 +1,330 @@
+"""What is amiss in a bank beside the words themselves, and mending it: a list of checks, one function each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Table, delete, func, select, tuple_, update
+from sqlalchemy.sql.expression import literal_column
+
+from ..conversation import Scope
+from ..derived.progress import drop_progress
+from ..derived.space import has_direction
+from ..derived.whole import agree
+from ..errors import StoreError
+from ..layers import Layer, registered
+from ..stores.derived import STORED, grown, vector_of
+from ..stores.ownership import is_foreign, is_orphan, of_scope, rests_on_scope
+from ..stores.rows import ScopeRow, SessionRow, is_count, session_row
+from ..stores.schema import SCOPE_TABLES, index_blocks, layer_progress, memories, messages, scopes, sessions, vectors
+from ..stores.sound import collected, is_sound
+from ..stores.sql import SqlStore
+from ..text.batches import batches
+from .deriving import Deriving
+from .kept_index import flaw
+from .records import Finding
+
+_WORDS: Final = (scopes, sessions, messages)
+"""Tables of which no check deletes a row."""
+_AGAIN: Final = "deleted, and made again from the turns"
+
+
+@dataclass(frozen=True)
+class Checkup:
+    """A bank that is looked through.
+
+    Args:
+        deriving: the bank's, which makes again what is deleted.
+        scopes: the scopes that are looked through, with their rows.
+        whole: whether they are all that there are.
+        repair: mend what is found.
+        unsound: the layers of which something was found, by scope, to be made again at the end.
+    """
+
+    deriving: Deriving
+    scopes: Sequence[tuple[Scope, ScopeRow]]
+    whole: bool
+    repair: bool
+    unsound: set[tuple[type[Layer], Scope, int]] = field(default_factory=set)
+
+    @property
+    def store(self) -> SqlStore:
+        """The bank's store."""
+        return self.deriving.store
+
+    @cached_property
+    def owners(self) -> dict[str, type[Layer]]:
+        """The layer that each table belongs to, by the table's name."""
+        return {table.name: layer for layer in registered() for table in layer.tables}
+
+    @property
+    def tables(self) -> list[Table]:
+        """The tables whose rows are a scope's and can be made again, and those of every known layer."""
+        own = [table for table in SCOPE_TABLES if table not in _WORDS]
+        return [*own, *(table for layer in registered() for table in layer.tables)]
+
+    def delete(self, table: Table, rows: Sequence[Any]) -> None:
+        """Delete rows by their addresses, without a look at what rests on them: that is found after them."""
+        with self.store.transaction(migrating=True) as connection:
+            for batch in batches(rows):
+                connection.execute(delete(table).where(tuple_(*address(connection, table)).in_(batch)))
+
+    def amiss(self, table: Table, scope: Scope, row: ScopeRow, rows: Sequence[Any]) -> None:
+        """Mend rows of a scope: those of a layer that is made of sessions are made again, others deleted."""
+        layer = self.owners.get(table.name)
+        if layer is not None:
+            self.unsound.add((layer, scope, row.id))
+        if self.repair and (layer is None or not layer.takes_in_sessions):
+            self.delete(table, rows)
+
+
+def check(checkup: Checkup) -> tuple[Finding, ...]:
+    """Whatever the checks find, mended where that is wanted."""
+    found = [each for look in CHECKS for each in look(checkup)]
+    if checkup.repair:
+        for layer, _, scope_id in checkup.unsound:
+            _begin_again(checkup, layer, scope_id)
+        # What rested on rows that are gone now.
+        found += [each for each in rows_have_owners(checkup) if each.table in checkup.owners]
+        for scope in dict.fromkeys(scope for _, scope, _ in checkup.unsound):
+            checkup.deriving.missing(scope)
+    return tuple(replace(each, mended=checkup.repair and each.can_be_mended) for each in found)
+
+
+def _begin_again(checkup: Checkup, layer: type[Layer], scope_id: int) -> None:
+    with checkup.store.transaction(scope=scope_id, migrating=True) as connection:
+        layer.mend(connection, scope_id)
+        if layer.takes_in_sessions:
+            drop_progress(connection, scope_id, layer.progress_names or (layer.name,))
+
+
+def address(connection: Connection, table: Table) -> list[Any]:
+    """What names a row whatever stands in it: SQLite's own number, or else the primary key, which is sound there."""
+    return [literal_column("rowid")] if connection.dialect.name == "sqlite" else list(table.primary_key)
+
+
+def _addresses(checkup: Checkup, table: Table, *conditions: ColumnElement[bool]) -> list[Any]:
+    with checkup.store.transaction(write=False) as connection:
+        statement = select(*address(connection, table)).where(*conditions)
+        return [tuple(row) for row in connection.execute(statement)]
+
+
+# -- the file ---------------------------------------------------------------------------------------------------------
+
+
+def file_is_whole(checkup: Checkup) -> Iterator[Finding]:
+    """SQLite's pages and indexes are whole."""
+    wrong = checkup.store.integrity()
+    if wrong:
+        remedy = "restore the last backup, or save what can be read: secom export --damaged"
+        yield Finding(f"the file is damaged: {wrong[0]}", remedy, count=len(wrong), can_be_mended=False)
+
+
+def log_is_empty(checkup: Checkup) -> Iterator[Finding]:
+    """Nothing is left in SQLite's write-ahead log, where pages stand as they were before something was forgotten."""
+    if checkup.whole and not checkup.store.empty_log():
+        yield Finding(
+            "the write-ahead log cannot be emptied while another connection reads: forgotten words may be left in it",
+            "end the other process, or its transaction, and check again",
+            can_be_mended=False,
+        )
+
+
+# -- rows -------------------------------------------------------------------------------------------------------------
+
+
+def rows_have_owners(checkup: Checkup) -> Iterator[Finding]:
+    """Every row rests on rows that are there."""
+    tables = [*reversed(checkup.tables), messages, sessions] if checkup.whole else []
+    again = True
+    while again:
+        again = False
+        for table in tables:
+            rows = _addresses(checkup, table, is_orphan(table))
+            if not rows:
+                continue
+            if table in _WORDS:
+                remedy = "save them with: secom export --damaged"
+                yield Finding(
+                    "rows whose scope or session is gone", remedy, table.name, count=len(rows), can_be_mended=False
+                )
+                continue
+            yield Finding("rows whose scope, session or row is gone", "deleted", table.name, count=len(rows))
+            if checkup.repair:
+                checkup.delete(table, rows)
+                # What rested on them is an orphan now.
+                again = True
+
+
+def rows_are_of_one_scope(checkup: Checkup) -> Iterator[Finding]:
+    """No row rests on rows of two scopes."""
+    for scope, row in checkup.scopes:
+        for table in checkup.tables:
+            rows = _addresses(checkup, table, rests_on_scope(table, row.id), is_foreign(table))
+            if rows:
+                yield Finding("rows that belong to two scopes", _AGAIN, table.name, scope, count=len(rows))
+                checkup.amiss(table, scope, row, rows)
+
+
+def rows_are_records(checkup: Checkup) -> Iterator[Finding]:
+    """Every value is of its column's kind."""
+    for scope, row in checkup.scopes:
+        for table in (each for each in checkup.tables if each is not vectors):
+            with checkup.store.transaction(write=False) as connection:
+                names = address(connection, table)
+                statement = select(*names, *table.columns).where(of_scope(table, row.id))
+                found = connection.execute(statement).all()
+            unsound = [tuple(each[: len(names)]) for each in found if not is_sound(table, each[len(names) :])]
+            if unsound:
+                yield Finding("rows of values that are none", _AGAIN, table.name, scope, count=len(unsound))
+                checkup.amiss(table, scope, row, unsound)
+
+
+def layers_can_be_read(checkup: Checkup) -> Iterator[Finding]:
+    """What layers keep is what they can read."""
+    for scope, row in checkup.scopes:
+        for layer in registered():
+            with collected() as aside:
+                for _ in layer.export(checkup.store, row.id):
+                    pass
+            for name, count in aside.items():
+                yield Finding("rows that make no record", _AGAIN, name, scope, count=count)
+            if aside:
+                checkup.unsound.add((layer, scope, row.id))
+
+
+# -- sessions ---------------------------------------------------------------------------------------------------------
+
+
+def sessions_are_counted(checkup: Checkup) -> Iterator[Finding]:
+    """Sessions have had as many turns and messages as they have, and layers have taken in no more of them."""
+    for scope, row in checkup.scopes:
+        counts = (func.count(), func.max(messages.c.turn) + 1)
+        real = (
+            select(messages.c.session_id, *counts).where(messages.c.scope_id == row.id).group_by(messages.c.session_id)
+        )
+        taken = select(layer_progress.c.session_id, func.max(layer_progress.c.messages)).group_by(
+            layer_progress.c.session_id
+        )
+        with checkup.store.transaction(write=False) as connection:
+            held = {each[0]: tuple(each[1:]) for each in connection.execute(real)}
+            ahead = {
+                each[0]: each[1] for each in connection.execute(taken.where(of_scope(layer_progress, row.id))).all()
+            }
+            rows = connection.execute(
+                select(sessions).where(sessions.c.scope_id == row.id).order_by(sessions.c.id)
+            ).all()
+        for each in rows:
+            count, turns = held.get(each.id, (0, 0))
+            noted = ahead.get(each.id) or 0
+            if (
+                not _is_counted(each, count, turns)
+                or each.revision > row.revision
+                or (is_count(noted) and noted > each.messages)
+            ):
+                yield Finding("counts that cannot be those of its messages", "counted", "sessions", scope, each.name)
+                if checkup.repair:
+                    _count_again(checkup, scope, session_row(each), count, turns)
+
+
+def _is_counted(row: Any, count: int, turns: int) -> bool:
+    counts = (row.turns, row.messages, row.derived, row.settled, row.version, row.revision)
+    sound = all(map(is_count, counts)) and row.messages >= count and row.turns >= turns
+    return sound and row.derived <= row.messages and row.settled <= row.turns
+
+
+def _count_again(checkup: Checkup, scope: Scope, row: SessionRow, count: int, turns: int) -> None:
+    values = {"messages": max(row.messages, count), "turns": max(row.turns, turns), "derived": 0, "settled": 0}
+    with checkup.store.transaction(scope=scope) as connection:
+        revision = select(scopes.c.revision).where(scopes.c.id == row.scope_id).scalar_subquery()
+        mine = sessions.c.id == row.id
+        connection.execute(
+            update(sessions).where(mine).values(version=grown(sessions.c.version), revision=revision, **values)
+        )
+        ahead = (layer_progress.c.session_id == row.id, layer_progress.c.messages > values["messages"])
+        connection.execute(delete(layer_progress).where(*ahead))
+    checkup.deriving.session(scope, row.id, afresh=True)
+
+
+def memories_agree(checkup: Checkup) -> Iterator[Finding]:
+    """Every turn of a session is in one memory, which was made of its words."""
+    for scope, row in checkup.scopes:
+        for each in checkup.store.sessions(row.id):
+            try:
+                turns = checkup.store.turns(each)
+            except StoreError as error:
+                remedy = "restore the last backup, or save what can be read: secom export --damaged"
+                yield Finding(str(error), remedy, "messages", scope, each.name, can_be_mended=False)
+                continue
+            with collected():
+                rows = checkup.store.memories(each.id)
+            if each.is_derived and not agree(rows, turns):
+                what = "memories with holes, overlaps, or of other words than its turns"
+                yield Finding(what, _AGAIN, memories.name, scope, each.name)
+                if checkup.repair:
+                    checkup.deriving.session(scope, each.id, afresh=True)
+
+
+def vectors_fit(checkup: Checkup) -> Iterator[Finding]:
+    """Vectors of one model are of one width, of finite numbers, and of length 1."""
+    widths = _widths(checkup)
+    for scope, row in checkup.scopes:
+        for each in checkup.store.sessions(row.id):
+            with checkup.store.transaction(write=False) as connection:
+                names = address(connection, vectors)
+                statement = select(*names, vectors.c.model, STORED, vectors.c.digest)
+                found = connection.execute(statement.where(vectors.c.session_id == each.id)).all()
+            unfit = [tuple(one[: len(names)]) for one in found if not _fits(one[len(names) :], widths)]
+            if unfit:
+                what = "vectors of another width, of no finite numbers, or not of length 1"
+                yield Finding(what, _AGAIN, vectors.name, scope, each.name, len(unfit))
+                if checkup.repair:
+                    checkup.delete(vectors, unfit)
+
+
+def _fits(stored: Sequence[object], widths: dict[object, int]) -> bool:
+    model, data, digest = stored
+    row = vector_of(data)
+    named = isinstance(model, str) and isinstance(digest, str)
+    return named and len(row) == widths.get(model, -1) and has_direction(row)
+
+
+def _widths(checkup: Checkup) -> dict[object, int]:
+    """By model the width that most of its vectors have; the bank's own embedder says its width itself."""
+    size = func.length(vectors.c.data)
+    with checkup.store.transaction(write=False) as connection:
+        statement = select(vectors.c.model, size, func.count()).group_by(vectors.c.model, size)
+        rows = sorted(connection.execute(statement).all(), key=lambda row: row[2])
+    most = {row[0]: row[1] // 4 for row in rows if is_count(row[1]) and row[1] and row[1] % 4 == 0}
+    return {**most, **checkup.deriving.derivation.width()}
+
+
+def index_agrees(checkup: Checkup) -> Iterator[Finding]:
+    """The search index that is kept with the bank is whole, and that of the turns."""
+    for scope, row in checkup.scopes:
+        try:
+            wrong = flaw(checkup.store, row)
+        except StoreError:
+            continue  # of turns that cannot be read, another check speaks
+        if wrong is not None:
+            yield Finding(wrong, "deleted, and made again by a recall", index_blocks.name, scope)
+            if checkup.repair:
+                checkup.store.drop_index(row.id)
+
+
+CHECKS: Final[tuple[Callable[[Checkup], Iterator[Finding]], ...]] = (
+    file_is_whole,
+    rows_have_owners,
+    rows_are_of_one_scope,
+    rows_are_records,
+    layers_can_be_read,
+    sessions_are_counted,
+    memories_agree,
+    vectors_fit,
+    index_agrees,
+    log_is_empty,
+)
+"""In this order: what one mends, those after it need not look at. What is kept with a bank has its check here."""
