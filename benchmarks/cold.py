@@ -130,7 +130,8 @@ def command(folder: Path, messages: int, seed: int) -> dict[str, Any]:
     target = str(folder / "command.db")
     with MemoryBank.open(target) as bank:
         filled(bank, messages // 2, seed)
-    secom = [sys.executable, "-m", "secom_core", "recall", target, "--scope", "/".join(SCOPE)]
+    secom = [sys.executable, "-m", "secom_core", "recall", "--store", target]
+    secom += [part for each in SCOPE for part in ("--scope", each)]
     times = []
     for query in queries(4, seed):
         begun = time.perf_counter()
