@@ -37,6 +37,7 @@ from benchmarks.segmentation import choose_embedder
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Session
 from secom_core.memory import Recall
+from secom_core.models import CachedEmbedder
 from secom_core.protocols import Embedder, TokenCounter
 from secom_core.text.terms import count_tokens
 from secom_core.topics import TopicOptions
@@ -44,6 +45,8 @@ from secom_core.topics import TopicOptions
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 BUDGETS = (500, 1000, 2000, 4000)
 SCOPE = ("benchmark", "locomo")
+_TEXTS = 1_000_000
+"""How many vectors a run keeps: all of them."""
 
 # Measured on all ten conversations, so to be read beside ours, not against them to the third digit. A unit that does
 # not fit ends the fill; their budgets do not pay for dates, numbers and quoting, ours do.
@@ -98,23 +101,7 @@ def token_counter() -> tuple[TokenCounter, str]:
 def embedder_named(name: str) -> Embedder | None:
     """None, the MiniLM of the dev group, or a sentence-transformers folder; no text is embedded twice."""
     embedder = choose_embedder(name)
-    return None if embedder is None else _Once(embedder)
-
-
-class _Once:
-    """Keeps vectors for the run, so that a question asked under four budgets is embedded once."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder, self.name = embedder, embedder.name
-        self._known: dict[str, Any] = {}
-
-    def embed(self, texts: Sequence[str]) -> Any:
-        import numpy as np
-
-        new = list(dict.fromkeys(text for text in texts if text not in self._known))
-        if new:
-            self._known.update(zip(new, self._embedder.embed(new), strict=True))
-        return np.stack([self._known[text] for text in texts])
+    return None if embedder is None else CachedEmbedder(embedder, size=_TEXTS)
 
 
 def locomo_files(data: Path) -> list[Path]:

@@ -139,7 +139,7 @@ class Components:
         parts = self._parts
         return ScopeIndex(
             dense=parts.embedder is not None or parts.vector_store is not None,
-            weights=parts.weights,
+            weights=parts.weights_used,
             counter=parts.token_counter,
             learned=LEARNED if parts.citations else (),
         )

@@ -16,6 +16,7 @@ from ..models.cached import CachedEmbedder
 from ..models.static import StaticEmbedder
 from ..presets import Preset
 from ..protocols import ChatModel, Denoiser, Embedder, Segmenter, TokenCounter, VectorStore
+from ..ranking.weights import STATIC
 from ..segmenters.adaptive import AdaptiveSegmenter
 from ..segmenters.fixed import EachTurn, WholeSession
 from ..segmenters.lexical import LexicalSegmenter
@@ -105,10 +106,22 @@ class Parts:
         if self.segmenter is not None:
             return self.segmenter
         # Means of word vectors tell one subject from the next no better than the words themselves.
-        if self.embedder is None or isinstance(self.embedder, StaticEmbedder):
+        if self.embedder is None or self._is_static:
             return LexicalSegmenter()
         # The end of an open session is cut again with every turn, and most of its turns are known by then.
         return AdaptiveSegmenter(CachedEmbedder(self.embedder))
+
+    @property
+    def weights_used(self) -> Mapping[str, float] | None:
+        """The weights given, or those that were fitted for the embedder's kind; nothing where the usual ones do."""
+        if self.weights is None and self._is_static and self.vector_store is None:
+            return STATIC
+        return self.weights
+
+    @property
+    def _is_static(self) -> bool:
+        asked = self.embedder.embedder if isinstance(self.embedder, CachedEmbedder) else self.embedder
+        return isinstance(asked, StaticEmbedder)
 
     @property
     def layer_factories(self) -> list[LayerFactory]:

@@ -4,6 +4,16 @@ from .candidate import Candidate
 from .dialogue import LEANT_ON, weighted_context
 from .relevance import confidence
 from .scope_index import ScopeIndex
-from .weights import DENSE, LEXICAL, SIGNALS
+from .weights import DENSE, LEXICAL, SIGNALS, STATIC
 
-__all__ = ["DENSE", "LEANT_ON", "LEXICAL", "SIGNALS", "Candidate", "ScopeIndex", "confidence", "weighted_context"]
+__all__ = [
+    "DENSE",
+    "LEANT_ON",
+    "LEXICAL",
+    "SIGNALS",
+    "STATIC",
+    "Candidate",
+    "ScopeIndex",
+    "confidence",
+    "weighted_context",
+]

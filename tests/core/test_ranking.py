@@ -10,7 +10,7 @@ import pytest
 from secom_core.conversation import Message, Turn
 from secom_core.errors import InvalidInput
 from secom_core.memory import Memory
-from secom_core.ranking import DENSE, LEXICAL, SIGNALS, ScopeIndex
+from secom_core.ranking import DENSE, LEXICAL, SIGNALS, STATIC, ScopeIndex
 from secom_core.text.terms import count_tokens, terms
 
 AT = datetime(2024, 5, 1, tzinfo=timezone.utc)
@@ -177,7 +177,7 @@ def test_recency_without_dates_says_nothing() -> None:
 
 
 def test_every_weight_that_ships_is_of_a_known_signal() -> None:
-    assert set(LEXICAL) < set(DENSE) <= set(SIGNALS)
+    assert set(LEXICAL) < set(DENSE) == set(STATIC) <= set(SIGNALS)
     with pytest.raises(InvalidInput, match="'turn_lexcial'"):
         ScopeIndex(dense=False, weights={"turn_lexcial": 1}, counter=count_tokens)
 

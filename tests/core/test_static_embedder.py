@@ -15,10 +15,14 @@ import numpy as np
 import pytest
 
 from secom_core import MemoryBank
+from secom_core.bank import Parts
 from secom_core.errors import BadReply, InvalidInput, MissingExtra, ModelUnavailable
-from secom_core.models import StaticEmbedder
+from secom_core.models import CachedEmbedder, StaticEmbedder
 from secom_core.models.static import _PIECE, _pieces
 from secom_core.protocols import Embedder
+from secom_core.ranking import STATIC
+from secom_core.segmenters.lexical import LexicalSegmenter
+from secom_core.testing import ScriptedEmbedder
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs the static extra")
 safetensors = pytest.importorskip("safetensors.numpy", reason="needs the static extra")
@@ -221,6 +225,17 @@ def test_a_bank_recalls_with_it(embedder):
 
 
 # -- errors
+
+
+def test_a_bank_cuts_and_weighs_as_fits_a_table_of_words(embedder: StaticEmbedder) -> None:
+    for each in (embedder, CachedEmbedder(embedder)):
+        parts = Parts(embedder=each)
+        assert isinstance(parts.segmenter_used, LexicalSegmenter)
+        assert parts.weights_used == STATIC
+        assert Parts(embedder=each, weights={"passage_dense": 1}).weights_used == {"passage_dense": 1}
+    whole = Parts(embedder=ScriptedEmbedder(16))
+    assert not isinstance(whole.segmenter_used, LexicalSegmenter)
+    assert whole.weights_used is None
 
 
 @pytest.mark.parametrize("package", ["tokenizers", "safetensors"])
