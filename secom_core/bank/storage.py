@@ -10,6 +10,7 @@ from ..archive.backup import back_up
 from ..archive.export import ImportedSession, header, layer_lines, read, session_lines
 from ..archive.move import Moved, move
 from ..conversation import Message, Scope, check_scope
+from ..derived.whole import agree
 from ..layers import registered
 from .deriving import Deriving
 from .redaction import Redact, redacted_message, redacted_text
@@ -121,7 +122,8 @@ class Storage:
         )
         row = self._store.session(appended.session_id)
         # Keys of other words than are kept now are made again.
-        if row is not None and not known and session.is_partitioned and messages == session.messages:
+        mine = row is not None and not known and session.is_partitioned and messages == session.messages
+        if row is not None and mine and agree(session.memories, self._store.turns(row)):
             self._store.save_memories(row, session.memories, settled=session.settled)
         self._deriving.after_write(scope, appended.session_id, turns=0, closed=False)
         return len(set(appended.turn_ids) - known)
