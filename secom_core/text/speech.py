@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, NamedTuple
 
-from .wording import folded_case, is_signed, signs, wording
+from .wording import Wording, folded_case, is_signed, signs, wording
 
 Standing = Literal["", "instruction", "preference", "fact"]
 """What holds from then on: how to answer, what somebody likes or must avoid, who somebody is. Empty for neither."""
@@ -22,7 +22,7 @@ class _Rule(NamedTuple):
     kind: Standing
     signs: tuple[str, ...]
     """One of these stands in whatever the rule finds, so that most texts need no rule."""
-    wording: re.Pattern[str]
+    wording: re.Pattern[str] | Wording
 
 
 _INSTRUCTIONS: Final = (

@@ -5,7 +5,36 @@ from __future__ import annotations
 import re
 
 
-def wording(phrases: str = "", *, anywhere: str = "") -> re.Pattern[str]:
+class Wording:
+    """A regular expression, in any case, that is compiled when it is first asked for: most of a process's never are.
+
+    Args:
+        source: the expression.
+    """
+
+    __slots__ = ("_pattern", "_source")
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._pattern: re.Pattern[str] | None = None
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The compiled expression."""
+        if self._pattern is None:
+            self._pattern = re.compile(self._source, re.I)
+        return self._pattern
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """Where it stands in a text first."""
+        return self.pattern.search(text)
+
+    def sub(self, by: str, text: str) -> str:
+        """The text with something else wherever it stands."""
+        return self.pattern.sub(by, text)
+
+
+def wording(phrases: str = "", *, anywhere: str = "") -> Wording:
     """A rule that finds any of several wordings, in any case.
 
     Regular expressions, an alternative a line, in which a space is any white space, and ``'`` either apostrophe.
@@ -15,7 +44,7 @@ def wording(phrases: str = "", *, anywhere: str = "") -> re.Pattern[str]:
         anywhere: what may stand within a word, as in scripts without spaces.
     """
     bounded = [rf"\b(?:{each})\b" for each in _alternatives(phrases)]
-    return re.compile("|".join([*bounded, *_alternatives(anywhere)]), re.I)
+    return Wording("|".join([*bounded, *_alternatives(anywhere)]))
 
 
 def signs(listed: str) -> tuple[str, ...]:
