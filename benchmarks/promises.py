@@ -44,7 +44,7 @@ def look(outcome: Outcome, bank: MemoryBank, scope: Sequence[str], promised: Seq
     outcome.lost += len(set(promised) - gone - set(there))
     outcome.doubled += len(there) - len(set(there))
     outcome.undead += len(gone & set(there))
-    outcome.amiss += amiss(bank, scope, there)
+    outcome.amiss += amiss(bank, scope, there) + len(bank.check(scope))
 
 
 def amiss(bank: MemoryBank, scope: Sequence[str], there: Sequence[str]) -> int:

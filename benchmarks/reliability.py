@@ -7,8 +7,8 @@ A worker process prints a line for each call that has returned: a promise. It is
 again, and every promise is looked for:
 
 - *lost*: promised and not there; *doubled*: there twice; *undead*: promised to be gone and there.
-- *amiss*: searches whose answer is not that of a new bank that has taken in the export of this one; in a crowd also
-  those that do not bring back what the same thread has just said.
+- *amiss*: searches whose answer is not that of a new bank that has taken in the export of this one; what
+  `MemoryBank.check` finds; in a crowd also searches that do not bring back what the same thread has just said.
 - *errors*: what reached a caller and is no clear error of ours.
 
 All five are to be 0. The moments are drawn by ``--seed``; what a process was doing at its moment is chance. Further
@@ -82,7 +82,7 @@ def killed(moment: float, outcome: Outcome, duty: str, *arguments: str) -> list[
 
 
 def kill_writers(duty: str, store: str, places: Places, runs: int, rng: random.Random) -> Outcome:
-    """Remember, background derivation, forget: one bank that grows, a killed writer after the other."""
+    """Remember, background derivation, the index, forget: one bank that grows, a killed writer after the other."""
     outcome, target = Outcome(f"kill -9 in {duty}", store), places(duty)
     MemoryBank.open(target).close()
     said_so, gone = [], set()
@@ -121,6 +121,23 @@ def kill_moves(way: tuple[str, str], places: Places, others: Places, runs: int, 
         with MemoryBank.open(source) as bank, MemoryBank.open(target) as moved:
             bank.storage.move_to(moved.storage)
             look(outcome, moved, SCOPE, promised, set())
+    return outcome
+
+
+def kill_imports(store: str, places: Places, runs: int, rng: random.Random) -> Outcome:
+    """An import that was killed is begun again, and is whole at its end."""
+    outcome, source = Outcome("kill -9 in import", store), places("exported")
+    promised = filled(source, 300)
+    with tempfile.TemporaryDirectory(prefix="lines-") as folder, MemoryBank.open(source) as bank:
+        lines = Path(folder) / "export.jsonl"
+        lines.write_text("\n".join(bank.storage.export(SCOPE)), encoding="utf-8")
+        for run in range(runs):
+            target = places(f"imported{run}")
+            MemoryBank.open(target).close()
+            killed(rng.uniform(0, 0.3), outcome, "take_in", target, "i", str(lines))
+            with MemoryBank.open(target) as taken_in:
+                taken_in.storage.import_(lines.read_text(encoding="utf-8").splitlines())
+                look(outcome, taken_in, SCOPE, promised, set())
     return outcome
 
 
@@ -274,12 +291,13 @@ def table_of_peers(rows: Sequence[Beside]) -> str:
 def suites(options: argparse.Namespace, places: Mapping[str, Places]) -> Iterator[Callable[[], Outcome]]:
     """What is asked for, on each store; the kills are shared out evenly."""
     rng, names = random.Random(options.seed), options.store
-    each = math.ceil(options.kills / (5 * len(names) + 1))
+    each = math.ceil(options.kills / (7 * len(names) + 1))
     for name in names if options.kills else ():
         place, other = places[name], names[-1 - names.index(name)]
-        for duty in ("remember", "background", "forget"):
+        for duty in ("remember", "background", "index", "forget"):
             yield partial(kill_writers, duty, name, place, each, rng)
         yield partial(kill_rebuild, name, place, each, rng)
+        yield partial(kill_imports, name, place, each, rng)
         yield partial(kill_moves, (name, other), place, places[other], each, rng)
     if options.kills:
         yield partial(kill_migrations, places["sqlite"], each, rng)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from secom_core import MemoryBank
-from secom_core.bank import BackgroundWriter
+from secom_core.bank import BackgroundWriter, kept_index
 from secom_core.errors import SecomError
 
 SCOPE = ("reliability", "ann")
@@ -64,6 +64,24 @@ def forget(bank: MemoryBank, name: str, _: str) -> None:
         promise(id=secret["id"])
         bank.forget(SCOPE, session=f"{name}-{number}")
         promise(gone=secret["id"])
+
+
+def index(bank: MemoryBank, name: str, _: str) -> None:
+    """Has every few messages written into the index that is kept with the bank, and its blocks merged."""
+    kept_index._WORTH = 1
+    for start in range(0, 1_000_000, 5):
+        messages = [said(name, number) for number in range(start, start + 5)]
+        bank.remember(SCOPE, messages, session=f"{name}-{start // 50}", close=start % 50 == 45)
+        for message in messages:
+            promise(id=message["id"])
+        bank.recall(SCOPE, messages[0]["content"], token_budget=300)
+
+
+def take_in(bank: MemoryBank, name: str, other: str) -> None:
+    """Imports a file."""
+    with Path(other).open(encoding="utf-8") as lines:
+        bank.storage.import_(lines)
+    promise(imported=1)
 
 
 def move(bank: MemoryBank, name: str, other: str) -> None:
@@ -115,7 +133,7 @@ def peer(target: str, name: str, kind: str, count: int) -> None:
 
 
 DUTIES: dict[str, Callable[[MemoryBank, str, str], None]] = {
-    each.__name__: each for each in (remember, background, rebuild, forget, move, crowd)
+    each.__name__: each for each in (remember, background, index, rebuild, forget, move, take_in, crowd)
 }
 
 

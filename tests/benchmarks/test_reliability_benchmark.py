@@ -27,9 +27,8 @@ def test_nothing_is_lost_to_kills_and_crowds(monkeypatch, tmp_path) -> None:
     """On SQLite; kills on PostgreSQL, with and without a move, are tests of their own in ``tests/core``."""
     short = ("--store", "sqlite", "--kills", "6", "--seconds", "1", "--cases", "0")
     result = run(reliability, monkeypatch, tmp_path, *short)
-    kills = {
-        f"kill -9 in {what}" for what in ("remember", "background", "forget", "rebuild", "move to sqlite", "migration")
-    }
+    duties = ("remember", "background", "index", "forget", "rebuild", "import", "move to sqlite", "migration")
+    kills = {f"kill -9 in {what}" for what in duties}
     assert {each["suite"] for each in result["ours"]} == {*kills, "8 processes of 8 threads"}
     assert sum(each["promises"] for each in result["ours"]) > 300
     assert not any(each[what] for each in result["ours"] for what in ("lost", "doubled", "undead", "amiss", "errors"))
