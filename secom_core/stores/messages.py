@@ -16,6 +16,7 @@ from ..text.batches import batches
 from .rows import SessionRow
 from .schema import is_one_of, messages
 
+_NO_METADATA: Final = "{}"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LAST: Final = (
     select(messages.c.role, messages.c.turn, messages.c.position)
@@ -149,7 +150,7 @@ def _message(row: Row[Any]) -> Message:
     try:
         if bytes in map(type, row):
             raise ValueError("it holds bytes that are no text")
-        at, about = datetime.fromisoformat(row.at), json.loads(row.metadata)
+        at, about = datetime.fromisoformat(row.at), json.loads(row.metadata) if row.metadata != _NO_METADATA else {}
         return Message(row.text, row.role, row.speaker, row.name, at, about)
     except (ValueError, TypeError, RecursionError) as error:
         raise StoreError(f"message {row.id} of the store is damaged: {error}") from error

@@ -15,6 +15,7 @@ from .wording import wording
 Subject = Literal["", "last session", "user"]
 """What of the conversation is asked about; empty where it is about something else."""
 
+# Compiled at once: every query is asked about.
 _LAST: Final = wording(
     r"""
     (?:what|where|how)\b.{0,40}\b(?:we|you and I)\b.{0,40}\b(?:last|previous(?:ly)?|stop(?:ped)?|left off|leave off)
@@ -31,14 +32,14 @@ _LAST: Final = wording(
     上(?:一)?次|上回|(?:聊|说|讲|谈|停在|进行)到?哪
     之前.{0,6}(?:聊|谈|说)(?:了|过)?(?:些)?什么
     """,
-)
+).pattern
 _CONTINUE: Final = wording(
     anywhere=r"""
     ^\W*(?:(?:please|let's|can we|ok|okay),? )*(?:continue|go on|carry on|pick up|resume)\b.{0,40}$
     ^\W*(?:(?:bitte|lass uns|okay),? )*(?:mach\w* (?:wir )?weiter|weiter(?:machen)?|fahr\w* fort)\b.{0,40}$
     继续|接着(?:上|之前|说|聊)
     """
-)
+).pattern
 """What goes on with the conversation that it is in, or with the last one where it begins one."""
 
 _USER: Final = wording(
@@ -55,7 +56,7 @@ _USER: Final = wording(
     我是谁|关于我.{0,6}(?:知道|了解|记得)|(?:介绍|描述)(?:一下)?我(?:自己)?|对我.{0,4}(?:了解|知道|记得)
     (?:你|您).{0,4}(?:了解|知道|记得|认识).{0,8}(?:关于)?我(?:什么|多少|哪些|的(?:什么|哪些|情况|信息|事)|吗|[?？]|$)
     """,
-)
+).pattern
 _LONGEST: Final = 160
 """How many characters a question about the conversation has at most."""
 
@@ -91,7 +92,7 @@ _OPENS: Final = wording(
     他|她|它|那|这|此|其(?!实|中)|另|前者|后者|再|更多|还有|呢[?？]?\s*$|来着
     ^\W*(?:为什么|为何|什么时候|哪里|哪儿|哪个|谁|多少钱?|几点|怎么(?:样|办|做)?|什么)\W*$
     """
-)
+).pattern
 _POINTS_BACK: Final = wording(
     r"""
     he|she|it|they|him|her|his|hers|its|them|their|theirs|that|those|this|these|then|ones?(?! of\b)|others?|same
@@ -100,8 +101,8 @@ _POINTS_BACK: Final = wording(
     das(?! (?:\w+ )?(?-i:[A-ZÄÖÜ]))|davon|dazu|darüber|damit|dafür|mehr
     noch\s*mal|andere[nmrs]?|beide[nmrs]?|dessen|deren
     """
-)
-_EXPLETIVE: Final = wording("(?:is|are|was|were) there|gibt es|(?:ist|war) es")
+).pattern
+_EXPLETIVE: Final = wording("(?:is|are|was|were) there|gibt es|(?:ist|war) es").pattern
 """Words that look as if they pointed back."""
 
 _NAMED: Final = re.compile(r"(?<=[\w,] )(?:[A-Z][a-z]+|(?:my|our)\s+\w+|(?:mein|unser)e?[nmrs]?\s+\w+)")
