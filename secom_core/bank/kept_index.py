@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ..conversation import Turn
 from ..errors import StaleIndex, attempted, warn_degraded
-from ..indexes.postings import FrozenPostings, digest_of
+from ..indexes.postings import FrozenPostings, Range, digest_of
 from ..memory import passages_of
 from ..protocols import TokenCounter
 from ..ranking import ScopeIndex
@@ -250,31 +250,34 @@ class _Pieces:
     """Reads pieces of postings; those read last stay in memory.
 
     Args:
-        read: reads pieces of a part of a block, from one up to another.
+        read: reads pieces of a part of a block by their numbers.
     """
 
-    read: Callable[[int, str, int, int], list[bytes]]
+    read: Callable[[int, str, Sequence[int]], dict[int, bytes]]
     _held: OrderedDict[tuple[int, str, int], bytes] = field(default_factory=OrderedDict)
 
-    def entries(self, block: int, part: str, start: int, stop: int) -> npt.NDArray[np.int32]:
-        """The postings of a part of a block, from one entry up to another."""
-        if stop <= start:
-            return np.zeros((0, 2), dtype=np.int32)
-        first, last = start * _ENTRY_BYTES // PIECE, (stop * _ENTRY_BYTES - 1) // PIECE
-        found = b"".join(self._pieces(block, part, first, last))
-        begin = start * _ENTRY_BYTES - first * PIECE
-        return np.frombuffer(found, dtype="<i4", count=2 * (stop - start), offset=begin).reshape(-1, 2)
+    def entries(self, block: int, part: str, ranges: Sequence[Range]) -> list[npt.NDArray[np.int32]]:
+        """The postings of a part of a block, from one entry up to another, by range."""
+        numbers = [range(start * _ENTRY_BYTES // PIECE, -(-stop * _ENTRY_BYTES // PIECE)) for start, stop in ranges]
+        pieces = self._pieces(block, part, {each for of_range in numbers for each in of_range})
+        found: list[npt.NDArray[np.int32]] = []
+        for (start, stop), of_range in zip(ranges, numbers, strict=True):
+            begin = start * _ENTRY_BYTES - of_range.start * PIECE
+            data = b"".join(pieces[each] for each in of_range)
+            found.append(np.frombuffer(data, dtype="<i4", count=2 * (stop - start), offset=begin).reshape(-1, 2))
+        return found
 
-    def _pieces(self, block: int, part: str, first: int, last: int) -> list[bytes]:
-        names = [(block, part, number) for number in range(first, last + 1)]
-        if all(name in self._held for name in names):
-            return [self._held[name] for name in names]
-        found = self.read(block, part, first, last)
-        if len(found) <= _PIECES:
-            self._held.update(zip(names, found, strict=True))
+    def _pieces(self, block: int, part: str, numbers: set[int]) -> dict[int, bytes]:
+        held = {each: self._held[block, part, each] for each in numbers if (block, part, each) in self._held}
+        missing = sorted(numbers - held.keys())
+        if not missing:
+            return held
+        read = self.read(block, part, missing)
+        if len(read) <= _PIECES:
+            self._held.update(((block, part, number), data) for number, data in read.items())
             while len(self._held) > _PIECES:
                 self._held.popitem(last=False)
-        return found
+        return {**held, **read}
 
 
 def flaw(store: SqlStore, scope: ScopeRow) -> str | None:

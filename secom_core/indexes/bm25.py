@@ -131,7 +131,7 @@ class BM25:
 
     def words(self, query: str | Sequence[str]) -> list[Word]:
         """The query's words that any unit holds, the rarest first."""
-        found = ((each, *self._occurrences(each)) for each in dict.fromkeys(self._variants(query)))
+        found = ((each, *self._occurrences(each)) for each in self._held(query))
         weighed = [(self._idf(len(slots)), each[0], slots, counts) for each, slots, counts in found if len(slots)]
         return [
             Word(term, idf, self._ids[slots], counts.astype(np.float64), self._lengths[slots].astype(np.float64))
@@ -160,7 +160,7 @@ class BM25:
 
         Of a script without spaces, characters that nobody holds count, pairs do not: most straddle two words.
         """
-        often = [(each, len(self._occurrences(each)[0])) for each in dict.fromkeys(self._variants(query))]
+        often = [(each, len(self._occurrences(each)[0])) for each in self._held(query)]
         held = sum(self._idf(count) for _, count in often if count)
         missed = self._idf(0) * sum(not count and not is_pair(each[0]) for each, count in often)
         return held / (held + missed) if held + missed else 1.0
@@ -196,6 +196,12 @@ class BM25:
         if own not in common and (own in self._languages or not common):
             common.append(own)
         return term_variants(query, common)
+
+    def _held(self, query: str | Sequence[str]) -> list[tuple[str, ...]]:
+        """The variants of each of the query's words, once, after what is on disk of them is read."""
+        words = list(dict.fromkeys(self._variants(query)))
+        self._kept.hold(term for variants in words for term in variants)
+        return words
 
     def _occurrences(self, variants: tuple[str, ...]) -> tuple[Ints, Ints]:
         """The slots that hold any of a word's variants, and how often each holds the one that it holds most."""

@@ -15,6 +15,8 @@ import numpy.typing as npt
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 """Arrays by name, as a part of an index is kept."""
 
+Range: TypeAlias = tuple[int, int]
+
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
@@ -74,28 +76,36 @@ class FrozenPostings:
     Args:
         digests: of the terms, in rising order; shape ``(terms,)``.
         stops: where the entries of each term end; shape ``(terms,)``.
-        read: gives entries by their places, from one up to another; shape ``(n, 2)``: slots, and how often each holds
-            the term, those of a term by rising slots.
+        read: gives entries by their places, from one up to another, of several such ranges at once; each of shape
+            ``(n, 2)``: slots, and how often each holds the term, those of a term by rising slots.
         until: the slot from which on entries do not count; all do unless given.
     """
 
     digests: Longs
     stops: Longs
-    read: Callable[[int, int], Ints]
+    read: Callable[[Sequence[Range]], Sequence[Ints]]
     until: int | None = None
 
-    def of(self, digest: int) -> Ints:
-        """The entries of a term."""
-        place = int(np.searchsorted(self.digests, digest))
-        if place == len(self.digests) or self.digests[place] != digest:
-            return _NOTHING
-        entries = self.read(int(self.stops[place - 1]) if place else 0, int(self.stops[place]))
+    def of(self, digests: Sequence[int]) -> list[Ints]:
+        """The entries of each term, read at once."""
+        wanted = np.array(digests, dtype=np.int64)
+        places = np.searchsorted(self.digests, wanted)
+        held = np.append(self.digests, 0)[places] == wanted
+        held &= places < len(self.digests)
+        ranges = [self._range(place) for place in places[held].tolist()]
+        found = iter(self.read(ranges) if ranges else ())
+        return [self._counted(next(found)) if is_held else _NOTHING for is_held in held.tolist()]
+
+    def _range(self, place: int) -> Range:
+        return self.stops.item(place - 1) if place else 0, self.stops.item(place)
+
+    def _counted(self, entries: Ints) -> Ints:
         return entries if self.until is None else entries[: np.searchsorted(entries[:, 0], self.until)]
 
     def all(self) -> tuple[Longs, Ints]:
         """The digest of each entry, and the entries."""
         digests = np.repeat(self.digests, np.diff(self.stops, prepend=0))
-        entries = self.read(0, len(digests))
+        [entries] = self.read([(0, len(digests))])
         counted = entries[:, 0] < (self.until if self.until is not None else np.inf)
         return digests[counted], entries[counted]
 
@@ -139,10 +149,18 @@ class FrozenUnits:
         if not self.stop:
             return _NOTHING
         if term not in self._read:
-            digest = digest_of(term)
-            parts = [found for run in self.runs if len(found := run.of(digest))]
-            self._read[term] = np.concatenate(parts) if parts else _NOTHING
+            self.hold([term])
         return self._read[term]
+
+    def hold(self, terms: Iterable[str]) -> None:
+        """Read the entries of several terms at once, before they are asked for one by one."""
+        new = [term for term in dict.fromkeys(terms) if term not in self._read] if self.stop else []
+        if new:
+            found = zip(*(run.of([digest_of(term) for term in new]) for run in self.runs), strict=True)
+            parts = found if self.runs else ((),) * len(new)
+            self._read.update(
+                (term, np.concatenate(each) if each else _NOTHING) for term, each in zip(new, parts, strict=True)
+            )
 
     def language(self, slot: int) -> str | None:
         """The language of a unit."""
@@ -185,4 +203,6 @@ class FrozenUnits:
 def in_memory(arrays: Arrays) -> FrozenPostings:
     """What `frozen` gives, to be searched."""
     entries = arrays["entries"]
-    return FrozenPostings(arrays["digests"], arrays["stops"], lambda start, stop: entries[start:stop])
+    return FrozenPostings(
+        arrays["digests"], arrays["stops"], lambda ranges: [entries[start:stop] for start, stop in ranges]
+    )

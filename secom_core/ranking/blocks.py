@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import StaleIndex
-from ..indexes.postings import Arrays, FrozenPostings, Longs
+from ..indexes.postings import Arrays, FrozenPostings, Longs, Range
 from ..indexes.vector import VectorIndex
 from ..memory import Memory
 from .memory_table import MemoryTable
@@ -25,8 +26,8 @@ from .scope_search import Indexes
 WORDS, KEYS = "words", "keys"
 """The postings of a block: of passages, and of keys."""
 
-EntryReader: TypeAlias = Callable[[str, int, int], npt.NDArray[np.int32]]
-"""Reads the postings of a block, `WORDS` or `KEYS`, from one entry up to another."""
+EntryReader: TypeAlias = Callable[[str, Sequence[Range]], Sequence[npt.NDArray[np.int32]]]
+"""Reads the postings of a block, `WORDS` or `KEYS`, from one entry up to another, of several such ranges at once."""
 
 _COMPACT: Final[Mapping[str, str]] = {
     **dict.fromkeys(("index", "said", "digest"), "<i8"),
@@ -113,7 +114,7 @@ class Block:
     def postings(self, of: str, read: EntryReader, until: int | None = None) -> FrozenPostings:
         """Its postings of passages or keys, up to a slot."""
         digests, stops = self.arrays[f"{of} digests"], self.arrays[f"{of} stops"]
-        return FrozenPostings(digests, stops, lambda start, stop: read(of, start, stop), until)
+        return FrozenPostings(digests, stops, partial(read, of), until)
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------

@@ -25,6 +25,9 @@ _DENSE: Final = (1.0, 0.9, -0.22, -0.39, 0.27)
 _CONFIDENCE: Final = (-3.4, 0.2, 4.2, 4.0)
 """The constant, and the weights of `evidence_features`."""
 
+_SURE: Final = 500.0
+"""From which logit on a chance is 1 in any case; ``exp`` takes no more than 709."""
+
 
 def relevances(columns: Mapping[str, Column], scores: Column, best: Rows, *, dense: bool) -> Column:
     """The chance of each passage that it helps to answer, from 0 to 1; shape ``(len(best),)``.
@@ -77,4 +80,4 @@ def evidence_features(relevance: Sequence[float], known: float) -> list[float]:
 
 def chance(logit: Column) -> Column:
     """The logistic function."""
-    return np.asarray(1 / (1 + np.exp(-logit)))
+    return np.asarray(1 / (1 + np.exp(-np.clip(logit, -_SURE, _SURE))))

@@ -105,16 +105,20 @@ class IndexBlocks(Database):
                         _checked(data, scope_id, space, block, part, piece, place)
         return [str(space) for space in found]
 
-    def index_pieces(self, scope_id: int, space: str, block: int, part: str, first: int, last: int) -> list[bytes]:
-        """Pieces of a part, from one up to another with it, of `PIECE` bytes but for the last."""
+    def index_pieces(
+        self, scope_id: int, space: str, block: int, part: str, numbers: Sequence[int]
+    ) -> dict[int, bytes]:
+        """Pieces of a part by their numbers, of `PIECE` bytes but for the last of the part."""
         here = (index_blocks.c.scope_id == scope_id, index_blocks.c.space == space, index_blocks.c.block == block)
-        there = (index_blocks.c.part == part, index_blocks.c.piece.between(first, last))
-        statement = select(index_blocks.c.piece, index_blocks.c.data).where(*here, *there)
+        wanted = select(index_blocks.c.piece, index_blocks.c.data).where(*here, index_blocks.c.part == part)
+        found: dict[int, bytes] = {}
         with self.transaction(write=False) as connection:
-            rows = connection.execute(statement.order_by(index_blocks.c.piece)).all()
-        if [piece for piece, _ in rows] != list(range(first, last + 1)):
+            for batch in batches(numbers):
+                for piece, data in connection.execute(wanted.where(index_blocks.c.piece.in_(batch))):
+                    found[piece] = _checked(data, scope_id, space, block, part, piece, piece)
+        if len(found) < len(numbers):
             raise StaleIndex("another process has written the index anew, or a piece of it is missing", damaged=False)
-        return [_checked(data, scope_id, space, block, part, piece, piece) for piece, data in rows]
+        return found
 
     @retry_if_contended
     def save_index_block(
