@@ -19,6 +19,7 @@ from ..memory import passages_of
 from ..protocols import TokenCounter
 from ..ranking import ScopeIndex
 from ..ranking.blocks import KEYS, WORDS, Block, Changed, EntryReader, Mark, block_of, merged, open_blocks
+from ..stores.derived import SessionIds
 from ..stores.index_blocks import OPENED, PIECE, packed, unpacked
 from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
@@ -128,14 +129,14 @@ class IndexKeeper:
             unfit = [KeptBlock(number, Mark(), 0, Changed(), set()) for number in blocks]
             return Kept(self._reader(row.id), unfit, moved=_UNFIT), -1, {}
         kept = Kept(reader=self._reader(row.id))
-        readers = [kept.reader(number) for number in blocks]
+        readers, ids = [kept.reader(number) for number in blocks], SessionIds(row.id)
         open_blocks(
             index.indexes,
             index.memories,
             list(blocks.values()),
             readers,
-            partial(self.store.turns_at, row.id),
-            partial(self.store.keys_at, row.id),
+            partial(self.store.turns_at, ids),
+            partial(self.store.keys_at, ids),
         )
         index.now_kept()
         known: dict[int, tuple[int, int]] = {}

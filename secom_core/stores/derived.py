@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +17,6 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
-    Row,
     Select,
     Text,
     Update,
@@ -68,7 +69,12 @@ def _at(columns: Select[Any], session: ColumnElement[int], place: ColumnElement[
 _KEYS_AT: Final = _at(
     select(memories.c.session_id, memories.c.start, memories.c.key), memories.c.session_id, memories.c.start
 )
-_TURNS_AT: Final = _at(select(messages), messages.c.session_id, messages.c.turn)
+_TURNS_AT: Final = _at(
+    select(messages).order_by(messages.c.session_id, messages.c.turn, messages.c.position),
+    messages.c.session_id,
+    messages.c.turn,
+)
+_NAMES: Final = select(sessions.c.id, sessions.c.name)
 
 
 def grown(number: Column[int]) -> ColumnElement[int]:
@@ -112,24 +118,22 @@ class DerivedRows(IndexBlocks):
         with self.transaction(write=False) as connection:
             return memories_since(connection, session_id, start)
 
-    def keys_at(self, scope_id: int, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
+    def keys_at(self, known: SessionIds, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
         """The keys of the scope's memories by the names of their sessions and the turns that they begin at."""
-        found: dict[tuple[str, int], str] = {}
         with self.transaction(write=False) as connection:
-            names = session_names(connection, scope_id, [name for name, _ in places])
-            for row in connection.execute(_KEYS_AT[connection.dialect.name], _by_id(places, names)).all():
-                if isinstance(row.key, str):
-                    found[names[row.session_id], row.start] = row.key
-        return found
+            names, pairs = known.pairs(connection, places)
+            rows = connection.execute(_KEYS_AT[connection.dialect.name], pairs).all()
+        return {(names[row.session_id], row.start): row.key for row in rows if isinstance(row.key, str)}
 
-    def turns_at(self, scope_id: int, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], Turn]:
+    def turns_at(self, known: SessionIds, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], Turn]:
         """The scope's turns by the names of their sessions and their places there."""
         found: dict[tuple[str, int], Turn] = {}
         with self.transaction(write=False) as connection:
-            names = session_names(connection, scope_id, [name for name, _ in places])
-            rows = connection.execute(_TURNS_AT[connection.dialect.name], _by_id(places, names)).all()
-        for (session_id, _), group in groupby(sorted(rows, key=_place), key=lambda row: _place(row)[:2]):
-            found |= {(names[session_id], turn.index): turn for turn in turns_of(group, names[session_id])}
+            names, pairs = known.pairs(connection, places)
+            rows = connection.execute(_TURNS_AT[connection.dialect.name], pairs).all()
+        for session_id, group in groupby(rows, key=attrgetter("session_id")):
+            name = names[session_id]
+            found.update(((name, turn.index), turn) for turn in turns_of(group, name))
         return found
 
     # -- segments, keys, vectors -------------------------------------------------------------------------------------
@@ -268,23 +272,26 @@ def vector_of(data: object) -> Vectors:
     return np.frombuffer(whole, dtype="<f4")
 
 
-def _place(row: Row[Any]) -> tuple[int, int, int]:
-    return row.session_id, row.turn, row.position
+@dataclass(frozen=True)
+class SessionIds:
+    """The ids of a scope's sessions by their names, each asked for once.
 
+    Args:
+        scope_id: the scope.
+    """
 
-def session_names(connection: Connection, scope_id: int, names: Sequence[str]) -> dict[int, str]:
-    """The names of the scope's sessions among these, by id."""
-    found: dict[int, str] = {}
-    for batch in batches(list(dict.fromkeys(names))):
-        here = (sessions.c.scope_id == scope_id, is_one_of(connection, sessions.c.name, batch))
-        found |= {row.id: row.name for row in connection.execute(select(sessions.c.id, sessions.c.name).where(*here))}
-    return found
+    scope_id: int
+    _known: dict[str, int] = field(default_factory=dict)
 
-
-def _by_id(places: Sequence[tuple[str, int]], names: Mapping[int, str]) -> dict[str, str]:
-    """The places with the ids of their sessions, as the parameter of a statement."""
-    ids = {name: session_id for session_id, name in names.items()}
-    return {"pairs": json.dumps([(ids[name], place) for name, place in places if name in ids])}
+    def pairs(self, connection: Connection, places: Sequence[tuple[str, int]]) -> tuple[dict[int, str], dict[str, str]]:
+        """The names of the sessions by id, and places in them as the parameter of a statement (`_at`)."""
+        new = {name for name, _ in places} - self._known.keys()
+        for batch in batches(sorted(new)):
+            here = (sessions.c.scope_id == self.scope_id, is_one_of(connection, sessions.c.name, batch))
+            self._known.update((row.name, row.id) for row in connection.execute(_NAMES.where(*here)))
+        ids = [(self._known[name], place) for name, place in places if name in self._known]
+        names = {self._known[name]: name for name, _ in places if name in self._known}
+        return names, {"pairs": json.dumps(ids)}
 
 
 def session_of(connection: Connection, session_id: int) -> SessionRow | None:

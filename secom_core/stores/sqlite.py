@@ -20,6 +20,7 @@ from .database import BUSY_MS
 from .places import file_at
 from .sql import SqlStore
 
+_CACHE_KIB: Final = 4000
 BUSY_TIMEOUT_S: Final = 60.0
 """How many seconds a writer waits for another one."""
 _OWN_TABLES: Final = frozenset({"schema_versions", "scopes"})
@@ -120,7 +121,8 @@ def _configure(connection: Any, _record: Any, *, file: Path | None, cipher: Ciph
             "made where there is none"
         )
     # secure_delete: forgotten words are overwritten in the file, not only unlinked.
-    for pragma in ("foreign_keys=ON", "secure_delete=ON"):
+    # cache_size: a search index of some megabytes is read from its pages three times as fast as under the usual 2 MB.
+    for pragma in ("foreign_keys=ON", "secure_delete=ON", f"cache_size=-{_CACHE_KIB}"):
         cursor.execute(f"PRAGMA {pragma}")
     _keep_write_ahead_log(cursor, wait)
     cursor.close()
