@@ -82,14 +82,17 @@ class Components:
         self.recalling = Recalling(parts, self.derivation, self.scopes, self.vector_store, self.layers)
         bar = partial(tqdm, disable=not parts.progress)
         self.deriving = Deriving(store, self.derivation, segmenters, self.vector_store, self.layers, bar)
-        self.forgetting = Forgetting(store, self.derivation, self.vector_store)
+        self.forgetting = Forgetting(store, self.derivation, self.vector_store, self.scopes)
         self.storage = Storage(self.deriving, parts.redact)
         if self.vector_store is not None:
             self.vector_store.drain()
 
     def forget(self, scope: Scope, session: str | None, turn_ids: Sequence[str] | None, before: datetime | None) -> int:
         """Delete the turns that meet every condition given, and what is held of them; how many there were."""
-        self.scopes.drop(scope)
+        if session is None and turn_ids is None and before is None:
+            self.scopes.drop(scope)
+        else:
+            self.scopes.hold(scope)
         self.layers.drop(scope)
         if turn_ids is None and before is None:
             for writer in list(self.writers):

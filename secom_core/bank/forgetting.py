@@ -13,6 +13,7 @@ from ..layers import registered
 from ..stores.schema import metadata
 from ..stores.sql import SqlStore
 from ..vector_stores.sync import VectorStoreSync, forgotten_elsewhere
+from .scope_cache import ScopeCache
 
 
 class Forgetting:
@@ -22,10 +23,13 @@ class Forgetting:
         store: where turns are.
         derivation: makes the keys of memories anew that lose a turn.
         vector_store: forgets too, where there is one.
+        scopes: the indexes that are loaded.
     """
 
-    def __init__(self, store: SqlStore, derivation: Derivation, vector_store: VectorStoreSync | None) -> None:
-        self._store, self._derivation, self._vector_store = store, derivation, vector_store
+    def __init__(
+        self, store: SqlStore, derivation: Derivation, vector_store: VectorStoreSync | None, scopes: ScopeCache
+    ) -> None:
+        self._store, self._derivation, self._vector_store, self._scopes = store, derivation, vector_store, scopes
 
     def forget(self, scope: Scope, session: str | None, turn_ids: Sequence[str] | None, before: datetime | None) -> int:
         """Delete the turns that meet every condition given, everything of the scope where there is none.
@@ -71,7 +75,9 @@ class Forgetting:
             kept = [turn for turn in turns if turn.index not in doomed]
             rows = self._derivation.shrunk(self._store.memories(row.id), kept, doomed, scope)
             if self._store.forget_turns(row, doomed, rows, self._derivation.digests(kept, rows), also=also):
-                return len(turns) - len(kept)
+                gone = [turn for turn in turns if turn.index in doomed]
+                self._scopes.forgotten(scope, row, gone, all_=not kept)
+                return len(gone)
         return 0
 
     def _check_known(self, scope_id: int) -> None:

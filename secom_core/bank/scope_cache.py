@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from ..conversation import Scope
+from ..conversation import Scope, Turn
 from ..derived.scope_states import ScopeState, ScopeStates
 from ..derived.segments import Derivation, searched_texts
 from ..errors import StaleIndex
@@ -83,6 +84,43 @@ class ScopeCache:
     def drop(self, scope: Scope) -> None:
         """Forget the index; it is loaded again when asked for."""
         self._states.drop(scope)
+
+    def hold(self, scope: Scope) -> None:
+        """Read what a loaded index has on disk alone, before a part of the scope is forgotten, and that with it."""
+        loaded = self._states.get(scope)
+        if loaded is not None:
+            with loaded.lock:
+                try:
+                    loaded.index.hold()
+                except StaleIndex:
+                    self.drop(scope)
+
+    def forgotten(self, scope: Scope, session: SessionRow, turns: Sequence[Turn], *, all_: bool) -> None:
+        """Take turns out of a loaded index; it is loaded afresh where others have forgotten something meanwhile.
+
+        Args:
+            scope: whose.
+            session: the session that had them.
+            turns: what is gone.
+            all_: whether that was all that the session had.
+        """
+        loaded, row = self._states.get(scope), self._store.scope(scope)
+        if loaded is None or row is None:
+            return
+        with loaded.lock, ExitStack() as half_done:
+            if (loaded.row.id, loaded.row.epoch) == (row.id, row.epoch):
+                # Somebody has loaded it since.
+                return
+            half_done.callback(self.drop, scope)
+            if (loaded.row.id, loaded.row.epoch + 1) == (row.id, row.epoch):
+                if all_:
+                    loaded.index.set_memories(session.name, 0, [], None)
+                loaded.index.remove_turns(turns)
+                # What is left of the session is followed from its first turn on, and kept with the bank anew.
+                loaded.known.pop(session.id, None)
+                loaded.kept = self._keeper.nothing(row.id)
+                loaded.row = ScopeRow(row.id, loaded.row.revision, row.epoch)
+                half_done.pop_all()
 
     def caught_up(
         self, scope: Scope, *, retry_vectors: bool = False, besides: Collection[str] = ()

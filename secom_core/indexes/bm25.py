@@ -327,6 +327,10 @@ class BM25:
     def runs(self, runs: Sequence[FrozenPostings]) -> None:
         self._kept.runs = runs
 
+    def hold(self) -> None:
+        """Read all postings that were thawed, as they are about to be deleted where they are."""
+        self._kept.runs = [run.held() for run in self._kept.runs]
+
     @property
     def kept_languages(self) -> dict[str, int]:
         """How many units are in each language, the first seen first."""

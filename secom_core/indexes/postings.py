@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, Final, TypeAlias
 
@@ -101,6 +101,12 @@ class FrozenPostings:
 
     def _counted(self, entries: Ints) -> Ints:
         return entries if self.until is None else entries[: np.searchsorted(entries[:, 0], self.until)]
+
+    def held(self) -> FrozenPostings:
+        """The same, with all entries in memory."""
+        [entries] = self.read([(0, self.stops.item(-1))]) if len(self.stops) else [_NOTHING]
+        found = in_memory({"digests": self.digests, "stops": self.stops, "entries": entries})
+        return replace(found, until=self.until)
 
     def all(self) -> tuple[Longs, Ints]:
         """The digest of each entry, and the entries."""

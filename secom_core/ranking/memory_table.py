@@ -99,7 +99,7 @@ class MemoryTable:
         self.touched: set[int] = set()
         self.kept = 0
         self._read: MemoryReader | None = None
-        self._names: Sequence[str] = ()
+        self._names: list[str] = []
 
     def __len__(self) -> int:
         return self._used
@@ -177,6 +177,12 @@ class MemoryTable:
         self._free.append(number)
         self._touch(number)
 
+    def forget_names(self, sessions: Sequence[int]) -> None:
+        """Forget the names of sessions that came from disk, by their numbers."""
+        for number in sessions:
+            if number < len(self._names):
+                self._names[number] = ""
+
     def _new_number(self) -> int:
         if self._used == self._columns.shape[1]:
             self._columns = np.concatenate([self._columns, np.full_like(self._columns, _GONE)], axis=1)
@@ -200,12 +206,12 @@ class MemoryTable:
         """What is known of memories beside their turns and keys: a column by name."""
         return dict(zip(_COLUMNS, self._columns[:, numbers], strict=True))
 
-    def load(self, columns: Arrays, names: Sequence[str], read: MemoryReader) -> None:
+    def load(self, columns: Arrays, names: list[str], read: MemoryReader) -> None:
         """Hold what `columns` gave of all memories, in the place of what is held.
 
         Args:
             columns: by name, each of shape ``(n,)``.
-            names: of the sessions, by number.
+            names: of the sessions, by number; the list is held, and a name that is forgotten goes from it.
             read: reads memories by their numbers.
         """
         self._columns = np.stack([columns[name] for name in _COLUMNS], dtype=np.int64)

@@ -242,6 +242,27 @@ class PassageTable:
         self._link(rows, turn)
         return rows
 
+    def remove(self, turn: Turn) -> None:
+        """Take a turn out, where it is there."""
+        rows = self.turn_rows.pop(turn.id)
+        if rows:
+            self._unlink(rows, turn)
+            for row in rows:
+                self._clear(row)
+
+    def forget_names(self) -> list[int]:
+        """Forget the names of sessions and speakers that no row has any more; the numbers of these sessions."""
+        live = self.head >= 0
+        sessions, casts = set(self.session[live].tolist()), set(self.cast[live].tolist())
+        gone = [number for number in self._sessions.values() if number not in sessions]
+        # No name has a NUL in it.
+        self._sessions = {
+            name if number in sessions else f"\0{number}": number for name, number in self._sessions.items()
+        }
+        self._casts = {cast if number in casts else (f"\0{number}",): number for cast, number in self._casts.items()}
+        self._labels.clear()
+        return gone
+
     def number_of(self, session: str) -> int:
         """The number of a session; a new one where it has none yet."""
         return self._sessions.setdefault(session, len(self._sessions))

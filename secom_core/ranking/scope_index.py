@@ -120,6 +120,15 @@ class ScopeIndex:
         for changed in (self._table.touched, self.memories.touched, self.indexes.words.gone, self.indexes.keys.gone):
             changed.clear()
 
+    def hold(self) -> None:
+        """Read what is on disk alone, as it is about to be deleted there; turns stay where they are.
+
+        Raises:
+            StaleIndex: it is not there any more.
+        """
+        self.indexes.words.hold()
+        self.indexes.keys.hold()
+
     # -- change ---------------------------------------------------------------------------------------------------
 
     def add_turns(self, turns: Sequence[Turn], vectors: Vectors | None) -> None:
@@ -132,6 +141,7 @@ class ScopeIndex:
         """
         place = 0
         self._times_said.clear()
+        self._table.read([row for turn in turns for row in self._table.turn_rows.get(turn.id)])
         for turn in turns:
             passages, known = passages_of(turn), self._table.turn_rows.get(turn.id)
             same = {
@@ -143,6 +153,14 @@ class ScopeIndex:
             rows = self._table.put(turn, passages)
             self._add_passages(rows, None if vectors is None else vectors[place : place + len(rows)], same)
             place += len(rows)
+
+    def remove_turns(self, turns: Sequence[Turn]) -> None:
+        """Take turns out, and every name that no other turn has; their memories are set after that."""
+        self._times_said.clear()
+        for turn in turns:
+            self._remove_passages(self._table.turn_rows.get(turn.id))
+            self._table.remove(turn)
+        self.memories.forget_names(self._table.forget_names())
 
     def _is_indexed(self, row: int, passage: Passage, *, also_vector: bool) -> bool:
         """Whether the row's words are those of the passage, and said by the same at the same time."""

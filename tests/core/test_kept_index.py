@@ -22,6 +22,7 @@ from test_growing_index import AT, FACT, LONG, QUERIES, QUESTION, SCOPE, STEPS, 
 from secom_core.bank import MemoryBank, kept_index
 from secom_core.errors import DegradedWarning
 from secom_core.indexes import bm25
+from secom_core.indexes.postings import digest_of
 from secom_core.stores.schema import index_blocks
 
 WORDS = [f"{first}{second}" for first in ("bar", "kel", "mon", "tur", "vis") for second in ("dan", "lo", "rik", "sem")]
@@ -202,6 +203,44 @@ def test_nothing_of_the_index_outlives_what_is_forgotten(tmp_path: Path) -> None
         assert blocks(bank)
         bank.forget(SCOPE)
         assert not blocks(bank)
+
+
+@pytest.mark.parametrize("started", [False, True], ids=["warm", "after a start"])
+def test_what_is_forgotten_costs_no_other_session_a_look(started: bool, tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        filled(bank, 40)
+        if started:
+            bank._inside.scopes.drop(SCOPE)
+        bank.recall(SCOPE, "bardan")
+        first = bank.turns(SCOPE, "s2")[1].id
+        analysed: list[str] = []
+        terms = bm25.terms
+        with patch.object(bm25, "terms", side_effect=lambda text, **how: analysed.append(text) or terms(text, **how)):
+            bank.forget(SCOPE, turn_ids=[first])
+            bank.recall(SCOPE, "bardan")
+        # The key of the memory that has lost a turn, and the query.
+        assert len([text for text in analysed if text != "bardan"]) == 1
+        assert answers(bank) == anew(bank)
+
+
+def test_the_index_that_is_kept_after_forgetting_holds_nothing_of_it(tmp_path: Path) -> None:
+    digest = digest_of("zyzzyva").to_bytes(8, "little", signed=True)
+
+    def kept(bank: MemoryBank) -> bytes:
+        with bank._store.transaction(write=False) as connection:
+            return b"".join(connection.scalars(select(index_blocks.c.data).order_by(index_blocks.c.piece)))
+
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        filled(bank, 12)
+        said = [{"role": "user", "name": "Xavier Quux", "content": f"The zyzzyva of day {day}."} for day in range(9)]
+        bank.remember(SCOPE, said, session="a secret affair")
+        bank.recall(SCOPE, "bardan")
+        assert all(each in kept(bank) for each in (b"secret affair", b"Xavier Quux", digest))
+        bank.forget(SCOPE, session="a secret affair")
+        bank.recall(SCOPE, "bardan")
+        assert blocks(bank)
+        assert not any(each in kept(bank) for each in (b"secret affair", b"Xavier Quux", digest))
+        assert answers(bank) == anew(bank)
 
 
 @pytest.mark.slow
