@@ -36,6 +36,7 @@ from unittest.mock import patch
 
 from sqlalchemy import Column, Table
 
+from benchmarks.retrieval import versions
 from secom_core import MemoryBank, Message
 from secom_core.bank import kept_index
 from secom_core.errors import DegradedWarning
@@ -385,7 +386,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if args.verbose:
         print("\n".join(line for outcome in outcomes.values() for line in outcome.told))
     if args.json:
-        args.json.write_text(json.dumps({name: asdict(each) for name, each in outcomes.items()}, indent=1))
+        told = {name: asdict(each) for name, each in outcomes.items()}
+        result = {"outcomes": told, "tries": args.tries, "seed": args.seed, "versions": versions()}
+        args.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 def table(outcomes: dict[str, Outcome]) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.agents import ratio
+from benchmarks.soak import growth
 
 HERE = Path(__file__).parent
 README = HERE / "README.md"
@@ -302,6 +303,44 @@ def servers() -> str:
     return grid(["", "", *names, "errors"], rows)
 
 
+def cold() -> str:
+    names = ("first_recall_ms", "slowest_ms", "second_recall_ms", "made_anew_ms", "resident_mib", "of_that_index_mib")
+    rows = [
+        [f"{each['turns']:,}{', vectors' if each['vectors'] else ''}", each["store"], *(each[name] for name in names)]
+        for each in result("cold")["cold"]
+    ]
+    head = (
+        "exchanges",
+        "",
+        "first recall, ms",
+        "slowest",
+        "the one after it",
+        "without the index",
+        "MiB",
+        "index, MiB",
+    )
+    return grid(head, rows)
+
+
+def soak() -> str:
+    curves = result("soak")["curves"]
+    rows = []
+    for name in (each for each in curves if each != "seconds"):
+        third, last = growth(curves[name])
+        rows.append([name, round(curves[name][0], 1), round(max(curves[name]), 1), round(third, 1), round(last, 1)])
+    return grid(["", "first", "most", "third quarter", "last quarter"], rows) + "\n\n![curves](results/soak.svg)"
+
+
+def garbage() -> str:
+    names = ("tries", "refused", "raises", "lost", "leaks", "unlike", "unmended")
+    tables: dict[str, list[int]] = {}
+    for column, each in result("garbage")["outcomes"].items():
+        sums = tables.setdefault(column.partition(".")[0], [0] * (len(names) + 1))
+        sums[:] = [sums[0] + 1, *(old + each[name] for old, name in zip(sums[1:], names, strict=True))]
+    tables["all"] = [sum(column) for column in zip(*tables.values(), strict=True)]
+    return grid(["", "columns", *names], ([name, *map(str, row)] for name, row in tables.items()))
+
+
 def kills_beside() -> str:
     rows = [
         [
@@ -388,6 +427,22 @@ SECTIONS = {
         "`benchmarks.processes`: `gunicorn --preload`, uvicorn, Celery's prefork pool. Each request takes a turn in "
         "and recalls. *Processes* answered; *unfound*: turns that the process which took them in did not recall; "
         "*errors*: requests that failed.",
+    ),
+    "How long does a process that has just started take to its first recall?": (
+        cold,
+        "`benchmarks.cold`: from the opening of the bank to a block of 1,000 tokens, medians of five new processes; "
+        "exchanges of about 50 words. *Without the index*: where nothing of it is kept with the bank.",
+    ),
+    "What does a long run leave behind?": (
+        soak,
+        "`benchmarks.soak`, thirty minutes: 2,000 scopes that remember, recall, learn and forget, indexes of 64 MiB at "
+        "most, the bank opened again every minute. The file grows until every scope has its four sessions.",
+    ),
+    "What does rubbish in derived rows do?": (
+        garbage,
+        "`benchmarks.garbage`: every kind of rubbish in every column that is derived, in one row or in all. *Raises*: "
+        "calls that raise; *lost*: recalls without what they ask for; *leaks*: of other scopes, or of what was "
+        "forgotten; *unlike*: other recalls after a rebuild; *unmended*: what `check` still finds after a repair.",
     ),
     "And elsewhere?": (
         kills_beside,

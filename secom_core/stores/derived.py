@@ -79,7 +79,7 @@ _NAMES: Final = select(sessions.c.id, sessions.c.name)
 
 def grown(number: Column[int]) -> ColumnElement[int]:
     """One more than the number; 1 where it is none that can be counted up."""
-    return case((number.between(0, MOST), number + 1), else_=1)
+    return case((number.between(0, MOST), cast(number, BigInteger) + 1), else_=1)
 
 
 # Statements that every turn needs are made once: making one costs more than running it.
