@@ -80,14 +80,19 @@ class IndexBlocks(Database):
         """What is read of each block whenever the index is opened, by its number, in the order in which they go."""
         here = (index_blocks.c.scope_id == scope_id, index_blocks.c.space == space)
         numbers = select(index_blocks.c.block).where(*here).distinct().order_by(index_blocks.c.block)
+        found: dict[int, bytearray] = {}
         with self.transaction(write=False) as connection:
-            pieces: dict[object, list[bytes]] = {row.block: [] for row in connection.execute(numbers).all()}
-            for block, _, piece, data in _rows_of(connection, *here, index_blocks.c.part == OPENED):
-                of_block = pieces[block]
-                of_block.append(_checked(data, scope_id, space, block, OPENED, piece, len(of_block)))
-        if not all(pieces.values()):
-            raise _damaged()
-        return {_number(block): bytearray().join(each) for block, each in pieces.items()}
+            # Block by block: over all of them, SQLite sorts the pieces, which it has in order.
+            for block in connection.scalars(numbers).all():
+                rows = _rows_of(connection, *here, index_blocks.c.block == block, index_blocks.c.part == OPENED)
+                pieces = [
+                    _checked(data, scope_id, space, block, OPENED, piece, place)
+                    for place, (*_, piece, data) in enumerate(rows)
+                ]
+                if not pieces:
+                    raise _damaged()
+                found[_number(block)] = bytearray().join(pieces)
+        return found
 
     def check_index(self, scope_id: int) -> list[str]:
         """The spaces that an index of the scope is kept for; `StaleIndex` where a piece of one is damaged or missing.
