@@ -134,7 +134,9 @@ def _search(source: Source, index: ScopeIndex, kind: str, asked: Asked, embedder
         return None
     # A question that is put to another conversation has its evidence there, under ids that may be here too.
     helps = [kind == "answered" and max(shares(asked, each), default=0.0) >= HALF for each in candidates]
-    return Search(source.name, shape_of(source), kind, found[0], np.array(helps), index.known(asked.question))
+    return Search(
+        source.name, shape_of(source), kind, found[0], np.array(helps), index.indexes.words.known(asked.question)
+    )
 
 
 def logistic(rows: Array, truth: Array, counts: Array, pull: float = PULL) -> Array:

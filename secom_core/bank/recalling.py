@@ -136,7 +136,7 @@ class Recalling:
             narrow = _NARROWED if budget is not None and budget <= _TIGHT else 0
             candidates = self._search(loaded, asked, vector, nearest, now, budget=room, narrow=narrow, exclude=exclude)
             chances = [each.relevance for each in candidates if each.kind == "relevant"]
-            sure = confidence(chances, loaded.index.known(asked.telling))
+            sure = confidence(chances, loaded.index.indexes.words.known(asked.telling))
             if options.only_relevant:
                 candidates = [each for each in candidates if not _is_faint(each)]
             units = next((found for each in layers if (found := each.units(request, candidates)) is not None), None)

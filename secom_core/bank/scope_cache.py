@@ -91,7 +91,8 @@ class ScopeCache:
         if loaded is not None:
             with loaded.lock:
                 try:
-                    loaded.index.hold()
+                    loaded.index.indexes.words.hold()
+                    loaded.index.indexes.keys.hold()
                 except StaleIndex:
                     self.drop(scope)
 

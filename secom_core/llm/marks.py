@@ -56,6 +56,9 @@ _ANGLE: Final = re.compile(
     re.IGNORECASE,
 )
 _SQUARE: Final = re.compile(rf"[{re.escape(_OPEN)}]([^{re.escape(_OPEN + _CLOSE)}]*)[{re.escape(_CLOSE)}]")
+_BARRED: Final = re.compile(rf"[{re.escape(_OPEN)}](?=[{_JOINERS}]*[{_BAR}])")
+"""``[|``, which opens a mark whether anything closes it or not."""
+
 _TILDE: Final = re.compile(rf"{_BRACKET}(?=[\w!\uff01]{{0,2}}[~\uff5e][\w!\uff01]{{0,2}}{_BRACKET})")
 """``[e~[`` and the like: marks that open what they close."""
 
@@ -108,6 +111,7 @@ def without_marks(text: str, *, citations: bool = False) -> str:
         text = _TILDE.sub(lambda found: "(" if found[0] in _OPEN else ")", text)
     if any(bracket in text for bracket in _OPEN):
         text = _SQUARE.sub(lambda found: f"({found[1]})" if _is_mark(found[1], citations) else found[0], text)
+        text = _BARRED.sub("(", text)
     return text
 
 

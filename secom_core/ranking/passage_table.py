@@ -17,30 +17,15 @@ from ..indexes.postings import Arrays, digest_of
 from ..memory import Passage
 from ..protocols import TokenCounter
 from ..text.dates import spans
-from ..text.speech import Standing, asks, is_non_answer, only_asks, stands
+from ..text.speech import asks, is_non_answer, only_asks, stands
 from .repeats import Repeats, said
+from .speaking import KINDS, REPLY, SAID_BY_USER, SHORT, STANDING
 from .turn_rows import TurnRows
 
 Rows = npt.NDArray[np.int64]
 
 TurnReader: TypeAlias = Callable[[Sequence[tuple[str, int]]], Mapping[tuple[str, int], Turn]]
 """Reads turns by the names of their sessions and their places there."""
-
-SHORT: Final = 40
-"""How many tokens a turn may have to be ranked and shown whole (`secom_core.text.terms.count_tokens`)."""
-
-LONG: Final = 150
-"""From how many tokens on a turn is of a chat whose replies are long, where what a user says is ranked otherwise."""
-
-UTTERANCE: Final = 0
-"""Somebody speaks among people."""
-SAID_BY_USER: Final = 1
-"""A user speaks to an assistant."""
-REPLY: Final = 2
-"""An assistant, or a tool, answers."""
-
-STANDING: Final[tuple[Standing, ...]] = ("", "instruction", "preference", "fact")
-"""What `PassageTable.stands` counts by."""
 
 _SCANNED: Final = 2000
 """How many characters of a passage are read for dates."""
@@ -49,8 +34,6 @@ _PRECISE: Final = 62
 """How many days a span may have to be worth keeping."""
 
 _ABOUT: Final = ("about_first", "about_last")
-
-_KIND: Final = {"": UTTERANCE, "user": SAID_BY_USER, "human": SAID_BY_USER, "system": SAID_BY_USER}
 
 # Objects and their places in dictionaries, beside the words, as tracemalloc has it.
 _PASSAGE_BYTES: Final = 330
@@ -290,7 +273,7 @@ class PassageTable:
         self.passages[row] = passage
         self.place[row], self.start[row], self.stop[row] = passage.place, passage.start, passage.stop
         self.memory[row] = -1
-        self.kind[row] = _KIND.get(role, REPLY)
+        self.kind[row] = KINDS.get(role, REPLY)
         self.length[row] = math.log1p(len(text))
         self.asks[row] = only_asks(text) if self.kind[row] == SAID_BY_USER else asks(text)
         self.stands[row] = STANDING.index(stands(text)) if self.kind[row] == SAID_BY_USER else 0

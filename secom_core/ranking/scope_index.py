@@ -22,10 +22,11 @@ from .candidate import Candidate
 from .choosing import each_once, enough_for
 from .cores import narrower
 from .memory_table import MemoryTable, place_of
-from .passage_table import LONG, SAID_BY_USER, PassageTable
+from .passage_table import PassageTable
 from .relevance import CALIBRATED, relevances
 from .scope_search import Indexes, ScopeSearch
 from .signals import behind, comparable, of_whom
+from .speaking import LONG, SAID_BY_USER
 from .surroundings import Besides, asked_about, besides
 from .weights import DENSE, LEXICAL, SIGNALS
 
@@ -120,15 +121,6 @@ class ScopeIndex:
         for changed in (self._table.touched, self.memories.touched, self.indexes.words.gone, self.indexes.keys.gone):
             changed.clear()
 
-    def hold(self) -> None:
-        """Read what is on disk alone, as it is about to be deleted there; turns stay where they are.
-
-        Raises:
-            StaleIndex: it is not there any more.
-        """
-        self.indexes.words.hold()
-        self.indexes.keys.hold()
-
     # -- change ---------------------------------------------------------------------------------------------------
 
     def add_turns(self, turns: Sequence[Turn], vectors: Vectors | None) -> None:
@@ -165,9 +157,8 @@ class ScopeIndex:
     def _is_indexed(self, row: int, passage: Passage, *, also_vector: bool) -> bool:
         """Whether the row's words are those of the passage, and said by the same at the same time."""
         known = self._table.passage(row)
-        if known.searched != passage.searched or known.message.role != passage.message.role:
-            return False
-        if (known.message.at, known.turn.at) != (passage.message.at, passage.turn.at):
+        before = known.searched, known.message.role, known.message.at, known.turn.at
+        if before != (passage.searched, passage.message.role, passage.message.at, passage.turn.at):
             return False
         source = self._table.source.item(row)
         return not also_vector or self.indexes.passage_vectors.vectors_of([source]) is not None
@@ -396,17 +387,12 @@ class ScopeIndex:
             self._times_said[head] = min(table.repeats.turns(each, table.head.item) for each in rows)
         return self._times_said[head]
 
-    def known(self, query: str) -> float:
-        """What share of the query's words, by weight, was ever said; 1 where it has none."""
-        return self.indexes.words.known(query)
-
     def usable_weights(
         self, vector: Vectors | None, nearest: Sequence[DocumentPlace] | None = None
     ) -> Mapping[str, float]:
         """The weights of a search with this vector, or what a vector store has found; or of one without either."""
-        with_vectors, by_words = self.weights
         dense = nearest or (vector is not None and len(self.indexes.passage_vectors))
-        return with_vectors if dense else by_words
+        return self.weights[0 if dense else 1]
 
     def key_vectors(self, memories: Sequence[Memory]) -> Vectors | None:
         """The vectors of the memories' keys, shape ``(len(memories), d)``; nothing where one has none."""

@@ -19,8 +19,9 @@ from ..memory import DocumentPlace, Memory
 from ..protocols import Vectors
 from ..text.dates import spans
 from .dialogue import LEANT_ON
-from .passage_table import SAID_BY_USER, STANDING, UTTERANCE, PassageTable, Rows
+from .passage_table import PassageTable, Rows
 from .signals import Column, dated, group_scores, mentioned, passage_scores, recent, spread, word_signals
+from .speaking import SAID_BY_USER, STANDING, UTTERANCE
 from .surroundings import around, holding
 from .weights import STANDS, USERS
 

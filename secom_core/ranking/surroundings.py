@@ -10,7 +10,8 @@ import numpy as np
 
 from ..memory import HitKind
 from ..text.intents import Subject
-from .passage_table import REPLY, UTTERANCE, PassageTable, Rows
+from .passage_table import PassageTable, Rows
+from .speaking import REPLY, UTTERANCE
 from .standing import standing_rows
 
 _FOUND: Final = 12

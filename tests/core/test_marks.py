@@ -258,6 +258,8 @@ TEXTS = st.one_of(st.lists(PIECES, max_size=30).map("".join), st.text(max_size=6
 @example("＜ \u24dcemories", None, [])
 @example("< m\u24d4mories", None, [])
 @example("[\n3\n]", None, ["[INST", "]"])
+@example("", None, ["［｜"])
+@example("[|", "Ann", ["﹇\u200d|x"])
 def test_no_text_makes_anything_that_is_the_blocks_or_a_models(text: str, speaker: str | None, more: list[str]) -> None:
     block = block_of(text, speaker, more)
     assert not BIDI.search(block)
