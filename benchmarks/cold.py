@@ -7,7 +7,8 @@ A scope is filled with exchanges of about 50 words, in sessions of twenty that a
 which is kept with the bank. Then a new process, ``--starts`` times, imports the package and opens the bank; from there
 on to the first block of 1000 tokens is what is timed, each time with another query, and the second recall after it.
 Beside it: the same where nothing of the index is kept, which is how every process began before; what the process holds
-in memory after it, and what the bank takes on disk, with its index and without.
+in memory after it, what the bank takes on disk, with its index and without; and what it takes to forget one turn and
+recall again, in a process that has the index.
 
 The blocks must be the same, to the letter, in the process that filled the bank, in one that starts, and where the index
 is made anew: the run ends with an error where they are not.
@@ -105,6 +106,7 @@ def measured(store: str, places: Places, turns: int, starts: int, seed: int, *, 
     anew = started(target, asked[0], vectors)
     if [each["text"] for each in cold] != warm or anew["text"] != warm[0]:
         raise RuntimeError(f"{store}, {turns} turns: what is recalled is not the same after a start")
+    forgetting = forgotten(target, asked[0], vectors)
     kept = with_index - _bytes_without(target)
     return {
         "store": store, "turns": turns, "vectors": vectors,
@@ -112,9 +114,21 @@ def measured(store: str, places: Places, turns: int, starts: int, seed: int, *, 
         "slowest_ms": round(max(each["ms"] for each in cold), 1),
         "second_recall_ms": round(median(each["second_ms"] for each in cold), 1),
         "made_anew_ms": round(anew["ms"], 1), "making_s": round(making, 2),
+        "forget_ms": round(forgetting, 1),
         "resident_mib": round(median(each["mib"] for each in cold), 1),
         "stored_mib": round(with_index / 2**20, 1), "of_that_index_mib": round(kept / 2**20, 1),
     }  # fmt: skip
+
+
+def forgotten(target: str, query: str, vectors: bool) -> float:
+    """Milliseconds to forget a turn in a process that has the index, and for the next recall together."""
+    with MemoryBank.open(target, embedder=HashedWords() if vectors else None) as bank:
+        bank.recall(SCOPE, query, token_budget=BUDGET)
+        doomed = bank.turns(SCOPE, "s0")[1].id
+        begun = time.perf_counter()
+        bank.forget(SCOPE, turn_ids=[doomed])
+        bank.recall(SCOPE, query, token_budget=BUDGET)
+        return (time.perf_counter() - begun) * 1000
 
 
 def _bytes_without(target: str) -> int:

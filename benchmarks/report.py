@@ -304,7 +304,15 @@ def servers() -> str:
 
 
 def cold() -> str:
-    names = ("first_recall_ms", "slowest_ms", "second_recall_ms", "made_anew_ms", "resident_mib", "of_that_index_mib")
+    names = (
+        "first_recall_ms",
+        "slowest_ms",
+        "second_recall_ms",
+        "made_anew_ms",
+        "forget_ms",
+        "resident_mib",
+        "of_that_index_mib",
+    )
     rows = [
         [f"{each['turns']:,}{', vectors' if each['vectors'] else ''}", each["store"], *(each[name] for name in names)]
         for each in result("cold")["cold"]
@@ -316,6 +324,7 @@ def cold() -> str:
         "slowest",
         "the one after it",
         "without the index",
+        "forget, recall",
         "MiB",
         "index, MiB",
     )

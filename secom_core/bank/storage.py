@@ -9,7 +9,7 @@ from pathlib import Path
 from ..archive.backup import back_up
 from ..archive.export import ImportedSession, header, layer_lines, read, session_lines
 from ..archive.move import Moved, move
-from ..conversation import Message, Scope, check_scope
+from ..conversation import Message, Scope, Turn, check_scope
 from ..derived.whole import agree
 from ..layers import registered
 from .deriving import Deriving
@@ -77,8 +77,7 @@ class Storage:
         for row in self._store.sessions_of(scope):
             current = self._deriving.derivation.derive(row.id, scope) or row
             turns = self._store.turns(current)
-            self._deriving.derivation.memories(scope, current, turns)
-            yield from session_lines(current, turns, self._store.memories(current.id))
+            yield from session_lines(current, turns, self._deriving.derivation.rows(scope, current, turns))
         kept = self._store.scope(scope)
         if kept is not None:
             yield from layer_lines(self._store, kept.id)
@@ -121,9 +120,7 @@ class Storage:
             scope, session.name, messages, turns=None if known else session.places, close=session.closed
         )
         row = self._store.session(appended.session_id)
-        # Keys of other words than are kept now are made again.
-        mine = row is not None and not known and session.is_partitioned and messages == session.messages
-        if row is not None and mine and agree(session.memories, self._store.turns(row)):
+        if row is not None and not known and _fit(session, messages, self._store.turns(row)):
             self._store.save_memories(row, session.memories, settled=session.settled)
         self._deriving.after_write(scope, appended.session_id, turns=0, closed=False)
         return len(set(appended.turn_ids) - known)
@@ -189,3 +186,8 @@ class Storage:
             StoreError: another process holds the file, or the disk is full.
         """
         self._store.compact()
+
+
+def _fit(session: ImportedSession, messages: Sequence[Message], turns: Sequence[Turn]) -> bool:
+    """Whether an imported session's memories are of the words that were kept; those that are not are made again."""
+    return session.is_partitioned and messages == session.messages and agree(session.memories, turns)

@@ -97,6 +97,10 @@ class Derivation:
         forget_kept()
 
     def memories(self, scope: Scope, row: SessionRow, turns: Sequence[Turn], since: int = 0) -> list[Memory]:
+        """The session's memories from turn ``since`` on, as `rows` gives them, with their turns."""
+        return memories_of(row.name, self.rows(scope, row, turns, since), [t for t in turns if t.index >= since])
+
+    def rows(self, scope: Scope, row: SessionRow, turns: Sequence[Turn], since: int = 0) -> list[MemoryRow]:
         """The session's memories from turn ``since`` on; made again, with a warning, where the turns are not all there.
 
         Args:
@@ -114,7 +118,7 @@ class Derivation:
             self.derive(row.id, scope, afresh=True)
             stored = self._store.memories(row.id)
             rows = [replace(each, start=max(each.start, since)) for each in stored if each.stop > since]
-        return memories_of(row.name, rows, known)
+        return rows
 
     def _is_current(self, row: SessionRow) -> bool:
         """Whether nobody has written since it was read: what another writer adds has its memories a moment later."""

@@ -147,7 +147,7 @@ class ScopeIndex:
             place += len(rows)
 
     def remove_turns(self, turns: Sequence[Turn]) -> None:
-        """Take turns out, and every name that no other turn has; their memories are set after that."""
+        """Take turns out, and every name that no other turn has; their memories are for `set_memories`."""
         self._times_said.clear()
         for turn in turns:
             self._remove_passages(self._table.turn_rows.get(turn.id))

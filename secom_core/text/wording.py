@@ -29,10 +29,6 @@ class Wording:
         """Where it stands in a text first."""
         return self.pattern.search(text)
 
-    def sub(self, by: str, text: str) -> str:
-        """The text with something else wherever it stands."""
-        return self.pattern.sub(by, text)
-
 
 def wording(phrases: str = "", *, anywhere: str = "") -> Wording:
     """A rule that finds any of several wordings, in any case.

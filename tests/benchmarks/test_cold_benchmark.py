@@ -27,8 +27,8 @@ def test_a_start_reads_what_was_kept_and_recalls_the_same(
     told = json.loads(where.read_text())
     assert [(row["turns"], row["vectors"]) for row in told["cold"]] == [(60, False), (60, True)]
     for row in told["cold"]:
-        # Read, and not made: a process that makes the index of sixty turns keeps none that is smaller than this.
         assert row["of_that_index_mib"] > 0
         assert row["first_recall_ms"] > 0
+        assert row["forget_ms"] > 0
     assert told["command"]["messages"] == 60
     assert "first recall ms" in capsys.readouterr().out
