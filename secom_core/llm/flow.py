@@ -55,7 +55,8 @@ class Prompt:
     temperature: float = 0.0
 
 
-Reply = str | ModelError
+Outcome = str | ModelError
+"""A reply, or why there is none."""
 Work = Callable[[], Any]
 """Work of the procedure's own that would hold up an event loop."""
 Procedure = Generator[Prompt | list[Prompt] | Work, Any, T]
@@ -67,7 +68,7 @@ class ChatModel(Protocol):
     """A language model. One required method."""
 
     def complete(self, prompt: Prompt) -> str:
-        """Answer the prompt, or raise `ModelError`."""
+        """Answer the prompt, or raise `ModelError`; a `Reply` says too whether it was cut off."""
 
 
 @runtime_checkable
@@ -75,7 +76,7 @@ class AsyncChatModel(Protocol):
     """A language model for async callers. One required method."""
 
     async def acomplete(self, prompt: Prompt) -> str:
-        """Answer the prompt, or raise `ModelError`."""
+        """Answer the prompt, or raise `ModelError`; a `Reply` says too whether it was cut off."""
 
 
 @runtime_checkable
@@ -160,7 +161,7 @@ def run(procedure: Procedure[T], model: ChatModel, *, limit: int = 1) -> T:
     """
     _check(limit)
 
-    def ask(prompt: Prompt) -> Reply:
+    def ask(prompt: Prompt) -> Outcome:
         try:
             return model.complete(prompt)
         except ModelError as error:
@@ -189,7 +190,7 @@ def _resumed(procedure: Procedure[T], result: Any) -> Prompt | list[Prompt] | Wo
     return procedure.throw(result) if isinstance(result, ModelError) else procedure.send(result)
 
 
-def _in_threads(ask: Callable[[Prompt], Reply], prompts: Sequence[Prompt], limit: int) -> list[Reply]:
+def _in_threads(ask: Callable[[Prompt], Outcome], prompts: Sequence[Prompt], limit: int) -> list[Outcome]:
     """The replies in order, ``limit`` threads asking at once; the first exception cancels what has not begun."""
     if limit == 1 or len(prompts) < 2:
         return list(map(ask, prompts))
@@ -217,7 +218,7 @@ async def arun(procedure: Procedure[T], model: AsyncChatModel | ChatModel, *, li
         return await asyncio.to_thread(run, procedure, model)
     slots = asyncio.Semaphore(limit)
 
-    async def ask(prompt: Prompt) -> Reply:
+    async def ask(prompt: Prompt) -> Outcome:
         async with slots:
             try:
                 return await model.acomplete(prompt)
@@ -240,7 +241,7 @@ async def arun(procedure: Procedure[T], model: AsyncChatModel | ChatModel, *, li
                 result = await asyncio.to_thread(step)
 
 
-async def _together(replies: Sequence[Coroutine[Any, Any, Reply]]) -> list[Reply]:
+async def _together(replies: Sequence[Coroutine[Any, Any, Outcome]]) -> list[Outcome]:
     tasks = [asyncio.ensure_future(each) for each in replies]
     try:
         return list(await asyncio.gather(*tasks))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..errors import BadReply, InvalidInput, MissingExtra, ModelUnavailable
+from ..llm.reply import Reply, ended_at_limit
 from ..llm.windows import packed
 from ..protocols import Prompt, Vectors
 from ..text.batches import batches
@@ -64,7 +65,7 @@ class OpenAIModel:
         return f"OpenAIModel({self._endpoint.label!r})"
 
     def complete(self, prompt: Prompt) -> str:
-        """Answer the prompt.
+        """Answer the prompt; a `Reply` that says whether it was cut off.
 
         Raises:
             ModelUnavailable: no answer after all attempts; the cause is chained.
@@ -274,10 +275,11 @@ def _first_choice(reply: Any) -> Any:
     return choices[0] if isinstance(choices, list) and choices else None
 
 
-def _text(reply: Any) -> str:
-    message = getattr(_first_choice(reply), "message", None)
+def _text(reply: Any) -> Reply:
+    choice = _first_choice(reply)
+    message = getattr(choice, "message", None)
     content = getattr(message, "content", None)
     if isinstance(content, str) and content.strip():
-        return sendable(content)
+        return Reply(sendable(content), cut_off=ended_at_limit(choice))
     refusal = getattr(message, "refusal", None)
     raise BadReply("the model refused" if refusal else "the reply is empty", str(refusal or content or ""))

@@ -15,6 +15,7 @@ import pytest
 from secom_core.conversation import as_turns
 from secom_core.errors import BadReply, DegradedWarning, InvalidInput, MissingExtra, ModelUnavailable
 from secom_core.llm.flow import AsyncChatModel, ChatModel, Prompt, arun
+from secom_core.llm.reply import cut_off
 from secom_core.memory import Segment
 from secom_core.models import OpenAIEmbedder, OpenAIModel
 from secom_core.protocols import Embedder
@@ -70,6 +71,14 @@ def test_the_prompt_arrives_as_it_is(ask):
         "temperature": 0.5,
         "seed": 7,
     }
+
+
+@pytest.mark.slow
+@both
+def test_a_reply_says_whether_it_was_cut_off(ask):
+    with ScriptedServer([Answer("The cat is called Mi", finish_reason="length"), "The cat is called Mia."]) as server:
+        model = model_at(server)
+        assert [cut_off(ask(model, Prompt("?"))) for _ in range(2)] == [True, False]
 
 
 @both

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from ...errors import BadReply, InvalidInput, ModelError, ModelUnavailable, SchemaTooNew, shorten
-from ...llm.flow import Cost, Prompt, Reply
+from ...llm.flow import Cost, Outcome, Prompt
 from ...processes import ForkLock
 from ...protocols import TokenCounter
 
@@ -76,7 +76,7 @@ class Recorded:
         entry = self._recalled(prompt)
         if entry is None:
             try:
-                reply: Reply = self.model.complete(prompt)
+                reply: Outcome = self.model.complete(prompt)
             except ModelError as error:
                 reply = error
             entry = self._kept(prompt, reply)
@@ -87,7 +87,7 @@ class Recorded:
         entry = self._recalled(prompt)
         if entry is None:
             try:
-                reply: Reply = await self.model.acomplete(prompt)
+                reply: Outcome = await self.model.acomplete(prompt)
             except ModelError as error:
                 reply = error
             entry = await asyncio.to_thread(self._kept, prompt, reply)
@@ -118,7 +118,7 @@ class Recorded:
             return f"max_tokens={self.tokens}"
         return None
 
-    def _kept(self, prompt: Prompt, reply: Reply) -> Mapping[str, Any]:
+    def _kept(self, prompt: Prompt, reply: Outcome) -> Mapping[str, Any]:
         outcome = _outcome(reply)
         tokens_out = self.counter(outcome.get("reply", ""))
         counts = {"tokens_in": self._tokens_in(prompt), "tokens_out": tokens_out}
@@ -169,7 +169,7 @@ def model_name(model: object) -> str:
     return name if isinstance(name, str) else type(model).__name__
 
 
-def _outcome(reply: Reply) -> dict[str, str]:
+def _outcome(reply: Outcome) -> dict[str, str]:
     if isinstance(reply, BadReply):
         return {"bad_reply": reply.reason, "reply": reply.reply}
     return {"failed": str(reply)} if isinstance(reply, ModelError) else {"reply": reply}
