@@ -28,9 +28,10 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, Final, Protocol, TypeVar, cast, runtime_checkable
 
-from ..errors import InvalidInput, ModelError
+from ..errors import ContextTooLong, InvalidInput, ModelError
 from ..processes import ForkLock
 from ..text.terms import count_tokens
+from .limits import note_too_long
 
 T = TypeVar("T")
 _COUNTED: Final = 200_000  # characters of a reply whose tokens are counted; the rest is estimated by them
@@ -165,7 +166,7 @@ def run(procedure: Procedure[T], model: ChatModel, *, limit: int = 1) -> T:
         try:
             return model.complete(prompt)
         except ModelError as error:
-            return error
+            return _noted(model, prompt, error)
 
     result: Any = None
     with closing(procedure):
@@ -178,6 +179,13 @@ def run(procedure: Procedure[T], model: ChatModel, *, limit: int = 1) -> T:
                 result = ask(step)
             else:
                 result = _in_threads(ask, step, limit) if isinstance(step, list) else step()
+
+
+def _noted(model: object, prompt: Prompt, error: ModelError) -> ModelError:
+    """The error; of a prompt that was too long for the model, its length is remembered."""
+    if isinstance(error, ContextTooLong):
+        note_too_long(model, count_tokens(prompt.text))
+    return error
 
 
 def _check(limit: int) -> None:
@@ -223,7 +231,7 @@ async def arun(procedure: Procedure[T], model: AsyncChatModel | ChatModel, *, li
             try:
                 return await model.acomplete(prompt)
             except ModelError as error:
-                return error
+                return _noted(model, prompt, error)
 
     result: Any = None
     with closing(procedure):
