@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from ..errors import BadReply
 from ..llm.flow import Prompt
 from ..llm.prompt_texts import PromptTexts
 from ..llm.quoting import quoted, without_thoughts
-from ..llm.replies import RecordForm, objects
+from ..llm.replies import RecordForm, Texts
+from ..llm.reply import cut_off
 from ..llm.windows import numbered
 from ..text.terms import count_tokens
 
@@ -23,6 +25,7 @@ _TEXTS: Final = PromptTexts(__package__, "extraction_prompt.txt")
 _UPDATE: Final = PromptTexts(__package__, "extraction_prompt.txt", "update_prompt.txt")
 _SUMMARY: Final = RecordForm(
     name="a summary",
+    tag="extracted_memories",
     text_keys=("summary", "memory", "text", "topic", "trait"),
     number_keys=("reference", "references", "exchanges", "turns", "turn_ids", "exchange", "turn"),
     size="one or two sentences",
@@ -61,12 +64,10 @@ def topics_prompt(texts: Sequence[str], *, speaker: str, date: str = "", complai
     return _TEXTS.prompt(text, "topics", complaint=complaint, no_trait=NO_TRAIT)
 
 
-def read_topics(reply: str, count: int) -> list[tuple[str, tuple[int, ...]]]:
+def read_topics(reply: str, count: int) -> Texts:
     """The summaries in a reply, each with the numbers of its exchanges, in rising order; none for ``NO_TRAIT``.
 
-    Repaired are thoughts, code fences, prose around, a bare list or lines of objects, other names for the keys,
-    trailing commas, single numbers, numbers as strings or each in brackets of its own, and a summary given twice,
-    whose references are joined.
+    What is repaired is said in `secom_core.llm.records` and `secom_core.llm.replies`.
 
     Args:
         reply: the model's reply.
@@ -74,15 +75,15 @@ def read_topics(reply: str, count: int) -> list[tuple[str, tuple[int, ...]]]:
 
     Raises:
         BadReply: with what is wrong, in words for the model: nothing at all, a summary without words, of more than a
-            few sentences, or without references, or a reference to an exchange that does not exist.
+            few sentences, or without references, or a reference to an exchange that does not exist; the good
+            summaries are its ``kept``.
+        CutOff: the reply was cut off; likewise.
     """
-    if len(reply) > _MOST_CHARACTERS:
-        raise BadReply(f"the reply has {len(reply)} characters", reply)
-    answer = without_thoughts(reply)
-    records = list(objects(answer, reply))
-    if not records and not _NOTHING.search(answer):
+    found = _SUMMARY.found_in(reply)
+    if not (found.records or found.broken or cut_off(reply)) and not _NOTHING.search(without_thoughts(reply)):
         raise BadReply(f"there is no summary in the reply, and no {NO_TRAIT}", reply)
-    return _SUMMARY.read((each for each in records if not _says_nothing(each)), count, reply)
+    said = [each for each in found.records if not _says_nothing(each)]
+    return _SUMMARY.read(replace(found, records=said), count, reply)
 
 
 def _says_nothing(record: Mapping[str, Any]) -> bool:

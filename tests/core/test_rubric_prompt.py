@@ -15,7 +15,8 @@ from secom_core.errors import BadReply
 from secom_core.llm.quoting import fitted
 from secom_core.memory import Segment, segments_from
 from secom_core.segmenters.rubric.prompt import HardExample, read_reflection, reflection_prompt, same_rule
-from secom_core.segmenters.zero_shot_prompt import ranges_of, read_segmentation, segmentation_example
+from secom_core.segmenters.zero_shot_prompt import ranges_of, segmentation_example
+from secom_core.segmenters.zero_shot_reading import read_segmentation
 from secom_core.text.terms import count_tokens
 
 RULES = ["Keep a question with its answer.", "A greeting opens a segment."]
