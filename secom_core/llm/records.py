@@ -89,7 +89,7 @@ def records_in(text: str, is_record: Callable[[Mapping[str, Any]], bool]) -> Rec
                 break
             place += 1
             continue
-        found.records += _unwrapped(value, is_record, _DEEPEST) or [value]
+        found.records += _unwrapped(value, is_record, _DEEPEST) or [value] * (not _is_empty_frame(value))
     return found
 
 
@@ -98,6 +98,11 @@ def _is_record_begun(text: str, place: int) -> bool:
     following = text.find("{", place + 1)
     framing = following >= 0 and _FRAME.fullmatch(text, place + 1, following)
     return not framing and _NAMING.match(text, place + 1) is not None
+
+
+def _is_empty_frame(value: Record) -> bool:
+    """Whether an object only says that there is nothing, such as ``{"events": []}``."""
+    return bool(value) and all(each in ([], {}, None) for each in value.values())
 
 
 def _unwrapped(value: Any, is_record: Callable[[Mapping[str, Any]], bool], depth: int) -> list[Record]:

@@ -125,7 +125,7 @@ class RecordForm:
     def read(self, found: Records, count: int, reply: str) -> Texts:
         """The texts of records, each with the numbers of its exchanges, rising; what is said twice is joined.
 
-        Where the numbers go from 1 to ``count``, they are taken to begin with 1.
+        Where there are several numbers, none of them 0, and ``count`` is the largest, they are taken to begin with 1.
 
         Args:
             found: what was found in the reply.
@@ -142,7 +142,7 @@ class RecordForm:
         complaints += [row for row in rows if isinstance(row, str)]
         read = [row for row in rows if not isinstance(row, str)]
         every = set[int]().union(*(numbers for _, numbers in read))
-        first = int(bool(every) and min(every) >= 1 and max(every) == count)
+        first = int(len(every) > 1 and min(every) >= 1 and max(every) == count)
         texts: dict[str, set[int]] = {}
         for text, numbers in read:
             inside = {number - first for number in numbers if first <= number < count + first}

@@ -48,20 +48,20 @@ def read_segmentation(reply: str, count: int) -> list[Segment]:
     found: list[tuple[Sequence[Row], str]] = []
     for block in blocks_of(checked_length(reply, _MOST_CHARACTERS), "segmentation"):
         rows, broken = _rows(block)
-        for each in (rows, _after_draft(rows)):
+        for each in [rows, _after_draft(rows)]:
             if segments := _segments(each, count):
                 return segments
         if rows or broken:
             found.append((rows, broken))
     if segments := _from_lines(without_thoughts(reply), count):
         return segments
-    rows, broken = next(((rows, broken) for rows, broken in found if rows), found[0] if found else ((), ""))
-    begun = _beginning(rows, count) or _beginning(_after_draft(rows), count)
+    said, broken = next((each for each in found if each[0]), found[0] if found else ((), ""))
+    begun = _beginning(said, count) or _beginning(_after_draft(said), count)
     # So that a session is not asked for an exchange at a time.
     kept = begun if begun and begun[-1].stop * _LEAST_PART >= count else None
     if cut_off(reply):
         raise CutOff(CUT_OFF, reply, kept)
-    raise BadReply(broken or _complaint(rows, count), reply, kept)
+    raise BadReply(broken or _complaint(said, count), reply, kept)
 
 
 def _rows(block: str) -> tuple[list[Row], str]:
@@ -170,13 +170,12 @@ def _after_draft(rows: Sequence[Row]) -> Sequence[Row]:
 def _beginning(rows: Sequence[Row], count: int) -> list[Segment]:
     """The segments from the first exchange on, up to the first that does not go on where the last one ended."""
     found: list[Segment] = []
-    first = rows[0][0] if rows and rows[0][0] in {0, 1} else None
-    expected = 0
-    for start, end in rows if first is not None else ():
+    first = int(bool(rows) and rows[0][0] == 1)
+    for start, end in rows:
+        expected = found[-1].stop if found else 0
         if start is None or end is None or not start - first == expected <= end - first < count:
             break
-        expected = end - first + 1
-        found.append(Segment(start - first, expected))
+        found.append(Segment(expected, end - first + 1))
     return found
 
 

@@ -18,7 +18,7 @@ from ..llm.quoting import quoted
 from ..llm.records import blocks_of
 from ..llm.replies import RecordForm, Texts
 from ..llm.reply import cut_off
-from ..llm.windows import day_of, numbered, window_texts, windows
+from ..llm.windows import numbered, windows
 from ..memory import Memory
 
 _TEXTS: Final = PromptTexts(__package__, "events_prompt.txt")
@@ -47,15 +47,15 @@ def extract_events(
     Returns:
         The events by their first turns. What two windows say in the same words is kept apart by its turns.
     """
-    questions = [_question(window, window_texts(window, max_tokens)) for window in windows(turns, max_tokens)]
+    questions = [_question(window, max_tokens) for window in windows(turns, max_tokens)]
     found = yield from extract(questions, read_events, memories)
     place = {turn.id: number for number, turn in enumerate(turns)}
     return replace(found, drafts=tuple(sorted(found.drafts, key=lambda draft: place[draft.turns[0].id])))
 
 
-def _question(window: Sequence[Turn], texts: Sequence[str]) -> Question:
+def _question(window: Sequence[Turn], max_tokens: int) -> Question:
     speaker = next((name for turn in window for name in turn.speakers), "Ann")
-    return Question(window, partial(events_prompt, texts, speaker=speaker, date=day_of(window)), "events")
+    return Question(window, max_tokens, partial(events_prompt, speaker=speaker), "events")
 
 
 def events_prompt(
