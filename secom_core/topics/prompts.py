@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from ..errors import BadReply
+from ..errors import BadReply, CutOff
 from ..llm.flow import Prompt
 from ..llm.prompt_texts import PromptTexts
 from ..llm.quoting import quoted, without_thoughts
-from ..llm.replies import RecordForm, Texts
+from ..llm.records import records_in
+from ..llm.replies import CUT_OFF, RecordForm, Texts
 from ..llm.reply import cut_off
 from ..llm.windows import numbered
 from ..text.terms import count_tokens
@@ -145,19 +146,47 @@ def read_update(reply: str, count: int) -> dict[int, str]:
 
     Raises:
         BadReply: with what is wrong, in words for the model: no action, an index that was not shown, no text or one
-            that does not end.
+            that does not end; the good merges are its ``kept``.
+        CutOff: the reply was cut off; likewise.
     """
     answer = without_thoughts(reply[:_MOST_CHARACTERS])
+    rows = [_outcome(merge, count, reply) for merge in _merges(answer, reply)]
+    merged: dict[int, dict[str, None]] = {}
+    for index, text in (row for row in rows if not isinstance(row, BadReply)):
+        merged.setdefault(index, {})[text] = None
+    kept = {index: " ".join(texts) for index, texts in merged.items()}
+    if cut_off(reply):
+        raise CutOff(CUT_OFF, reply, kept)
+    for row in rows:
+        if isinstance(row, BadReply):
+            raise BadReply(row.reason, reply, kept)
+    return kept
+
+
+def _merges(answer: str, reply: str) -> Iterator[str]:
+    """What stands behind ``Merge(`` in each action, the closing bracket included; of JSON objects, as if it did."""
+    records = records_in(answer, lambda record: "action" in record).records
+    if said := [record for record in records if isinstance(record.get("action"), str)]:
+        yield from (_as_arguments(record) for record in said if record["action"].strip().casefold() == "merge")
+        return
     actions = list(_ACTION.finditer(answer))
-    if not actions:
+    if not actions and not cut_off(reply):
         raise BadReply("there is neither Add() nor Merge(number, text) in the reply", reply)
     ends = [*(action.start() for action in actions[1:]), len(answer)]
-    merged: dict[int, dict[str, None]] = {}
-    for action, end in zip(actions, ends, strict=True):
-        if not action["add"]:
-            index, text = _merge(answer[action.end() : end], count, reply)
-            merged.setdefault(index, {})[text] = None
-    return {index: " ".join(texts) for index, texts in merged.items()}
+    yield from (answer[action.end() : end] for action, end in zip(actions, ends, strict=True) if not action["add"])
+
+
+def _as_arguments(record: Mapping[str, Any]) -> str:
+    number = next((record[key] for key in ("number", "index", "note", "topic") if key in record), "")
+    text = next((record[key] for key in ("text", "summary", "merged_summary", "note") if key in record), "")
+    return f"{number}, {text})"
+
+
+def _outcome(arguments: str, count: int, reply: str) -> tuple[int, str] | BadReply:
+    try:
+        return _merge(arguments, count, reply)
+    except BadReply as error:
+        return error
 
 
 def _merge(arguments: str, count: int, reply: str) -> tuple[int, str]:
