@@ -14,8 +14,9 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig, ensure_config
 
 from secom_core.bank import MemoryBank
-from secom_core.errors import BadReply, InvalidInput, ModelError, ModelUnavailable
+from secom_core.errors import BadReply, ContextTooLong, InvalidInput, ModelError, ModelUnavailable
 from secom_core.llm.flow import ChatModel, Prompt
+from secom_core.llm.limits import says_too_long
 from secom_core.llm.reply import Reply, ended_at_limit
 from secom_core.protocols import Embedder, Segmenter
 from secom_core.vectors import Vectors, unit_rows
@@ -241,7 +242,8 @@ def _reply(answer: BaseMessage) -> Reply:
 def _unavailable(integration: object, error: Exception) -> ModelError:
     if isinstance(error, ModelError):
         return error
-    return ModelUnavailable(f"{type(integration).__name__}: {type(error).__name__}: {error}")
+    kind = ContextTooLong if says_too_long(str(error)) else ModelUnavailable
+    return kind(f"{type(integration).__name__}: {type(error).__name__}: {error}")
 
 
 def _model_of(integration: object) -> str | None:

@@ -14,8 +14,9 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageR
 from llama_index.core.llms.custom import CustomLLM
 from llama_index.core.llms.llm import LLM
 
-from secom_core.errors import BadReply, InvalidInput, ModelError, ModelUnavailable, shorten
+from secom_core.errors import BadReply, ContextTooLong, InvalidInput, ModelError, ModelUnavailable, shorten
 from secom_core.llm.flow import ChatModel, Prompt
+from secom_core.llm.limits import says_too_long
 from secom_core.llm.reply import Reply, ended_at_limit
 from secom_core.models.rows import model_rows
 from secom_core.protocols import Embedder, Vectors
@@ -176,7 +177,8 @@ def _reply(response: ChatResponse) -> Reply:
 def _unavailable(adapter: object, error: Exception) -> ModelError:
     if isinstance(error, ModelError):
         return error
-    return ModelUnavailable(f"{type(adapter).__name__}: {type(error).__name__}: {error}")
+    kind = ContextTooLong if says_too_long(str(error)) else ModelUnavailable
+    return kind(f"{type(adapter).__name__}: {type(error).__name__}: {error}")
 
 
 def version_of(part: object) -> str:

@@ -20,11 +20,11 @@ that one failure does not lose the other answers.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from contextvars import Context, copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any, Final, Protocol, TypeVar, cast, runtime_checkable
 
@@ -47,6 +47,8 @@ class Prompt:
         purpose: what it is asked for, such as ``"segment"``; for logs, tracing and scripted models.
         max_tokens: the longest reply that is of use, in the model's tokens.
         temperature: 0 unless the procedure wants variety.
+        schema: the JSON schema of a reply, for models that can be held to one; the prompt asks for the same in words,
+            in a form that those who cannot keep to more easily.
     """
 
     text: str
@@ -54,6 +56,7 @@ class Prompt:
     purpose: str = ""
     max_tokens: int | None = None
     temperature: float = 0.0
+    schema: Mapping[str, Any] | None = field(default=None, hash=False)
 
 
 Outcome = str | ModelError

@@ -10,11 +10,14 @@ from ..conversation import Turn
 from ..llm.flow import Prompt
 from ..llm.prompt_texts import PromptTexts
 from ..llm.quoting import fitted, quoted
+from ..llm.schemas import NUMBER, object_of, one_of, records_of
 from ..llm.windows import numbered
 from ..memory import Segment
 
 _TEXTS: Final = PromptTexts(__package__, "zero_shot_prompt.txt")
 _JOINING_TEXTS: Final = PromptTexts(__package__, "zero_shot_prompt.txt", "joining_prompt.txt")
+_SCHEMA: Final = records_of("segments", start_exchange_number=NUMBER, end_exchange_number=NUMBER)
+_JOINING_SCHEMA: Final = object_of(answer=one_of("yes", "no"))
 _KEYS: Final = ("segment_id", "start_exchange_number", "end_exchange_number", "num_exchanges")
 
 
@@ -70,7 +73,7 @@ def segmentation_prompt(
     rubric = _TEXTS.part("rubric", guidance=guidance) if guidance else ""
     divided = _TEXTS.part("examples", examples="\n\n".join(examples)) if examples else ""
     data = _TEXTS.part("data", exchanges=numbered(texts), **numbers)
-    return _TEXTS.prompt(task + rubric + divided + data, "segment", complaint=complaint)
+    return _TEXTS.prompt(task + rubric + divided + data, "segment", complaint=complaint, schema=_SCHEMA)
 
 
 def joining_prompt(
@@ -86,4 +89,4 @@ def joining_prompt(
     """
     rubric = _JOINING_TEXTS.part("rubric", guidance=guidance) if guidance else ""
     text = _JOINING_TEXTS.part("task", exchanges=numbered(texts), new=new or "(nothing)", rubric=rubric)
-    return _JOINING_TEXTS.prompt(text, "join", complaint=complaint)
+    return _JOINING_TEXTS.prompt(text, "join", complaint=complaint, schema=_JOINING_SCHEMA)

@@ -18,12 +18,14 @@ from ..llm.quoting import quoted
 from ..llm.records import blocks_of
 from ..llm.replies import RecordForm, Texts
 from ..llm.reply import cut_off
+from ..llm.schemas import NUMBERS, TEXT, records_of
 from ..llm.windows import numbered, windows
 from ..memory import Memory
 
 _TEXTS: Final = PromptTexts(__package__, "events_prompt.txt")
 _FENCE: Final = re.compile(r"```\w*")
 _NOTHING: Final = re.compile(r"(?:\{[^{}\[\]]{0,60}:\s*)?\[\s*\](?:\s*\})?|\W*(?:none|no events)\W*|\s*", re.I)
+_SCHEMA: Final = records_of("events", event=TEXT, exchanges=NUMBERS)
 _EVENT: Final = RecordForm(
     name="an event",
     tag="events",
@@ -78,7 +80,7 @@ def events_prompt(
         speaker=json.dumps(quoted(speaker), ensure_ascii=False)[1:-1],
         date=when,
     )
-    return _TEXTS.prompt(text, "events", complaint=complaint)
+    return _TEXTS.prompt(text, "events", complaint=complaint, schema=_SCHEMA)
 
 
 def read_events(reply: str, count: int) -> Texts:

@@ -13,6 +13,7 @@ from ..llm.quoting import quoted, without_thoughts
 from ..llm.records import records_in
 from ..llm.replies import CUT_OFF
 from ..llm.reply import cut_off
+from ..llm.schemas import TEXT, object_of, one_of
 from .records import Relation
 
 _TEXTS: Final = PromptTexts(__package__, "linking_prompt.txt")
@@ -23,6 +24,7 @@ MEANINGS: Final = {
 
 _NONE: Final = "None"
 _NAMES: Final = (*(relation.value for relation in Relation), _NONE)
+_SCHEMA: Final = object_of(explanation=TEXT, relation=one_of(*_NAMES))
 _LINE: Final = re.compile(
     r"^[^\w\n]*(?:(?:the|final)\s+)?relation(?:ship)?\b[^\n:=]{0,40}?(?::|=|\bis\b)(?P<answer>.*)$", re.I | re.M
 )
@@ -58,7 +60,7 @@ def relation_prompt(
         event_a=quoted(event_a),
         event_b=quoted(event_b),
     )
-    return _TEXTS.prompt(text, "relation", complaint=complaint, max_tokens=300, names=", ".join(_NAMES))
+    return _TEXTS.prompt(text, "relation", complaint=complaint, max_tokens=300, schema=_SCHEMA, names=", ".join(_NAMES))
 
 
 def read_relation(reply: str) -> Relation | None:

@@ -15,6 +15,7 @@ from ..llm.quoting import quoted, without_thoughts
 from ..llm.records import records_in
 from ..llm.replies import CUT_OFF, RecordForm, Texts
 from ..llm.reply import cut_off
+from ..llm.schemas import NUMBER, NUMBERS, TEXT, one_of, records_of
 from ..llm.windows import numbered
 from ..text.terms import count_tokens
 
@@ -32,6 +33,8 @@ _SUMMARY: Final = RecordForm(
     size="one or two sentences",
     max_tokens=160,
 )
+_SCHEMA: Final = records_of("extracted_memories", summary=TEXT, reference=NUMBERS)
+_UPDATE_SCHEMA: Final = records_of("actions", action=one_of("Add", "Merge"), number=NUMBER, text=TEXT)
 _NOTHING: Final = re.compile(r"\bno[_ ]traits?\b|\[\s*\]", re.I)
 _NO_VALUE: Final = re.compile(r'\[\]|\[?"\s*no[_ ]traits?\s*"\]?', re.I)
 _LONGEST_MERGED: Final = 400
@@ -62,7 +65,7 @@ def topics_prompt(texts: Sequence[str], *, speaker: str, date: str = "", complai
         no_trait=NO_TRAIT,
         exchanges=numbered(texts),
     )
-    return _TEXTS.prompt(text, "topics", complaint=complaint, no_trait=NO_TRAIT)
+    return _TEXTS.prompt(text, "topics", complaint=complaint, schema=_SCHEMA, no_trait=NO_TRAIT)
 
 
 def read_topics(reply: str, count: int) -> Texts:
@@ -129,7 +132,7 @@ def update_prompt(known: Sequence[str], new: str, *, speaker: str, complaint: st
     notes = "\n".join(f"[{number}] {_one_line(text)}" for number, text in enumerate(known))
     name = _one_line(speaker) or "the speaker"
     text = _UPDATE.part("task", speaker=name, notes=notes, new=_one_line(new))
-    return _UPDATE.prompt(text, "topic-update", complaint=complaint)
+    return _UPDATE.prompt(text, "topic-update", complaint=complaint, schema=_UPDATE_SCHEMA)
 
 
 def read_update(reply: str, count: int) -> dict[int, str]:

@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from ...errors import BadReply, InvalidInput, ModelError, ModelUnavailable, SchemaTooNew, shorten
+from ...errors import BadReply, ContextTooLong, InvalidInput, ModelError, ModelUnavailable, SchemaTooNew, shorten
 from ...llm.flow import Cost, Outcome, Prompt
+from ...llm.limits import says_too_long
+from ...llm.reply import Reply, cut_off
 from ...processes import ForkLock
 from ...protocols import TokenCounter
 
@@ -169,18 +171,21 @@ def model_name(model: object) -> str:
     return name if isinstance(name, str) else type(model).__name__
 
 
-def _outcome(reply: Outcome) -> dict[str, str]:
+def _outcome(reply: Outcome) -> dict[str, Any]:
     if isinstance(reply, BadReply):
         return {"bad_reply": reply.reason, "reply": reply.reply}
-    return {"failed": str(reply)} if isinstance(reply, ModelError) else {"reply": reply}
+    if isinstance(reply, ModelError):
+        return {"failed": str(reply)}
+    return {"reply": str(reply)} | ({"cut_off": True} if cut_off(reply) else {})
 
 
 def _reply_in(entry: Mapping[str, Any]) -> str:
     if "bad_reply" in entry:
         raise BadReply(entry["bad_reply"], entry["reply"])
     if "failed" in entry:
-        raise ModelUnavailable(entry["failed"])
-    return cast("str", entry["reply"])
+        failed = entry["failed"]
+        raise ContextTooLong(failed) if says_too_long(failed) else ModelUnavailable(failed)
+    return Reply(entry["reply"], cut_off=entry.get("cut_off") is True)
 
 
 def _key(prompt: Prompt) -> str:
