@@ -96,6 +96,7 @@ def forms(tag: str, rows: Rows, example: Rows) -> Iterator[tuple[str, Written]]:
     yield "Windows lines and a byte order mark", "\ufeff" + tagged(tag, good).replace("\n", "\r\n")
     yield "cut off in the last record", (f"<{tag}>\n{good[: good.rindex(',') - 2]}", True)
     yield "cut off half way", (f"<{tag}>\n{good[: len(good) // 2]}", True)
+    yield "the last record over and over, cut off", (f"<{tag}>\n{good}\n{lines(rows[-1:] * 30)}"[:-20], True)
     yield "cut off at once", (f"<{tag}>\n{good[:12]}", True)
     yield "cut off in the prose behind", (f"{tagged(tag, good)}\nI have divided it by what", True)
 
@@ -146,6 +147,19 @@ def segment_replies(talk: Talk) -> Iterator[tuple[str, Written]]:
     yield "lists of exchanges", json.dumps({"segments": [{"exchanges": [*range(a, b + 1)]} for a, b in pairs]})
     yield "plain lines", "\n".join(f"Segment {n}: exchanges {a}-{b}" for n, (a, b) in enumerate(pairs, 1))
     yield "a table", "\n".join(f"| {n} | {a} | {b} | {b - a + 1} |" for n, (a, b) in enumerate(pairs))
+    yield (
+        "bullets with titles",
+        "\n".join(f"- **Subject {n}** (Exchanges {a}–{b})" for n, (a, b) in enumerate(pairs, 1)),
+    )
+    yield "named by subject", json.dumps({f"subject {'abcdef'[n]}": [a, b] for n, (a, b) in enumerate(pairs)})
+    yield (
+        "segments behind the end",
+        tagged(
+            tag,
+            lines([*rows, *({"start_exchange_number": last + n, "end_exchange_number": last + n} for n in (1, 2, 3))]),
+        ),
+    )
+    yield "an overlap of two", tagged(tag, lines(changed(rows, 0, end_exchange_number=pairs[1][0] + 1)))
     yield "a draft before it", f"{lines([{'start': 0, 'end': last}])}\nToo coarse, better:\n{lines(rows)}"
     yield "backwards", tagged(tag, lines(rows[::-1]))
     yield "one exchange in no segment", tagged(tag, lines(changed(rows, -1, start_exchange_number=pairs[-1][0] + 1)))
@@ -175,6 +189,21 @@ def record_replies(
         lines([row | {numbers: row[numbers][0]} for row in single(rows, numbers)]),
     )
     yield "a quotation mark in a text", tagged(tag, lines(rows).replace(" the ", ' "the" ', 1))
+    yield (
+        "bullets in words",
+        "Here they are:\n"
+        + "\n".join(f"- {row[text]} (exchanges {', '.join(map(str, row[numbers]))})" for row in rows),
+    )
+    yield (
+        "a table",
+        "| text | exchanges |\n|---|---|\n"
+        + "\n".join(f"| {row[text]} | {', '.join(map(str, row[numbers]))} |" for row in rows),
+    )
+    yield "named by their texts", json.dumps({row[text]: row[numbers] for row in rows})
+    yield (
+        "two lists side by side",
+        json.dumps({text: [row[text] for row in rows], numbers: [row[numbers] for row in rows]}),
+    )
     yield "one without numbers", tagged(tag, lines([*rows, {text: "They had a good time."}]))
     yield "one about an exchange that is not there", tagged(tag, lines([*rows, {text: "They left.", numbers: [99]}]))
     yield "one that is broken", tagged(tag, lines(rows[:1]) + '\n{"' + text + '": broken", [}\n' + lines(rows[1:]))

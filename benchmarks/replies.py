@@ -5,7 +5,8 @@
 
 The first runs the corpus of `benchmarks.damaged_replies` (``tests/fixtures/replies.jsonl``) through the real procedures
 with a model that sends each reply, twice if it is asked twice. Where a reply was cut off, the model then answers
-rightly what is asked of a smaller piece. "Kept" is, of what a reader who understands the reply takes from it,
+rightly what is asked of a smaller piece; after any other it has no more to say. "Kept" is, of what a reader who
+understands the reply takes from it,
 
 - segments: SeCom's segment score against the right ones; what takes over is the lexical segmenter,
 - events, topics, summaries: the share of records, or sentences, in both of what was kept and what is right,
@@ -78,8 +79,9 @@ def model_for(entry: Entry, talk: Talk) -> ScriptedModel:
 
     def reply(request: ScriptedRequest) -> Answer | str:
         shown = [number for number, (text, _) in enumerate(talk.turns) if text in _conversation(request.text)]
-        smaller = entry.get("cut_off") and 0 < len(shown) < len(talk.turns)
-        return right_reply(entry["prompt"], entry["right"], shown) if smaller else sent
+        if not 0 < len(shown) < len(talk.turns):
+            return sent
+        return right_reply(entry["prompt"], entry["right"], shown) if entry.get("cut_off") else "I cannot say."
 
     return ScriptedModel(reply)
 

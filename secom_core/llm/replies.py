@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from ..errors import BadReply, CutOff, shorten
 from ..text.terms import count_tokens
-from .records import Records, blocks_of, records_in
+from .quoting import without_thoughts
+from .records import Record, Records, blocks_of, records_in
 from .reply import cut_off
 
 CUT_OFF: Final = "the reply was cut off before its end; keep it shorter"
@@ -21,6 +22,10 @@ Texts = list[tuple[str, tuple[int, ...]]]
 _MOST_CHARACTERS: Final = 200_000  # of a reply that is read at all
 _FILLING: Final = re.compile(r"[\s\"'#()\[\]]+|\.(?!\d)|\b(?:exchanges?|turns?|nos?|numbers?)\b", re.IGNORECASE)
 _PARTING: Final = re.compile(r"[,;&/]|\band\b", re.IGNORECASE)
+_WORDED: Final = re.compile(
+    r"[\s>*+•|-]*(?:\d{1,3}[.)]\s+)?(\w.{8,}?)\s*[(\[|]\s*((?:exchanges?|turns?)?[\d\s,:–-]*\d(?:\s*and\s*\d+)?)\s*[)\]|][\s.*|]*",
+    re.IGNORECASE,
+)
 _SPAN: Final = re.compile(r"(\d{1,9})(?:(?:-|–|—|to|through|until)(\d{1,9}))?", re.IGNORECASE)
 _WORDS: Final = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+")
 
@@ -117,7 +122,12 @@ class RecordForm:
             found = records_in(block, self._is_whole)
             if found.records or found.broken:
                 return found
-        return Records()
+        return Records(self._in_lines(without_thoughts(reply)))
+
+    def _in_lines(self, text: str) -> list[Record]:
+        """Records in plain words, a line each that ends with its exchanges: ``- Ann sails (exchanges 0, 2)``."""
+        found = (_WORDED.fullmatch(line) for line in text.splitlines())
+        return [{self.text_keys[0]: line[1].strip("*_ "), self.number_keys[0]: line[2]} for line in found if line]
 
     def _is_whole(self, record: Mapping[str, Any]) -> bool:
         return self.text(record) is not None and self.numbers(record) is not None

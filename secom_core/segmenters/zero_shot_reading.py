@@ -33,9 +33,9 @@ def read_segmentation(reply: str, count: int) -> list[Segment]:
     """The segments in a reply, which cover all exchanges.
 
     Where segments begin is what counts. An end may be missing, or be the next segment's start or one beyond the last
-    exchange; how many exchanges a segment is said to have is not looked at. Exchanges may be counted from 1, segments
-    stand in any order and be said twice. What is repaired of the records is said in `secom_core.llm.records`; ranges
-    in plain lines are read where they fit exactly.
+    exchange. How many exchanges a segment is said to have, and what begins behind the end, is not looked at. Exchanges
+    may be counted from 1, segments stand in any order and be said twice. What is repaired of the records is said in
+    `secom_core.llm.records`; ranges in plain lines are read where they fit exactly.
 
     Args:
         reply: the model's reply.
@@ -48,7 +48,7 @@ def read_segmentation(reply: str, count: int) -> list[Segment]:
     found: list[tuple[Sequence[Row], str]] = []
     for block in blocks_of(checked_length(reply, _MOST_CHARACTERS), "segmentation"):
         rows, broken = _rows(block)
-        for each in [rows, _after_draft(rows)]:
+        for each in [rows, _after_draft(rows), _inside(rows, count)]:
             if segments := _segments(each, count):
                 return segments
         if rows or broken:
@@ -167,12 +167,21 @@ def _after_draft(rows: Sequence[Row]) -> Sequence[Row]:
     return rows[anew[-1] :] if anew else rows
 
 
+def _inside(rows: Sequence[Row], count: int) -> Sequence[Row]:
+    """The rows without those that begin behind the end, which say nothing of any exchange."""
+    return [row for row in rows if row[0] is None or row[0] < count]
+
+
 def _beginning(rows: Sequence[Row], count: int) -> list[Segment]:
     """The segments from the first exchange on, up to the first that does not go on where the last one ended."""
     found: list[Segment] = []
     first = int(bool(rows) and rows[0][0] == 1)
     for start, end in rows:
         expected = found[-1].stop if found else 0
+        if start is not None and found and found[-1].start < start - first < expected:
+            # Of two that overlap, the later says better where it begins.
+            found[-1] = Segment(found[-1].start, start - first)
+            break
         if start is None or end is None or not start - first == expected <= end - first < count:
             break
         found.append(Segment(expected, end - first + 1))
