@@ -50,7 +50,7 @@ def targets() -> dict[str, Target]:
     from secom_core.llm import quoting
     from secom_core.readers import read_transcript
     from secom_core.readers.moments import read_moment
-    from secom_core.segmenters import zero_shot_prompt as segmentation
+    from secom_core.segmenters import zero_shot_reading as segmentation
     from secom_core.segmenters.rubric import Rubric
     from secom_core.segmenters.rubric import prompt as rubric
     from secom_core.summaries import prompts as summary

@@ -350,6 +350,14 @@ def garbage() -> str:
     return grid(["", "columns", *names], ([name, *map(str, row)] for name, row in tables.items()))
 
 
+def replies() -> str:
+    rows = [
+        [name, str(each["replies"]), f"{each['before']:.3f}", f"{each['after']:.3f}"]
+        for name, each in result("replies")["kept"].items()
+    ]
+    return grid(["kept, from 0 to 1", "replies", "before", "after"], rows)
+
+
 def kills_beside() -> str:
     rows = [
         [
@@ -452,6 +460,13 @@ SECTIONS = {
         "`benchmarks.garbage`: every kind of rubbish in every column that is derived, in one row or in all. *Raises*: "
         "calls that raise; *lost*: recalls without what they ask for; *leaks*: of other scopes, or of what was "
         "forgotten; *unlike*: other recalls after a rebuild; *unmended*: what `check` still finds after a repair.",
+    ),
+    "What is kept of damaged replies of a language model?": (
+        replies,
+        "`benchmarks.replies`: replies made by stated kinds of damage (`benchmarks.damaged_replies`), by prompt. Of "
+        "segments, SeCom's segment score; of events, topics and summaries, the share of records; else whether the "
+        "answer was read. Refusals are among them, and answers cut off before they say anything. The damage and the "
+        "reading have one author: what models really send is told by `--record`.",
     ),
     "And elsewhere?": (
         kills_beside,

@@ -14,8 +14,10 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig, ensure_config
 
 from secom_core.bank import MemoryBank
-from secom_core.errors import BadReply, InvalidInput, ModelError, ModelUnavailable
+from secom_core.errors import BadReply, ContextTooLong, InvalidInput, ModelError, ModelUnavailable
 from secom_core.llm.flow import ChatModel, Prompt
+from secom_core.llm.limits import says_too_long
+from secom_core.llm.reply import Reply, ended_at_limit
 from secom_core.protocols import Embedder, Segmenter
 from secom_core.vectors import Vectors, unit_rows
 
@@ -52,7 +54,7 @@ class LangChainChatModel:
         return ":".join(filter(None, (type(self.chat_model).__name__, _model_of(self.chat_model))))
 
     def complete(self, prompt: Prompt) -> str:
-        """Answer the prompt.
+        """Answer the prompt; a `Reply` that says whether it was cut off.
 
         Raises:
             ModelUnavailable: the chat model raised; its error is chained.
@@ -230,17 +232,18 @@ def _is_stream(handler: BaseCallbackHandler) -> bool:
     return hasattr(handler, "tap_output_iter")
 
 
-def _reply(answer: BaseMessage) -> str:
+def _reply(answer: BaseMessage) -> Reply:
     text = text_of(answer)
     if not text.strip():
         raise BadReply("the answer holds no text", text)
-    return text
+    return Reply(text, cut_off=ended_at_limit(answer.response_metadata) or ended_at_limit(answer.additional_kwargs))
 
 
 def _unavailable(integration: object, error: Exception) -> ModelError:
     if isinstance(error, ModelError):
         return error
-    return ModelUnavailable(f"{type(integration).__name__}: {type(error).__name__}: {error}")
+    kind = ContextTooLong if says_too_long(str(error)) else ModelUnavailable
+    return kind(f"{type(integration).__name__}: {type(error).__name__}: {error}")
 
 
 def _model_of(integration: object) -> str | None:

@@ -14,8 +14,10 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageR
 from llama_index.core.llms.custom import CustomLLM
 from llama_index.core.llms.llm import LLM
 
-from secom_core.errors import BadReply, InvalidInput, ModelError, ModelUnavailable, shorten
+from secom_core.errors import BadReply, ContextTooLong, InvalidInput, ModelError, ModelUnavailable, shorten
 from secom_core.llm.flow import ChatModel, Prompt
+from secom_core.llm.limits import says_too_long
+from secom_core.llm.reply import Reply, ended_at_limit
 from secom_core.models.rows import model_rows
 from secom_core.protocols import Embedder, Vectors
 
@@ -56,7 +58,7 @@ class LlamaIndexChatModel:
         return "Settings.llm" if self._llm is None else f"{self._llm.class_name()}:{self._llm.metadata.model_name}"
 
     def complete(self, prompt: Prompt) -> str:
-        """Answer the prompt.
+        """Answer the prompt; a `Reply` that says whether it was cut off.
 
         Raises:
             ModelUnavailable: the LLM raised; its error is chained.
@@ -164,17 +166,19 @@ def _messages(prompt: Prompt) -> list[ChatMessage]:
     return [*system, ChatMessage(role=MessageRole.USER, content=prompt.text)]
 
 
-def _reply(response: ChatResponse) -> str:
+def _reply(response: ChatResponse) -> Reply:
     text = text_of(response.message)
     if not text.strip():
         raise BadReply("the answer holds no text", text)
-    return text
+    beside = (response.raw, response.additional_kwargs, response.message.additional_kwargs)
+    return Reply(text, cut_off=any(map(ended_at_limit, beside)))
 
 
 def _unavailable(adapter: object, error: Exception) -> ModelError:
     if isinstance(error, ModelError):
         return error
-    return ModelUnavailable(f"{type(adapter).__name__}: {type(error).__name__}: {error}")
+    kind = ContextTooLong if says_too_long(str(error)) else ModelUnavailable
+    return kind(f"{type(adapter).__name__}: {type(error).__name__}: {error}")
 
 
 def version_of(part: object) -> str:

@@ -8,7 +8,9 @@ SecomError
 ├── MissingExtra (ImportError)     an optional dependency is absent; carries the pip line
 ├── ModelError                     something went wrong while asking a model
 │   ├── ModelUnavailable           no answer: network, time-out, refusal by the server
+│   │   └── ContextTooLong         the prompt is longer than the model's context
 │   └── BadReply                   an answer that cannot be used; carries the reply
+│       └── CutOff                 an answer that was cut off at its limit
 └── StoreError                     the store cannot be read or written
     ├── SchemaTooNew               written by a later version of the package
     ├── StaleIndex                 an index kept with the bank that is not of its turns; made again
@@ -93,18 +95,28 @@ class ModelUnavailable(ModelError):
     """The model gave no answer: connection refused, time-out, or an error status."""
 
 
+class ContextTooLong(ModelUnavailable):
+    """The prompt is longer than the model's context; a shorter one may be answered."""
+
+
 class BadReply(ModelError):
     """The model answered with something that cannot be used.
 
     Args:
         reason: what is wrong with the reply, in words that can be shown to the model.
         reply: the reply itself, whole; the message shows at most 200 characters of it.
+        kept: what of it can be used all the same, where there is no better reply; ``None`` where nothing can.
     """
 
-    def __init__(self, reason: str, reply: str) -> None:
+    def __init__(self, reason: str, reply: str, kept: object = None) -> None:
         self.reason = reason
         self.reply = reply
+        self.kept = kept
         super().__init__(f"{reason}; the reply was: {_shorten(reply)!r}")
+
+
+class CutOff(BadReply):
+    """The model was stopped at its limit before its answer was whole."""
 
 
 class StoreError(SecomError):

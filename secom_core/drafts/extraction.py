@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, TypeAlias
+from itertools import chain
+from typing import Final, TypeAlias, cast
 
 from ..conversation import Message, Turn
-from ..errors import ModelError, ModelUnavailable, warn_degraded
-from ..llm.flow import Procedure
+from ..errors import ContextTooLong, CutOff, ModelError, ModelUnavailable, warn_degraded
+from ..llm.flow import Procedure, Prompt
 from ..llm.quoting import shortened
+from ..llm.replies import Texts
 from ..llm.retry import Ask, all_asked_twice
-from ..llm.windows import within
+from ..llm.windows import day_of, window_texts, within
 from ..memory import Memory
 from ..text.terms import count_tokens, sentences, terms
 
@@ -25,6 +27,8 @@ _LONGEST: Final = 60
 """Up to how many tokens an utterance is taken as a whole."""
 _QUESTION: Final = 0.5
 """What a question is worth beside a statement: it asks for what the answer tells."""
+_LEAST: Final = 100
+"""How many tokens of conversation a question has room for, at least."""
 _USERS: Final = frozenset({"user", "human"})
 
 
@@ -67,27 +71,48 @@ class Question:
 
     Args:
         window: the turns; the reply names them by their numbers, from 0.
-        ask: writes the prompt.
+        tokens: the most tokens of conversation in it, estimated; long turns lose their middle.
+        ask: writes the prompt about the texts of turns and their day.
         what: what is asked for, for the warning.
         speaker: whom it is about; empty where that does not matter.
     """
 
     window: Sequence[Turn]
-    ask: Ask
+    tokens: int
+    ask: Callable[..., Prompt]
     what: str
     speaker: str = ""
+
+    @property
+    def asked(self) -> Ask:
+        """What writes the prompt."""
+        return partial(self.ask, window_texts(self.window, self.tokens), date=day_of(self.window))
+
+    def smaller(self, error: object) -> list[Question]:
+        """The same in two halves, where it was too much for the model; nothing where it cannot be made smaller."""
+        if not isinstance(error, CutOff | ContextTooLong):
+            return []
+        middle, tokens = len(self.window) // 2, max(self.tokens // 2, _LEAST)
+        if middle:
+            return [replace(self, window=part, tokens=tokens) for part in (self.window[:middle], self.window[middle:])]
+        shorter = isinstance(error, ContextTooLong) and tokens < self.tokens
+        return [replace(self, tokens=tokens)] if shorter else []
+
+
+Answered: TypeAlias = "tuple[Question, Texts | ModelError]"
 
 
 def extract(
     questions: Sequence[Question],
-    read: Callable[..., list[tuple[str, tuple[int, ...]]]],
+    read: Callable[..., Texts],
     memories: Sequence[Memory],
     *,
     by_speaker: bool = False,
 ) -> Procedure[Extracted]:
     """Ask all the questions together, and each whose reply cannot be read once more.
 
-    Where there is no reply that can be used, the segments are taken instead, and a `DegradedWarning` names the cause.
+    A question that is too long for the model, or whose reply was cut off, is asked again in halves. Where there is no
+    reply that can be used, the segments are taken instead, and a `DegradedWarning` names the cause.
 
     Args:
         questions: about the session's windows.
@@ -96,12 +121,9 @@ def extract(
         memories: the session's segments.
         by_speaker: take only segments of which the speaker that the question is about says most.
     """
-    found = yield from all_asked_twice(
-        [question.ask for question in questions],
-        [partial(read, count=len(question.window)) for question in questions],
-    )
+    found = list(chain.from_iterable((yield from _answers(questions, read))))
     drafts: list[Draft] = []
-    for question, texts in zip(questions, found, strict=True):
+    for question, texts in found:
         window = question.window
         if isinstance(texts, ModelError):
             what = f"the language model found no {question.what} in {len(window)} turns, segments are taken instead"
@@ -110,7 +132,29 @@ def extract(
             drafts += [draft for draft in segments if draft.speaker == question.speaker]
         else:
             drafts += [Draft(text, tuple(window[each] for each in turns), question.speaker) for text, turns in texts]
-    return Extracted(tuple(drafts), not any(isinstance(texts, ModelUnavailable) for texts in found))
+    return Extracted(tuple(drafts), not any(isinstance(texts, ModelUnavailable) for _, texts in found))
+
+
+def _answers(questions: Sequence[Question], read: Callable[..., Texts]) -> Procedure[list[list[Answered]]]:
+    """For each question what was read of the reply; of one that was asked in halves, for each of them."""
+    asks = [question.asked for question in questions]
+    reads = [partial(read, count=len(question.window)) for question in questions]
+    found = yield from all_asked_twice(asks, reads, in_pieces=True)
+    halves = [question.smaller(each) for question, each in zip(questions, found, strict=True)]
+    again = [each for pair in halves for each in pair]
+    answers = iter((yield from _answers(again, read)) if again else ())
+    return [
+        [answer for _ in pair for answer in next(answers)] if pair else [(question, _kept(each))]
+        for question, each, pair in zip(questions, found, halves, strict=True)
+    ]
+
+
+def _kept(found: Texts | ModelError) -> Texts | ModelError:
+    """What is whole of a reply that was cut off, where nothing smaller can be asked."""
+    if not isinstance(found, CutOff) or not found.kept:
+        return found
+    warn_degraded("a reply of the language model was used as far as it is whole", found)
+    return cast("Texts", found.kept)
 
 
 # -- without a language model -----------------------------------------------------------------------------------------

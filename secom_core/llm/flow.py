@@ -20,17 +20,18 @@ that one failure does not lose the other answers.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from contextvars import Context, copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any, Final, Protocol, TypeVar, cast, runtime_checkable
 
-from ..errors import InvalidInput, ModelError
+from ..errors import ContextTooLong, InvalidInput, ModelError
 from ..processes import ForkLock
 from ..text.terms import count_tokens
+from .limits import note_too_long
 
 T = TypeVar("T")
 _COUNTED: Final = 200_000  # characters of a reply whose tokens are counted; the rest is estimated by them
@@ -46,6 +47,8 @@ class Prompt:
         purpose: what it is asked for, such as ``"segment"``; for logs, tracing and scripted models.
         max_tokens: the longest reply that is of use, in the model's tokens.
         temperature: 0 unless the procedure wants variety.
+        schema: the JSON schema of a reply, for models that can be held to one; the prompt asks for the same in words,
+            in a form that those who cannot keep to more easily.
     """
 
     text: str
@@ -53,9 +56,11 @@ class Prompt:
     purpose: str = ""
     max_tokens: int | None = None
     temperature: float = 0.0
+    schema: Mapping[str, Any] | None = field(default=None, hash=False)
 
 
-Reply = str | ModelError
+Outcome = str | ModelError
+"""A reply, or why there is none."""
 Work = Callable[[], Any]
 """Work of the procedure's own that would hold up an event loop."""
 Procedure = Generator[Prompt | list[Prompt] | Work, Any, T]
@@ -67,7 +72,7 @@ class ChatModel(Protocol):
     """A language model. One required method."""
 
     def complete(self, prompt: Prompt) -> str:
-        """Answer the prompt, or raise `ModelError`."""
+        """Answer the prompt, or raise `ModelError`; a `Reply` says too whether it was cut off."""
 
 
 @runtime_checkable
@@ -75,7 +80,7 @@ class AsyncChatModel(Protocol):
     """A language model for async callers. One required method."""
 
     async def acomplete(self, prompt: Prompt) -> str:
-        """Answer the prompt, or raise `ModelError`."""
+        """Answer the prompt, or raise `ModelError`; a `Reply` says too whether it was cut off."""
 
 
 @runtime_checkable
@@ -160,11 +165,11 @@ def run(procedure: Procedure[T], model: ChatModel, *, limit: int = 1) -> T:
     """
     _check(limit)
 
-    def ask(prompt: Prompt) -> Reply:
+    def ask(prompt: Prompt) -> Outcome:
         try:
             return model.complete(prompt)
         except ModelError as error:
-            return error
+            return _noted(model, prompt, error)
 
     result: Any = None
     with closing(procedure):
@@ -179,6 +184,13 @@ def run(procedure: Procedure[T], model: ChatModel, *, limit: int = 1) -> T:
                 result = _in_threads(ask, step, limit) if isinstance(step, list) else step()
 
 
+def _noted(model: object, prompt: Prompt, error: ModelError) -> ModelError:
+    """The error; of a prompt that was too long for the model, its length is remembered."""
+    if isinstance(error, ContextTooLong):
+        note_too_long(model, count_tokens(prompt.text))
+    return error
+
+
 def _check(limit: int) -> None:
     if limit < 1:
         raise InvalidInput(f"at least one prompt is in flight, got limit={limit}")
@@ -189,7 +201,7 @@ def _resumed(procedure: Procedure[T], result: Any) -> Prompt | list[Prompt] | Wo
     return procedure.throw(result) if isinstance(result, ModelError) else procedure.send(result)
 
 
-def _in_threads(ask: Callable[[Prompt], Reply], prompts: Sequence[Prompt], limit: int) -> list[Reply]:
+def _in_threads(ask: Callable[[Prompt], Outcome], prompts: Sequence[Prompt], limit: int) -> list[Outcome]:
     """The replies in order, ``limit`` threads asking at once; the first exception cancels what has not begun."""
     if limit == 1 or len(prompts) < 2:
         return list(map(ask, prompts))
@@ -217,12 +229,12 @@ async def arun(procedure: Procedure[T], model: AsyncChatModel | ChatModel, *, li
         return await asyncio.to_thread(run, procedure, model)
     slots = asyncio.Semaphore(limit)
 
-    async def ask(prompt: Prompt) -> Reply:
+    async def ask(prompt: Prompt) -> Outcome:
         async with slots:
             try:
                 return await model.acomplete(prompt)
             except ModelError as error:
-                return error
+                return _noted(model, prompt, error)
 
     result: Any = None
     with closing(procedure):
@@ -240,7 +252,7 @@ async def arun(procedure: Procedure[T], model: AsyncChatModel | ChatModel, *, li
                 result = await asyncio.to_thread(step)
 
 
-async def _together(replies: Sequence[Coroutine[Any, Any, Reply]]) -> list[Reply]:
+async def _together(replies: Sequence[Coroutine[Any, Any, Outcome]]) -> list[Outcome]:
     tasks = [asyncio.ensure_future(each) for each in replies]
     try:
         return list(await asyncio.gather(*tasks))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -33,7 +34,14 @@ class PromptTexts:
         return self._parts[name].format(**values)
 
     def prompt(
-        self, text: str, purpose: str, *, complaint: str | None = None, max_tokens: int | None = None, **again: Any
+        self,
+        text: str,
+        purpose: str,
+        *,
+        complaint: str | None = None,
+        max_tokens: int | None = None,
+        schema: Mapping[str, Any] | None = None,
+        **again: Any,
     ) -> Prompt:
         """The prompt that asks ``text``.
 
@@ -42,7 +50,8 @@ class PromptTexts:
             purpose: what it is asked for.
             complaint: what was wrong with an earlier reply.
             max_tokens: the longest reply that is of use.
+            schema: the JSON schema of the reply, for models that can be held to one.
             again: further values of the part ``again``.
         """
         added = self.part("again", complaint=quoted(complaint), **again) if complaint else ""
-        return Prompt(text + added, self._parts["system"], purpose, max_tokens)
+        return Prompt(text + added, self._parts["system"], purpose, max_tokens, schema=schema)

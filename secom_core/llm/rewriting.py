@@ -11,6 +11,8 @@ from ..errors import BadReply, InvalidInput, ModelError, warn_degraded
 from .flow import AsyncChatModel, ChatModel, Procedure, Prompt, arun, run
 from .prompt_texts import PromptTexts
 from .quoting import fitted, quoted, shortened, without_thoughts
+from .records import records_in
+from .reply import cut_off
 
 _TEXTS: Final = PromptTexts(__package__, "rewriting_prompt.txt")
 _LONGEST: Final = 300
@@ -22,6 +24,7 @@ _REPLY_TOKENS: Final = 200
 _OPEN: Final = re.compile(r"<\s*question\s*>", re.I)
 _CLOSE: Final = re.compile(r"<\s*/\s*question\s*>", re.I)
 _TAG: Final = re.compile(r"<\s*/?\s*(?:question|message|chat)\s*>", re.I)
+_LABELLED: Final = re.compile(r"^[^\w\n]*(?:[\w-]+ ){0,2}question\W{0,4}:[^\w\n]*([^\n]+[?？؟])\W*$", re.I | re.M)
 _END: Final = re.compile(r"[.?!…。？！؟][\"'”’»」』)\]]*\Z")
 _REPLIES: Final = frozenset({"assistant", "ai"})
 _SPEAKING: Final = frozenset({"user", "human", ""})
@@ -95,19 +98,24 @@ def rewriting_prompt(before: Sequence[Message], question: str) -> Prompt:
 def read_question(reply: str) -> str:
     """The question in a reply, on one line.
 
-    A reply without tags is taken where it is one line that ends as a sentence does.
+    It stands between the tags, in a JSON object under ``question``, or behind a label. A reply without any of these is
+    taken where it is one line that ends as a sentence does.
 
     Raises:
         BadReply: where there are no words, or it is cut off or too long for a question.
     """
     answer = without_thoughts(reply).strip()
     blocks = [block for part in _CLOSE.split(answer)[:-1] if (block := _OPEN.split(part)[-1]).strip()]
-    text = " ".join(_TAG.sub(" ", blocks[-1] if blocks else answer).split())
+    blocks = blocks or [
+        each for record in records_in(answer, bool).records if isinstance(each := record.get("question"), str)
+    ]
+    blocks = blocks or ([] if cut_off(reply) else _LABELLED.findall(answer))
+    text = " ".join(_TAG.sub(" ", blocks[-1] if blocks else answer).split()).strip('*"')
     if not any(character.isalnum() for character in text):
         raise BadReply("there are no words in the reply", reply)
     if len(text) > _LONGEST:
         raise BadReply(f"the reply has {len(text)} characters, a question at most {_LONGEST}", reply)
-    if not blocks and ("\n" in answer or not _END.search(text)):
+    if not blocks and ("\n" in answer or not _END.search(text) or cut_off(reply)):
         raise BadReply("the reply has no end", reply)
     return text
 

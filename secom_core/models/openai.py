@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -11,17 +12,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..errors import BadReply, InvalidInput, MissingExtra, ModelUnavailable
+from ..errors import BadReply, ContextTooLong, InvalidInput, MissingExtra, ModelUnavailable
+from ..llm.limits import says_too_long
+from ..llm.reply import Reply, ended_at_limit
 from ..llm.windows import packed
 from ..protocols import Prompt, Vectors
 from ..text.batches import batches
 from .rows import model_rows, sendable
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI, BadRequestError, OpenAI
+    from openai import APIStatusError, AsyncOpenAI, OpenAI
 
 
 _NO_KEY: Final = "none-needed"
+_SCHEMA_REFUSED: Final = re.compile(r"response_?format|json_?schema|schema|grammar|structured|guided", re.IGNORECASE)
+"""In what an endpoint says that takes no JSON schema."""
+
 _REQUEST_CHARACTERS: Final = 200_000  # OpenAI takes 300,000 tokens a request for embeddings.
 
 
@@ -39,6 +45,8 @@ class OpenAIModel:
         timeout: seconds for one attempt.
         max_retries: further attempts after a failed connection, a time-out, or status 408, 409, 429 or 5xx.
         options: further fields of each request, such as ``{"seed": 7}``; they win over the prompt's own.
+        hold_to_schema: ask for replies in the JSON schema of a prompt that has one (``response_format``). Whether the
+            endpoint can is found out by the first such prompt; where it cannot, the text alone says what is wanted.
 
     Raises:
         MissingExtra: without the openai package.
@@ -54,20 +62,23 @@ class OpenAIModel:
         timeout: float = 60.0,
         max_retries: int = 2,
         options: Mapping[str, Any] | None = None,
+        hold_to_schema: bool = True,
     ) -> None:
         self.name = model
         self._endpoint = _Endpoint("OpenAIModel", model, base_url, api_key, timeout, max_retries)
         self._options = dict(options or {})
         self._reasoning = False
+        self._held = hold_to_schema
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self._endpoint.label!r})"
 
     def complete(self, prompt: Prompt) -> str:
-        """Answer the prompt.
+        """Answer the prompt; a `Reply` that says whether it was cut off.
 
         Raises:
             ModelUnavailable: no answer after all attempts; the cause is chained.
+            ContextTooLong: the prompt is longer than the model's context.
             BadReply: an answer without text.
         """
         with self._endpoint.translated():
@@ -105,17 +116,23 @@ class OpenAIModel:
 
     def _create(self, prompt: Prompt, **options: bool) -> Any:
         create: Any = self._endpoint.client.chat.completions.create
-        try:
-            return create(**self._request(prompt), **options)
-        except self._endpoint.bad_request as error:
-            return create(**self._request_again(prompt, error), **options)
+        while True:
+            request = self._request(prompt)
+            try:
+                return create(**request, **options)
+            except self._endpoint.refused as error:
+                if not self._learn(request, error):
+                    raise
 
     async def _acreate(self, client: AsyncOpenAI, prompt: Prompt, **options: bool) -> Any:
         create: Any = client.chat.completions.create
-        try:
-            return await create(**self._request(prompt), **options)
-        except self._endpoint.bad_request as error:
-            return await create(**self._request_again(prompt, error), **options)
+        while True:
+            request = self._request(prompt)
+            try:
+                return await create(**request, **options)
+            except self._endpoint.refused as error:
+                if not self._learn(request, error):
+                    raise
 
     def _request(self, prompt: Prompt) -> dict[str, Any]:
         texts = (("system", prompt.system), ("user", prompt.text))
@@ -125,14 +142,21 @@ class OpenAIModel:
             request["temperature"] = prompt.temperature
         if prompt.max_tokens is not None:
             request["max_completion_tokens" if self._reasoning else "max_tokens"] = prompt.max_tokens
+        if self._held and prompt.schema is not None:
+            form = {"name": prompt.purpose or "reply", "strict": True, "schema": prompt.schema}
+            request["response_format"] = {"type": "json_schema", "json_schema": form}
         return request | self._options
 
-    def _request_again(self, prompt: Prompt, error: BadRequestError) -> dict[str, Any]:
+    def _learn(self, request: Mapping[str, Any], error: APIStatusError) -> bool:
+        """Whether a refused request can be made in another way from now on."""
         # OpenAI's reasoning models refuse temperature and max_tokens; most compatible servers know no newer names.
-        if self._reasoning or error.param not in ("temperature", "max_tokens"):
-            raise error
-        self._reasoning = True
-        return self._request(prompt)
+        if not self._reasoning and getattr(error, "param", None) in ("temperature", "max_tokens"):
+            self._reasoning = True
+            return True
+        if self._held and "response_format" in request and _SCHEMA_REFUSED.search(str(error)):
+            self._held = False
+            return True
+        return False
 
 
 class OpenAIEmbedder:
@@ -223,7 +247,7 @@ class _Endpoint:
         limits = {"timeout": timeout, "max_retries": max_retries}
         self._options: dict[str, Any] = {"base_url": url, "api_key": key or _NO_KEY, **limits}
         self.label = f"{model} at {url or 'OpenAI'}"
-        self.bad_request = openai.BadRequestError
+        self.refused = (openai.BadRequestError, openai.UnprocessableEntityError, openai.InternalServerError)
 
     @cached_property
     def client(self) -> OpenAI:
@@ -242,7 +266,8 @@ class _Endpoint:
             yield
         # A connection that breaks in the middle of a stream raises an error of httpx.
         except (self._openai.OpenAIError, self._httpx_error) as error:
-            raise ModelUnavailable(f"{self.label} gave no answer: {error}") from error
+            kind = ContextTooLong if says_too_long(str(error)) else ModelUnavailable
+            raise kind(f"{self.label} gave no answer: {error}") from error
         # A body that is no JSON, or JSON of another shape, raises any of these.
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise ModelUnavailable(f"{self.label} sent what is not in the protocol: {error}") from error
@@ -274,10 +299,11 @@ def _first_choice(reply: Any) -> Any:
     return choices[0] if isinstance(choices, list) and choices else None
 
 
-def _text(reply: Any) -> str:
-    message = getattr(_first_choice(reply), "message", None)
+def _text(reply: Any) -> Reply:
+    choice = _first_choice(reply)
+    message = getattr(choice, "message", None)
     content = getattr(message, "content", None)
     if isinstance(content, str) and content.strip():
-        return sendable(content)
+        return Reply(sendable(content), cut_off=ended_at_limit(choice))
     refusal = getattr(message, "refusal", None)
     raise BadReply("the model refused" if refusal else "the reply is empty", str(refusal or content or ""))

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from itertools import accumulate
+from typing import Final, cast
 
 from ..conversation import Turn
-from ..errors import BadReply, InvalidInput, ModelError, warn_degraded
+from ..errors import BadReply, ContextTooLong, CutOff, InvalidInput, ModelError, warn_degraded
 from ..llm.flow import AsyncChatModel, ChatModel, Procedure, run
+from ..llm.limits import room
 from ..llm.retry import asked_twice
 from ..llm.windows import MARKER_TOKENS, window_texts
 from ..memory import Segment, check_partition, segments_from
 from ..protocols import Segmenter
 from ..text.terms import count_tokens
 from .progress import advancing
-from .zero_shot_prompt import joining_prompt, read_joining, read_segmentation, segmentation_prompt
+from .zero_shot_prompt import joining_prompt, segmentation_prompt
+from .zero_shot_reading import read_joining, read_segmentation
+
+_LEAST_TURNS: Final = 2  # in a window; with one there is nothing to ask
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ZeroShotSegmenter:
     """Asks a language model where segments end; a local segmenter takes over where it fails.
 
-    A reply is repaired where it has one reading only, and checked for cover, overlap and count. A bad one is asked
-    for once more, with what was wrong. After that, and where the model gives no answer, ``fallback`` segments and a
-    `DegradedWarning` names the cause.
+    A reply is repaired where it has one reading only, and checked for cover and overlap
+    (`secom_core.segmenters.zero_shot_reading`). A bad one is asked for once more, with what was wrong; the good
+    beginning of two bad ones, or of one that was cut off, is kept, and asked on from there. Where the prompt is too
+    long for the model, or nothing of a cut-off reply is whole, the window is halved. After that, and where the model
+    gives no answer, ``fallback`` segments and a `DegradedWarning` names the cause.
 
     A session longer than one call is read in windows. Each window begins again with the segment that the one before
     it left open, so that no boundary is due to a window's edge.
@@ -74,25 +81,19 @@ class ZeroShotSegmenter:
             turns: the session.
             strict: raise the `ModelError` instead of falling back.
         """
-        texts = window_texts(turns, self.max_tokens)
-        totals = _totals(texts)
-        starts, begin, stop = {0}, 0, 0
+        window = _Window(turns, self.max_turns, room(self.model, self.max_tokens))
         with advancing(len(turns), "Segmenting", "turn", visible=self.progress) as advance:
-            while stop < len(turns):
-                done, stop = stop, _reach(totals, begin, stop + 1, self.max_turns, self.max_tokens)
+            while window.begin_next():
                 try:
-                    found = yield from self._window(texts[begin:stop])
+                    found = yield from self._window(window.texts)
+                except (ContextTooLong, CutOff) as error:
+                    if window.halve():
+                        continue
+                    found = yield from self._instead(window, error, strict)
                 except ModelError as error:
-                    if strict:
-                        raise
-                    # A model that gives no answer is not left to time out again for each window.
-                    stop = stop if isinstance(error, BadReply) else len(turns)
-                    found = yield from self._local(turns[begin:stop], error)
-                # The first one goes on with what is open, or begins where the window before it said.
-                starts.update(begin + segment.start for segment in found[1:])
-                begin = max(*starts, _back(totals, stop, self.max_turns // 2, self.max_tokens // 2))
-                advance(stop - done)
-        return segments_from((start - 1 for start in starts), len(turns))
+                    found = yield from self._instead(window, error, strict)
+                advance(window.take(found))
+        return segments_from((start - 1 for start in window.starts), len(turns))
 
     def join_procedure(self, tail: Sequence[Turn], turn: Turn) -> Procedure[bool]:
         """The question that `joins` asks, for `secom_core.llm.flow`."""
@@ -108,10 +109,25 @@ class ZeroShotSegmenter:
             return found[-1].start < len(tail)
 
     def _window(self, texts: Sequence[str]) -> Procedure[list[Segment]]:
+        """The segments of a window, or its first ones, where the reply goes no further."""
         if len(texts) == 1:
             return [Segment(0, 1)]
         ask = partial(segmentation_prompt, texts, guidance=self.guidance, examples=self.examples)
-        return (yield from asked_twice(ask, partial(read_segmentation, count=len(texts))))
+        try:
+            return (yield from asked_twice(ask, partial(read_segmentation, count=len(texts)), in_pieces=True))
+        except CutOff as error:
+            if not error.kept:
+                raise
+            return cast("list[Segment]", error.kept)
+
+    def _instead(self, window: _Window, error: ModelError, strict: bool) -> Procedure[list[Segment]]:
+        """The segments of a window for which there is no reply that can be used."""
+        if strict:
+            raise error
+        # A model that gives no answer is not left to time out again for each window.
+        if not isinstance(error, BadReply):
+            window.stop = len(window.turns)
+        return (yield from self._local(window.turns[window.begin : window.stop], error))
 
     def _local(self, turns: Sequence[Turn], error: ModelError) -> Procedure[list[Segment]]:
         name = type(self.fallback).__name__
@@ -123,6 +139,72 @@ class ZeroShotSegmenter:
         if isinstance(self.model, ChatModel):
             return self.model
         raise InvalidInput(f"{type(self.model).__name__} has no complete(), which segment() needs")
+
+
+@dataclass(slots=True)
+class _Window:
+    """The turns that the model is shown at once, as they move over a session.
+
+    Args:
+        turns: the session.
+        max_turns: the most turns in a window.
+        max_tokens: the most tokens.
+        begin: the first turn of the window.
+        stop: the turn after its last.
+        done: how many turns were in a window before.
+        starts: where segments begin, so far.
+    """
+
+    turns: Sequence[Turn]
+    max_turns: int
+    max_tokens: int
+    begin: int = 0
+    stop: int = 0
+    done: int = 0
+    starts: set[int] = field(default_factory=lambda: {0})
+    _texts: Sequence[str] = field(init=False)
+    _totals: Sequence[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._texts = window_texts(self.turns, self.max_tokens)
+        self._totals = _totals(self._texts)
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """What is shown."""
+        return self._texts[self.begin : self.stop]
+
+    def begin_next(self) -> bool:
+        """Move on to the turns that are not done, where there are any: from the segment that is open, if it fits."""
+        if self.done == len(self.turns):
+            return False
+        self.begin = self.done and max(*self.starts, _back(self._totals, self.done, self.max_turns // 2, self._half))
+        self.stop = _reach(self._totals, self.begin, self.done + 1, self.max_turns, self.max_tokens)
+        return True
+
+    @property
+    def _half(self) -> int:
+        return self.max_tokens // 2
+
+    def take(self, found: Sequence[Segment]) -> int:
+        """Add the segments of the window, or its first ones; how many turns more are done.
+
+        The first segment goes on with what is open, or begins where the window before it said.
+        """
+        self.starts.update(self.begin + segment.start for segment in found[1:])
+        before, self.done = self.done, self.begin + found[-1].stop
+        if self.done < self.stop:
+            self.starts.add(self.done)
+        return self.done - before
+
+    def halve(self) -> bool:
+        """Make this window and all later ones half as large; whether there is room to."""
+        if self.stop - self.begin <= _LEAST_TURNS:
+            return False
+        self.max_tokens = max(100, (self._totals[self.stop] - self._totals[self.begin]) // 2)
+        self.max_turns = max(_LEAST_TURNS, (self.stop - self.begin) // 2)
+        self.__post_init__()
+        return True
 
 
 def _totals(texts: Sequence[str]) -> list[int]:

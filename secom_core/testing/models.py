@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from ..errors import BadReply, ModelUnavailable
+from ..llm.reply import Reply
 from ..protocols import Prompt, Vectors
 from .scripts import Answer, Fault, Script, ScriptedRequest, ScriptPlayer
 
@@ -28,7 +29,8 @@ class ScriptedModel:
         assert model.complete(Prompt("How is the weather?")) == "It rains."
         assert model.requests[0].text == "How is the weather?"
 
-    A `Fault` is raised as `ModelUnavailable`, an empty answer as `BadReply`, as `OpenAIModel` does.
+    A `Fault` is raised as `ModelUnavailable`, an empty answer as `BadReply`, and an `Answer` with the finish reason
+    ``"length"`` is a `Reply` that was cut off, as with `OpenAIModel`.
 
     Args:
         script: the replies.
@@ -71,12 +73,12 @@ def _seconds(reply: Answer | Fault) -> float:
     return reply.delay if math.isfinite(reply.delay) else 0.0
 
 
-def _text(reply: Answer | Fault) -> str:
+def _text(reply: Answer | Fault) -> Reply:
     if isinstance(reply, Fault):
         raise ModelUnavailable(str(reply))
     if not reply.text or not reply.text.strip():
         raise BadReply("the reply is empty", reply.text or "")
-    return reply.text
+    return Reply(reply.text, cut_off=reply.finish == "length")
 
 
 class ScriptedEmbedder:

@@ -134,8 +134,10 @@ class ScriptedRequest:
         return tuple(tool.get("function", {}).get("name", "") for tool in self.body.get("tools") or ())
 
 
-Reply: TypeAlias = str | Answer | Fault
-Script: TypeAlias = Reply | Sequence[Reply] | Mapping[Any, Any] | Callable[[ScriptedRequest], Reply]
+ScriptedReply: TypeAlias = str | Answer | Fault
+Script: TypeAlias = (
+    ScriptedReply | Sequence[ScriptedReply] | Mapping[Any, Any] | Callable[[ScriptedRequest], ScriptedReply]
+)
 """One reply, replies in order, rules (a substring or compiled pattern to a script), or a callable."""
 
 

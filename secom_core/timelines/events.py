@@ -14,22 +14,26 @@ from ..drafts.extraction import Extracted, Question, extract
 from ..errors import BadReply
 from ..llm.flow import Procedure, Prompt
 from ..llm.prompt_texts import PromptTexts
-from ..llm.quoting import quoted, without_thoughts
-from ..llm.replies import RecordForm, objects
-from ..llm.windows import day_of, numbered, window_texts, windows
+from ..llm.quoting import quoted
+from ..llm.records import blocks_of
+from ..llm.replies import RecordForm, Texts
+from ..llm.reply import cut_off
+from ..llm.schemas import NUMBERS, TEXT, records_of
+from ..llm.windows import numbered, windows
 from ..memory import Memory
 
 _TEXTS: Final = PromptTexts(__package__, "events_prompt.txt")
-_BLOCK: Final = re.compile(r"<\s*events\s*>(.*?)(?:<\s*/\s*events\s*>|\Z)", re.S | re.I)
-_EMPTY_LIST: Final = re.compile(r"\A[\s`]*(?:json\s*)?\[\s*\][\s`]*\Z", re.I)
+_FENCE: Final = re.compile(r"```\w*")
+_NOTHING: Final = re.compile(r"(?:\{[^{}\[\]]{0,60}:\s*)?\[\s*\](?:\s*\})?|\W*(?:none|no events)\W*|\s*", re.I)
+_SCHEMA: Final = records_of("events", event=TEXT, exchanges=NUMBERS)
 _EVENT: Final = RecordForm(
     name="an event",
-    text_keys=("event", "text", "summary", "memory"),
-    number_keys=("exchanges", "exchange_numbers", "exchange", "references", "turns"),
+    tag="events",
+    text_keys=("event", "text", "summary", "memory", "description", "sentence", "fact"),
+    number_keys=("exchanges", "exchange_numbers", "exchange", "references", "reference", "turns", "turn", "sources"),
     size="one short sentence",
     max_tokens=120,
 )
-_MOST_CHARACTERS: Final = 200_000
 
 
 def extract_events(
@@ -45,15 +49,15 @@ def extract_events(
     Returns:
         The events by their first turns. What two windows say in the same words is kept apart by its turns.
     """
-    questions = [_question(window, window_texts(window, max_tokens)) for window in windows(turns, max_tokens)]
+    questions = [_question(window, max_tokens) for window in windows(turns, max_tokens)]
     found = yield from extract(questions, read_events, memories)
     place = {turn.id: number for number, turn in enumerate(turns)}
     return replace(found, drafts=tuple(sorted(found.drafts, key=lambda draft: place[draft.turns[0].id])))
 
 
-def _question(window: Sequence[Turn], texts: Sequence[str]) -> Question:
+def _question(window: Sequence[Turn], max_tokens: int) -> Question:
     speaker = next((name for turn in window for name in turn.speakers), "Ann")
-    return Question(window, partial(events_prompt, texts, speaker=speaker, date=day_of(window)), "events")
+    return Question(window, max_tokens, partial(events_prompt, speaker=speaker), "events")
 
 
 def events_prompt(
@@ -76,14 +80,13 @@ def events_prompt(
         speaker=json.dumps(quoted(speaker), ensure_ascii=False)[1:-1],
         date=when,
     )
-    return _TEXTS.prompt(text, "events", complaint=complaint)
+    return _TEXTS.prompt(text, "events", complaint=complaint, schema=_SCHEMA)
 
 
-def read_events(reply: str, count: int) -> list[tuple[str, tuple[int, ...]]]:
+def read_events(reply: str, count: int) -> Texts:
     """The events in a reply, each with the numbers of its exchanges, in rising order.
 
-    Repaired are thoughts, code fences, missing tags, a list instead of lines, trailing commas, single numbers, numbers
-    as strings, and an event said twice, whose exchanges are joined.
+    What is repaired is said in `secom_core.llm.records` and `secom_core.llm.replies`.
 
     Args:
         reply: the model's reply.
@@ -91,14 +94,17 @@ def read_events(reply: str, count: int) -> list[tuple[str, tuple[int, ...]]]:
 
     Raises:
         BadReply: with what is wrong, in words for the model: no event and no empty block, an event without words or
-            of more than a sentence, or one without exchanges or with exchanges that do not exist.
+            of more than a sentence, or one without exchanges or with exchanges that do not exist; the good events are
+            its ``kept``.
+        CutOff: the reply was cut off; likewise.
     """
-    if len(reply) > _MOST_CHARACTERS:
-        raise BadReply(f"the reply has {len(reply)} characters", reply)
-    answer = without_thoughts(reply)
-    blocks = _BLOCK.findall(answer)
-    block = next((each for each in reversed(blocks) if "{" in each), blocks[-1] if blocks else answer)
-    found = _EVENT.read(objects(block, reply), count, reply)
-    if not found and not (blocks and not block.strip()) and not _EMPTY_LIST.match(block):
+    found = _EVENT.found_in(reply)
+    if not (found.records or found.broken or cut_off(reply)) and not _says_nothing(reply):
         raise BadReply("there is no event in the reply", reply)
-    return found
+    return _EVENT.read(found, count, reply)
+
+
+def _says_nothing(reply: str) -> bool:
+    """Whether the likeliest place of an answer holds an empty list, or nothing between its tags."""
+    block = blocks_of(reply, _EVENT.tag)[0]
+    return _NOTHING.fullmatch(_FENCE.sub("", block).strip()) is not None and not reply.isspace() and reply != ""

@@ -15,6 +15,7 @@ from ..drafts.layer import DraftLayer
 from ..errors import InvalidInput
 from ..layers import ClosedSession, LayerContext, Listing, Request, register
 from ..llm.flow import ChatModel, Prompt, run
+from ..llm.limits import room
 from ..memory import Section
 from ..pictures.report.html import Page
 from ..protocols import Vectors
@@ -164,7 +165,7 @@ class TimelineLayer(DraftLayer[EventIndex]):
 
     def make(self, session: ClosedSession) -> bool:
         """Make the session's events and link each to what was there before (Algorithm 1)."""
-        ask = partial(extract_events, max_tokens=self.options.extract_tokens)
+        ask = partial(extract_events, max_tokens=room(self._model, self.options.extract_tokens))
         extracted = self._extracted(session, ask)
         with self._state(session.scope) as state:
             known = dict(state.of_session.get(session.row.id, {}))

@@ -6,10 +6,14 @@ import re
 from itertools import pairwise
 from typing import Final
 
-from ..errors import BadReply
+from ..errors import BadReply, CutOff
 from ..llm.flow import Prompt
 from ..llm.prompt_texts import PromptTexts
 from ..llm.quoting import quoted, without_thoughts
+from ..llm.records import records_in
+from ..llm.replies import CUT_OFF
+from ..llm.reply import cut_off
+from ..llm.schemas import TEXT, object_of, one_of
 from .records import Relation
 
 _TEXTS: Final = PromptTexts(__package__, "linking_prompt.txt")
@@ -20,7 +24,11 @@ MEANINGS: Final = {
 
 _NONE: Final = "None"
 _NAMES: Final = (*(relation.value for relation in Relation), _NONE)
-_LINE: Final = re.compile(r"^[^\w\n]*relation(?:ship)?[^\w\n]*:\s*(?P<answer>.*)$", re.I | re.M)
+_SCHEMA: Final = object_of(explanation=TEXT, relation=one_of(*_NAMES))
+_LINE: Final = re.compile(
+    r"^[^\w\n]*(?:(?:the|final)\s+)?relation(?:ship)?\b[^\n:=]{0,40}?(?::|=|\bis\b)(?P<answer>.*)$", re.I | re.M
+)
+_MOST_WORDS: Final = 2  # of a line that is a name by itself
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _SPELLINGS: Final = {name.casefold(): name for name in _NAMES} | {
     "causes": "Cause",
@@ -52,24 +60,39 @@ def relation_prompt(
         event_a=quoted(event_a),
         event_b=quoted(event_b),
     )
-    return _TEXTS.prompt(text, "relation", complaint=complaint, max_tokens=300, names=", ".join(_NAMES))
+    return _TEXTS.prompt(text, "relation", complaint=complaint, max_tokens=300, schema=_SCHEMA, names=", ".join(_NAMES))
 
 
 def read_relation(reply: str) -> Relation | None:
     """The relation that a reply names, or nothing where it says that there is none.
 
+    It stands on the last line that begins with ``Relation``, in a JSON object, or by itself on the last line.
+
     Raises:
         BadReply: where it names no relation of the list, or several.
+        CutOff: where the reply was cut off before it was named.
     """
     text = without_thoughts(reply)
-    lines = [match["answer"] for match in _LINE.finditer(text)]
-    answer = lines[-1] if lines else text.strip()
+    # The last word of a reply that was cut off may be half a name.
+    text = text.rpartition("\n")[0] if cut_off(reply) else text
+    answer = _answer(text)
     names = _named(answer)
-    if len(names) != 1 or (not lines and len(_WORD.findall(answer)) > 2):
+    if len(names) != 1:
         wrong = "several relations" if len(names) > 1 else "no relation of the list"
-        raise BadReply(f"the reply names {wrong}", reply)
+        raise CutOff(CUT_OFF, reply) if cut_off(reply) else BadReply(f"the reply names {wrong}", reply)
     name = names.pop()
     return None if name == _NONE else Relation(name)
+
+
+def _answer(text: str) -> str:
+    """Where the relation is named."""
+    records = records_in(text, lambda record: "relation" in record).records
+    said = [record["relation"] for record in records if isinstance(record.get("relation"), str)]
+    said += [match["answer"] for match in _LINE.finditer(text)] if not said else []
+    if said:
+        return str(said[-1])
+    last = text.strip().rpartition("\n")[2]
+    return last if len(_WORD.findall(last)) <= _MOST_WORDS else ""
 
 
 def _named(answer: str) -> set[str]:

@@ -8,18 +8,24 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from ..errors import BadReply, ModelError, warn_degraded
+from ..errors import BadReply, CutOff, ModelError, warn_degraded
 from ..llm.flow import Procedure, Prompt
 from ..llm.prompt_texts import PromptTexts
 from ..llm.quoting import quoted, without_thoughts
+from ..llm.records import records_in
+from ..llm.replies import CUT_OFF
+from ..llm.reply import cut_off
 from ..llm.retry import all_asked_twice
-from ..text.terms import count_tokens
+from ..text.terms import count_tokens, sentences
 from .linking_prompt import MEANINGS
 from .records import Timeline
 
 _TEXTS: Final = PromptTexts(__package__, "refinement_prompt.txt")
 _BLOCK: Final = re.compile(r"<\s*notes\s*>(.*?)(?:<\s*/\s*notes\s*>|\Z)", re.S | re.I)
 _TAG: Final = re.compile(r"<\s*/?\s*(?:notes|timeline|dialogue)\s*>", re.I)
+_CLOSED: Final = re.compile(r"<\s*/\s*notes\s*>", re.I)
+_FENCE: Final = re.compile(r"```[a-z]*")
+_ANNOUNCED: Final = re.compile(r"\A\s*[^\n]{1,120}:[ \t]*\n(?=\s*\S)")
 _SPARE_TOKENS: Final = 80
 
 
@@ -69,12 +75,19 @@ def refinement_prompt(timeline: Timeline, dialogue: str, *, complaint: str | Non
 def read_refinement(reply: str, timeline: Timeline) -> str:
     """The paragraph in a reply, on one line.
 
+    It is the last block between the tags, the one text of a JSON object, or the reply without a line that announces it.
+
     Raises:
         BadReply: where there are no words, or more than the timeline itself and a little would take.
+        CutOff: the reply was cut off; its whole sentences are its ``kept``.
     """
     answer = without_thoughts(reply)
     blocks = [each for each in _BLOCK.findall(answer) if each.strip()]
-    text = " ".join(_TAG.sub(" ", blocks[-1] if blocks else answer).replace("```", " ").split())
+    said = [each for record in records_in(answer, bool).records for each in record.values() if isinstance(each, str)]
+    body = blocks[-1] if blocks else said[0] if len(said) == 1 else _ANNOUNCED.sub("", answer)
+    text = " ".join(_TAG.sub(" ", _FENCE.sub(" ", body)).split())
+    if cut_off(reply) and not (blocks and _CLOSED.search(answer)):
+        raise CutOff(CUT_OFF, reply, " ".join(sentences(text)[:-1]))
     if not any(character.isalnum() for character in text):
         raise BadReply("there are no words in the reply", reply)
     most = count_tokens("\n".join(timeline_lines(timeline))) + _SPARE_TOKENS

@@ -19,6 +19,7 @@ from ..drafts.extraction import Draft
 from ..drafts.layer import DraftLayer
 from ..errors import InvalidInput
 from ..layers import ClosedSession, LayerContext, Listing, Request, Units, register
+from ..llm.limits import room
 from ..memory import Memory
 from ..pictures.report.html import Page
 from ..protocols import Vectors
@@ -160,7 +161,8 @@ class TopicLayer(DraftLayer[ScopeTopics]):
         if not behind:
             return self._model is not None
         session = replace(session, taken=behind[0][1])
-        ask = partial(extract_notes, max_tokens=self.options.extract_tokens, assistants=self.options.assistants)
+        tokens = room(self._model, self.options.extract_tokens)
+        ask = partial(extract_notes, max_tokens=tokens, assistants=self.options.assistants)
         extracted = self._extracted(session, ask, by_speaker=True)
         with self._state(session.scope) as state:
             stored = {row.id: row.identity for row in state.topics.notes_of(session.row.id)}

@@ -9,7 +9,7 @@ from typing import Final
 from ..conversation import Turn
 from ..drafts.extraction import Extracted, Question, extract
 from ..llm.flow import Procedure
-from ..llm.windows import day_of, window_texts, windows
+from ..llm.windows import windows
 from ..memory import Memory
 from .prompts import read_topics, topics_prompt
 
@@ -31,16 +31,14 @@ def extract_notes(
         assistants: ask about speakers who only ever reply to a user, too.
     """
     questions = [
-        question
-        for window in windows(turns, max_tokens)
-        for question in _questions(window, window_texts(window, max_tokens), assistants)
+        question for window in windows(turns, max_tokens) for question in _questions(window, max_tokens, assistants)
     ]
     return (yield from extract(questions, read_topics, memories, by_speaker=True))
 
 
-def _questions(window: Sequence[Turn], texts: Sequence[str], assistants: bool) -> Iterator[Question]:
+def _questions(window: Sequence[Turn], max_tokens: int, assistants: bool) -> Iterator[Question]:
     messages = [message for turn in window for message in turn.messages if message.text.strip()]
     about = [message.label for message in messages if assistants or message.role not in _REPLIES]
     for speaker in dict.fromkeys(about):
-        ask = partial(topics_prompt, texts, speaker=speaker, date=day_of(window))
-        yield Question(window, ask, f"topics of {speaker or 'anybody'}", speaker)
+        ask = partial(topics_prompt, speaker=speaker)
+        yield Question(window, max_tokens, ask, f"topics of {speaker or 'anybody'}", speaker)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-from ..errors import BadReply
+from ..errors import BadReply, CutOff
 from ..llm.flow import Prompt
 from ..llm.prompt_texts import PromptTexts
 from ..llm.quoting import quoted, without_thoughts
-from ..llm.replies import RecordForm, objects
+from ..llm.records import records_in
+from ..llm.replies import CUT_OFF, RecordForm, Texts
+from ..llm.reply import cut_off
+from ..llm.schemas import NUMBER, NUMBERS, TEXT, one_of, records_of
 from ..llm.windows import numbered
 from ..text.terms import count_tokens
 
@@ -23,11 +27,14 @@ _TEXTS: Final = PromptTexts(__package__, "extraction_prompt.txt")
 _UPDATE: Final = PromptTexts(__package__, "extraction_prompt.txt", "update_prompt.txt")
 _SUMMARY: Final = RecordForm(
     name="a summary",
+    tag="extracted_memories",
     text_keys=("summary", "memory", "text", "topic", "trait"),
     number_keys=("reference", "references", "exchanges", "turns", "turn_ids", "exchange", "turn"),
     size="one or two sentences",
     max_tokens=160,
 )
+_SCHEMA: Final = records_of("extracted_memories", summary=TEXT, reference=NUMBERS)
+_UPDATE_SCHEMA: Final = records_of("actions", action=one_of("Add", "Merge"), number=NUMBER, text=TEXT)
 _NOTHING: Final = re.compile(r"\bno[_ ]traits?\b|\[\s*\]", re.I)
 _NO_VALUE: Final = re.compile(r'\[\]|\[?"\s*no[_ ]traits?\s*"\]?', re.I)
 _LONGEST_MERGED: Final = 400
@@ -58,15 +65,13 @@ def topics_prompt(texts: Sequence[str], *, speaker: str, date: str = "", complai
         no_trait=NO_TRAIT,
         exchanges=numbered(texts),
     )
-    return _TEXTS.prompt(text, "topics", complaint=complaint, no_trait=NO_TRAIT)
+    return _TEXTS.prompt(text, "topics", complaint=complaint, schema=_SCHEMA, no_trait=NO_TRAIT)
 
 
-def read_topics(reply: str, count: int) -> list[tuple[str, tuple[int, ...]]]:
+def read_topics(reply: str, count: int) -> Texts:
     """The summaries in a reply, each with the numbers of its exchanges, in rising order; none for ``NO_TRAIT``.
 
-    Repaired are thoughts, code fences, prose around, a bare list or lines of objects, other names for the keys,
-    trailing commas, single numbers, numbers as strings or each in brackets of its own, and a summary given twice,
-    whose references are joined.
+    What is repaired is said in `secom_core.llm.records` and `secom_core.llm.replies`.
 
     Args:
         reply: the model's reply.
@@ -74,15 +79,15 @@ def read_topics(reply: str, count: int) -> list[tuple[str, tuple[int, ...]]]:
 
     Raises:
         BadReply: with what is wrong, in words for the model: nothing at all, a summary without words, of more than a
-            few sentences, or without references, or a reference to an exchange that does not exist.
+            few sentences, or without references, or a reference to an exchange that does not exist; the good
+            summaries are its ``kept``.
+        CutOff: the reply was cut off; likewise.
     """
-    if len(reply) > _MOST_CHARACTERS:
-        raise BadReply(f"the reply has {len(reply)} characters", reply)
-    answer = without_thoughts(reply)
-    records = list(objects(answer, reply))
-    if not records and not _NOTHING.search(answer):
+    found = _SUMMARY.found_in(reply)
+    if not (found.records or found.broken or cut_off(reply)) and not _NOTHING.search(without_thoughts(reply)):
         raise BadReply(f"there is no summary in the reply, and no {NO_TRAIT}", reply)
-    return _SUMMARY.read((each for each in records if not _says_nothing(each)), count, reply)
+    said = [each for each in found.records if not _says_nothing(each)]
+    return _SUMMARY.read(replace(found, records=said), count, reply)
 
 
 def _says_nothing(record: Mapping[str, Any]) -> bool:
@@ -127,7 +132,7 @@ def update_prompt(known: Sequence[str], new: str, *, speaker: str, complaint: st
     notes = "\n".join(f"[{number}] {_one_line(text)}" for number, text in enumerate(known))
     name = _one_line(speaker) or "the speaker"
     text = _UPDATE.part("task", speaker=name, notes=notes, new=_one_line(new))
-    return _UPDATE.prompt(text, "topic-update", complaint=complaint)
+    return _UPDATE.prompt(text, "topic-update", complaint=complaint, schema=_UPDATE_SCHEMA)
 
 
 def read_update(reply: str, count: int) -> dict[int, str]:
@@ -144,19 +149,47 @@ def read_update(reply: str, count: int) -> dict[int, str]:
 
     Raises:
         BadReply: with what is wrong, in words for the model: no action, an index that was not shown, no text or one
-            that does not end.
+            that does not end; the good merges are its ``kept``.
+        CutOff: the reply was cut off; likewise.
     """
     answer = without_thoughts(reply[:_MOST_CHARACTERS])
+    rows = [_outcome(merge, count, reply) for merge in _merges(answer, reply)]
+    merged: dict[int, dict[str, None]] = {}
+    for index, text in (row for row in rows if not isinstance(row, BadReply)):
+        merged.setdefault(index, {})[text] = None
+    kept = {index: " ".join(texts) for index, texts in merged.items()}
+    if cut_off(reply):
+        raise CutOff(CUT_OFF, reply, kept)
+    for row in rows:
+        if isinstance(row, BadReply):
+            raise BadReply(row.reason, reply, kept)
+    return kept
+
+
+def _merges(answer: str, reply: str) -> Iterator[str]:
+    """What stands behind ``Merge(`` in each action, the closing bracket included; of JSON objects, as if it did."""
+    records = records_in(answer, lambda record: "action" in record).records
+    if said := [record for record in records if isinstance(record.get("action"), str)]:
+        yield from (_as_arguments(record) for record in said if record["action"].strip().casefold() == "merge")
+        return
     actions = list(_ACTION.finditer(answer))
-    if not actions:
+    if not actions and not cut_off(reply):
         raise BadReply("there is neither Add() nor Merge(number, text) in the reply", reply)
     ends = [*(action.start() for action in actions[1:]), len(answer)]
-    merged: dict[int, dict[str, None]] = {}
-    for action, end in zip(actions, ends, strict=True):
-        if not action["add"]:
-            index, text = _merge(answer[action.end() : end], count, reply)
-            merged.setdefault(index, {})[text] = None
-    return {index: " ".join(texts) for index, texts in merged.items()}
+    yield from (answer[action.end() : end] for action, end in zip(actions, ends, strict=True) if not action["add"])
+
+
+def _as_arguments(record: Mapping[str, Any]) -> str:
+    number = next((record[key] for key in ("number", "index", "note", "topic") if key in record), "")
+    text = next((record[key] for key in ("text", "summary", "merged_summary", "note") if key in record), "")
+    return f"{number}, {text})"
+
+
+def _outcome(arguments: str, count: int, reply: str) -> tuple[int, str] | BadReply:
+    try:
+        return _merge(arguments, count, reply)
+    except BadReply as error:
+        return error
 
 
 def _merge(arguments: str, count: int, reply: str) -> tuple[int, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from contextlib import suppress
@@ -11,11 +12,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from secom_core.conversation import as_turns
-from secom_core.errors import BadReply
+from secom_core.errors import BadReply, CutOff
 from secom_core.llm.quoting import fitted
+from secom_core.llm.reply import Reply
 from secom_core.memory import Segment, segments_from
 from secom_core.segmenters.rubric.prompt import HardExample, read_reflection, reflection_prompt, same_rule
-from secom_core.segmenters.zero_shot_prompt import ranges_of, read_segmentation, segmentation_example
+from secom_core.segmenters.zero_shot_prompt import ranges_of, segmentation_example
+from secom_core.segmenters.zero_shot_reading import read_segmentation
 from secom_core.text.terms import count_tokens
 
 RULES = ["Keep a question with its answer.", "A greeting opens a segment."]
@@ -49,8 +52,16 @@ REPAIRED = {
     "upper case tags": reply(f"- {NEW}").replace("rubric>", "RUBRIC>"),
     "no closing tags": re.sub("</.*?>", "", reply(f"- {NEW}")),
     "cut off after the rule": reply(f"- {NEW}").partition("<example>")[0],
+    "headings": f"## Reflection\nIt missed the turn.\n\n## Rubric\n- {NEW}",
+    "JSON": json.dumps({"reflection": "It missed the turn.", "rubric": [NEW]}),
+    "cut off behind the rule": Reply(reply(f"- {NEW}").partition("<example>")[0], cut_off=True),
     "a lead-in": reply(f"Here is the rule:\n- {NEW}"),
 }
+
+
+def test_a_rule_that_was_cut_off_is_not_taken():
+    with pytest.raises(CutOff):
+        read_reflection(Reply(f"<reflection>It missed.</reflection>\n<rubric>\n- {NEW[:20]}", cut_off=True), 3, RULES)
 
 
 @pytest.mark.parametrize("said", REPAIRED.values(), ids=REPAIRED.keys())

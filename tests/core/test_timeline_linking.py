@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 
@@ -11,10 +13,11 @@ from hypothesis import strategies as st
 
 from secom_core.conversation import Message, Turn, group_messages
 from secom_core.drafts.extraction import segment_drafts
-from secom_core.errors import DegradedWarning
-from secom_core.llm.flow import run
+from secom_core.errors import ContextTooLong, DegradedWarning
+from secom_core.llm.flow import Prompt, run
+from secom_core.llm.limits import room
 from secom_core.memory import Memory
-from secom_core.testing import Fault, ScriptedModel
+from secom_core.testing import Answer, Fault, ScriptedModel, ScriptedRequest
 from secom_core.timelines import Event, Link, Relation
 from secom_core.timelines.events import extract_events
 from secom_core.timelines.graph import MemoryGraph
@@ -197,6 +200,53 @@ def test_a_reference_outside_the_session_is_refused_and_asked_for_again():
     model = ScriptedModel([good.replace("0", "4"), good])
     assert run(extract_events(TALK, SEGMENTS), model).drafts[0].text == "A kiln."
     assert "no exchange 4" in model.requests[1].text
+
+
+def events_by_word(request: ScriptedRequest) -> str:
+    """A model that finds an event in each exchange, and no more words than ten at once."""
+    shown = re.findall(r"\[Exchange (\d+)\]: Ann: (\w+)", request.text)
+    return "\n".join(f'{{"event": "Ann said {word}.", "exchanges": [{number}]}}' for number, word in shown)
+
+
+def test_a_reply_that_was_cut_off_is_asked_for_in_halves():
+    def cut_off(request: ScriptedRequest) -> Answer | str:
+        reply = events_by_word(request)
+        return reply if reply.count("event") < 4 else Answer(reply[: len(reply) // 2], finish_reason="length")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = drafts_of(cut_off)
+    assert found == [
+        ("Ann said The.", ("t0",)),
+        ("Ann said Good.", ("t1",)),
+        ("Ann said Did.", ("t2",)),
+        ("Ann said My.", ("t3",)),
+    ]
+
+
+def test_of_a_reply_about_one_turn_that_was_cut_off_what_is_whole_is_kept():
+    reply = Answer('{"event": "A kiln.", "exchanges": [0]}\n{"event": "It is ol', finish_reason="length")
+    with pytest.warns(DegradedWarning, match="used as far as it is whole"):
+        assert drafts_of(reply, TALK[:1]) == [("A kiln.", ("t0",))]
+
+
+def test_a_conversation_that_is_too_long_for_the_model_is_asked_about_in_halves_and_the_size_is_remembered():
+    class Small:
+        def complete(self, prompt: Prompt) -> str:
+            if prompt.text.count("[Exchange ") > 3:
+                raise ContextTooLong("maximum context length")
+            return events_by_word(ScriptedRequest({"messages": [{"role": "user", "content": prompt.text}]}))
+
+    model = Small()
+    found = run(extract_events(TALK, SEGMENTS), model)
+    assert [draft.text for draft in found.drafts] == [f"Ann said {word}." for word in ("The", "Good", "Did", "My")]
+    assert room(model, 8000) < 8000
+
+
+def test_the_good_events_of_two_replies_with_a_bad_one_are_kept():
+    reply = '{"event": "A kiln.", "exchanges": [0]}\n{"event": "A boat."}\n{"event": "An accordion.", "exchanges": [3]}'
+    with pytest.warns(DegradedWarning, match="used as far as it could be read"):
+        assert [text for text, _ in drafts_of(reply)] == ["A kiln.", "An accordion."]
 
 
 def test_a_segments_event_is_what_says_most_as_it_was_said():

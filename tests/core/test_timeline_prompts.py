@@ -6,7 +6,8 @@ from datetime import datetime, timezone
 
 import pytest
 
-from secom_core.errors import BadReply
+from secom_core.errors import BadReply, CutOff
+from secom_core.llm.reply import Reply
 from secom_core.timelines import Event, Relation, Timeline
 from secom_core.timelines.events import events_prompt, read_events
 from secom_core.timelines.linking_prompt import MEANINGS, read_relation, relation_prompt
@@ -36,7 +37,10 @@ def test_events_with_one_reading_are_read(reply):
     assert read_events(reply, 3) == BOTH
 
 
-@pytest.mark.parametrize("reply", ["<events></events>", "<events>\n\n</events>", "[]", "```json\n[]\n```"])
+@pytest.mark.parametrize(
+    "reply",
+    ["<events></events>", "<events>\n\n</events>", "[]", "```json\n[]\n```", '{"events": []}', "<events>none</events>"],
+)
 def test_a_session_may_have_no_events(reply):
     assert read_events(reply, 3) == []
 
@@ -46,7 +50,6 @@ def test_a_session_may_have_no_events(reply):
     [
         ("", "no event"),
         ("They talked about boats.", "no event"),
-        ("<events>none</events>", "no event"),
         (MOVED.replace("2", "3"), "no exchange 3; they are numbered from 0 to 2"),
         (MOVED.replace("0, 2", "-1"), "no exchange -1"),
         (MOVED.replace("[0, 2]", "[]"), "got none for"),
@@ -97,6 +100,9 @@ def test_every_relation_is_read_as_it_is_asked_for(relation):
         ("<think>Relation: Cause?</think>\nRelation: Reason", Relation.REASON),
         ("Relation: Cause\nOn second thought:\nRelation: React", Relation.REACT),
         ("Relation: [causes]", Relation.CAUSE),
+        ('{"explanation": "A led to B.", "relation": "Cause"}', Relation.CAUSE),
+        ("The relation between A and B is Cause.", Relation.CAUSE),
+        ("A led to B, so it is clear.\nCause", Relation.CAUSE),
     ],
 )
 def test_other_spellings_are_read_where_they_have_one_reading(reply, relation):
@@ -111,12 +117,18 @@ def test_other_spellings_are_read_where_they_have_one_reading(reply, relation):
         ("Relation: Friendship", "no relation"),
         ("Relation:", "no relation"),
         ("Relation: Cause or Reason", "several"),
-        ("Explanation: they are about None and Cause", "several"),
+        ("Explanation: they are about None and Cause", "no relation"),
     ],
 )
 def test_other_replies_about_relations_are_refused_with_the_reason(reply, reason):
     with pytest.raises(BadReply, match=reason):
         read_relation(reply)
+
+
+def test_a_relation_that_may_be_half_a_name_is_not_taken():
+    assert read_relation(Reply("Relation: React\nThis is bec", cut_off=True)) is Relation.REACT
+    with pytest.raises(CutOff):
+        read_relation(Reply("Explanation: A led to B.\nRelation: React", cut_off=True))
 
 
 def test_what_was_said_cannot_leave_its_place_in_the_question():
@@ -154,6 +166,9 @@ def test_the_question_shows_the_timeline_with_the_relations_it_uses():
         "Ann wanted oak,\nthen quartz.",
         "<think>Oak?</think> <notes> </notes><notes>\nAnn wanted oak, then quartz.",
         "```\nAnn wanted oak, then quartz.\n```",
+        "Here is the paragraph:\nAnn wanted oak, then quartz.",
+        '{"notes": "Ann wanted oak, then quartz."}',
+        Reply("<notes>Ann wanted oak, then quartz.</notes> I hope this", cut_off=True),
     ],
 )
 def test_a_rewritten_timeline_is_read(reply):
@@ -167,3 +182,9 @@ def test_a_rewritten_timeline_is_read(reply):
 def test_one_without_words_or_longer_than_the_timeline_is_refused(reply, reason):
     with pytest.raises(BadReply, match=reason):
         read_refinement(reply, LINE)
+
+
+def test_of_a_paragraph_that_was_cut_off_the_whole_sentences_are_kept():
+    with pytest.raises(CutOff) as caught:
+        read_refinement(Reply("<notes>Ann wanted oak. She took qua", cut_off=True), LINE)
+    assert caught.value.kept == "Ann wanted oak."

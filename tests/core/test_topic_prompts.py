@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from secom_core.errors import BadReply
 from secom_core.llm.flow import run
+from secom_core.llm.reply import Reply
 from secom_core.llm.retry import all_asked_twice
 from secom_core.testing import Answer, ScriptedModel
 from secom_core.topics.prompts import read_topics, read_update, topics_prompt, update_prompt
@@ -186,6 +187,8 @@ def test_what_a_model_writes_as_asked_comes_back(rows):
         ("Merge(0, Ann sails)\nMerge(0, Ann rows)", {0: "Ann sails Ann rows"}),
         ("Merge(0, Ann sails)\nMerge(0, Ann sails)", {0: "Ann sails"}),
         ("Add()\nMerge(0, Ann sails)", {0: "Ann sails"}),
+        ('{"action": "Merge", "number": 1, "text": "Ann sails"}', {1: "Ann sails"}),
+        ('{"actions": [{"action": "Add"}]}', {}),
         ("Merge(0, Merge(1, x) is what he said)", {0: "Merge(1, x) is what he said"}),
     ],
 )
@@ -213,6 +216,19 @@ def test_actions_are_read(reply, actions):
 def test_bad_actions_are_refused_with_the_value(reply, said):
     with pytest.raises(BadReply, match=said):
         read_update(reply, 3)
+
+
+@pytest.mark.parametrize(
+    ("reply", "kept"),
+    [
+        ("Merge(0, Ann sails)\nMerge(8, Ann rows)", {0: "Ann sails"}),
+        (Reply("Merge(0, Ann sails)\nMerge(1, Ann ro", cut_off=True), {0: "Ann sails"}),
+    ],
+)
+def test_the_good_merges_of_a_bad_reply_can_be_kept(reply, kept):
+    with pytest.raises(BadReply) as caught:
+        read_update(reply, 3)
+    assert caught.value.kept == kept
 
 
 @given(st.integers(0, 2), st.text(alphabet="ab ,()'\"[]:.-", min_size=1).filter(lambda text: {*text} & {"a", "b"}))

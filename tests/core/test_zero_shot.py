@@ -14,13 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from secom_core.conversation import Message, Turn, as_turns
-from secom_core.errors import DegradedWarning, InvalidInput, ModelError
+from secom_core.errors import ContextTooLong, DegradedWarning, InvalidInput, ModelError
 from secom_core.llm.flow import Prompt, arun, run
 from secom_core.memory import Segment, check_partition
 from secom_core.protocols import Segmenter
 from secom_core.segmenters import FixedSize, LexicalSegmenter, WholeSession, ZeroShotSegmenter
 from secom_core.segmenters.zero_shot_prompt import as_jsonl
 from secom_core.testing import Answer, Fault, ScriptedModel, ScriptedRequest
+from secom_core.text.terms import count_tokens
 
 TURNS = as_turns(["The trip to Rome", "The hotel in Rome", "My cat is ill", "The vet saw my cat", "Goodbye"])
 SEGMENTS = [Segment(0, 2), Segment(2, 4), Segment(4, 5)]
@@ -243,6 +244,79 @@ def test_progress_is_shown_where_asked_for(capsys):
     assert "40/40" in capsys.readouterr().err
 
 
+# -- replies that are good only in part, and prompts that are too long
+
+
+@both
+def test_a_reply_that_is_cut_off_is_kept_as_far_as_it_is_whole_and_asked_on_from_there(cut):
+    turns, segments = session_of([3, 4, 5, 2])
+
+    def cut_off_at_first(request: ScriptedRequest) -> Answer | str:
+        whole = by_topic(request)
+        shown = exchanges(request.text)
+        return Answer(whole[: whole.rindex('"end')], finish_reason="length") if len(shown) == 14 else whole
+
+    segmenter, model = over(cut_off_at_first)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cut(segmenter, turns) == segments
+    first, second = (exchanges(request.text) for request in model.requests)
+    assert (len(first), len(second)) == (14, 2), "what was whole is not asked for again"
+
+
+def test_a_reply_that_is_cut_off_before_anything_is_whole_is_asked_for_in_halves():
+    turns, segments = session_of([4] * 8)
+
+    def short_winded(request: ScriptedRequest) -> Answer | str:
+        long = len(exchanges(request.text)) > 16
+        return Answer('<segmentation>\n{"segment_id"', finish_reason="length") if long else by_topic(request)
+
+    segmenter, model = over(short_winded)
+    assert segmenter.segment(turns) == segments
+    assert max(len(exchanges(request.text)) for request in model.requests[1:]) <= 16
+
+
+@both
+def test_the_good_beginning_of_two_bad_replies_is_kept(cut):
+    turns, segments = session_of([3, 4, 5, 2])
+    gap = written([*segments[:3], Segment(13, 14)])
+    replies = iter([gap, gap])
+
+    def bad_at_first(request: ScriptedRequest) -> str:
+        return next(replies, None) or by_topic(request)
+
+    segmenter, model = over(bad_at_first, WholeSession())
+    with pytest.warns(DegradedWarning, match="as far as it could be read.*from 12 to 12 are in no segment"):
+        assert cut(segmenter, turns) == segments
+    assert [len(exchanges(request.text)) for request in model.requests] == [14, 14, 2]
+
+
+class SmallModel:
+    """Takes prompts of some tokens and refuses longer ones, as endpoints do."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.shown = most, list[int]()
+
+    def complete(self, prompt: Prompt) -> str:
+        tokens = count_tokens(prompt.text)
+        self.shown.append(tokens)
+        if tokens > self.most:
+            raise ContextTooLong(f"this model's maximum context length is {self.most} tokens")
+        return by_topic(ScriptedRequest({"messages": [{"role": "user", "content": prompt.text}]}))
+
+
+def test_a_prompt_that_is_too_long_is_asked_in_halves_and_the_size_is_remembered():
+    turns, segments = session_of([5] * 40, words=30)
+    model = SmallModel(3000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ZeroShotSegmenter(model, fallback=WholeSession()).segment(turns) == segments
+        refused = sum(size > model.most for size in model.shown)
+        assert ZeroShotSegmenter(model, fallback=WholeSession()).segment(turns) == segments
+    assert refused >= 1
+    assert sum(size > model.most for size in model.shown) == refused, "it is found out once"
+
+
 # -- any reply
 
 
@@ -283,13 +357,11 @@ def test_no_reply_loses_a_turn(first, second, turns):
     session = as_turns(["a topic", "another"] * 5)[:turns]
     outcomes = []
     for cut in (cut_sync, cut_async):
-        segmenter, _ = over([first, second], FixedSize(2))
+        segmenter, _ = over([first, second, *["prose"] * 20], FixedSize(2))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             outcomes.append((cut(segmenter, session), [str(warning.message) for warning in caught]))
         check_partition(outcomes[-1][0], turns)
-        local = outcomes[-1][0] == FixedSize(2).segment(session)
-        assert local or not caught
     assert outcomes[0] == outcomes[1]
 
 

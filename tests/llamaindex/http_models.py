@@ -171,7 +171,9 @@ class HttpLLM(FunctionCallingLLM):
 def _whole(completion: Any) -> ChatResponse:
     message = completion.choices[0].message
     calls = [(call.id, call.function.name, call.function.arguments) for call in message.tool_calls or ()]
-    return response(message.content or "", calls)
+    whole = response(message.content or "", calls)
+    whole.raw = completion
+    return whole
 
 
 class HttpEmbedding(BaseEmbedding):

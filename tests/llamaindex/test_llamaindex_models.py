@@ -25,6 +25,7 @@ from llamaindex_secom.models import as_chat_model, as_embedder, version_of
 from secom_core.bank import MemoryBank
 from secom_core.errors import BadReply, DegradedWarning, InvalidInput, ModelUnavailable
 from secom_core.llm.flow import AsyncChatModel, ChatModel, Prompt
+from secom_core.llm.reply import cut_off
 from secom_core.protocols import Embedder
 from secom_core.segmenters.fixed import FixedSize
 from secom_core.testing import Answer, Fault, ScriptedEmbedder, ScriptedModel, ScriptedServer
@@ -64,6 +65,17 @@ async def test_an_answer_without_text_is_a_bad_reply() -> None:
             model.complete(Prompt("?"))
         with pytest.raises(BadReply):
             await model.acomplete(Prompt("?"))
+
+
+@pytest.mark.slow
+async def test_an_answer_says_whether_it_was_cut_off() -> None:
+    with ScriptedServer(Answer("The cat is called Mi", finish_reason="length")) as server:
+        model = LlamaIndexChatModel(HttpLLM(base_url=server.base_url))
+        assert cut_off(model.complete(Prompt("?")))
+        assert cut_off(await model.acomplete(Prompt("?")))
+    with ScriptedServer("The cat is called Mia.") as server:
+        model = LlamaIndexChatModel(HttpLLM(base_url=server.base_url))
+        assert not cut_off(model.complete(Prompt("?")))
 
 
 class SyncOnlyLLM(CustomLLM):

@@ -16,7 +16,7 @@ from typing import Final, cast
 
 from ...conversation import Turn
 from ...errors import InvalidInput, ModelError, warn_degraded
-from ...llm.flow import AsyncChatModel, ChatModel, Cost, Procedure, Prompt, Reply, arun, run
+from ...llm.flow import AsyncChatModel, ChatModel, Cost, Outcome, Procedure, Prompt, arun, run
 from ...llm.retry import asked_twice
 from ...memory import Segment, check_partition
 from ...protocols import TokenCounter
@@ -272,7 +272,7 @@ def _side_by_side(
     return results + [PromptWithheld("not asked")] * (len(procedures) - len(results))
 
 
-def _step(procedure: Procedure[list[Segment]], reply: Reply | None) -> Prompt | list[Segment] | ModelError:
+def _step(procedure: Procedure[list[Segment]], reply: Outcome | None) -> Prompt | list[Segment] | ModelError:
     """What a procedure asks next, or its result, or the error that ended it."""
     try:
         prompt = procedure.throw(reply) if isinstance(reply, ModelError) else procedure.send(reply)

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...conversation import Turn
-from ...errors import BadReply
+from ...errors import BadReply, CutOff
 from ...llm.flow import Prompt
 from ...llm.prompt_texts import PromptTexts
 from ...llm.quoting import fitted, quoted, without_thoughts
+from ...llm.records import records_in
+from ...llm.replies import CUT_OFF
+from ...llm.reply import cut_off
 from ...llm.windows import numbered
 from ...memory import Segment, boundaries_of
 from ...text.terms import terms
@@ -24,6 +27,8 @@ _MOST_ITEMS: Final = 50  # of a list that is looked through
 _LONGEST: Final = 800  # characters of a rule; those of SeCom's Figures 9 and 10 have at most 340
 _TAG: Final = r"<\s*/?\s*(?:reflection|rubric|example|revision)\b"
 _BULLET: Final = re.compile(r"^[^\S\n]*(?:[-*+•]|\(?\d{1,3}[.):])[^\S\n]+", re.MULTILINE)
+_RULE_END: Final = re.compile(r"<\s*/\s*rubric\s*>|<\s*example\b", re.IGNORECASE)
+_HEADING: Final = re.compile(r"^\W*(reflection|rubric|example|revision)\b\W*$", re.IGNORECASE | re.MULTILINE)
 _BLANK_LINE: Final = re.compile(r"\n\s*\n")
 _FENCE: Final = re.compile(r"^[^\S\n]*```\w*[^\S\n]*$", re.MULTILINE)
 _NAMED: Final = re.compile(r"^\W{0,20}(?:conversation|example)?\W{0,20}(\d{1,4})\b[\s:.*)\-–—]*", re.IGNORECASE)
@@ -118,14 +123,30 @@ def read_reflection(reply: str, count: int, rules: Sequence[str] = ()) -> Reflec
 
     Raises:
         BadReply: with what is wrong, in words for the model.
+        CutOff: the reply was cut off before the end of its rule.
     """
     if len(reply) > _MOST_CHARACTERS:
         raise BadReply(f"the reply has {len(reply)} characters", reply)
-    text = _FENCE.sub("", without_thoughts(reply))
+    text = _tagged(_FENCE.sub("", without_thoughts(reply)))
+    if cut_off(reply) and not _RULE_END.search(text):
+        raise CutOff(CUT_OFF, reply)
     revised = _revised(text, rules, reply)
     item = _new_item(text, [*rules, *revised.values()], reply)
     example, note = _example(text, count)
     return Reflection(item, revised, example, note or "".join(_blocks(text, "reflection")[:1]))
+
+
+def _tagged(text: str) -> str:
+    """The reply in the form that was asked for, where it has headings or a JSON object instead of tags."""
+    if re.search(_TAG, text, re.IGNORECASE):
+        return text
+    records = records_in(text, lambda record: "rubric" in record).records
+    said = [(key, value) for record in records for key, value in record.items() if "rubric" in record]
+    if said:
+        return "".join(
+            f"<{key}>\n{value[0] if isinstance(value, list) and value else value}\n</{key}>" for key, value in said
+        )
+    return _HEADING.sub(r"<\1>", text)
 
 
 def same_rule(one: str, other: str) -> bool:

@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from ...errors import BadReply, InvalidInput, ModelError, ModelUnavailable, SchemaTooNew, shorten
-from ...llm.flow import Cost, Prompt, Reply
+from ...errors import BadReply, ContextTooLong, InvalidInput, ModelError, ModelUnavailable, SchemaTooNew, shorten
+from ...llm.flow import Cost, Outcome, Prompt
+from ...llm.limits import says_too_long
+from ...llm.reply import Reply, cut_off
 from ...processes import ForkLock
 from ...protocols import TokenCounter
 
@@ -76,7 +78,7 @@ class Recorded:
         entry = self._recalled(prompt)
         if entry is None:
             try:
-                reply: Reply = self.model.complete(prompt)
+                reply: Outcome = self.model.complete(prompt)
             except ModelError as error:
                 reply = error
             entry = self._kept(prompt, reply)
@@ -87,7 +89,7 @@ class Recorded:
         entry = self._recalled(prompt)
         if entry is None:
             try:
-                reply: Reply = await self.model.acomplete(prompt)
+                reply: Outcome = await self.model.acomplete(prompt)
             except ModelError as error:
                 reply = error
             entry = await asyncio.to_thread(self._kept, prompt, reply)
@@ -118,7 +120,7 @@ class Recorded:
             return f"max_tokens={self.tokens}"
         return None
 
-    def _kept(self, prompt: Prompt, reply: Reply) -> Mapping[str, Any]:
+    def _kept(self, prompt: Prompt, reply: Outcome) -> Mapping[str, Any]:
         outcome = _outcome(reply)
         tokens_out = self.counter(outcome.get("reply", ""))
         counts = {"tokens_in": self._tokens_in(prompt), "tokens_out": tokens_out}
@@ -169,18 +171,21 @@ def model_name(model: object) -> str:
     return name if isinstance(name, str) else type(model).__name__
 
 
-def _outcome(reply: Reply) -> dict[str, str]:
+def _outcome(reply: Outcome) -> dict[str, Any]:
     if isinstance(reply, BadReply):
         return {"bad_reply": reply.reason, "reply": reply.reply}
-    return {"failed": str(reply)} if isinstance(reply, ModelError) else {"reply": reply}
+    if isinstance(reply, ModelError):
+        return {"failed": str(reply)}
+    return {"reply": str(reply)} | ({"cut_off": True} if cut_off(reply) else {})
 
 
 def _reply_in(entry: Mapping[str, Any]) -> str:
     if "bad_reply" in entry:
         raise BadReply(entry["bad_reply"], entry["reply"])
     if "failed" in entry:
-        raise ModelUnavailable(entry["failed"])
-    return cast("str", entry["reply"])
+        failed = entry["failed"]
+        raise ContextTooLong(failed) if says_too_long(failed) else ModelUnavailable(failed)
+    return Reply(entry["reply"], cut_off=entry.get("cut_off") is True)
 
 
 def _key(prompt: Prompt) -> str:

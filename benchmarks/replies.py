@@ -1,0 +1,347 @@
+"""What is kept of damaged and odd replies, by prompt: in this checkout, and in another one.
+
+``python -m benchmarks.replies [--before FOLDER] [--recorded FILE ...] [--kinds] [--json OUT]``
+``python -m benchmarks.replies --record BASE_URL --model NAME [--samples 3]``
+
+The first runs the corpus of `benchmarks.damaged_replies` (``tests/fixtures/replies.jsonl``) through the real procedures
+with a model that sends each reply, twice if it is asked twice. Where a reply was cut off, the model then answers
+rightly what is asked of a smaller piece; after any other it has no more to say. "Kept" is, of what a reader who
+understands the reply takes from it,
+
+- segments: SeCom's segment score against the right ones; what takes over is the lexical segmenter,
+- events, topics, summaries: the share of records, or sentences, in both of what was kept and what is right,
+- everything else: whether the right answer was read.
+
+``FOLDER`` is a checkout of the project as it was, such as one that ``git worktree add`` makes. The second asks the
+model at an OpenAI-compatible endpoint about the talks and writes what it sends, a line a reply, to
+``benchmarks/results/replies_NAME.jsonl``. What stands there already is not asked again. ``--recorded`` then measures
+it too; what is right is then what is right of the talk, and not what the model said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timezone
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from benchmarks.reply_talks import TALKS, Talk
+from benchmarks.retrieval import versions
+from secom_core.conversation import Message, Turn, group_messages
+from secom_core.errors import DegradedWarning, ModelError
+from secom_core.llm.flow import Procedure, Prompt, run
+from secom_core.llm.retry import all_asked_twice
+from secom_core.llm.rewriting import read_question, rewriting_prompt
+from secom_core.memory import Segment, boundaries_of
+from secom_core.segmenters import LexicalSegmenter, ZeroShotSegmenter
+from secom_core.segmenters.agreement import boundary_f1, pk, window_diff
+from secom_core.segmenters.rubric.prompt import HardExample, read_reflection, reflection_prompt
+from secom_core.segmenters.zero_shot_prompt import as_jsonl
+from secom_core.summaries.prompts import read_summary, summary_prompt
+from secom_core.testing import Answer, ScriptedModel, ScriptedRequest
+from secom_core.timelines import Event, Relation, Timeline
+from secom_core.timelines.events import extract_events
+from secom_core.timelines.linking_prompt import read_relation, relation_prompt
+from secom_core.timelines.refinement import read_refinement, refinement_prompt
+from secom_core.topics.notes import extract_notes
+from secom_core.topics.prompts import read_update, update_prompt
+
+HERE = Path(__file__).resolve().parents[1]
+CORPUS = HERE / "tests" / "fixtures" / "replies.jsonl"
+Entry = Mapping[str, Any]
+_NAMED = {talk.name: talk for talk in TALKS}
+
+
+def turns_of(talk: Talk) -> tuple[Turn, ...]:
+    """The talk as it would be remembered."""
+    said = [
+        message
+        for asked, answered in talk.turns
+        for message in (Message(asked, "user", talk.speaker), Message(answered, "assistant"))
+    ]
+    return group_messages(said, talk.name)
+
+
+def model_for(entry: Entry, talk: Talk) -> ScriptedModel:
+    """A model that sends the entry's reply to every question about the whole talk."""
+    sent = Answer(entry["reply"], finish_reason="length" if entry.get("cut_off") else "stop")
+
+    def reply(request: ScriptedRequest) -> Answer | str:
+        shown = [number for number, (text, _) in enumerate(talk.turns) if text in _conversation(request.text)]
+        if not 0 < len(shown) < len(talk.turns):
+            return sent
+        return right_reply(entry["prompt"], entry["right"], shown) if entry.get("cut_off") else "I cannot say."
+
+    return ScriptedModel(reply)
+
+
+def _conversation(text: str) -> str:
+    return text[text.rfind("<conversation>") :]
+
+
+def right_reply(prompt: str, right: Any, shown: list[int]) -> str:
+    """What is right to say of some exchanges of a talk, by their numbers, as it is asked for."""
+    if prompt == "segment":
+        parts = [[shown.index(n) for n in range(start, end + 1) if n in shown] for start, end in right]
+        return (
+            f"<segmentation>\n{as_jsonl([Segment(part[0], part[-1] + 1) for part in parts if part])}\n</segmentation>"
+        )
+    names = {"events": ("event", "exchanges"), "topics": ("summary", "reference")}[prompt]
+    rows = [(text, [shown.index(n) for n in numbers if n in shown]) for text, numbers in right]
+    return "[" + ", ".join(json.dumps(dict(zip(names, row, strict=True))) for row in rows if row[1]) + "]"
+
+
+# -- what is kept ------------------------------------------------------------------------------------------------------
+
+
+def kept(entry: Entry) -> float:
+    """How much of what a reply says is kept, from 0 to 1."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegradedWarning)
+        return _MEASURES.get(entry["prompt"], _answered)(entry, _NAMED[entry["talk"]])
+
+
+def _segments(entry: Entry, talk: Talk) -> float:
+    turns = turns_of(talk)
+    right = [Segment(start, end + 1) for start, end in entry["right"]]
+    found = ZeroShotSegmenter(model_for(entry, talk), fallback=LexicalSegmenter()).segment(turns)
+    truth, said = boundaries_of(right), boundaries_of(found)
+    return (2 * boundary_f1(truth, said) + (1 - pk(truth, said)) + (1 - window_diff(truth, said))) / 4
+
+
+def _records(entry: Entry, talk: Talk, ask: Callable[..., Procedure[Any]]) -> float:
+    found = run(ask(turns_of(talk), []), model_for(entry, talk))
+    right = {(text, tuple(numbers)) for text, numbers in entry["right"]}
+    if entry.get("cut_off"):
+        # A fact that rests on both halves is found in each, with the exchanges of that half.
+        return _facts({text for text, _ in right}, {draft.text for draft in found.drafts})
+    return _facts(right, {(draft.text, tuple(turn.index for turn in draft.turns)) for draft in found.drafts})
+
+
+def _facts(right: set[Any], found: set[Any]) -> float:
+    return len(right & found) / max(len(right | found), 1)
+
+
+def _sentences(entry: Entry, talk: Talk) -> float:
+    found = _read(entry, read_summary)
+    return 0.0 if isinstance(found, ModelError) else _facts({*entry["right"]}, {*found})
+
+
+def _notes(entry: Entry, talk: Talk) -> float:
+    found = _read(entry, partial(read_refinement, timeline=timeline(talk)))
+    return 0.0 if isinstance(found, ModelError) else float(found == entry["right"])
+
+
+def _answered(entry: Entry, talk: Talk) -> float:
+    found = _read(entry, _READERS[entry["prompt"]])
+    return 0.0 if isinstance(found, ModelError) else float(json.loads(json.dumps(found)) == entry["right"])
+
+
+def _joins(entry: Entry, talk: Talk) -> float:
+    turns = turns_of(talk)
+    model = ScriptedModel(Answer(entry["reply"], finish_reason="length" if entry.get("cut_off") else "stop"))
+    # What takes over says the opposite of what is right.
+    fallback = _Always(
+        [Segment(0, len(turns))] if not entry["right"] else [Segment(n, n + 1) for n in range(len(turns))]
+    )
+    return float(ZeroShotSegmenter(model, fallback=fallback).joins(turns[:-1], turns[-1]) is entry["right"])
+
+
+class _Always:
+    def __init__(self, segments: list[Segment]) -> None:
+        self._segments = segments
+
+    def segment(self, turns: Any) -> list[Segment]:
+        return self._segments
+
+
+def _read(entry: Entry, read: Callable[[str], Any]) -> Any:
+    """What is read of the reply, sent twice if it is asked for twice."""
+    answer = Answer(entry["reply"], finish_reason="length" if entry.get("cut_off") else "stop")
+    (found,) = run(all_asked_twice([lambda *, complaint: Prompt("?")], [read]), ScriptedModel(answer))
+    return found
+
+
+def timeline(talk: Talk) -> Timeline:
+    """A timeline of two facts of the talk."""
+    day = datetime(2025, 5, 1, tzinfo=timezone.utc)
+    events = tuple(Event(number, text, day, "s", ("t",)) for number, (text, _) in enumerate(talk.facts[:2]))
+    return Timeline(events, (Relation(talk.relation),))
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "topic-update": partial(read_update, count=3),
+    "relation": read_relation,
+    "reflect": lambda reply: read_reflection(reply, 2).item,
+    "rewrite": read_question,
+}
+_MEASURES: dict[str, Callable[[Entry, Talk], float]] = {
+    "segment": _segments,
+    "events": partial(_records, ask=extract_events),
+    "topics": partial(_records, ask=extract_notes),
+    "summary": _sentences,
+    "refine": _notes,
+    "join": _joins,
+}
+
+
+def measured(entries: list[Entry], by: Callable[[Entry], str]) -> dict[str, dict[str, float]]:
+    """Replies and the mean of what is kept, by prompt or by prompt and kind."""
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for entry in entries:
+        found[by(entry)].append(kept(entry))
+    return {name: {"replies": len(each), "kept": round(fmean(each), 4)} for name, each in found.items()}
+
+
+# -- the corpus, and replies really sent -------------------------------------------------------------------------------
+
+
+def entries_of(*paths: Path) -> list[Entry]:
+    """The entries of files, a JSON line each."""
+    return [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines() if line]
+
+
+def questions() -> Iterator[tuple[str, Talk, Prompt, Any]]:
+    """Every prompt about every talk: purpose, talk, prompt and right answer."""
+    for talk in TALKS:
+        turns = turns_of(talk)
+        segmenter = ZeroShotSegmenter(ScriptedModel(""), fallback=LexicalSegmenter())
+        facts = [[text, list(numbers)] for text, numbers in talk.facts]
+        right = {
+            "segment": [list(each) for each in talk.segments],
+            "events": facts,
+            "topics": facts,
+            "topic-update": {"1": talk.merged},
+            "relation": talk.relation,
+            "join": talk.segments[-1][0] < len(turns) - 1,
+            "refine": talk.notes,
+            "reflect": talk.rule,
+            "rewrite": talk.question,
+            "summary": list(talk.memory),
+        }
+        texts = [text for text, _ in talk.facts]
+        said = "\n".join(turn.text for turn in turns)
+        wrong = [Segment(0, len(turns))]
+        marked = [Segment(start, end + 1) for start, end in talk.segments]
+        asked = [
+            next(segmenter.procedure(turns)),
+            next(segmenter.join_procedure(turns[:-1], turns[-1])),
+            *next(extract_events(turns, [])),
+            *next(extract_notes(turns, [])),
+            update_prompt(texts[:3], texts[1], speaker=talk.speaker),
+            relation_prompt(texts[0], texts[1], dialogue_a=said, dialogue_b=said),
+            refinement_prompt(timeline(talk), talk.question),
+            reflection_prompt([HardExample(turns, wrong, marked)]),
+            rewriting_prompt(list(turns[-2].messages), talk.turns[-1][0]),
+            summary_prompt(said, ""),
+        ]
+        for prompt in asked:
+            if isinstance(prompt, Prompt):
+                yield prompt.purpose, talk, prompt, right[prompt.purpose]
+
+
+def record(base_url: str, name: str, samples: int) -> Path:
+    """Ask a model at an endpoint all questions, and write down what it sends; what is written is not asked again."""
+    from secom_core.models import OpenAIModel
+
+    path = HERE / "benchmarks" / "results" / f"replies_{re.sub(r'[^a-z0-9]+', '_', name.lower())}.jsonl"
+    known = {entry["key"] for entry in entries_of(path)} if path.exists() else set()
+    for sample in range(samples):
+        options = {"seed": sample, "temperature": 0.0 if sample == 0 else 0.8}
+        model = OpenAIModel(name, base_url=base_url, timeout=600, options=options, hold_to_schema=sample % 2 == 1)
+        for purpose, talk, prompt, right in questions():
+            key = blake2b(json.dumps([name, sample, prompt.system, prompt.text]).encode(), digest_size=16).hexdigest()
+            if key in known:
+                continue
+            try:
+                reply = model.complete(prompt)
+            except ModelError as error:
+                print(f"{purpose} {talk.name}: {error}", file=sys.stderr)
+                continue
+            kind = "sent, held to a schema" if sample % 2 and prompt.schema else "sent"
+            entry = {"prompt": purpose, "kind": kind, "talk": talk.name, "reply": str(reply), "right": right}
+            entry |= {"cut_off": True} if getattr(reply, "cut_off", False) else {}
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry | {"model": name, "key": key}, ensure_ascii=False) + "\n")
+            print(f"{purpose} {talk.name} {sample}: {len(reply)} characters", flush=True)
+    return path
+
+
+# -- before and after --------------------------------------------------------------------------------------------------
+
+
+def run_in(folder: Path, options: argparse.Namespace) -> dict[str, dict[str, float]]:
+    """The figures of the checkout in ``folder``, by this module."""
+    files = [str(path.resolve()) for path in (CORPUS, *options.recorded)]
+    kinds = ["--kinds"] if options.kinds else []
+    command = [sys.executable, "-c", _WORKER, str(HERE), "--recorded", *files, *kinds]
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{folder}: {done.stderr[-2000:]}")
+    found: dict[str, dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+_WORKER = """
+import sys
+here = sys.argv.pop(1)
+import secom_core
+sys.argv.append("--worker")
+import benchmarks
+benchmarks.__path__.append(here + "/benchmarks")
+from benchmarks.replies import main
+main()
+"""
+
+
+def _by(options: argparse.Namespace) -> Callable[[Entry], str]:
+    def name(entry: Entry) -> str:
+        model = f" ({entry['model']})" if "model" in entry else ""
+        return f"{entry['prompt']}{model}" + (f": {entry['kind']}" if options.kinds else "")
+
+    return name
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--before", type=Path)
+    parser.add_argument("--recorded", type=Path, nargs="*", default=[])
+    parser.add_argument("--kinds", action="store_true", help="a line for each kind of damage")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--record", metavar="BASE_URL")
+    parser.add_argument("--model", default="local")
+    parser.add_argument("--samples", type=int, default=3)
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.record:
+        print(record(options.record, options.model, options.samples))
+        return
+    if options.worker:
+        print(json.dumps(measured(entries_of(*options.recorded), _by(options))))
+        return
+    folders = {"before": options.before.resolve()} if options.before else {}
+    found = {name: run_in(folder, options) for name, folder in {**folders, "after": HERE}.items()}
+    results: dict[str, dict[str, float]] = {}
+    print(f"{'':<52}{'replies':>8}" + "".join(f"{name:>9}" for name in found))
+    for name, row in found["after"].items():
+        results[name] = {"replies": row["replies"]} | {which: each[name]["kept"] for which, each in found.items()}
+        print(f"{name:<52}{row['replies']:>8.0f}" + "".join(f"{each[name]['kept']:>9.3f}" for each in found.values()))
+    if options.json:
+        kept_figures = {"kept": results, "versions": versions()}
+        options.json.write_text(json.dumps(kept_figures, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""How much a model can be asked at once: learned from the errors in which it says that a prompt was too long."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import Final
+from weakref import WeakKeyDictionary
+
+_TOO_LONG: Final = re.compile(
+    r"context[_ -]?(?:length|window|size|limit)|maximum context|exceeds? (?:the )?(?:available )?context"
+    r"|prompt is too long|input is too long|input token count|too many (?:input )?tokens"
+    r"|reduce the length of the (?:messages|prompt|input)|input length and `?max_tokens",
+    re.IGNORECASE,
+)
+"""As OpenAI, vLLM, llama.cpp, Anthropic, Bedrock, Gemini, Cohere and Ollama say it."""
+
+_LEAST: Final = 200  # tokens, below which no window is made, whatever a model says
+_room: WeakKeyDictionary[object, int] = WeakKeyDictionary()
+
+
+def says_too_long(message: str) -> bool:
+    """Whether an error's message says that the prompt was longer than the model's context."""
+    return _TOO_LONG.search(message) is not None
+
+
+def note_too_long(model: object, tokens: int) -> None:
+    """Remember, as long as ``model`` lives, that a prompt of ``tokens`` estimated tokens was too long for it."""
+    with suppress(TypeError):  # a model that cannot be a weak key is asked by its own limits each time
+        _room[model] = max(_LEAST, min(tokens // 2, room(model, tokens)))
+
+
+def room(model: object, most: int) -> int:
+    """How many tokens one question to ``model`` holds: ``most``, or less where a longer one was too long for it."""
+    with suppress(TypeError):
+        return min(most, _room.get(model, most))
+    return most

@@ -1,0 +1,50 @@
+"""What is kept of damaged and odd replies never falls below the figures that are shown."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import islice
+
+import pytest
+
+from benchmarks import damaged_replies, replies
+from secom_core.llm.flow import Prompt
+from secom_core.testing import Answer, ScriptedServer
+
+SHOWN = json.loads((replies.HERE / "benchmarks" / "results" / "replies.json").read_text())["kept"]
+ENTRIES = replies.entries_of(replies.CORPUS)
+
+
+def test_the_corpus_has_three_hundred_replies_over_all_prompts():
+    prompts = Counter(entry["prompt"] for entry in ENTRIES)
+    assert sum(prompts.values()) >= 300
+    assert {*prompts} == {purpose for purpose, *_ in replies.questions()} == {*SHOWN}
+
+
+def test_the_corpus_is_what_its_kinds_of_damage_make():
+    assert [json.loads(json.dumps(entry)) for entry in damaged_replies.corpus()] == ENTRIES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prompt", SHOWN)
+def test_no_less_is_kept_than_the_page_of_results_shows(prompt):
+    (found,) = replies.measured([entry for entry in ENTRIES if entry["prompt"] == prompt], lambda entry: "").values()
+    assert found["kept"] >= SHOWN[prompt]["after"] > 0
+
+
+@pytest.mark.slow
+def test_a_model_s_replies_are_recorded_once_and_measured(tmp_path, monkeypatch):
+    pytest.importorskip("openai", reason="needs the extra 'openai'")
+    monkeypatch.setattr(replies, "HERE", tmp_path)
+    (tmp_path / "benchmarks" / "results").mkdir(parents=True)
+    asked: list[tuple[str, replies.Talk, Prompt, object]] = [*islice(replies.questions(), 3)]
+    monkeypatch.setattr(replies, "questions", lambda: iter(asked))
+    with ScriptedServer(Answer("<segmentation>", finish_reason="length")) as server:
+        paths = {replies.record(server.base_url, "Tiny 1.0", 2) for _ in range(2)}
+        assert len(server.requests) == 6
+    (path,) = paths
+    entries = replies.entries_of(path)
+    assert path.name == "replies_tiny_1_0.jsonl"
+    assert [entry["cut_off"] for entry in entries] == [True] * 6
+    assert all(0 <= replies.kept(entry) <= 1 for entry in entries)
