@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from ..conversation import Message, Turn
@@ -50,8 +51,7 @@ def balanced(
     """At most ``limit`` of the sentences, in order: those that cover most, with a share for everybody.
 
     The old and the new ones, each of every speaker, get an equal share of half of the limit first, so that neither a
-    long session nor a long memory, nor one who says much, leaves nothing of the others. Of each, what `tells`
-    something goes before what does not.
+    long session nor a long memory, nor one who says much, leaves nothing of the others.
 
     Args:
         old: the sentences of the earlier summary.
@@ -68,17 +68,12 @@ def balanced(
     chosen: list[int] = []
 
     def choose(places: Sequence[int], most: int) -> None:
-        for wanted in (True, False):
-            part = [place for place in places if telling[place] is wanted]
-            left = tokens - sum(counter(found[place]) for place in chosen)
-            room = most - len(set(chosen).intersection(places))
-            taken = covering(
-                [found[place] for place in part], room, tokens=left, statistics=statistics, counter=counter
-            )
-            chosen.extend(part[each] for each in taken)
+        texts = [found[place] for place in places]
+        left = tokens - sum(counter(found[place]) for place in chosen)
+        taken = covering(texts, most, tokens=left, statistics=statistics, counter=counter)
+        chosen.extend(places[each] for each in taken)
 
-    telling = [tells(sentence) for sentence in found]
-    share = limit // (2 * len(groups)) if len(groups) > 1 else 0
+    share = max(1, limit // (2 * len(groups))) if 1 < len(groups) <= limit else 0
     for places in groups.values() if share else ():
         choose(places, share)
     choose([place for place in range(len(found)) if place not in set(chosen)], limit - len(chosen))
@@ -96,6 +91,8 @@ def extracted(
 ) -> list[str]:
     """The summary after a session, of sentences that were said or stood in the previous summary.
 
+    What the session tells (`tells`) and the previous summary are `balanced`; what else was said fills the room left.
+
     Args:
         turns: the session.
         previous: the summary before it.
@@ -104,7 +101,13 @@ def extracted(
         statistics: how common terms are in the scope.
         counter: counts the tokens.
     """
-    return balanced(lines_of(previous), stated(turns), limit, tokens=tokens, statistics=statistics, counter=counter)
+    choose = partial(balanced, statistics=statistics, counter=counter)
+    old, said = lines_of(previous), stated(turns)
+    chosen = choose(old, [each for each in said if tells(each)], limit, tokens=tokens)
+    left, room = tokens - sum(map(counter, chosen)), limit - len(chosen)
+    rest = [each for each in said if not tells(each)]
+    added = choose((), rest, room, tokens=left) if room else []
+    return [each for each in dict.fromkeys([*old, *said]) if each in {*chosen, *added}]
 
 
 def _label(sentence: str) -> str:

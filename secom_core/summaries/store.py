@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, Float, case, cast, delete, func, insert, literal, select, true
+from sqlalchemy import Connection, Float, cast, delete, func, insert, literal, or_, select, true
 
 from ..derived.progress import claim, drop_progress
 from ..stores.database import retry_if_contended
@@ -70,8 +70,8 @@ def versions(store: SqlStore, scope_id: int, *, texts: bool = True) -> list[Vers
         texts: read the sentences too, else they are empty.
     """
     text = summaries.c.text if texts else literal("")
-    waits = case((summaries.c.text.like(f"%{REST}%"), 1), else_=0)
     taken = func.coalesce(layer_progress.c.messages, 0)
+    waits = or_(taken == 0, summaries.c.text.like(f"%{REST}%"))
     statement = (
         select(summaries.c.id, summaries.c.session_id, text, sessions.c.name, taken, waits, summaries.c.previous)
         .select_from(summaries.outerjoin(sessions, _OF_SCOPE).outerjoin(layer_progress, _KNOWN))
@@ -82,8 +82,8 @@ def versions(store: SqlStore, scope_id: int, *, texts: bool = True) -> list[Vers
         rows = sound_rows(connection, statement, summaries, scope_id)
         chain: dict[int, VersionRow] = {}
         last = None
-        for *fields, rest, previous in rows:
-            version = VersionRow(*fields, bool(rest) or not fields[-1])
+        for *fields, previous in rows:
+            version = VersionRow(*fields)
             if version.session is not None and previous == last and version.session_id not in chain:
                 chain[version.session_id], last = version, version.id
         if len(chain) < len(rows):

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
+from itertools import zip_longest
 
 from ..conversation import Turn
 from ..errors import InvalidInput, ModelError, warn_degraded
@@ -171,11 +172,10 @@ class Summarizer:
             for piece in _pieces(line, self.max_tokens, self.token_counter)
         ]
         runs = list(packed(pieces, lambda piece: self.token_counter(piece[0]), self.max_tokens))
-        firsts = [run[0][1] for run in runs]
-        for part, following in zip(runs, [*firsts[1:], len(turns)], strict=True):
+        for part, following in zip_longest(runs, runs[1:]):
             first, last = part[0][1], part[-1][1]
-            text = "\n".join(piece for piece, _ in part)
-            yield _Part(text, tuple(turns[first : last + 1]), min(last + 1, following))
+            is_cut = following is not None and following[0][1] == last
+            yield _Part("\n".join(piece for piece, _ in part), tuple(turns[first : last + 1]), last + (not is_cut))
 
     # -- r_t = LLM(C_t, M_N) --------------------------------------------------------------------------------------
 

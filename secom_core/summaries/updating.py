@@ -115,9 +115,10 @@ class Update:
     def _retained(self, memory: WrittenMemory) -> Procedure[list[str]]:
         """The statements of the previous summary that the new one lacks, and that still hold."""
         text = "\n".join(memory.statements)
+        is_sound = memory.whole and not self._too_long(memory.statements)
         wanted = self.retain or not memory.whole
         lost = lost_sentences(self.previous, text, speakers=self._speakers) if wanted else []
-        if not lost or not memory.whole:
+        if not lost or not is_sound:
             return lost
         try:
             reply = yield retention_prompt(lost, text, self.session)
