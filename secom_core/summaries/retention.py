@@ -18,7 +18,7 @@ from ..errors import InvalidInput
 from ..text.terms import latin_language_of, terms
 from .statements import about, lines_of, marks
 
-_ENOUGH: Final = 0.7
+_ENOUGH: Final = 0.6
 
 
 def retention(earlier: str, later: str, *, enough: float = _ENOUGH, speakers: Collection[str] = ()) -> float:
