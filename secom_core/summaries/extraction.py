@@ -29,10 +29,15 @@ def _stated(turn: Turn) -> Iterator[str]:
     day = f"{turn.at:%Y-%m-%d}" if turn.at else ""
     asked = any(message.role in _ASKING for message in turn.messages)
     for message in turn.messages:
-        head = " ".join(filter(None, (day, message.label)))
-        for sentence in sentences(message.text):
+        for sentence in labelled(message, day):
             if not asks(sentence) and (not asked or message.role in _ASKING or _answers(message, sentence)):
-                yield f"{head}: {sentence}" if head else sentence
+                yield sentence
+
+
+def labelled(message: Message, day: str = "") -> Iterator[str]:
+    """The sentences of a message, each behind the date and who says it."""
+    head = " ".join(filter(None, (day, message.label)))
+    return (f"{head}: {sentence}" if head else sentence for sentence in sentences(message.text))
 
 
 def _answers(message: Message, sentence: str) -> bool:

@@ -152,30 +152,33 @@ class SummaryLayer(Layer):
         """Make the version of the session and save it; whether it was saved."""
         return self._made(session)
 
-    def fold(self, scope: Sequence[str], session: str, turns: int) -> bool:
-        """Take the first turns of an open session into the summary before it closes.
+    def fold(self, scope: Sequence[str], session: str, through: str) -> bool:
+        """Take the first turns of an open session into the summary before it closes; its close takes in the others.
 
         Args:
             scope: whose summary it is.
             session: the session's name.
-            turns: how many of its turns, from the first; the others are taken in when it closes.
+            through: the id of the last turn to take in.
 
         Returns:
-            Whether any of them were new and are in the summary now. A session that is closed is taken in by its close.
+            Whether any of them were new and are in the summary now; not of a session that is closed, or has no such
+            turn.
 
         Warns:
-            DegradedWarning: the language model failed; those that it did not take in stay out.
+            DegradedWarning: the language model failed; what it did not take in stays out.
         """
         scope = check_scope(scope)
         row = self._store.session_named(scope, session)
-        if row is None or row.closed:
+        turns = self._store.turns(row) if row is not None and not row.closed else []
+        place = next((place for place, turn in enumerate(turns, start=1) if turn.id == through), 0)
+        if row is None or not place:
             return False
-        first = tuple(self._store.turns(row)[:turns])
-        there = replace(row, messages=sum(len(turn.messages) for turn in first))
+        there = replace(row, messages=sum(len(turn.messages) for turn in turns[:place]))
         taken = taken_of(self._store, row.id)
         if taken >= there.messages:
             return False
-        return self._made(ClosedSession(scope, there, first, (), taken), last=first[-1].messages[-1].id)
+        first = ClosedSession(scope, there, tuple(turns[:place]), (), taken)
+        return self._made(first, last=turns[place - 1].messages[-1].id)
 
     def _made(self, session: ClosedSession, last: str | None = None) -> bool:
         """Make the session's version and save it; of an open one, the version of its turns up to the last message."""

@@ -253,7 +253,9 @@ def test_nothing_is_asked_where_nothing_is_missing_and_nothing_checked_where_tha
 def test_what_finds_no_room_is_named() -> None:
     with pytest.warns(DegradedWarning, match="no room for 1 statements that still hold .limit: 2 sentences"):
         found = Summarizer(ScriptedModel([POOR, "none"]), limit=2).update(TURNS, BEFORE)
-    assert found.splitlines() == ["The user repairs violins.", "The cat Miso hides in the wardrobe."]
+    old, new = found.splitlines()
+    assert old in BEFORE
+    assert new == "The cat Miso hides in the wardrobe."
 
 
 def test_retention_by_hand() -> None:
