@@ -161,8 +161,8 @@ class SummaryLayer(Layer):
             through: the id of the last turn to take in.
 
         Returns:
-            Whether any of them were new and are in the summary now; not of a session that is closed, or has no such
-            turn.
+            Whether any of them were new and are in the summary now. Not of a session that is closed or has no such
+            turn, nor where other sessions were taken in after it or wait for the language model: its close does it.
 
         Warns:
             DegradedWarning: the language model failed; what it did not take in stays out.
@@ -186,9 +186,11 @@ class SummaryLayer(Layer):
         keep = partial(
             save, self._store, session.row, session.taken, previous=base.previous, replaces=base.replaces, last=last
         )
+        if last is not None and (base.waits or len(base.replaces) > 1):
+            return False
         if base.waits:
             # A model that has just failed is not left to time out again for each session.
-            return bool(base.replaces or last) or keep(self._extracted(session, base.turns, base.text), count=0)
+            return bool(base.replaces) or keep(self._extracted(session, base.turns, base.text), count=0)
         if self._summarizer.model is None:
             return keep(self._extracted(session, base.turns, base.text))
         folded = run(self._summarizer.procedure(base.turns, base.text), self._summarizer.sync_model())

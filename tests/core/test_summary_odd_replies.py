@@ -303,6 +303,17 @@ def test_a_fold_of_an_open_session_stands_though_it_goes_on_and_falls_though_a_t
         assert layer.latest(ANN) is None
 
 
+def test_a_fold_takes_nothing_away_that_was_taken_in_after_it() -> None:
+    with MemoryBank.open(summaries=Summarizer(Folding())) as bank:
+        bank.remember(ANN, [Message(text, id=f"t{n}") for n, text in enumerate(LONG[:4])], session="s1")
+        assert bank.summaries.fold(ANN, "s1", "t0")
+        bank.remember(ANN, [Message("My boat is called Nadir.")], session="s2", close=True)
+        assert not bank.summaries.fold(ANN, "s1", "t2")
+        assert bank.summaries.latest(ANN).sentences == (LONG[0], "My boat is called Nadir.")
+        bank.close_session(ANN, "s1")
+        assert bank.summaries.latest(ANN).sentences == (*LONG[:4], "My boat is called Nadir.")
+
+
 # -- no model ---------------------------------------------------------------------------------------------------------
 
 
