@@ -340,6 +340,19 @@ def soak() -> str:
     return grid(["", "first", "most", "third quarter", "last quarter"], rows) + "\n\n![curves](results/soak.svg)"
 
 
+def summaries() -> str:
+    found = result("summaries")["results"]
+    rows = [
+        [kind, *(f"{each['kept']} of {each['facts']}" for each in pair), *(_others(each) for each in pair)]
+        for kind, *pair in ((kind, found["before"][kind], found["after"][kind]) for kind in found["after"])
+    ]
+    return grid(["", "kept before", "kept", "stale, unowned; calls before", "stale, unowned; calls"], rows)
+
+
+def _others(row: Mapping[str, int]) -> str:
+    return f"{row['stale']}, {row['without an owner']}; {row['calls']}"
+
+
 def garbage() -> str:
     names = ("tries", "refused", "raises", "lost", "leaks", "unlike", "unmended")
     tables: dict[str, list[int]] = {}
@@ -467,6 +480,13 @@ SECTIONS = {
         "segments, SeCom's segment score; of events, topics and summaries, the share of records; else whether the "
         "answer was read. Refusals are among them, and answers cut off before they say anything. The damage and the "
         "reading have one author: what models really send is told by `--record`.",
+    ),
+    "What does a running summary hold after twelve sessions with an odd or lying model?": (
+        summaries,
+        "`benchmarks.summaries`: facts of which a line of the last summary has the words and the owner, of 17 said by "
+        "two speakers, with scripted models that misbehave in one way each. *Stale*: the one statement that was "
+        "overtaken; *unowned*: facts without a word of whose they are. *Before*: the checkout before what an update "
+        "drops was asked about.",
     ),
     "And elsewhere?": (
         kills_beside,

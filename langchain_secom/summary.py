@@ -5,21 +5,25 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future
+from contextvars import copy_context
 from dataclasses import replace
 from typing import Any, Final
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable, RunnableConfig, run_in_executor
-from pydantic import Field, StrictInt, model_validator
+from pydantic import Field, PrivateAttr, StrictInt, model_validator
 from typing_extensions import Self
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, Turn, group_messages
-from secom_core.errors import InvalidInput
+from secom_core.errors import InvalidInput, StoreError, warn_degraded
 from secom_core.llm.flow import AsyncChatModel, ChatModel
 from secom_core.memory import Recall, RecallOptions
+from secom_core.processes import ForkWorker
 from secom_core.summaries import Summarizer, Summary
+from secom_core.summaries.extraction import labelled
 from secom_core.summaries.prompts import response_prompt
 from secom_core.summaries.section import summary_block
 from secom_core.text.terms import count_tokens
@@ -30,6 +34,8 @@ from .memory import SecomMemory
 from .models import LangChainChatModel
 
 _SUMMARIES: Final = "summaries"
+_LOOKED_AT: Final = 400
+"""How many of the session's last turns are looked at for those that wait; a model that fails so long is noticed."""
 _HEADING: Final = re.compile(r"\A[^\n]*:\n\n")
 
 
@@ -38,8 +44,9 @@ class RecursiveSummaryMemory(SecomMemory):
 
     ``load_memory_variables`` gives the session's turns, preceded by the latest summary as quoted data; with
     ``retrieve``, also by the memories that the input finds (RSum, Table 8). ``save_context`` remembers the input and
-    the output. `close_session` brings the summary up to date with the session and begins the next one. ``clear``
-    forgets the current session, and nothing else of the scope.
+    the output. Turns that no longer fit are taken into the summary, in the background and several at once; until then
+    their sentences stand beside it. `close_session` brings the summary up to date with the rest of the session and
+    begins the next one. ``clear`` forgets the current session, and nothing else of the scope.
 
     Setup: ``pip install "secom-memory[langchain]"``.
 
@@ -90,6 +97,10 @@ class RecursiveSummaryMemory(SecomMemory):
     max_tokens: int = Field(default=2000, ge=1)
     token_counter: Callable[[str], int] = Field(default=count_tokens, exclude=True)
 
+    _worker: ForkWorker = PrivateAttr(default_factory=lambda: ForkWorker("secom-summary"))
+    _folding: Future[None] | None = PrivateAttr(default=None)
+    _next_fold: int = PrivateAttr(default=0)
+
     @classmethod
     def _opened(cls, path: str, *, key: str | None = None, busy_timeout: float | None = None) -> MemoryBank:
         return MemoryBank.open(path, key=key, summaries=True, busy_timeout=busy_timeout)
@@ -104,8 +115,48 @@ class RecursiveSummaryMemory(SecomMemory):
     def _recall_options(self) -> RecallOptions:
         return RecallOptions(self.token_budget, self.k, (_SUMMARIES, *self.layers), self.only_relevant)
 
+    def save_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
+        """As `SecomMemory.save_context`; turns that no longer fit are taken into the summary, in the background.
+
+        They are taken in once they are half as long as what is shown.
+
+        Args:
+            inputs: as there.
+            outputs: as there.
+
+        Warns:
+            DegradedWarning: where the language model fails at them; they are taken in later, and shown until then.
+        """
+        super().save_context(inputs, outputs)
+        waiting = self._waiting([turn.id for turn in self._latest()])
+        size = sum(self.token_counter(turn.text) for turn in waiting)
+        is_busy = self._folding is not None and not self._folding.done()
+        if waiting and not is_busy and size >= max(self._next_fold, self.max_tokens // 2):
+            # A model that fails is not asked again for every turn.
+            self._next_fold = size + self.max_tokens // 2
+            self._folding = self._worker.submit(copy_context().run, self._fold, self.session, waiting[-1].id)
+
+    def _fold(self, session: str, through: str) -> None:
+        try:
+            if self.bank.summaries.fold(self.scope, session, through):
+                self._next_fold = 0
+        except StoreError as error:
+            warn_degraded("the store failed; what no longer fits is taken into the summary later", error)
+
+    def _waiting(self, shown: Collection[str]) -> list[Turn]:
+        """The latest turns of the session that are neither shown nor in the summary yet."""
+        versions = [each for each in self.bank.summaries.versions(self.scope) if each.session == self.session]
+        known = {*shown, *(turn_id for each in versions for turn_id in each.session_turn_ids)}
+        latest = self.bank.turns(self.scope, self.session, last=_LOOKED_AT)
+        return [turn for turn in latest if turn.id not in known]
+
+    def _settled(self) -> None:
+        if self._folding is not None:
+            self._folding.result()
+
     def clear(self) -> None:
         """Forget the current session, for good. A summary that was made from it is made again from the others."""
+        self._settled()
         super().clear()
         self.bank.derive(self.scope)
 
@@ -122,6 +173,7 @@ class RecursiveSummaryMemory(SecomMemory):
             DegradedWarning: where the language model failed and sentences were extracted instead; it is asked again
                 when the next session closes.
         """
+        self._settled()
         self.bank.close_session(self.scope, self.session)
         self.session = next_session or uuid.uuid4().hex
         return self.bank.summaries.latest(self.scope)
@@ -153,7 +205,6 @@ class RecursiveSummaryMemory(SecomMemory):
 
     def _response(self, dialogue: Dialogue, query: str) -> list[BaseMessage]:
         turns = self._latest()
-        latest = self.bank.summaries.latest(self.scope)
         # The summary has a place of its own in this prompt.
         layers = tuple(name for name in self.layers if name != _SUMMARIES)
         options = replace(self._recall_options, layers=layers)
@@ -162,7 +213,7 @@ class RecursiveSummaryMemory(SecomMemory):
         question = [f"{self.human_prefix}: {dialogue.question}"] if dialogue.question.strip() else []
         prompt = response_prompt(
             "\n".join([*lines, *question]),
-            latest.text if latest is not None else "",
+            "\n".join(self._summarised([turn.id for turn in turns])),
             speaker=self.ai_prefix,
             retrieved=recall.text if recall is not None else "",
         )
@@ -183,7 +234,7 @@ class RecursiveSummaryMemory(SecomMemory):
         return self.query if self.retrieve else None
 
     def _recall(self, query: str, context: Sequence[Message], exclude: Collection[str]) -> Recall | None:
-        return self._retrieved(query, context, exclude, self._recall_options) or self._summary_alone(query)
+        return self._retrieved(query, context, exclude, self._recall_options) or self._summary_alone(query, exclude)
 
     def _retrieved(
         self, query: str, context: Sequence[Message], exclude: Collection[str], options: RecallOptions
@@ -192,13 +243,21 @@ class RecursiveSummaryMemory(SecomMemory):
             return None
         return self._search(query, context, exclude, options)
 
-    def _summary_alone(self, query: str) -> Recall | None:
+    def _summary_alone(self, query: str, shown: Collection[str]) -> Recall | None:
         """The summary within the whole budget, as nothing else wants the other half."""
-        latest = self.bank.summaries.latest(self.scope)
-        if latest is None:
+        found = self._summarised(shown)
+        if not found:
             return None
-        text = summary_block(latest.sentences, self.token_budget, self.bank.token_counter)
+        text = summary_block(found, self.token_budget, self.bank.token_counter)
         return Recall(query, (), text, self.bank.token_counter(text))
+
+    def _summarised(self, shown: Collection[str]) -> list[str]:
+        """The summary's sentences, and those of the turns that are neither in it nor shown."""
+        # These are read first: a turn that is taken in meanwhile is shown twice rather than not at all.
+        waiting = self._waiting(shown)
+        latest = self.bank.summaries.latest(self.scope)
+        said = (each for turn in waiting for message in turn.messages for each in labelled(message))
+        return [*(latest.sentences if latest is not None else ()), *said]
 
 
 class SecomSummarizer(Runnable[Sequence[BaseMessage], str]):

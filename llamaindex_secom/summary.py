@@ -24,8 +24,8 @@ from secom_core.llm.flow import ChatModel
 from secom_core.memory import RecallOptions
 from secom_core.processes import ForkLock, ForkWorker
 from secom_core.summaries import Summary
+from secom_core.summaries.extraction import labelled
 from secom_core.summaries.section import summary_block
-from secom_core.text.terms import sentences
 
 from .convert import escape_braces, without_recalled
 from .handed_over import hand_over, messages_by_session
@@ -131,7 +131,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
 
     def _block(self) -> str:
         # What waits is read first: if it is summarised meanwhile, it is shown twice rather than not at all.
-        waiting = [sentence for line in self._unsummarised() for sentence in sentences(line)]
+        waiting = [sentence for message in self._unsummarised() for sentence in labelled(message)]
         latest = self._bank.summaries.latest(self.scope)
         return self._fitted([*(latest.sentences if latest else ()), *waiting], self.token_budget)
 
@@ -139,12 +139,12 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         """As many sentences as fit, as a quoted block; names in braces are broken, which chat engines would fill in."""
         return summary_block([escape_braces(each) for each in texts], token_budget, self._bank.token_counter)
 
-    def _unsummarised(self) -> list[str]:
-        """The messages that were handed over and are not in the summary yet, a line for each."""
+    def _unsummarised(self) -> list[Message]:
+        """The messages that were handed over and are not in the summary yet."""
         with self._lock:
-            queued = [message.line for batch in self._queue for message in batch.messages]
+            queued = [message for batch in self._queue for message in batch.messages]
         turns = (turn for name in self._pending_sessions() for turn in self._bank.turns(self.scope, name))
-        return [*(message.line for turn in turns for message in turn.messages), *queued]
+        return [*(message for turn in turns for message in turn.messages), *queued]
 
     def _pending_sessions(self) -> list[str]:
         # From the store: another process may have been interrupted after it stored messages and before it summarised.

@@ -82,6 +82,7 @@ def rsum(model: ChatModel, *, embedder: Embedder | None = None, examples: Sequen
 
     Recall with ``layers=["summaries"]``, and the block begins with it. The utterances that are retrieved beside it are
     those of the paper's Tables 8 and 14, found by BM25 or a dense model; it takes three or five of them (``k=3``).
+    What an update drops is asked about and kept, which is ours: the paper's is ``Summarizer(model, retain=False)``.
 
     Args:
         model: the language model that writes the summary, at temperature 0 (gpt-3.5-turbo-0301 in the paper).

@@ -46,7 +46,7 @@ def changed_since(scope_id: int, revision: int) -> ColumnElement[bool]:
     return and_(sessions.c.scope_id == scope_id, sessions.c.revision > revision if revision >= 0 else true())
 
 
-def claim(connection: Connection, session: SessionRow, layer: str, taken: int) -> bool:
+def claim(connection: Connection, session: SessionRow, layer: str, taken: int, *, messages: int | None = None) -> bool:
     """Mark the session as taken in, inside the transaction that writes what was made from it.
 
     Readers that follow the scope by revision will see the session as changed; its ``version`` stays.
@@ -56,6 +56,7 @@ def claim(connection: Connection, session: SessionRow, layer: str, taken: int) -
         session: the row that the layer read before it began.
         layer: the layer's name.
         taken: how many messages it had taken in then.
+        messages: how many it has taken in now, where that is not all of the session's: the rest stays pending.
 
     Returns:
         Whether the layer may write: not if the session changed or was forgotten in the meantime, nor if another
@@ -65,8 +66,10 @@ def claim(connection: Connection, session: SessionRow, layer: str, taken: int) -
     known = connection.scalar(select(layer_progress.c.messages).where(mark)) or 0
     if known != taken or not is_unchanged(connection, session):
         return False
+    now = session.messages if messages is None else messages
     connection.execute(delete(layer_progress).where(mark))
-    connection.execute(insert(layer_progress).values(session_id=session.id, layer=layer, messages=session.messages))
+    if now:
+        connection.execute(insert(layer_progress).values(session_id=session.id, layer=layer, messages=now))
     show_changed(connection, session.scope_id, [session.id])
     return True
 

@@ -125,8 +125,10 @@ class Database:
         """Close every connection, those at work when their call returns. Any later call raises `StoreError`."""
         if self.forgotten_in_log and not self.is_closed:
             self.empty_log(wait=0)
-        self.is_closed = True
-        self._engine.dispose()
+        # Another thread may be using the single connection of a database in memory.
+        with self._lock:
+            self.is_closed = True
+            self._engine.dispose()
 
     # -- forks ----------------------------------------------------------------------------------------------------
 

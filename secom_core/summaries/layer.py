@@ -6,14 +6,15 @@ is `Summarizer.response_procedure`. `SummaryLayer` keeps the versions in a bank.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sqlalchemy import Connection
 
-from ..conversation import Scope, check_scope
-from ..errors import BadReply, ModelError
+from ..conversation import Scope, Turn, check_scope
+from ..errors import BadReply
 from ..layers import ClosedSession, Layer, LayerContext, Listing, Request, register
 from ..llm.flow import run
 from ..memory import Section
@@ -22,8 +23,8 @@ from ..stores.sql import SqlStore
 from . import look
 from .records import Summary
 from .section import summary_section
-from .store import LAYER, drop, drop_from, mark, save, state, text_of, versions, with_turns
-from .summarizer import Summarizer, degraded
+from .store import LAYER, REST, VersionRow, drop, drop_from, save, state, taken_of, text_of, versions, with_turns
+from .summarizer import Folded, Summarizer, degraded
 from .tables import summaries
 
 if TYPE_CHECKING:
@@ -33,15 +34,39 @@ if TYPE_CHECKING:
 _CACHED: Final = 200  # of how many other scopes the versions are kept ready
 
 
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """What a session's version is made from.
+
+    Args:
+        previous: the id of the version before it.
+        replaces: its former version and all after it.
+        own: the text of its former version.
+        begun: whether a part of the session is taken in already, and is not asked about again.
+        text: the summary that the turns are taken into.
+        turns: those of the session that are to be taken in.
+        waits: whether a version before it still waits for the language model.
+    """
+
+    previous: int | None
+    replaces: Sequence[VersionRow]
+    own: str
+    begun: bool
+    text: str
+    turns: Sequence[Turn]
+    waits: bool
+
+
 @register
 class SummaryLayer(Layer):
     """Keeps a scope's summary, a version a closed session, each made from the one before it; ``bank.summaries``.
 
-    A session that goes on after it was taken in is taken in again, and so are those after it: no version may rest on
-    what is not there any more. Where the model gives no answer, or twice an unusable one, the version is extracted and
-    provisional: what was said is there at once, and the model is asked again when the next session closes. Sessions
-    that close meanwhile are extracted without asking. A session whose second attempt ends in another unusable reply
-    keeps its extract, so that one session cannot hold up the others for good.
+    A session that goes on after it was taken in is taken up where the summary has got to, and those after it are taken
+    in again: no version may rest on what is not there any more. Where the model gives no answer, or twice an unusable
+    one, what it took in of the session stands, and sentences of the rest are extracted; such a version is provisional:
+    the model is asked for the rest when the next session closes. Sessions that close meanwhile are extracted without
+    asking. A session at which the model fails again in the same place, with an unusable reply, keeps its extract, so
+    that one session cannot hold up the others for good.
 
     Args:
         context: what the bank lends.
@@ -82,7 +107,8 @@ class SummaryLayer(Layer):
         found: list[Summary] = []
         for row, turn_ids in with_turns(self._store, versions(self._store, scope_id)):
             previous = found[-1] if found else None
-            found.append(Summary(len(found) + 1, row.text, row.session, turn_ids, previous, not row.taken))
+            text = row.text.replace(REST, "\n").strip()
+            found.append(Summary(len(found) + 1, text, row.session, turn_ids, previous, row.waits))
         return tuple(found)
 
     def listing(self, scope: Scope, name: str, *, last: int | None = None) -> Listing:
@@ -107,7 +133,8 @@ class SummaryLayer(Layer):
     def export(cls, store: SqlStore, scope_id: int) -> Iterator[Mapping[str, Any]]:
         """A line a version."""
         for version, turn_ids in with_turns(store, versions(store, scope_id)):
-            yield {"kind": "summary", "session": version.session, "text": version.text, "turn_ids": list(turn_ids)}
+            text = version.text.replace(REST, "\n")
+            yield {"kind": "summary", "session": version.session, "text": text, "turn_ids": list(turn_ids)}
 
     @classmethod
     def forget_turns(cls, connection: Connection, session: SessionRow, turns: Collection[int]) -> None:
@@ -123,27 +150,85 @@ class SummaryLayer(Layer):
 
     def make(self, session: ClosedSession) -> bool:
         """Make the version of the session and save it; whether it was saved."""
+        return self._made(session)
+
+    def fold(self, scope: Sequence[str], session: str, through: str) -> bool:
+        """Take the first turns of an open session into the summary before it closes; its close takes in the others.
+
+        Args:
+            scope: whose summary it is.
+            session: the session's name.
+            through: the id of the last turn to take in.
+
+        Returns:
+            Whether any of them were new and are in the summary now. Not of a session that is closed or has no such
+            turn, nor where other sessions were taken in after it or wait for the language model: its close does it.
+
+        Warns:
+            DegradedWarning: the language model failed; what it did not take in stays out.
+        """
+        scope = check_scope(scope)
+        row = self._store.session_named(scope, session)
+        turns = self._store.turns(row) if row is not None and not row.closed else []
+        place = next((place for place, turn in enumerate(turns, start=1) if turn.id == through), 0)
+        if row is None or not place:
+            return False
+        there = replace(row, messages=sum(len(turn.messages) for turn in turns[:place]))
+        taken = taken_of(self._store, row.id)
+        if taken >= there.messages:
+            return False
+        first = ClosedSession(scope, there, tuple(turns[:place]), (), taken)
+        return self._made(first, last=turns[place - 1].messages[-1].id)
+
+    def _made(self, session: ClosedSession, last: str | None = None) -> bool:
+        """Make the session's version and save it; of an open one, the version of its turns up to the last message."""
+        base = self._base(session)
+        keep = partial(
+            save, self._store, session.row, session.taken, previous=base.previous, replaces=base.replaces, last=last
+        )
+        if last is not None and (base.waits or len(base.replaces) > 1):
+            return False
+        if base.waits:
+            # A model that has just failed is not left to time out again for each session.
+            return bool(base.replaces) or keep(self._extracted(session, base.turns, base.text), count=0)
+        if self._summarizer.model is None:
+            return keep(self._extracted(session, base.turns, base.text))
+        folded = run(self._summarizer.procedure(base.turns, base.text), self._summarizer.sync_model())
+        if folded.error is None:
+            return keep(folded.text)
+        degraded(len(base.turns) - folded.turns, folded.error)
+        if last is not None:
+            return bool(folded.turns) and keep(folded.text, count=self._count(session, base, folded))
+        return self._kept_in_part(session, base, folded, keep)
+
+    def _base(self, session: ClosedSession) -> _Base:
         chain = versions(self._store, session.row.scope_id, texts=False)
         place = next((place for place, row in enumerate(chain) if row.session_id == session.row.id), len(chain))
         before, replaces = chain[:place], chain[place:]
         previous = before[-1].id if before else None
-        text = text_of(self._store, previous)
-        keep = partial(save, self._store, session.row, session.taken, previous=previous, replaces=replaces)
-        if any(row.taken == 0 for row in before):
-            # A model that has just failed is not left to time out again for each session.
-            return bool(replaces) or keep(self._extracted(session, text), final=False)
-        if self._summarizer.model is None:
-            return keep(self._extracted(session, text))
-        try:
-            return keep(run(self._summarizer.procedure(session.turns, text), self._summarizer.sync_model()))
-        except ModelError as error:
-            degraded(len(session.turns), error)
-            if not (replaces and replaces[0].taken == 0):
-                return keep(self._extracted(session, text), final=False)
-            return mark(self._store, session.row, session.taken) if isinstance(error, BadReply) else True
+        own = text_of(self._store, replaces[0].id) if replaces else ""
+        begun = bool(session.taken and own)
+        text = own.partition(REST)[0] if begun else text_of(self._store, previous)
+        turns = session.new_turns if begun else session.turns
+        return _Base(previous, replaces, own, begun, text, turns, any(row.waits for row in before))
 
-    def _extracted(self, session: ClosedSession, previous: str) -> str:
-        return self._summarizer.extracted(session.turns, previous, self.context.statistics(session.scope))
+    def _kept_in_part(self, session: ClosedSession, base: _Base, folded: Folded, keep: Callable[..., bool]) -> bool:
+        """Keep what a model that failed took in, and sentences of the rest; whether that was done."""
+        if base.replaces and base.replaces[0].waits and not folded.turns:
+            return not isinstance(folded.error, BadReply) or keep(base.own.replace(REST, "\n"))
+        done = self._count(session, base, folded)
+        if not done:
+            return keep(self._extracted(session, base.turns, base.text), count=0)
+        rest = self._extracted(session, base.turns[folded.turns :], "")
+        return keep(f"{folded.text}{REST}{rest}", count=done)
+
+    def _count(self, session: ClosedSession, base: _Base, folded: Folded) -> int:
+        """How many messages of the session the model has taken in."""
+        left = sum(len(turn.messages) for turn in base.turns[folded.turns :])
+        return session.row.messages - left if folded.turns or base.begun else 0
+
+    def _extracted(self, session: ClosedSession, turns: Sequence[Turn], previous: str) -> str:
+        return self._summarizer.extracted(turns, previous, self.context.statistics(session.scope))
 
     def begin_again(self, scope_id: int) -> None:
         """Drop every version of the scope."""

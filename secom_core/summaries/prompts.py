@@ -5,23 +5,16 @@ RSum, sections 4.1 and 4.2: the tasks of Tables 1 and 2, the retrieved utterance
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
-from xml.sax.saxutils import unescape
 
-from ..errors import BadReply
 from ..llm.flow import Prompt
 from ..llm.prompt_texts import PromptTexts
-from ..llm.quoting import quoted, without_thoughts
-from ..text.terms import sentences
+from ..llm.quoting import quoted
 
 _TEXTS: Final = PromptTexts(__package__, "prompts.txt")
 _NONE: Final = "none"
-_OPENING: Final = re.compile(r"<\s*(?:updated_|new_)?memory\b[^<>]*>", re.IGNORECASE)
-_CLOSING: Final = re.compile(r"<\s*/\s*(?:updated_|new_)?memory\s*>|```", re.IGNORECASE)
-_BULLET: Final = re.compile(r"^[ \t]*(?:[-*•–—]+|\(?\d{1,3}[.)])[ \t]+", re.MULTILINE)
-_MOST_CHARACTERS: Final = 200_000  # of a reply that is read at all
 
 
 def summary_prompt(
@@ -69,24 +62,27 @@ def summary_example(previous: str, session: str, updated: str) -> str:
     )
 
 
-def read_summary(reply: str) -> list[str]:
-    """The sentences of the memory in a reply, in order, however many.
+def continued_prompt(prompt: Prompt, written: Sequence[str]) -> Prompt:
+    """Ask for the rest of a memory that was cut off at the model's limit.
 
-    Thoughts, code fences, bullets, numbers and a missing closing tag are put up with.
-
-    Raises:
-        BadReply: where there is no memory in it, or an empty one.
+    Args:
+        prompt: what was asked, as `summary_prompt` gives it.
+        written: the whole sentences that came.
     """
-    if len(reply) > _MOST_CHARACTERS:
-        raise BadReply(f"the reply has {len(reply)} characters", reply)
-    blocks = _OPENING.split(without_thoughts(reply))
-    if len(blocks) == 1:
-        raise BadReply("there is no <memory> in the reply", reply)
-    # A model that repeats the old memory first gives the new one last; it may escape what `quoted` had to.
-    found = sentences(_BULLET.sub("", unescape(_CLOSING.split(blocks[-1])[0])))
-    if not found or [each.strip(" .").casefold() for each in found] == [_NONE]:
-        raise BadReply("the memory in the reply is empty", reply)
-    return found
+    return replace(prompt, text=prompt.text + _TEXTS.part("continued", written=quoted("\n".join(written))))
+
+
+def retention_prompt(lost: Sequence[str], memory: str, session: str) -> Prompt:
+    """Ask which statements of the old memory, that the new one seems to lack, no longer hold.
+
+    Args:
+        lost: the statements.
+        memory: the new memory.
+        session: what was said, which the new memory took in.
+    """
+    numbered = "\n".join(f"{number}. {quoted(each)}" for number, each in enumerate(lost, start=1))
+    text = _TEXTS.part("retention", lost=numbered, memory=quoted(memory), session=quoted(session))
+    return _TEXTS.prompt(text, "retention")
 
 
 def response_prompt(

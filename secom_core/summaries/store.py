@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, Float, cast, delete, func, insert, literal, select, true
+from sqlalchemy import Connection, Float, cast, delete, func, insert, literal, or_, select, true
 
 from ..derived.progress import claim, drop_progress
 from ..stores.database import retry_if_contended
-from ..stores.rows import SessionRow, is_count
+from ..stores.rows import SessionRow, is_count, session_row
 from ..stores.schema import layer_progress, messages, sessions
 from ..stores.sound import sound_rows, warn_set_aside
 from ..stores.sql import SqlStore
@@ -18,6 +18,9 @@ from ..text.batches import batches
 from .tables import summaries
 
 LAYER: Final = "summaries"
+REST: Final = "\n\n"
+"""Stands between what a language model took in of a session, and sentences of the rest, which it is still to take in.
+"""
 _OF_SCOPE: Final = (sessions.c.id == summaries.c.session_id) & (sessions.c.scope_id == summaries.c.scope_id)
 _KNOWN: Final = (layer_progress.c.session_id == summaries.c.session_id) & (layer_progress.c.layer == LAYER)
 
@@ -29,6 +32,7 @@ class VersionRow:
     Args:
         session: its session's name.
         taken: how many of its session's messages are in it; 0 where a language model is still to make it anew.
+        waits: whether a language model failed at it, or at the rest of its session.
     """
 
     id: int
@@ -36,6 +40,7 @@ class VersionRow:
     text: str
     session: str
     taken: int
+    waits: bool
 
 
 def state(store: SqlStore, scope_id: int) -> tuple[int, ...]:
@@ -66,8 +71,9 @@ def versions(store: SqlStore, scope_id: int, *, texts: bool = True) -> list[Vers
     """
     text = summaries.c.text if texts else literal("")
     taken = func.coalesce(layer_progress.c.messages, 0)
+    waits = or_(taken == 0, summaries.c.text.like(f"%{REST}%"))
     statement = (
-        select(summaries.c.id, summaries.c.session_id, text, sessions.c.name, taken, summaries.c.previous)
+        select(summaries.c.id, summaries.c.session_id, text, sessions.c.name, taken, waits, summaries.c.previous)
         .select_from(summaries.outerjoin(sessions, _OF_SCOPE).outerjoin(layer_progress, _KNOWN))
         .where(summaries.c.scope_id == scope_id)
         .order_by(summaries.c.id)
@@ -115,7 +121,8 @@ def save(
     *,
     previous: int | None,
     replaces: Sequence[VersionRow] = (),
-    final: bool = True,
+    count: int | None = None,
+    last: str | None = None,
 ) -> bool:
     """Append a version, in one transaction; all or nothing.
 
@@ -126,7 +133,8 @@ def save(
         text: the version; where it is empty the session is marked, and no version is written.
         previous: the id of the version that it was made from.
         replaces: the session's former version and all after it; they go, and their sessions are to be taken in again.
-        final: mark the session as taken in; else it stays pending, and is made anew at the next occasion.
+        count: how many of the session's messages are in it; the others stay pending. All unless given.
+        last: the id of the last message in it, of a session that may have gone on since.
 
     Returns:
         Whether it was done: not if the session or the chain changed in the meantime, or the session was forgotten.
@@ -134,7 +142,10 @@ def save(
     with store.transaction(scope=session.scope_id) as connection:
         if not _is_next(connection, session.scope_id, previous, {row.id for row in replaces[:1]}):
             return False
-        if not (claim(connection, session, LAYER, taken) if final else _is_unchanged(connection, session)):
+        now = session if last is None else _gone_on(connection, session, last)
+        if now is None:
+            return False
+        if not claim(connection, now, LAYER, taken, messages=session.messages if count is None else count):
             return False
         _delete(connection, session.scope_id, replaces, keep_progress_of=session.id)
         if text:
@@ -144,11 +155,20 @@ def save(
     return True
 
 
-@retry_if_contended
-def mark(store: SqlStore, session: SessionRow, taken: int) -> bool:
-    """Let the session's version stand as it is; whether the session was unchanged, so that it was done."""
-    with store.transaction(scope=session.scope_id) as connection:
-        return claim(connection, session, LAYER, taken)
+def _gone_on(connection: Connection, session: SessionRow, last: str) -> SessionRow | None:
+    """The session as it is now; nothing where the messages that it had are not all there any more."""
+    mine = messages.c.session_id == session.id
+    end = select(messages.c.id).where(mine, messages.c.name == last).scalar_subquery()
+    there = connection.scalar(select(func.count()).where(mine, messages.c.id <= end))
+    row = connection.execute(select(sessions).where(sessions.c.id == session.id)).one_or_none()
+    return session_row(row) if row is not None and there == session.messages else None
+
+
+def taken_of(store: SqlStore, session_id: int) -> int:
+    """How many of the session's messages are in the summary."""
+    mark = (layer_progress.c.session_id == session_id) & (layer_progress.c.layer == LAYER)
+    with store.transaction(write=False) as connection:
+        return connection.scalar(select(layer_progress.c.messages).where(mark)) or 0
 
 
 @retry_if_contended
@@ -185,8 +205,3 @@ def _is_next(connection: Connection, scope_id: int, previous: int | None, replac
         return False
     made_from = summaries.c.previous.is_not_distinct_from(previous)
     return set(connection.scalars(ids.where(summaries.c.scope_id == scope_id, made_from))) == replaced
-
-
-def _is_unchanged(connection: Connection, session: SessionRow) -> bool:
-    now = connection.scalar(select(sessions.c.version).where(sessions.c.id == session.id))
-    return now == session.version

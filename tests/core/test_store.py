@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -153,3 +154,14 @@ def test_a_file_that_is_no_database_is_a_clear_error(tmp_path):
     (tmp_path / "bank.db").write_bytes(b"not a database at all, but long enough to be looked at" * 50)
     with pytest.raises(StoreError, match=r"bank\.db"):
         open_sqlite(tmp_path / "bank.db")
+
+
+def test_a_database_in_memory_is_not_closed_while_another_thread_is_at_work_with_it():
+    store, told = open_store(":memory:"), []
+    with store.transaction(write=False):
+        closing = threading.Thread(target=lambda: told.append(store.close()))
+        closing.start()
+        closing.join(0.05)
+        assert not told, "its one connection is still needed"
+    closing.join(5)
+    assert told

@@ -30,10 +30,8 @@ def told(request: ScriptedRequest) -> str:
     """A model that keeps the old memory and adds what the session says first, and last."""
     old = request.text.split("<memory>\n")[-1].split("\n</memory>")[0]
     said = request.text.split("<session>\n")[-1].split("\n</session>")[0].splitlines()
-    lines = [
-        *([] if old == "none" else old.splitlines()),
-        *(line.removeprefix("Ann: ") for line in (said[1], said[-1])),
-    ]
+    new = dict.fromkeys(line.removeprefix("Ann: ") for line in (said[1], said[-1]))
+    lines = [*([] if old == "none" else old.splitlines()), *new]
     return "<memory>\n" + "\n".join(lines) + "\n</memory>"
 
 
@@ -102,14 +100,15 @@ def test_an_open_session_is_not_in_it_and_nothing_is_asked(bank, model) -> None:
 
 
 @pytest.mark.usefixtures("each_store")
-def test_a_session_that_goes_on_is_taken_in_again_and_those_after_it(bank, model) -> None:
+def test_a_session_that_goes_on_is_taken_up_where_it_was_and_those_after_it_again(bank, model) -> None:
     fill(bank)
     bank.remember(ANN, [Message("Herodotus ate a dandelion.", "", "Ann", "s1-2")], session="s1")
     assert bank.summaries.latest(ANN).turn_ids[:2] == ("s1-0", "s1-1"), "what is still said is in no version"
     bank.close_session(ANN, "s1")
     assert [each.session for each in bank.summaries.versions(ANN)] == ["s1", "s2", "s3"]
     latest = bank.summaries.latest(ANN)
-    assert latest.sentences == (SAID["s1"][0], "Herodotus ate a dandelion.", *SAID["s2"], *SAID["s3"])
+    assert latest.sentences == (*SAID["s1"], "Herodotus ate a dandelion.", *SAID["s2"], *SAID["s3"])
+    assert "stove" not in model.requests[3].text.rpartition("<session>")[2], "what is taken in is not asked about again"
     assert latest.turn_ids[:3] == ("s1-0", "s1-1", "s1-2")
     assert len(model.requests) == 6
 

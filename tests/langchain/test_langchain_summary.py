@@ -201,7 +201,11 @@ def test_turns_are_shown_within_the_limit_the_last_one_always(plain: MemoryBank)
 
     def given(**limits: Any) -> list[str]:
         messages = memory_of(plain, return_messages=True, **limits).load_memory_variables({})["history"]
-        return [message.text[-1] for message in messages if message.type == "human"]
+        return [
+            each.text[-1]
+            for each in messages
+            if each.type == "human" and each.additional_kwargs.get("lc_source") != "secom"
+        ]
 
     per_turn = {"token_counter": lambda text: 10}
     assert given(max_tokens=1, **per_turn) == ["4"]
@@ -256,6 +260,49 @@ async def test_what_was_shown_is_never_remembered_as_said(plain: MemoryBank, how
 def test_nothing_comes_from_another_scope(plain: MemoryBank) -> None:
     fill(plain, "monday", scope=BOB)
     assert memory_of(plain, retrieve=True).load_memory_variables({"input": QUESTION})["history"] == ""
+
+
+# -- a session longer than what is shown ------------------------------------------------------------------------------
+
+
+def overflowing(bank: MemoryBank, **fields: Any) -> RecursiveSummaryMemory:
+    """A memory whose turns have ten tokens: it shows two of them, and takes in each that waits."""
+    return memory_of(bank, **{"max_tokens": 20, "token_counter": lambda text: 10, **fields})
+
+
+@pytest.mark.slow
+@both_ways
+async def test_what_overflows_an_open_session_is_taken_into_the_summary(
+    bank: MemoryBank, server: ScriptedServer, how: str
+) -> None:
+    memory = overflowing(bank)
+    for number in range(5):
+        await save(how, memory, f"I met Number{number} in Town{number}.", "How nice.")
+        text = await load(how, memory, {"input": QUESTION})
+        assert all(f"Town{each}." in text for each in range(number + 1)), "in the summary, beside it or in the window"
+        memory._settled()
+    assert len(summaries_asked(server)) == 3, "in the background, and never twice"
+    assert [each.session for each in bank.summaries.versions(ANN)] == ["today"]
+    assert "Human: I met Number4 in Town4." in text
+    assert "Human: I met Number0" not in text
+    last = await close(how, memory)
+    assert last.sentences == tuple(f"I met Number{number} in Town{number}." for number in range(5))
+    assert "Number2" not in summaries_asked(server)[-1].rpartition("<session")[2], "its close takes in the rest alone"
+
+
+def test_while_the_model_is_down_what_overflows_is_shown_and_asked_about_ever_more_rarely() -> None:
+    model = ScriptedModel(Fault(status=503))
+    with MemoryBank.open(model=model, summaries=True) as bank, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegradedWarning)
+        memory = overflowing(bank, max_tokens=40)
+        for number in range(8):
+            memory.save_context({"input": f"I met Number{number}."}, {"response": "How nice."})
+            memory._settled()
+        assert len(model.requests) == 2
+        shown = memory.load_memory_variables({})["history"]
+        assert all(f"- user: I met Number{number}." in shown for number in range(4))
+        prompt = memory.response_messages({"input": QUESTION})[1].text
+        assert "user: I met Number0." in prompt
 
 
 # -- the end of a session ---------------------------------------------------------------------------------------------

@@ -420,8 +420,9 @@ async def test_it_does_not_block_the_event_loop_and_nobody_waits(tmp_path: Path)
         await memory.aget()  # the chat store makes its tables
         with blockbuster.blockbuster_ctx():
             for text in TALK[:4]:
-                await memory.aput_messages(exchange(text))
+                await memory.aput_messages(exchange(f"{text} It was fun."))
             messages = await memory.aget()
+            assert "- user: It was fun." in (messages[0].content or ""), "each sentence says whose it is"
             assert "user: I moved to Ghent" in (messages[0].content or ""), (
                 "until the model has answered, words are shown"
             )

@@ -1,0 +1,175 @@
+"""One call's worth of a session taken into a summary: asked for, read, checked, and compared with what it replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from ..conversation import Turn
+from ..errors import BadReply, ModelError, warn_degraded
+from ..llm.flow import Procedure, Prompt
+from ..llm.retry import Ask
+from ..protocols import TokenCounter
+from ..text.terms import terms
+from .extraction import balanced, stated
+from .prompts import continued_prompt, retention_prompt
+from .reading import WrittenMemory, read_summary, read_superseded
+from .retention import lost_sentences
+from .statements import marks, tells
+
+_CONTINUED: Final = 4  # how often a reply that was cut off is asked to go on
+_NAMED: Final = 5  # how many sentences a complaint or a warning names
+
+
+@dataclass(frozen=True)
+class Update:
+    """Brings a summary up to date with a part of a session.
+
+    Args:
+        ask: writes the question for the new memory.
+        session: what was said, as it is asked about.
+        turns: whose words these are.
+        previous: the summary before it.
+        limit: the most sentences.
+        tokens: the most tokens.
+        counter: counts them.
+        retain: whether what the new memory lacks of the previous one is asked about and kept.
+    """
+
+    ask: Ask
+    session: str
+    turns: Sequence[Turn]
+    previous: str
+    limit: int
+    tokens: int
+    counter: TokenCounter
+    retain: bool
+
+    def procedure(self) -> Procedure[list[str]]:
+        """The statements of the new summary, in order; raises `ModelError`."""
+        memory = yield from self._written()
+        if not memory.statements:
+            return self.previous.splitlines()
+        old = yield from self._retained(memory)
+        new = [*memory.statements, *([] if memory.whole else self._unwritten(memory))]
+        return self._fitted(old, new, memory)
+
+    # -- what the model writes ------------------------------------------------------------------------------------
+
+    def _written(self) -> Procedure[WrittenMemory]:
+        """Ask, and once more where the reply cannot be used; one that is only too long is better than none."""
+        too_long: list[WrittenMemory] = []
+        try:
+            return (yield from self._attempt(None, too_long))
+        except BadReply as error:
+            complaint = error.reason
+        try:
+            return (yield from self._attempt(complaint, too_long))
+        except ModelError:
+            if not too_long:
+                raise
+        return too_long[-1]
+
+    def _attempt(self, complaint: str | None, too_long: list[WrittenMemory]) -> Procedure[WrittenMemory]:
+        memory = yield from _whole(self.ask(complaint=complaint))
+        text = "\n".join(memory.statements)
+        self._check(memory, text)
+        if reason := self._too_long(memory.statements):
+            too_long.append(memory)
+            raise BadReply(reason, text)
+        return memory
+
+    def _check(self, memory: WrittenMemory, text: str) -> None:
+        if not memory.statements and (news := self._news()):
+            said = " | ".join(news[:_NAMED])
+            raise BadReply(f"the memory in the reply is empty or unchanged, but the session says: {said}", text)
+        sources, written = {*terms(self.session), *terms(self.previous)}, set(terms(text))
+        if sources and written and sources.isdisjoint(written):
+            raise BadReply("the memory has not one word in common with the old memory and the session", text)
+
+    def _too_long(self, found: Sequence[str]) -> str:
+        if len(found) > self.limit:
+            return f"the memory has {len(found)} sentences, at most {self.limit} are wanted"
+        size = self.counter("\n".join(found))
+        over = size > self.tokens
+        return f"the memory has about {size} tokens, at most {self.tokens} fit" if over else ""
+
+    # -- what it leaves out ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def _speakers(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for turn in self.turns for name in turn.speakers))
+
+    def _news(self) -> list[str]:
+        """What the session tells, as far as can be told locally, and the previous summary does not hold."""
+        known = {*marks(self.previous), *(part for name in self._speakers for part in name.casefold().split())}
+        told = "\n".join(each for each in stated(self.turns) if tells(each, known))
+        return lost_sentences(told, self.previous, speakers=self._speakers)
+
+    def _unwritten(self, memory: WrittenMemory) -> list[str]:
+        """What the session tells and a memory that was cut off does not hold."""
+        return lost_sentences("\n".join(self._news()), "\n".join(memory.statements), speakers=self._speakers)
+
+    def _retained(self, memory: WrittenMemory) -> Procedure[list[str]]:
+        """The statements of the previous summary that the new one lacks, and that still hold."""
+        text = "\n".join(memory.statements)
+        is_sound = memory.whole and not self._too_long(memory.statements)
+        wanted = self.retain or not memory.whole
+        lost = lost_sentences(self.previous, text, speakers=self._speakers) if wanted else []
+        if not lost or not is_sound:
+            return lost
+        try:
+            reply = yield retention_prompt(lost, text, self.session)
+        except ModelError as error:
+            warn_degraded(f"it is not known which of {len(lost)} old statements still hold, all were kept", error)
+            return lost
+        gone = read_superseded(reply, lost, f"{self.session}\n{text}")
+        return [each for place, each in enumerate(lost) if place not in gone]
+
+    def _fitted(self, old: list[str], new: list[str], memory: WrittenMemory) -> list[str]:
+        found = [*old, *new]
+        kept = found
+        if self._too_long(found):
+            kept = balanced(old, new, self.limit, tokens=self.tokens, counter=self.counter)
+        if not kept:
+            raise BadReply(f"no sentence of the memory fits into {self.tokens} tokens", "\n".join(found))
+        if not memory.whole or len(kept) < len(found):
+            warn_degraded(self._told(memory, found, kept))
+        return kept
+
+    def _told(self, memory: WrittenMemory, found: list[str], kept: list[str]) -> str:
+        """What a user should know of a summary that is not all that was wanted."""
+        count = len(memory.statements)
+        limits = f"(limit: {self.limit} sentences, {self.tokens} tokens)"
+        if not memory.whole:
+            return (
+                f"the language model's summary was cut off after {count} sentences and did not go on; they were kept "
+                f"with the rest of the former summary, {len(kept)} sentences in all {limits}"
+            )
+        if self._too_long(memory.statements):
+            return (
+                f"the language model wrote a summary of {count} sentences and no shorter one when asked; the "
+                f"{len(kept)} most informative of them and of the former summary were kept {limits}"
+            )
+        left_out = [each for each in found if each not in set(kept)]
+        named = " | ".join(left_out[:_NAMED])
+        return f"the summary has no room for {len(left_out)} statements that still hold {limits}: {named}"
+
+
+def _whole(prompt: Prompt) -> Procedure[WrittenMemory]:
+    """The memory in the reply; one that was cut off is asked to go on, as long as more comes."""
+    memory = read_summary((yield prompt))
+    for _ in range(_CONTINUED):
+        if memory.whole:
+            break
+        try:
+            more = read_summary((yield continued_prompt(prompt, memory.statements)), tagged=False)
+        except ModelError:
+            break
+        added = [each for each in more.statements if each not in memory.statements]
+        memory = WrittenMemory((*memory.statements, *added), more.whole)
+        if not added:
+            break
+    return memory
