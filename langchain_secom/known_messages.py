@@ -114,8 +114,8 @@ def ids_in_prompt(
 
 
 def _converted(thread: Sequence[BaseMessage], options: ThreadOptions) -> list[Message]:
-    messages = to_messages(_without_memory_tools(thread), tools=options.tools)
-    return list(map(_without_markers, messages)) if options.markers else messages
+    kept = _without_memory_tools(thread)
+    return to_messages(map(_without_markers, kept) if options.markers else kept, tools=options.tools)
 
 
 def _without_memory_tools(thread: Sequence[BaseMessage]) -> list[BaseMessage]:
@@ -150,7 +150,7 @@ def _turn_start(messages: Sequence[Message], question_id: str | None) -> int:
     return start
 
 
-def _without_markers(message: Message) -> Message:
-    if message.role != "assistant":
-        return message
-    return replace(message, text=read_citations(message.text, (), markers="strip").text)
+def _without_markers(message: BaseMessage) -> BaseMessage:
+    """An answer without the markers that cite what was in its prompt."""
+    shown = message.response_metadata.get(SHOWN) if isinstance(message, AIMessage) else None
+    return bare(message, shown) if shown else message

@@ -190,10 +190,10 @@ class CitationStream:
 
     def _take_formula(self, bound: str) -> None:
         self._take_bounds(bound, closing=_CLOSING.get(bound, ""))
-        self._blank_line = False
 
     def _take_bounds(self, bound: str, *, closing: str) -> None:
         """Open or close a formula, or code between tags."""
+        self._blank_line = False
         if self._fenced:
             return
         if bound == self._code:

@@ -67,7 +67,8 @@ _OPERATOR: Final = _ends(
 )
 _OPERATOR_AFTER: Final = re.compile(r"[ \t]{0,2}(?:!?=|\+|\*[ \t]|[\u222a\u2229\u00d7\u2208])")
 _BETWEEN_NUMBERS: Final = re.compile(
-    r"[\s,;+*/|\uff0c\u3001-]*(?:(?:and|or|und|oder|[\u548c\u4e0e\u6216])\s*)?", re.IGNORECASE
+    r"(?!\s+\Z)[ \t]*(?:[,;\uff0c\u3001]\s*|[+*/|-][ \t]*)?(?:(?:and|or|und|oder|[\u548c\u4e0e\u6216])[ \t]*)?",
+    re.IGNORECASE,
 )
 _BETWEEN_WORDS: Final = re.compile(r"[ \t]*(?:[,\u3001]|(?:and|or|und|oder|[\u548c\u4e0e])\b)?[ \t]*", re.IGNORECASE)
 _LISTING: Final = _ends(

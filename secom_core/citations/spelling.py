@@ -18,14 +18,9 @@ _JOINED: Final = rf"{_BLANKS}[,;\uff0c\uff1b\u3001]?{_BLANKS}"
 _INSIDE: Final = r"[\w \t\u3000,;:&#^.~\u2020\uff0c\uff1b\uff1a\u2010-\u2015\u2212\u301c\u3001\uff0d\uff5e-]"
 """What may stand between the brackets of a citation, one character."""
 
-_PAIRS: Final = ("[]", "\u3010\u3011", "\uff3b\uff3d")
-_ROUND: Final = ("()", "\uff08\uff09")
 _AROUND: Final = (
-    rf"\({_BLANKS}some{_BLANKS}\)",
-    rf"\uff08{_BLANKS}some{_BLANKS}\uff09",
-    r"\[some\]",
-    r"\*\*some\*\*",
-    r"<sup>some</sup>",
+    rf"(?:(\({_BLANKS})|(\uff08{_BLANKS})|(\[)|(\*\*)|<sup>)some"
+    rf"(?(1){_BLANKS}\)|(?(2){_BLANKS}\uff09|(?(3)\]|(?(4)\*\*|</sup>))))"
 )
 _AROUND_BEGUN: Final = (
     rf"[(\uff08]{_BLANKS}(?:some[)\uff09]?)?",
@@ -59,13 +54,12 @@ def spelling(*, parentheses: bool) -> Spelling:
     Args:
         parentheses: whether ``(1)`` is one.
     """
-    pairs = [*_PAIRS, *_ROUND] if parentheses else _PAIRS
-    one = "|".join(rf"{re.escape(left)}{CITED}{re.escape(right)}" for left, right in pairs)
-    some = rf"(?:{one})(?:{_JOINED}(?:{one}))*"
-    around = "|".join(each.replace("some", some) for each in _AROUND)
-    brackets = re.escape("".join(left + right for left, right in pairs))
-    opening = re.escape("".join(left for left, _ in pairs))
-    some_begun = rf"[{opening}](?:{_INSIDE}|[{brackets}])*"
+    opening, closing = (
+        ("[\u3010\uff3b(\uff08", "]\u3011\uff3d)\uff09") if parentheses else ("[\u3010\uff3b", "]\u3011\uff3d")
+    )
+    one = rf"[{re.escape(opening)}]{CITED}[{re.escape(closing)}]"
+    around = _AROUND.replace("some", rf"{one}(?:{_JOINED}{one})*")
+    some_begun = rf"[{re.escape(opening)}](?:{_INSIDE}|[{re.escape(opening + closing)}])*"
     begun = "|".join(each.replace("some", some_begun) for each in _AROUND_BEGUN)
     return Spelling(
         re.compile(rf"{around}|{one}|(?-i:NO_CITE[DS]?(?!\w))", re.IGNORECASE),
