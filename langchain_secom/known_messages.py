@@ -14,6 +14,10 @@ from secom_core.conversation import Message, Scope, Turn
 
 from .convert import Tools, to_messages
 from .messages import is_summary, stable_id
+from .streaming import SHOWN, bare
+
+_ANY_NUMBERS: Final = range(100)
+"""What markers may cite where nothing says what was shown."""
 
 _TAIL: Final = 64
 """How many of a session's latest turns are read to tell which messages are stored."""
@@ -138,7 +142,10 @@ def _is_among(turn: Turn, texts: set[tuple[str, str]]) -> bool:
 
 
 def _role_and_text(message: Message) -> tuple[str, str]:
-    return message.role, message.text
+    """What a message is known by. An application may send an answer back as it was shown, with its markers."""
+    if message.role != "assistant":
+        return message.role, message.text
+    return message.role, read_citations(message.text, _ANY_NUMBERS, markers="strip").text
 
 
 def _turn_start(messages: Sequence[Message], question_id: str | None) -> int:

@@ -178,8 +178,8 @@ def test_a_quoted_memory_cites_nothing() -> None:
 # -- streaming --------------------------------------------------------------------------------------------------------
 
 PIECES = """[1] [ ] ( ) ** * 1 2, [0,2] [1-3] 1–3 【1】 【 】 ［2］ [Memory Memory [^1] : [77] [1,77] [NO_CITE] NO_CITE
-N NO_ ` `` ``` ~~~ $ $$ \\ \\[ \\] \\( \\) <sup> </sup> <code> </code> <think> </think> < = + ! . , ; " - | m12 word xs in
-see and list Sources: 值 和 †a"""
+N NO_ ` `` ``` ~~~ $ $$ \\ \\[ \\] \\( \\) <sup> </sup> <code> </code> <think> </think> < = + ! . , ; " - | m12 word
+xs in see and list Sources: 值 和 †a"""
 PIECE = st.sampled_from([*PIECES.split(), " ", "  ", "\n", "\n\n", "[0, 2]", "- "])
 ANSWER = st.one_of(st.lists(PIECE, max_size=30).map("".join), st.text(max_size=60))
 
