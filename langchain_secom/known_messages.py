@@ -159,5 +159,6 @@ def _turn_start(messages: Sequence[Message], question_id: str | None) -> int:
 
 def _without_markers(message: BaseMessage) -> BaseMessage:
     """An answer without the markers that cite what was in its prompt."""
-    shown = message.response_metadata.get(SHOWN) if isinstance(message, AIMessage) else None
-    return bare(message, shown) if shown else message
+    if not isinstance(message, AIMessage):
+        return message
+    return bare(message, message.response_metadata.get(SHOWN, ()))
