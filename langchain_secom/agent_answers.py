@@ -13,6 +13,7 @@ from secom_core.errors import MissingExtra
 from .agent_turn import MEMORY_USE, AgentTurn
 from .answers import AnswerReader, joined
 from .impressions import cited_references, references
+from .streaming import SHOWN
 
 try:
     from langchain.agents.middleware import ModelResponse
@@ -45,6 +46,9 @@ def _read(turn: AgentTurn, message: AIMessage, markers: Literal["keep", "strip"]
     pieces = list(reader.read(message))
     citations = reader.finish()
     whole = cast("AIMessage", joined([*pieces, *reader.rest(cited_references(citations, known))]))
+    if markers == "keep":
+        metadata = {**whole.response_metadata, SHOWN: list(known)}
+        whole = whole.model_copy(update={"response_metadata": metadata})
     return replace(turn, citations=citations), whole
 
 

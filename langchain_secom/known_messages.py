@@ -14,6 +14,10 @@ from secom_core.conversation import Message, Scope, Turn
 
 from .convert import Tools, to_messages
 from .messages import is_summary, stable_id
+from .streaming import SHOWN, bare
+
+_ANY_NUMBERS: Final = range(100)
+"""What markers may cite where nothing says what was shown."""
 
 _TAIL: Final = 64
 """How many of a session's latest turns are read to tell which messages are stored."""
@@ -114,8 +118,8 @@ def ids_in_prompt(
 
 
 def _converted(thread: Sequence[BaseMessage], options: ThreadOptions) -> list[Message]:
-    messages = to_messages(_without_memory_tools(thread), tools=options.tools)
-    return list(map(_without_markers, messages)) if options.markers else messages
+    kept = _without_memory_tools(thread)
+    return to_messages(map(_without_markers, kept) if options.markers else kept, tools=options.tools)
 
 
 def _without_memory_tools(thread: Sequence[BaseMessage]) -> list[BaseMessage]:
@@ -138,7 +142,10 @@ def _is_among(turn: Turn, texts: set[tuple[str, str]]) -> bool:
 
 
 def _role_and_text(message: Message) -> tuple[str, str]:
-    return message.role, message.text
+    """What a message is known by. An application may send an answer back as it was shown, with its markers."""
+    if message.role != "assistant":
+        return message.role, message.text
+    return message.role, read_citations(message.text, _ANY_NUMBERS, markers="strip").text
 
 
 def _turn_start(messages: Sequence[Message], question_id: str | None) -> int:
@@ -150,7 +157,8 @@ def _turn_start(messages: Sequence[Message], question_id: str | None) -> int:
     return start
 
 
-def _without_markers(message: Message) -> Message:
-    if message.role != "assistant":
+def _without_markers(message: BaseMessage) -> BaseMessage:
+    """An answer without the markers that cite what was in its prompt."""
+    if not isinstance(message, AIMessage):
         return message
-    return replace(message, text=read_citations(message.text, (), markers="strip").text)
+    return bare(message, message.response_metadata.get(SHOWN, ()))

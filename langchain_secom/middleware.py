@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Final, Literal, cast
@@ -31,7 +31,7 @@ from .insertion import inserted
 from .known_messages import ThreadOptions, ids_in_prompt, new_messages
 from .messages import latest_question, query_of
 from .recall_options import recall_options
-from .streaming import MarkerTransformer
+from .streaming import MarkerTransformer, noting_shown
 from .tools import create_manage_memory_tool, create_read_memory_tool, create_search_memory_tool
 from .tracing import RecallRun
 
@@ -215,7 +215,9 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         turn = self._current_turn(request)
         if turn.recall is None:
             turn = self._recalled(turn, request)
-        turn, response = self._read(turn, handler(self._with_memories(request, turn)))
+        with self._noting_shown(turn):
+            answer = handler(self._with_memories(request, turn))
+        turn, response = self._read(turn, answer)
         if self._may_stop(response):
             self._remember(turn, request.state["messages"], request.runtime)
         return self._extended(turn, response)
@@ -229,7 +231,9 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         turn = self._current_turn(request)
         if turn.recall is None:
             turn = await self._arecalled(turn, request)
-        turn, response = self._read(turn, await handler(self._with_memories(request, turn)))
+        with self._noting_shown(turn):
+            answer = await handler(self._with_memories(request, turn))
+        turn, response = self._read(turn, answer)
         if self._may_stop(response):
             await run_in_executor(None, self._remember, turn, request.state["messages"], request.runtime)
         return self._extended(turn, response)
@@ -309,6 +313,10 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _with_memories(self, request: ModelRequest[Any], turn: AgentTurn) -> ModelRequest[Any]:
         return inserted(request, turn.block(self._instruction), self._inject)
+
+    def _noting_shown(self, turn: AgentTurn) -> AbstractContextManager[None]:
+        recall = turn.recall if turn.cites and self._markers == "strip" else None
+        return noting_shown(recall.numbers) if recall is not None and recall.numbers else nullcontext()
 
     # -- after the model ----------------------------------------------------------------------------------------------
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Final
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.runnables import ensure_config
+from langchain_core.runnables.config import var_child_runnable_config
 
 from secom_core.citations import CitationStream, read_citations
 from secom_core.errors import MissingExtra
@@ -17,8 +21,27 @@ except ImportError as error:
     raise MissingExtra("streams without markers", "langchain") from error
 
 
+SHOWN: Final = "secom_shown"
+"""The key of metadata under which the numbers in a prompt are: of a run's, and of a message whose markers are kept."""
+
+
+@contextmanager
+def noting_shown(numbers: Collection[int]) -> Iterator[None]:
+    """Have the model's run say in its metadata which numbers its prompt holds, for who reads its tokens."""
+    config = ensure_config()
+    metadata = {**config.get("metadata", {}), SHOWN: list(numbers)}
+    token = var_child_runnable_config.set({**config, "metadata": metadata})
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
+
+
 def without_markers(stream: Iterable[Any]) -> Iterator[Any]:
     """Take the citations out of a stream of tokens; text that may be part of one waits until that is known.
+
+    Which numbers cite, tokens of an agent with `langchain_secom.SecomMiddleware` say in their metadata; others pass as
+    they came.
 
     Usage::
 
@@ -52,13 +75,13 @@ class _Answers:
         self._open: dict[str | None, _Answer] = {}
 
     def read(self, item: Any) -> Iterator[Any]:
-        token, again = _token_of(item)
-        if token is None:
+        token, shown, again = _token_of(item)
+        if token is None or not shown:
             yield item
         elif not isinstance(token, AIMessageChunk):
-            yield again(_changed(token, _bare))
+            yield again(bare(token, shown))
         else:
-            answer = self._open.setdefault(token.id, _Answer(again, token))
+            answer = self._open.setdefault(token.id, _Answer(again, token, CitationStream(shown, markers="strip")))
             if token.chunk_position == "last":
                 token = _changed(token, answer.stream.feed)
                 yield from self._open.pop(token.id).rest()
@@ -76,7 +99,7 @@ class _Answers:
 class _Answer:
     again: Callable[[AIMessage], Any]
     latest: AIMessageChunk
-    stream: CitationStream = field(default_factory=lambda: CitationStream((), markers="strip"))
+    stream: CitationStream
 
     def rest(self) -> Iterator[Any]:
         """The text that waited and turned out to be no citation."""
@@ -87,19 +110,28 @@ class _Answer:
             yield self.again(AIMessageChunk(content=content, id=self.latest.id))
 
 
-def _token_of(item: Any) -> tuple[AIMessage | None, Callable[[BaseMessage], Any]]:
-    """The token in an item of a stream, if there is one; and the item with another token in its place."""
+def _token_of(item: Any) -> tuple[AIMessage | None, list[int], Callable[[BaseMessage], Any]]:
+    """The token in an item of a stream, if there is one; the numbers in its prompt; the item with another token."""
     if isinstance(item, tuple) and item:
         *before, last = item
         if len(item) == 2 and isinstance(item[0], AIMessage):
-            return item[0], lambda token: (token, item[1])
+            return item[0], _shown(last), lambda token: (token, last)
         if "messages" in before and isinstance(last, tuple) and len(last) == 2 and isinstance(last[0], AIMessage):
-            return last[0], lambda token: (*before, (token, last[1]))
-    return None, lambda token: item
+            return last[0], _shown(last[1]), lambda token: (*before, (token, last[1]))
+    return None, [], lambda token: item
 
 
-def _bare(text: str) -> str:
-    return read_citations(text, (), markers="strip").text
+def _shown(metadata: Any) -> list[int]:
+    return list(metadata.get(SHOWN, ())) if isinstance(metadata, Mapping) else []
+
+
+def bare(message: AIMessage, shown: Collection[int]) -> AIMessage:
+    """A whole answer without the markers that cite the numbers in its prompt."""
+    return _changed(message, partial(_bare, shown))
+
+
+def _bare(shown: Collection[int], text: str) -> str:
+    return read_citations(text, shown, markers="strip").text
 
 
 def _changed(message: AIMessage, change: Callable[[str], str]) -> AIMessage:
@@ -140,18 +172,19 @@ class MarkerTransformer(StreamTransformer):
         """Strip an event's text; no event is dropped."""
         if event["method"] == "messages" and event["params"]["namespace"] == self._own:
             payload, metadata = event["params"]["data"]
-            if isinstance(payload, AIMessage):
-                event["params"]["data"] = (_changed(payload, _bare), metadata)
-            elif isinstance(payload, dict):
-                self._strip(payload, (metadata or {}).get("langgraph_checkpoint_ns"))
+            shown = _shown(metadata)
+            if shown and isinstance(payload, AIMessage):
+                event["params"]["data"] = (bare(payload, shown), metadata)
+            elif shown and isinstance(payload, dict):
+                self._strip(payload, shown, metadata.get("langgraph_checkpoint_ns"))
         return True
 
-    def _strip(self, payload: dict[str, Any], step: Any) -> None:
+    def _strip(self, payload: dict[str, Any], shown: Collection[int], step: Any) -> None:
         key = (step, payload.get("index"))
         delta, content = payload.get("delta"), payload.get("content")
         if isinstance(delta, dict) and isinstance(delta.get("text"), str):
-            stream = self._open.setdefault(key, CitationStream((), markers="strip"))
+            stream = self._open.setdefault(key, CitationStream(shown, markers="strip"))
             payload["delta"] = {**delta, "text": stream.feed(delta["text"])}
         elif payload.get("event") == "content-block-finish":
             self._open.pop(key, None)
-            payload["content"] = _with_text(content, _bare)
+            payload["content"] = _with_text(content, partial(_bare, shown))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -48,6 +48,11 @@ class CitableNodes:
     queries: Mapping[str, PendingQuery]
     places: Mapping[int, tuple[str, int]]
     ids: Mapping[str, int]
+
+    @property
+    def numbers(self) -> Collection[int]:
+        """The numbers that the model saw; one that no answer can cite where it saw none, so ``[NO_CITE]`` is read."""
+        return self.places.keys() or (-1,)
 
     def by_scope(self, citations: Citations) -> list[CitedScope]:
         """The citations of an answer, for each query and scope that they say something about."""
@@ -97,7 +102,7 @@ def _visible_number(node: BaseNode) -> int:
 
 def cited_by_text(text: str, nodes: CitableNodes) -> Citations:
     """The citations in the text of a whole answer, without the thoughts of a reasoning model."""
-    citations = read_citations(without_thoughts(text), nodes.places.keys())
+    citations = read_citations(without_thoughts(text), nodes.numbers)
     return _with_native(citations, _message_of(text), nodes)
 
 
@@ -149,7 +154,7 @@ class AnswerStream:
     """
 
     def __init__(self, nodes: CitableNodes, *, strip: bool) -> None:
-        self._stream = CitationStream(nodes.places.keys(), markers="strip") if strip else None
+        self._stream = CitationStream(nodes.numbers, markers="strip") if strip else None
         self._tokens: list[str] = []
 
     @property

@@ -190,7 +190,7 @@ class CitationReward(BaseEventHandler):
     def _read(self, response: Response, citable: CitableNodes) -> None:
         text = response.response or ""
         if self.markers == "strip":
-            response.response = read_citations(text, citable.places.keys(), markers="strip").text
+            response.response = read_citations(text, citable.numbers, markers="strip").text
         self._learn(cited_by_text(text, citable), citable)
 
     def _watched(self, tokens: Iterable[str], citable: CitableNodes) -> Generator[str, None, None]:

@@ -155,7 +155,9 @@ class Companion:
     def _finish(self, text: str, recall: Recall, reader: CitationStream, reply: str) -> Answer:
         rest = reader.finish()
         citations = replace(rest, text=reply + rest.text)
-        plain = read_citations(citations.text, recall.numbers, markers="strip").text
+        plain = citations.text
+        if self._markers == "keep":
+            plain = read_citations(plain, recall.numbers, markers="strip").text
         if plain.strip():
             self._bank.remember(self.scope, [Message(plain, role="assistant")], session=self.session)
         lesson = None

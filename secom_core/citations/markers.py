@@ -1,36 +1,30 @@
 """Which of the memories shown an answer says it used: read whole, or while it streams.
 
-A marker is ``[1]``, ``[1][3]``, ``[0, 2]``, ``[m12]`` or ``[NO_CITE]`` (RMM, appendix D.2). Ranges are none: ``[1-3]``
-may be a score or a span of pages. What stands in code, between backticks or behind a fence, is none either, nor what a
-reasoning model thinks between tags before it answers. Of well-formed markers only numbers that were really shown count,
-and each counts once. `secom_core.context.block.render` has taken the markers out of what it quotes, so an answer that
-repeats a memory word for word cites nothing by it.
+A citation is ``[1]``, ``[1][3]``, ``[0, 2]``, ``[1-3]``, ``[m12]``, ``[Memory 1]``, ``[^1]``, ``【1】``, ``［1］``, or
+``[NO_CITE]`` with or without its brackets (RMM, appendix D.2). What stands in code, between backticks or behind a
+fence, or in a formula is none, nor what a reasoning model thinks between tags before it answers, nor an index, a link
+or a list of numbers (`secom_core.citations.placing`). Only numbers that were really shown count, and each counts once.
+`secom_core.context.block.render` has taken the citations out of what it quotes, so an answer that repeats a memory word
+for word cites nothing by it.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from itertools import chain
+from typing import ClassVar, Final, Literal
 
-from ..llm.quoting import CITATION_MARKER
-
-_DIGITS: Final = re.compile(r"\d+")
-_MARKER: Final = CITATION_MARKER.pattern
-_LONGEST: Final = 120
-"""A marker is no longer than this; a bracket that stays open for longer is text."""
+from .pieces import Kind, Piece, piece_at
+from .placing import BEFORE, Role, role_of
+from .spelling import cited_numbers, spelling
+from .stripping import Stripper
 
 _RUNS: Final = ("`", "~")
 """What runs of are code or a fence."""
 
-# ``[1](http://…)`` is a link.
-_PIECE: Final = re.compile(
-    rf"(?P<run>`+|~+)|(?P<marker>{_MARKER})(?!\()|(?P<tag></?(?:think|thinking|thought|reasoning)>)|[^`~\[<]+|.",
-    re.IGNORECASE | re.DOTALL,
-)
-_UNDECIDED: Final = re.compile(rf"(?:{_MARKER}|\[[\w ,;\t]{{0,{_LONGEST - 2}}}|</?[a-z]{{0,9}})\Z", re.IGNORECASE)
-"""The end of a text that may go on as another piece; it is no longer than a marker."""
+_CLOSING: Final = {"$$": "$$", "\\[": "\\]", "\\(": "\\)"}
+"""What closes a formula, by what opens it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +54,22 @@ class Citations:
         return self.finished and bool(self.numbers or self.none_used)
 
 
-def read_citations(answer: str, numbers: Collection[int], *, markers: Literal["keep", "strip"] = "keep") -> Citations:
+def read_citations(
+    answer: str,
+    numbers: Collection[int],
+    *,
+    markers: Literal["keep", "strip"] = "keep",
+    parentheses: bool = False,
+) -> Citations:
     """Read a whole answer.
 
     Args:
         answer: what the model wrote.
-        numbers: the numbers of the memories in its prompt.
+        numbers: the numbers of the memories in its prompt; where there is none, nothing is read as a citation.
         markers: whether the text keeps its markers or goes without, for the user to see.
+        parentheses: whether ``(1)`` is a marker, for prompts that ask for it.
     """
-    stream = CitationStream(numbers, markers=markers)
+    stream = CitationStream(numbers, markers=markers, parentheses=parentheses)
     text = stream.feed(answer)
     done = stream.finish()
     return Citations(text + done.text, done.numbers, done.unknown, done.none_used)
@@ -77,97 +78,135 @@ def read_citations(answer: str, numbers: Collection[int], *, markers: Literal["k
 class CitationStream:
     """Reads an answer piece by piece; a marker may be split anywhere.
 
-    Text is given back as soon as it cannot be part of a marker any more. Citations come with `finish`, and only then:
-    an answer that breaks off is ended with `abandon`, or not at all, and teaches nothing.
+    Text is given back as soon as it cannot be part of a marker any more: no more than some 200 characters wait.
+    Citations come with `finish`, and only then: an answer that breaks off is ended with `abandon`, or not at all, and
+    teaches nothing.
 
-    Code stands between equal runs of backticks, or behind a fence at a line's start. A run of backticks that nothing
-    closes before its paragraph ends opened no code; markers behind it count.
+    Code stands between equal runs of backticks, or behind a fence at a line's start; a formula between ``$``, ``$$`` or
+    their LaTeX forms. What nothing closes before its paragraph ends opened none: markers behind it count, and stay in
+    the text. So does a marker with a number that was not shown, and one that is a word of its sentence.
 
     Args:
         numbers: the numbers of the memories in the prompt.
         markers: whether the text keeps its markers or goes without.
+        parentheses: whether ``(1)`` is a marker.
     """
 
-    def __init__(self, numbers: Collection[int], *, markers: Literal["keep", "strip"] = "keep") -> None:
-        self._numbers, self._strip = frozenset(numbers), markers == "strip"
+    def __init__(
+        self, numbers: Collection[int], *, markers: Literal["keep", "strip"] = "keep", parentheses: bool = False
+    ) -> None:
+        self._numbers, self._spelling = frozenset(numbers), spelling(parentheses=parentheses)
+        self._stripper = Stripper() if markers == "strip" else None
         self._unread: list[str] = []
         self._run = ""
-        self._blanks = 0
-        self._begun = False
         self._silent = True
         self._forget()
 
     def _forget(self) -> None:
+        """Begin the answer, behind what a reasoning model thought before it."""
         self._thinking = False
-        self._markers: list[str] = []
+        self._cited: list[list[int]] = []
         self._code = ""
         self._before_code = 0
         self._fenced = False
         self._blank_line = True
+        self._before = ""
+        self._last = Role.MARK
+        self._since = BEFORE + 1
 
     def feed(self, chunk: str) -> str:
         """Take the next piece; what may be shown of the answer so far and was not yet."""
+        if not self._numbers:
+            return chunk
         self._unread.append(chunk)
         # A run of backticks may go on for as long as the answer, and is looked at once, when it ends.
         if not chunk or (self._run and not chunk.strip(self._run)):
             return ""
-        text = "".join(self._unread)
-        return self._read(text, _decided(text))
+        return self._read(ended=False)
 
     def finish(self) -> Citations:
         """The answer has come to its end: the rest of its text, and what it cited."""
-        text = "".join(self._unread)
-        rest = self._read(text, len(text)) + " " * self._blanks
-        self._blanks = 0
-        markers = self._markers if not self._thinking else []
+        rest = self._read(ended=True) + (self._stripper.finish() if self._stripper else "")
+        markers = self._cited if not self._thinking else []
         # A dict, because each counts once and the first place is its own.
-        cited = dict.fromkeys(int(digits) for marker in markers for digits in _DIGITS.findall(marker))
+        cited = dict.fromkeys(chain.from_iterable(markers))
         known = tuple(number for number in cited if number in self._numbers)
         unknown = tuple(number for number in cited if number not in self._numbers)
-        return Citations(rest, known, unknown, not all(map(_DIGITS.search, markers)))
+        return Citations(rest, known, unknown, not known and not all(markers))
 
     def abandon(self) -> Citations:
         """The answer broke off: the rest of its text, and no citations, whatever was read."""
         return Citations(self.finish().text, finished=False)
 
-    def _read(self, text: str, stop: int) -> str:
-        """Read the text up to a place; the rest waits."""
-        rest = text[stop:]
+    def _read(self, *, ended: bool) -> str:
+        """Read what has come, as far as it is decided; the rest waits."""
+        text, place, shown = "".join(self._unread), 0, []
+        while place < len(text) and (piece := piece_at(text, place, self._spelling, ended=ended)) is not None:
+            shown.append(self._visible(piece))
+            place += len(piece.text)
+        rest = text[place:]
         self._unread, self._run = [rest], rest[0] if rest.startswith(_RUNS) else ""
-        return "".join(map(self._visible, _PIECE.finditer(text, 0, stop)))
+        return "".join(shown)
 
-    def _visible(self, piece: re.Match[str]) -> str:
-        """Take a piece; what is shown of it, a blank before a marker going with the marker."""
-        is_marker = self._take(piece)
-        self._silent = self._silent and not piece[0].strip()
-        if not self._strip:
-            return piece[0]
-        if is_marker:
-            self._blanks = 0
+    def _visible(self, piece: Piece) -> str:
+        """Take a piece; what is shown next."""
+        stripped = self._take(piece)
+        self._silent = self._silent and not piece.text.strip()
+        if self._stripper is None:
+            return piece.text
+        if stripped:
+            self._stripper.citation()
             return ""
-        text = piece[0] if self._begun else piece[0].lstrip(" ")
-        visible = text.rstrip(" ")
-        before, after = self._blanks, len(text) - len(visible)
-        self._blanks = after if visible else before + after
-        self._begun = self._begun or bool(visible)
-        return " " * before + visible if visible else ""
+        return self._stripper.words(piece.text)
 
-    def _take(self, piece: re.Match[str]) -> bool:
-        """Take a piece; whether it is a marker outside code."""
-        text, tag = piece[0], piece["tag"]
-        if piece["run"]:
-            self._take_run(text)
-        elif not tag:
-            self._take_lines(text)
+    def _take(self, piece: Piece) -> bool:
+        """Take a piece; whether it is a marker that the text goes without."""
+        self._TAKE[piece.kind](self, piece.text)
+        stripped = piece.kind is Kind.CITATION and not self._fenced and self._take_citation(piece)
+        self._before = (self._before + piece.text[-BEFORE:])[-BEFORE:]
+        self._since = 0 if piece.kind is Kind.CITATION else self._since + len(piece.text)
+        return stripped
+
+    def _take_citation(self, piece: Piece) -> bool:
+        """Note what a marker cites; whether the text goes without it."""
+        cited = cited_numbers(piece.text, self._numbers)
+        between = self._before[len(self._before) - self._since :] if self._since <= len(self._before) else None
+        count = len(cited) if cited is not None else 0
+        self._last = role_of(piece.text, count, self._before, piece.after, self._last, between)
+        if cited is None or self._last not in (Role.MARK, Role.WORD):
+            return False
+        self._cited.append(cited)
+        return self._last is Role.MARK and not self._code and self._numbers.issuperset(cited)
+
+    def _take_tag(self, tag: str) -> None:
+        name = tag.strip("</>").lower()
+        if name in ("code", "pre"):
+            self._take_bounds(tag.lower(), closing="" if tag[1] == "/" else f"</{name}>")
         elif tag[1] == "/":
             # What a reasoning model thinks before it answers cites nothing; some templates leave the opening tag out.
             self._forget()
         elif self._silent:
             self._thinking = True
-        if not piece["marker"] or len(text) > _LONGEST or self._fenced:
-            return False
-        self._markers.append(text)
-        return not self._code
+
+    def _take_formula(self, bound: str) -> None:
+        self._take_bounds(bound, closing=_CLOSING.get(bound, ""))
+
+    def _take_bounds(self, bound: str, *, closing: str) -> None:
+        """Open or close a formula, or code between tags."""
+        self._blank_line = False
+        if self._fenced:
+            return
+        if bound == self._code:
+            self._close()
+        elif closing and not self._code:
+            self._open(closing)
+
+    def _open(self, closing: str) -> None:
+        self._code, self._before_code = closing, len(self._cited)
+
+    def _close(self) -> None:
+        del self._cited[self._before_code :]
+        self._code = ""
 
     def _take_run(self, run: str) -> None:
         """Open or close code or a fence, or neither."""
@@ -178,10 +217,9 @@ class CitationStream:
         elif fence:
             self._code, self._fenced = run, True
         elif run == self._code:
-            del self._markers[self._before_code :]
-            self._code = ""
+            self._close()
         elif not self._code and run[0] == "`":
-            self._code, self._before_code = run, len(self._markers)
+            self._open(run)
         self._blank_line = False
 
     def _take_lines(self, text: str) -> None:
@@ -192,10 +230,10 @@ class CitationStream:
                 self._blank_line = True
             self._blank_line = self._blank_line and not line.strip()
 
-
-def _decided(text: str) -> int:
-    """Up to which place what the text says cannot change by what follows."""
-    if text.endswith(_RUNS):
-        return len(text.rstrip(text[-1]))
-    undecided = _UNDECIDED.search(text, max(len(text) - _LONGEST, 0))
-    return undecided.start() if undecided else len(text)
+    _TAKE: ClassVar[Mapping[Kind, Callable[[CitationStream, str], None]]] = {
+        Kind.WORDS: _take_lines,
+        Kind.CITATION: _take_lines,
+        Kind.RUN: _take_run,
+        Kind.TAG: _take_tag,
+        Kind.FORMULA: _take_formula,
+    }

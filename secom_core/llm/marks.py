@@ -71,10 +71,29 @@ _WORD: Final = re.compile(
 )
 """What stands between the square brackets of a mark: a word in capitals, one after a slash, a numbered one."""
 
-_CITATION: Final = re.compile(
-    r"[mM]?\d+(?:\s*[,;]\s*[mM]?\d+)*|NO[_ ]CIT(?:E[DS]?|ATIONS?)|\d+(?::\d+)?\u2020.*", re.IGNORECASE | re.DOTALL
+_BLANK: Final = r"[ \t\u3000]{0,4}"
+_DASH: Final = "[-~\u2010-\u2015\u2212\u301c\u2e3a\u2e3b\ufe58\ufe63\uff0d\uff5e]"
+_NAME: Final = (
+    r"(?:memor(?:y|ies)|mem|m|sources?|cit(?:ation|e)s?|erinnerung(?:en)?|quellen?"
+    "|\u8bb0\u5fc6|\u8a18\u61b6|\u6765\u6e90|\u4f86\u6e90)"
+    r"[ \t_:.\uff1a-]{0,3}(?:#|n[or]\.)?[ \t]?"
 )
-"""What stands between the brackets of a citation."""
+_LABEL: Final = rf"(?:\^|{_NAME})?"
+_AND: Final = rf"{_BLANK}(?:[,;&\uff0c\uff1b\u3001\u548c]|\band\b|\bund\b){_BLANK}"
+_NONE: Final = r"NO[_ -]?CIT(?:E[DS]?|ATIONS?)"
+
+CITED_SPAN: Final = rf"(\d{{1,9}})(?:{_BLANK}{_DASH}{_BLANK}{_LABEL}(\d{{1,9}}))?"
+"""A number that is cited, or a range of them: ``1``, ``1-3``; the groups are its ends."""
+
+_SPAN: Final = _LABEL + CITED_SPAN.replace("(\\d", "(?:\\d")
+_DETAIL: Final = r"(?:\u2020[\w .,:#-]{0,60})?"
+CITED: Final = rf"{_BLANK}(?:(?:\d{{1,9}}:(?=\d+\u2020))?{_SPAN}(?:{_AND}{_SPAN})*{_DETAIL}|{_NONE}){_BLANK}"
+"""What stands between the brackets of a citation, in letters of any case: ``1``, ``1, 2``, ``Memory 1``, ``^1``."""
+
+NOTHING_CITED: Final = re.compile(r"\bNO_CITE[DS]?\b")
+"""That nothing is cited, without brackets."""
+
+_CITATION: Final = re.compile(rf"{CITED}|\d+(?::\d+)?\u2020.*", re.IGNORECASE | re.DOTALL)
 
 
 def without_hidden(text: str) -> str:
@@ -112,7 +131,7 @@ def without_marks(text: str, *, citations: bool = False) -> str:
     if any(bracket in text for bracket in _OPEN):
         text = _SQUARE.sub(lambda found: f"({found[1]})" if _is_mark(found[1], citations) else found[0], text)
         text = _BARRED.sub("(", text)
-    return text
+    return NOTHING_CITED.sub(lambda found: found[0].replace("_", " "), text) if citations else text
 
 
 def _is_mark(inside: str, citations: bool) -> bool:

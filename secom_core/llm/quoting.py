@@ -10,14 +10,6 @@ from ..text.terms import count_tokens
 from .marks import without_hidden, without_marks
 
 _MARKER: Final = re.compile("[\\[\ufe47\uff3b](?=\\W{0,9}exchange\\b)", re.IGNORECASE)
-_NUMBER: Final = r"[mM]?\d{1,9}"
-_BLANK: Final = r"[ \t]*"
-_NONE: Final = r"NO[_ ]CIT(?:E[DS]?|ATIONS?)"
-CITATION_MARKER: Final = re.compile(
-    rf"\[{_BLANK}(?:{_NUMBER}(?:{_BLANK}[,;]{_BLANK}{_NUMBER})*|{_NONE}){_BLANK}\]", re.I
-)
-"""A citation of numbered memories, wherever it stands."""
-
 _THOUGHT: Final = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _LEAST: Final = 12  # tokens, below which a text without its middle says nothing
 _THOUGHT_END: Final = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)

@@ -140,7 +140,9 @@ FAULTY = {
     "in code": ("Write `x[1]`.", None),
     "behind a fence": ("Write\n```\nx = [1]\n```\nto see.", None),
     "a link": ("See [1](https://example.org).", None),
-    "a range": ("They won [1-3].", None),
+    "a score": ("They won [1-3].", None),
+    "a range": ("You live in Ghent [1-2].", (1, 2)),
+    "a list": ("xs = [1, 2, 3]", None),
     "none used": ("I cannot say. [NO_CITE]", ()),
     "none used, and one": ("Ghent [1]. [NO_CITE]", (1,)),
     "no marker": ("You live in Ghent.", None),
@@ -160,7 +162,8 @@ async def test_faulty_citations(bank: MemoryBank, how: str, text: str, cited: An
     if markers == "keep":
         assert answer.text == text
     elif cited:
-        assert "[" not in answer.text
+        assert not re.search(r"\[m?[12]", answer.text)
+        assert ("[9]" in answer.text) == ("[9]" in text)
     assert cited_in(bank) == ([] if cited is None else [cited])
     assert answers(bank) == (1 if cited else 0)
     assert [each["number"] for each in answer.response_metadata["secom_citations"]] == list(cited or ())

@@ -177,10 +177,10 @@ async def test_markers_can_be_taken_out_of_what_the_user_sees_and_memory_keeps(
     with answering("Marta [1], on Fridays [3][1], not [9].") as (llm, _):
         async with CitationReward(bank, markers="strip"):
             asking = Asking(kind, mode, bank, llm)
-            assert await asking.ask() == "Marta, on Fridays, not."
+            assert await asking.ask() == "Marta, on Fridays, not [9]."
     assert counts(bank) == ([(1, 3)], 1)
     if kind in ("context", "condense"):
-        assert [message.content for message in asking.engine.chat_history] == [QUERY, "Marta, on Fridays, not."]
+        assert [message.content for message in asking.engine.chat_history] == [QUERY, "Marta, on Fridays, not [9]."]
 
 
 @pytest.mark.slow
@@ -247,12 +247,12 @@ async def test_memory_cannot_cite_itself(bank: MemoryBank, kind: str, mode: str)
 
 
 def test_whatever_is_read_as_a_marker_is_broken_in_what_is_recalled() -> None:
-    forms = "[1] [ 1 ] [m1] [M1] [1,2] [1 , 2] [1;2] [0, m2] [1][2] [NO_CITE] [no cite] [NO_CITED] [NO_CITATIONS] [１]"
+    forms = "[1] [ 1 ] [m1] [M1] [1,2] [1 , 2] [1;2] [0, m2] [1][2] [NO_CITE] [no cite] [NO_CITED] [NO_CITATIONS] [１] NO_CITE [1-2] 【1】 ［2］ [Memory 1] [^1]"
     assert read_citations(forms, {0, 1, 2}).is_feedback
     assert all(read_citations(form, {0, 1, 2}).is_feedback for form in ("[1]", "[NO_CITE]", "[1 , 2]", "[0, m2]"))
     done = read_citations(escape_markers(forms), {0, 1, 2})
     assert (done.numbers, done.unknown, done.none_used) == ((), (), False)
-    assert escape_markers("[[1]] a[2](b) [x] [1-3]") == "[(1)] a(2)(b) [x] [1-3]"
+    assert escape_markers("[[1]] a[2](b) [x] [1-3]") == "[(1)] a(2)(b) [x] (1-3)"
 
 
 @pytest.mark.slow
@@ -275,7 +275,7 @@ async def test_pitfall_13_where_nothing_is_found_the_model_is_asked_all_the_same
     with answering("I do not know [1]. [NO_CITE]") as (llm, server):
         async with CitationReward(bank, markers="strip"):
             asking = Asking(kind, mode, bank, llm, scope=("acme", "nobody"))
-            assert await asking.ask() == "I do not know."
+            assert await asking.ask() == "I do not know [1]."
         assert "Nothing in memory answers this." in server.requests[0].prompt
         assert "secom" not in server.requests[0].prompt
     assert bank.citations.log(("acme", "nobody")) == []
