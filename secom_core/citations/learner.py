@@ -22,7 +22,7 @@ from ..stores.rows import ScopeRow
 from ..stores.schema import SETTING
 from ..stores.sql import SqlStore
 from .options import CitationOptions
-from .plackett_luce import put_first
+from .plackett_luce import best, put_first
 from .policy import FusionPolicy
 from .records import CitationEntry, CitationWeights, Impression, LessonKind
 from .reranker import Draw, Reranker
@@ -302,13 +302,12 @@ def _arranged(draw: Draw, drawn: Sequence[str], memory_ids: Sequence[str]) -> Dr
         return None
     first = [drawn.index(each) for each in memory_ids]
     places = put_first(first, len(drawn))
-    best = draw.order if draw.explored else np.argsort(-draw.scores, kind="stable").tolist()
     return replace(
         draw,
         memories=draw.memories[places],
         scores=draw.scores[places],
         noise=draw.noise[places],
-        order=tuple(first.index(each) for each in best if each in first),
+        order=tuple(first.index(each) for each in best(draw.scores + draw.noise, len(drawn)) if each in first),
     )
 
 

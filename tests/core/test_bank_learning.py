@@ -466,10 +466,13 @@ def test_the_papers_reranker_chooses_m_of_k_and_learns_by_batches(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_noise_only_while_learning(tmp_path: Path) -> None:
-    options = CitationOptions(reranker=RerankerOptions(candidates=20, top=5))
-    with MemoryBank.open(tmp_path / "memory.db", citations=options, embedder=HashingEmbedder()) as bank:
+def test_noise_only_where_asked_for_and_only_while_learning(tmp_path: Path) -> None:
+    settled = CitationOptions(reranker=RerankerOptions(candidates=20, top=5))
+    with MemoryBank.open(tmp_path / "memory.db", citations=settled, embedder=HashingEmbedder()) as bank:
         fill(bank)
+        assert len({tuple(hit.memory.id for hit in asked(bank)[0].ranked) for _ in range(6)}) == 1
+    options = CitationOptions(reranker=RerankerOptions(candidates=20, top=5, explore=True))
+    with MemoryBank.open(tmp_path / "memory.db", citations=options, embedder=HashingEmbedder()) as bank:
         drawn = {tuple(hit.memory.id for hit in asked(bank)[0].ranked) for _ in range(6)}
         assert len(drawn) > 1
         bank.citations.freeze(ANN)
