@@ -1,4 +1,4 @@
-"""Layers after something was forgotten, after an outage, and after a rebuild: what they then hold, and what it costs."""
+"""Layers after something was forgotten, after an outage, and after a rebuild: what they then hold."""
 
 from __future__ import annotations
 
