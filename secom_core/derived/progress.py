@@ -61,7 +61,8 @@ def guesses(store: SqlStore, session_id: int, layer: str) -> int:
 
 
 def _guesses(connection: Connection, session_id: int, layer: str) -> int:
-    return connection.scalar(select(layer_progress.c.messages).where(_is_note(session_id, _GUESSED + layer))) or 0
+    found = connection.scalar(select(layer_progress.c.messages).where(_is_note(session_id, _GUESSED + layer)))
+    return found if isinstance(found, int) else 0
 
 
 def _is_note(session_id: int, name: str) -> ColumnElement[bool]:

@@ -205,8 +205,8 @@ STEP = st.one_of(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("with_model", [False, True])
-@settings(max_examples=6, deadline=None)
-@given(steps=st.lists(STEP, min_size=6, max_size=20))
+@settings(max_examples=5, deadline=None)
+@given(steps=st.lists(STEP, min_size=6, max_size=14))
 def test_a_rebuild_is_what_a_bank_makes_that_never_had_the_words(with_model, steps):
     """And what is forgotten is in no layer once the bank has derived, rebuilt or not."""
     with opened(ScriptedModel(answer) if with_model else None) as bank:
