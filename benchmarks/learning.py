@@ -44,7 +44,7 @@ from functools import cache
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -55,7 +55,7 @@ from benchmarks.retrieval import embedder_named, locomo_files, read_conversation
 from secom_core.bank import MemoryBank
 from secom_core.citations import FusionPolicy, Impression, Reranker, RerankerOptions
 from secom_core.citations.evidence import best_turns
-from secom_core.citations.plackett_luce import drawn, slope
+from secom_core.citations.plackett_luce import best, slope
 from secom_core.context import PackTurns
 from secom_core.conversation import as_turns
 from secom_core.memory import Hit, Memory
@@ -69,6 +69,8 @@ POINTS = (0, 10, 25, 50, 100, 200, 400)
 
 HAND = {"speaker": 0.25, "date": 0.25, "length": 0.1, "asks": -0.1, "answers": 0.1}
 """The base: a half for each kind of search, and these small weights for hints, by common sense and untuned."""
+
+T = TypeVar("T")
 
 Label = Callable[[Array, npt.NDArray[np.bool_], np.random.Generator], npt.NDArray[np.bool_]]
 """From the scores of the memories shown in the base ranking, and whether each shows evidence: whether it is cited."""
@@ -271,7 +273,7 @@ def points(total: int, passes: int, *, curve: bool) -> list[int]:
     return sorted({*(point for point in POINTS if point < total), *ends}) if curve else [0, ends[-1]]
 
 
-def stream(cases: Sequence[Asked], passes: int, random: np.random.Generator) -> Iterator[Asked]:
+def stream(cases: Sequence[T], passes: int, random: np.random.Generator) -> Iterator[T]:
     for _ in range(passes):
         yield from (cases[place] for place in random.permutation(len(cases)))
 
@@ -309,11 +311,12 @@ def reinforce_fold(
     for each in stream(teach, passes, random):
         case = each.case
         scores = case.signals @ weights
-        best = np.argsort(-scores, kind="stable")[:20]
-        logits = (scores[best] + random.gumbel(size=len(best))) / 0.5
-        order = drawn(logits, 5, random)
-        rewards = np.where(case.target[best[order]] > 0, 1.0, -1.0)
-        weights = weights + rate / 0.5 * slope(logits, order, rewards - 0.5) @ case.signals[best]
+        top = np.array(best(scores, 20))
+        temperature = 0.5 * float(scores[top].std())
+        logits = scores[top] / temperature
+        order = best(logits + random.gumbel(size=len(top)), 5)
+        rewards = np.where(case.target[top[order]] > 0, 1.0, -1.0)
+        weights = weights + rate / temperature * slope(logits, order, rewards - 0.5) @ case.signals[top]
     return measured(check, weights)
 
 
@@ -815,6 +818,8 @@ def paper(options: argparse.Namespace, splits: Sequence[Split], embedder: Embedd
     known = {id(each): near(each.case, embedder) for _, check in splits for each in check}
     pairs = [([known[id(each)] for each in teach], [known[id(each)] for each in check]) for teach, check in splits]
 
+    result: dict[str, Any] = {}
+
     def folds(name: str, seeds: Sequence[int], label: str = "honest", **settings: Any) -> dict[str, Any]:
         runs = [
             averaged([reranker_fold(a, b, options.passes, seed, label, **settings) for a, b in pairs]) for seed in seeds
@@ -823,9 +828,10 @@ def paper(options: argparse.Namespace, splits: Sequence[Split], embedder: Embedd
         print(table(name, rows, spread if len(seeds) > 1 else None), flush=True)
         return rows | ({"sd": spread} if len(seeds) > 1 else {})
 
+    result["found along the way"] = found_along(pairs, options.seeds)
     # The paper's own defaults over the seeds; the rest, which only shows how it fails, once.
     defaults = "reranker, rate 0.001, credit each"
-    result: dict[str, Any] = {defaults: folds(defaults, range(options.seeds))}
+    result[defaults] = folds(defaults, range(options.seeds))
     for rate in options.rates:
         for credit in ("each", "sum"):
             name = f"reranker, rate {rate:g}, credit {credit}"
@@ -834,6 +840,40 @@ def paper(options: argparse.Namespace, splits: Sequence[Split], embedder: Embedd
     for label in [f"{share:g}" for share in options.noise] + (["adversary"] if options.adversary else []):
         result[f"reranker, {label}"] = folds(f"reranker at its defaults, {label}", [0], label)
     return {"paper": result}
+
+
+def found_along(pairs: Sequence[tuple[list[Near], list[Near]]], seeds: int) -> dict[str, list[float]]:
+    """Recall@5 of what the paper's reranker shows while it learns, at its defaults; means over seeds.
+
+    By whether it explores, in each quarter of one stream of all questions; beside it what the retriever's best five
+    hold of the same questions.
+    """
+    questions = [each for _, check in pairs for each in check]
+    runs = {
+        name: [shown_along(questions, explore, seed) for seed in range(seeds)]
+        for name, explore in (("the best are taken", False), ("drawn", True))
+    }
+    rows = {name: np.mean([found for found, _ in run], axis=0).round(4).tolist() for name, run in runs.items()}
+    rows["without learning"] = np.mean([base for _, base in runs["drawn"]], axis=0).round(4).tolist()
+    print("recall@5 while the paper's reranker learns, by quarters:", rows, flush=True)
+    return rows
+
+
+def shown_along(questions: Sequence[Near], explore: bool, seed: int) -> tuple[list[float], list[float]]:
+    random = np.random.default_rng(seed)
+    reranker = Reranker(len(questions[0].query), RerankerOptions(seed=seed))
+    found, base = [], []
+    for each in stream(questions, 1, random):
+        draw = reranker.choose(each.query, each.vectors[:20], explore=explore)
+        for places, to in ((draw.order, found), (range(5), base)):
+            ids = [each.candidates[place].turn.id for place in places]
+            to.append(evidence_recall(ids, each.case.question.evidence))
+        reranker.learn(draw, cited_of(each, draw.order, "honest", random))
+    return by_quarters(found), by_quarters(base)
+
+
+def by_quarters(rows: Sequence[float]) -> list[float]:
+    return [float(quarter.mean()) for quarter in np.array_split(np.array(rows), 4)]
 
 
 def online_table(rows: Sequence[Mapping[str, Any]]) -> str:

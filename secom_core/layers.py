@@ -48,6 +48,8 @@ class ClosedSession:
         memories: its memories; they cover the turns.
         taken: how many of its messages the layer has taken in before; 0 where it is new, where the session lost
             turns, and after a rebuild: then what the layer made from it is to be made again.
+        guesses: how often the layer has had to guess of it because the language model gave no answer; 0 where there is
+            nothing to ask again. See `secom_core.derived.progress.claim`.
     """
 
     scope: Scope
@@ -55,6 +57,7 @@ class ClosedSession:
     turns: tuple[Turn, ...]
     memories: tuple[Memory, ...]
     taken: int
+    guesses: int = 0
 
     @property
     def new_turns(self) -> tuple[Turn, ...]:
@@ -249,6 +252,12 @@ class Layer:
             Whether it was saved: not if `claim` refused, because the session changed in the meantime.
         """
         raise NotImplementedError(f"the layer {self.name!r} does not say how it is made of a session")
+
+    def settle(self, scope: Scope) -> None:
+        """Make what the scope lacks beside what `make` makes of sessions; called where a bank derives, never by recall.
+
+        Nothing unless overridden.
+        """
 
     def begin_again(self, scope_id: int) -> None:
         """Drop what was made from the scope, where making it again does not replace it."""

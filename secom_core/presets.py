@@ -128,11 +128,11 @@ def theanine(model: ChatModel, *, embedder: Embedder | None = None) -> Preset:
     )
 
 
-def rmm(model: ChatModel, *, embedder: Embedder | None = None) -> Preset:
+def rmm(model: ChatModel, *, embedder: Embedder | None = None, explore: bool = False) -> Preset:
     """RMM as published: topics of each speaker as a session ends, and a reranker that learns from citations.
 
     Recall with ``layers=["topics"]`` and ``k=5``: topics are found by their summaries, the best 20 are reranked, and 5
-    drawn of them are shown with their turns. Give what the answer cites to ``bank.citations.reward``, or let
+    of them are shown with their turns. Give what the answer cites to ``bank.citations.reward``, or let
     `secom_core.companion.Companion` do both. Where the paper shows topics only, segments of turns that no topic refers
     to are found too.
 
@@ -140,6 +140,8 @@ def rmm(model: ChatModel, *, embedder: Embedder | None = None) -> Preset:
         model: the language model that writes and merges topic summaries (Gemini-1.5-Flash in the paper).
         embedder: dense retrieval (Contriever, Stella or GTE in the paper). Without one there is nothing for the paper's
             reranker to bend: topics are found by words, and the policy over signals learns instead.
+        explore: draw the 5 with noise, as in the paper's training, instead of taking the best. It also learns from what
+            answers cite of the best; drawing is for streams of questions that nobody waits for.
 
     Source: RMM, sections 4 to 6, appendix A.1 (K is 20, M is 5; temperature 0.5, baseline 0.5, learning rate 0.001,
     batches of 4).
@@ -153,5 +155,5 @@ def rmm(model: ChatModel, *, embedder: Embedder | None = None) -> Preset:
         embedder=embedder,
         model=model,
         topics=TopicOptions(),
-        citations=CitationOptions(reranker=RerankerOptions() if embedder is not None else None),
+        citations=CitationOptions(reranker=RerankerOptions(explore=explore) if embedder is not None else None),
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from ..conversation import Scope
-from ..derived.progress import begin_again, pending
+from ..derived.progress import begin_again, guesses, pending
 from ..errors import InvalidInput, warn_degraded
 from ..layers import ClosedSession, Layer, LayerContext, LayerFactory, Ranker, registered
 from ..llm.flow import Cost, Metered
@@ -84,7 +85,10 @@ class Layers(Mapping[str, Layer]):
     # -- closed sessions ------------------------------------------------------------------------------------------
 
     def behind(self, scope: Scope, name: str) -> int:
-        """How many closed sessions of the scope the layer has not taken in; whether the bank has the layer or not."""
+        """How many closed sessions of the scope the layer has not taken in, or is to ask about again.
+
+        Whether the bank has the layer or not.
+        """
         row = self._context.store.scope(scope)
         return len(pending(self._context.store, row.id, name)) if row is not None else 0
 
@@ -97,7 +101,7 @@ class Layers(Mapping[str, Layer]):
         row = self._context.store.scope(scope)
         if row is None:
             return 0
-        return sum(self._catch_up(layer, scope, row.id) for layer in self._layers.values() if layer.takes_in_sessions)
+        return sum(self._catch_up(layer, scope, row.id) for layer in self._layers.values())
 
     def begin_again(self, scope: Scope) -> int:
         """Make every layer again from the raw turns; how many times a layer took a session in."""
@@ -111,13 +115,17 @@ class Layers(Mapping[str, Layer]):
         return self.catch_up(scope)
 
     def _catch_up(self, layer: Layer, scope: Scope, scope_id: int) -> int:
-        seen: set[int] = set()
-        taken = 0
+        times: Counter[int] = Counter()
+        taken, away = 0, False
         try:
-            # A layer that makes a session again may give back those that rested on it.
-            while new := [row for row, _ in pending(self._context.store, scope_id, layer.name) if row.id not in seen]:
-                seen.update(row.id for row in new)
-                taken += sum(self._take_in(layer, scope, row) for row in new)
+            layer.settle(scope)
+            while new := self._pending(layer, scope_id, times):
+                for row in new:
+                    times[row.id] += 1
+                    # Where the model gives no answer, what it was to be asked again waits.
+                    if not (away and self._guesses(layer, row)):
+                        taken += self._take_in(layer, scope, row)
+                        away = away or self._guesses(layer, row) > 0
         except Exception as error:  # noqa: BLE001 - a layer may be anybody's, and what was said is stored
             warn_degraded(
                 f"the layer {layer.name!r} failed, it takes in what it lacks at the next occasion: "
@@ -125,20 +133,33 @@ class Layers(Mapping[str, Layer]):
             )
         return taken
 
+    def _pending(self, layer: Layer, scope_id: int, times: Mapping[int, int]) -> list[SessionRow]:
+        """The sessions that the layer is to take in, new ones first: they show whether the model is back.
+
+        One that is made again may give back those that rested on it, even such as were taken in a moment ago.
+        """
+        if not layer.takes_in_sessions:
+            return []
+        rows = [row for row, _ in pending(self._context.store, scope_id, layer.name) if times[row.id] < 2]
+        return sorted(rows, key=lambda row: self._guesses(layer, row) > 0)
+
+    def _guesses(self, layer: Layer, session: SessionRow) -> int:
+        return guesses(self._context.store, session.id, layer.name)
+
     def _take_in(self, layer: Layer, scope: Scope, session: SessionRow) -> bool:
         for _ in range(_TRIES):
             self._context.derivation.derive(session.id, scope)
             behind = pending(self._context.store, session.scope_id, layer.name, session=session.id)
             if not behind:
                 return False
-            if layer.make(self._closed(scope, *behind[0])):
+            if layer.make(self._closed(scope, *behind[0], self._guesses(layer, session))):
                 return True
         return False
 
-    def _closed(self, scope: Scope, row: SessionRow, taken: int) -> ClosedSession:
+    def _closed(self, scope: Scope, row: SessionRow, taken: int, guesses: int) -> ClosedSession:
         turns = tuple(self._context.store.turns(row))
         memories = self._context.derivation.memories(scope, row, turns)
-        return ClosedSession(scope, row, turns, tuple(memories), taken)
+        return ClosedSession(scope, row, turns, tuple(memories), taken, guesses)
 
     # -- forgetting -----------------------------------------------------------------------------------------------
 

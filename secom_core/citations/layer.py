@@ -160,7 +160,7 @@ class CitationLayer(Layer):
 
         A scope has several sets of weights where it was searched in several ways: by words alone, with vectors, by
         topic. That of the most answers comes first. There is none where nothing was learned, and after something of the
-        scope was forgotten until a bank that learns is asked again: it learns them anew from the answers that are left.
+        scope was forgotten until the bank derives, or takes an answer in: it learns them anew from the answers left.
         """
         row = self._store.scope(check_scope(scope))
         found = self._learner.stored(row) if row is not None else []
@@ -189,6 +189,8 @@ class CitationLayer(Layer):
             InvalidInput: nothing is remembered in a scope.
         """
         rows = [self._known(scope) for scope in scopes]
+        for row in rows:
+            self._learner.settle(row)
         found = {
             tuple(base): shared_prior((self._learner.policy(row, part) for row in rows), worth=worth)
             for part, base in self._learner.bases.items()
@@ -213,6 +215,12 @@ class CitationLayer(Layer):
         return self._learner
 
     # -- the seam of layers -----------------------------------------------------------------------------------------
+
+    def settle(self, scope: Scope) -> None:
+        """Learn again from the answers that are left after something was forgotten; a recall does not wait for it."""
+        row = self._store.scope(scope)
+        if row is not None:
+            self._learner.settle(row)
 
     @classmethod
     def forget_turns(cls, connection: Connection, session: SessionRow, turns: Collection[int]) -> None:

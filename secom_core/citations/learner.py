@@ -22,7 +22,7 @@ from ..stores.rows import ScopeRow
 from ..stores.schema import SETTING
 from ..stores.sql import SqlStore
 from .options import CitationOptions
-from .plackett_luce import put_first
+from .plackett_luce import best, put_first
 from .policy import FusionPolicy
 from .records import CitationEntry, CitationWeights, Impression, LessonKind
 from .reranker import Draw, Reranker
@@ -103,6 +103,7 @@ class CitationLearner:
         self._main = part_of(bases[0])
         # By scope, epoch and version: what is in a cache never changes in the store.
         self._policies = lru_cache(maxsize=size)(self._loaded_policy)
+        self._begun = lru_cache(maxsize=size)(self._new_policy)
         self._rerankers = lru_cache(maxsize=size)(self._loaded_reranker)
         self._usefulness = lru_cache(maxsize=size)(partial(Usefulness, store))
 
@@ -156,7 +157,7 @@ class CitationLearner:
         if part == RERANKER:
             return part, self._teach_reranker
         # What the answers in the log teach is learned before another one is added to them.
-        self.policy(row, part)
+        self._settle(row, [part])
         return part, self._teach_policy
 
     def _teach_policy(self, answer: CitationEntry, state: str | None) -> tuple[LessonKind, str | None]:
@@ -193,6 +194,7 @@ class CitationLearner:
 
     def learned(self, row: ScopeRow) -> CitationWeights:
         """What the scope has learned for its usual search."""
+        self.settle(row)
         return self._weights(row, self.policy(row, self._main))
 
     def stored(self, row: ScopeRow) -> list[CitationWeights]:
@@ -210,27 +212,41 @@ class CitationLearner:
     # -- follow the store -------------------------------------------------------------------------------------------
 
     def policy(self, row: ScopeRow, part: str) -> FusionPolicy:
-        """The scope's policy over one set of signals."""
-        version = state_version(self._store, row.id, part)
-        if version is None and latest(self._store, row.id):
-            return self._learned_again(row.id, row.epoch, part, None)
-        return self._policies(row.id, row.epoch, part, version)
+        """The scope's policy over one set of signals, as it is in the store; where none is, one that begins.
 
-    def _loaded_policy(self, scope_id: int, epoch: int, part: str, version: int | None) -> FusionPolicy:
-        """As it is in the store; learned again from the answers there where it began with other weights."""
-        version, state = self._store.part_state(scope_id, part) or (None, None)
-        return self._kept_policy(part, state) or self._learned_again(scope_id, epoch, part, version)
+        Nothing is learned here, as a recall waits for it: after something was forgotten, or where the base is another
+        than before, a recall goes by the weights that ship until `settle`.
+        """
+        return self._kept(row, part) or self._begun(part)
 
-    def _learned_again(self, scope_id: int, epoch: int, part: str, version: int | None) -> FusionPolicy:
-        policy, answers = self._new_policy(part), rows(self._store, scope_id)
-        for answer in answers:
-            if answer.lesson in _TAUGHT and _part_taught_by(answer.impression) == part:
-                policy.learn(answer.impression, answer.cited)
-        if answers:
+    def settle(self, row: ScopeRow) -> None:
+        """Learn again from the log what was dropped when something was forgotten, or was learned from another base."""
+        if self._options.reranker is None:
+            self._settle(row, list(self.bases))
+
+    def _settle(self, row: ScopeRow, parts: Sequence[str]) -> None:
+        lacking = {part: state_version(self._store, row.id, part) for part in parts if self._kept(row, part) is None}
+        answers = rows(self._store, row.id) if lacking and latest(self._store, row.id) else []
+        for part, version in lacking.items() if answers else ():
+            policy = self._new_policy(part)
+            for answer in answers:
+                if answer.lesson in _TAUGHT and _part_taught_by(answer.impression) == part:
+                    policy.learn(answer.impression, answer.cited)
             # An answer that came meanwhile was learned from by who took it in: what is there then is newer than this.
-            last = answers[-1].number
-            self._store.save_part_state(scope_id, epoch, part, last, _policy_state(policy), replaces=version)
-        return policy
+            last, state = answers[-1].number, _policy_state(policy)
+            self._store.save_part_state(row.id, row.epoch, part, last, state, replaces=version)
+        if answers:
+            # What is held of a version that began with other weights is another now, under the same number.
+            self._policies.cache_clear()
+
+    def _kept(self, row: ScopeRow, part: str) -> FusionPolicy | None:
+        version = state_version(self._store, row.id, part)
+        return self._policies(row.id, row.epoch, part, version) if version is not None else None
+
+    def _loaded_policy(self, scope_id: int, epoch: int, part: str, version: int) -> FusionPolicy | None:
+        """As it is in the store; nothing where it began with other weights, or is damaged."""
+        _, state = self._store.part_state(scope_id, part) or (None, None)
+        return self._kept_policy(part, state)
 
     def _new_policy(self, part: str) -> FusionPolicy:
         base, options = self.bases[part], self._options
@@ -302,13 +318,12 @@ def _arranged(draw: Draw, drawn: Sequence[str], memory_ids: Sequence[str]) -> Dr
         return None
     first = [drawn.index(each) for each in memory_ids]
     places = put_first(first, len(drawn))
-    best = draw.order if draw.explored else np.argsort(-draw.scores, kind="stable").tolist()
     return replace(
         draw,
         memories=draw.memories[places],
         scores=draw.scores[places],
         noise=draw.noise[places],
-        order=tuple(first.index(each) for each in best if each in first),
+        order=tuple(first.index(each) for each in best(draw.scores + draw.noise, len(drawn)) if each in first),
     )
 
 

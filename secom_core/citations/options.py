@@ -21,8 +21,10 @@ class RerankerOptions:
     Args:
         candidates: K, how many memories it looks at.
         top: M, how many it chooses.
-        explore: draw them with noise, so that something can be learned; else the best are taken.
-        temperature: tau of the softmax.
+        explore: draw them with noise, so that what ranks low has its chance; else the best are taken. Off unless asked
+            for: whoever reads the answers pays for each memory that is drawn in the place of a better one.
+        temperature: tau of the softmax, in standard deviations of the scores of the candidates.
+        halved_after: after how many updates that temperature is half of what it was at first.
         baseline: b, what a reward is compared with.
         learning_rate: eta.
         batch: how many answers an update averages.
@@ -37,8 +39,9 @@ class RerankerOptions:
 
     candidates: int = 20
     top: int = 5
-    explore: bool = True
+    explore: bool = False
     temperature: float = 0.5
+    halved_after: float = 50.0
     baseline: float = 0.5
     learning_rate: float = 1e-3
     batch: int = 4
@@ -49,8 +52,8 @@ class RerankerOptions:
     def __post_init__(self) -> None:
         if not 0 < self.top <= self.candidates:
             raise InvalidInput(f"a reranker chooses at least 1 and at most all of its candidates, got {self}")
-        if min(self.temperature, self.batch) <= 0:
-            raise InvalidInput(f"a reranker's temperature and batch are above 0, got {self}")
+        if min(self.temperature, self.halved_after, self.batch) <= 0:
+            raise InvalidInput(f"a reranker's temperature, batch and halved_after are above 0, got {self}")
 
 
 @dataclass(frozen=True, slots=True)

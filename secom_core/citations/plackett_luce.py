@@ -16,13 +16,14 @@ def softmax(logits: Array) -> Array:
     return np.asarray(shares / shares.sum())
 
 
-def drawn(logits: Array, count: int, random: np.random.Generator) -> list[int]:
-    """Draw ``count`` places without replacement, each by the softmax of those that are left.
+def best(scores: Array, count: int) -> list[int]:
+    """The places of the highest ``count`` scores, best first.
 
-    The best by ``logits`` plus fresh Gumbel noise are such a draw (Maddison et al. 2014), so one sort does it.
+    Of logits plus fresh Gumbel noise they are a draw without replacement, each place by the softmax of those that are
+    left (Maddison et al. 2014).
     """
-    best: list[int] = np.argsort(-(logits + random.gumbel(size=len(logits))), kind="stable")[:count].tolist()
-    return best
+    places: list[int] = np.argsort(-scores, kind="stable")[:count].tolist()
+    return places
 
 
 def put_first(places: Sequence[int], count: int) -> list[int]:

@@ -2,9 +2,16 @@
 
 RMM, section 6, with the defaults of its appendix A.1. The paper leaves three things open; they are read so:
 
-- Equation 2 adds noise to the scores, and the softmax at the temperature gives "sampling probabilities". So the noise
-  is drawn first and the memories are drawn by these probabilities, without replacement. The chance of the ordered draw
-  is Plackett-Luce's, with the perturbed scores over the temperature as its logits, and its gradient is exact.
+- Equation 2 adds Gumbel noise to the scores and then turns the sums into "sampling probabilities". Both at once would
+  draw twice. It is read as a perturbation: the best by score plus noise are taken, which is one draw without
+  replacement by the softmax of the bare scores (Maddison et al. 2014, whom the paper cites for it). So the chance of
+  the ordered draw is Plackett-Luce's, with the scores over the temperature as its logits, and its gradient is exact.
+- The paper names no scale for its scores, and noise of one size drowns the differences of cosines. The temperature, and
+  the noise with it, is in standard deviations of the candidates' own scores: what stands far above the others is drawn
+  whatever the embedder, and only what is nearly as good changes places.
+- Nothing ends the exploration in the paper. Here its temperature falls with every update: after
+  `RerankerOptions.halved_after` of them it is half of what it was at first, after twice as many a third. The steps
+  become smaller with it, so that the learning settles too.
 - Equation 3 has one reward and the chance of the whole draw, while every memory has a reward of its own. Each memory's
   reward is given to its own factor of that chance (``credit="each"``); ``credit="sum"`` gives the sum of the rewards to
   the whole.
@@ -25,9 +32,11 @@ from ..errors import InvalidInput
 from ..processes import ForkLock
 from ..vectors import array_of, text_of
 from .options import RerankerOptions
-from .plackett_luce import Array, drawn, slope
+from .plackett_luce import Array, best, slope
 
 _FORMAT: Final = 1
+_SAME: Final = 1e-4
+"""Up to which standard deviation, as a share of the largest score, scores are the same but for rounding."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +49,7 @@ class Draw:
         scores: the dot products after adaptation, shape ``(K,)``.
         noise: what was added to them; zeros where nothing was explored.
         order: the places of the candidates chosen, in the order in which they were drawn.
-        temperature: of the softmax that they were drawn by (RMM, below eq. 2).
-        explored: whether it was drawn; the best were taken otherwise.
+        temperature: of the softmax that they were drawn by (RMM, below eq. 2), in units of the scores.
     """
 
     query: Array = field(repr=False)
@@ -50,12 +58,11 @@ class Draw:
     noise: Array
     order: tuple[int, ...]
     temperature: float
-    explored: bool
 
     @property
     def logits(self) -> Array:
-        """What the draw went by, shape ``(K,)``."""
-        return np.asarray((self.scores + self.noise) / self.temperature)
+        """Whose softmax the draw went by, shape ``(K,)``."""
+        return np.asarray(self.scores / self.temperature)
 
 
 class _Step(NamedTuple):
@@ -127,16 +134,17 @@ class Reranker:
             memories: the retriever's best K, shape ``(K, d)``; K is 20 in the paper.
             explore: draw them, so that something can be learned; else the best are taken and there is no noise.
         """
-        top, temperature = self._options.top, self._options.temperature
         with self._lock:
             scores = self.scores(query, memories).astype(np.float64)
-            if explore:
-                noise = self._random.gumbel(size=len(scores))
-                order = drawn((scores + noise) / temperature, top, self._random)
-            else:
-                noise = np.zeros(len(scores))
-                order = np.argsort(-scores, kind="stable")[:top].tolist()
-        return Draw(query, memories, scores, noise, tuple(order), temperature, explore)
+            temperature = self._options.temperature * _spread(scores) * self._share
+            noise = self._random.gumbel(size=len(scores)) * temperature if explore else np.zeros(len(scores))
+        order = best(scores + noise, self._options.top)
+        return Draw(query, memories, scores, noise, tuple(order), temperature)
+
+    @property
+    def _share(self) -> float:
+        """What is left of the exploration at first, from 1 down towards 0."""
+        return 1 / (1 + self.updates / self._options.halved_after)
 
     def learn(self, draw: Draw, cited: Collection[int]) -> bool:
         """Take in which of the memories shown were cited: +1 for each that was, -1 for each that was not.
@@ -162,7 +170,7 @@ class Reranker:
         credits = np.array([1.0 if place in cited else -1.0 for place in draw.order]) - self._options.baseline
         if self._options.credit == "sum":
             credits = np.full(len(credits), credits.sum())
-        by_score = slope(draw.logits, draw.order, credits) / draw.temperature
+        by_score = self._share * slope(draw.logits, draw.order, credits) / draw.temperature
         # From the slope by the scores to that by the matrices.
         mixed = by_score @ draw.memories
         adapted = draw.query + self._query.times(draw.query)
@@ -207,6 +215,12 @@ class Reranker:
             _Step(*array_of(step, "<f4").reshape(-1, self._dimensions)) for step in fields.get("waiting", ())
         ]
         self._random = np.random.default_rng([self._options.seed, self.updates, len(self._waiting)])
+
+
+def _spread(scores: Array) -> float:
+    """The standard deviation of the scores; 1 where they are all the same, as any noise then does."""
+    found = float(scores.std()) if len(scores) else 0.0
+    return found if found > _SAME * float(np.abs(scores).max(initial=0.0)) else 1.0
 
 
 class _Matrix:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select, true, update
+from sqlalchemy import ColumnElement, Connection, and_, case, delete, func, insert, select, true, update
 
 from ..stores.database import retry_if_contended
 from ..stores.derived import grown
@@ -14,9 +15,18 @@ from ..stores.sql import SqlStore
 from ..stores.statements import is_unchanged
 from ..text.batches import batches
 
+_GUESSED: Final = "guessed:"
+"""How the names begin under which it stands how often a layer had to guess of a session."""
+
+TRIES: Final = 3
+"""How often a session is made in all while a language model gives no answer; then what was guessed stays."""
+
 
 def pending(store: SqlStore, scope_id: int, layer: str, *, session: int | None = None) -> list[tuple[SessionRow, int]]:
     """The scope's closed sessions that hold messages which ``layer`` has not taken in, in the order in which they came.
+
+    A session of which the layer had to guess, see `claim`, is among them until the language model has answered, or
+    `TRIES` are spent.
 
     Args:
         store: where they are.
@@ -25,14 +35,16 @@ def pending(store: SqlStore, scope_id: int, layer: str, *, session: int | None =
         session: only this session, by its id.
 
     Returns:
-        Each session with how many of its messages the layer has taken in.
+        Each session with how many of its messages the layer has taken in; 0 where it is to be made again.
     """
+    guess = layer_progress.alias()
     known = and_(layer_progress.c.session_id == sessions.c.id, layer_progress.c.layer == layer)
-    taken = func.coalesce(layer_progress.c.messages, 0)
+    guessed = and_(guess.c.session_id == sessions.c.id, guess.c.layer == _GUESSED + layer)
+    taken = case((guess.c.messages < TRIES, 0), else_=func.coalesce(layer_progress.c.messages, 0))
     only = sessions.c.id == session if session is not None else true()
     statement = (
         select(sessions, taken.label("taken"))
-        .select_from(sessions.outerjoin(layer_progress, known))
+        .select_from(sessions.outerjoin(layer_progress, known).outerjoin(guess, guessed))
         .where(sessions.c.scope_id == scope_id, sessions.c.closed == 1, taken < sessions.c.messages, only)
         .order_by(sessions.c.id)
     )
@@ -41,15 +53,40 @@ def pending(store: SqlStore, scope_id: int, layer: str, *, session: int | None =
     return [(session_row(row), row.taken) for row in rows]
 
 
+def guesses(store: SqlStore, session_id: int, layer: str) -> int:
+    """How often the layer had to guess of the session; 0 where it did not, and where it is not asked about again."""
+    with store.transaction(write=False) as connection:
+        found = _guesses(connection, session_id, layer)
+    return found if found < TRIES else 0
+
+
+def _guesses(connection: Connection, session_id: int, layer: str) -> int:
+    found = connection.scalar(select(layer_progress.c.messages).where(_is_note(session_id, _GUESSED + layer)))
+    return found if isinstance(found, int) else 0
+
+
+def _is_note(session_id: int, name: str) -> ColumnElement[bool]:
+    return and_(layer_progress.c.session_id == session_id, layer_progress.c.layer == name)
+
+
 def changed_since(scope_id: int, revision: int) -> ColumnElement[bool]:
     """The condition that a session of the scope has changed after this revision; all of them after -1."""
     return and_(sessions.c.scope_id == scope_id, sessions.c.revision > revision if revision >= 0 else true())
 
 
-def claim(connection: Connection, session: SessionRow, layer: str, taken: int, *, messages: int | None = None) -> bool:
+def claim(
+    connection: Connection,
+    session: SessionRow,
+    layer: str,
+    taken: int,
+    *,
+    messages: int | None = None,
+    guesses: int = 0,
+) -> bool:
     """Mark the session as taken in, inside the transaction that writes what was made from it.
 
     Readers that follow the scope by revision will see the session as changed; its ``version`` stays.
+    What was guessed because a language model gave no answer is marked too, and `pending` gives the session back.
 
     Args:
         connection: a transaction that writes; the caller's own rows go into it if this returns True.
@@ -57,21 +94,27 @@ def claim(connection: Connection, session: SessionRow, layer: str, taken: int, *
         layer: the layer's name.
         taken: how many messages it had taken in then.
         messages: how many it has taken in now, where that is not all of the session's: the rest stays pending.
+        guesses: how often something of the session has been guessed in a row, this time among them; 0 where nothing is.
 
     Returns:
         Whether the layer may write: not if the session changed or was forgotten in the meantime, nor if another
         writer has taken it in since.
     """
-    mark = and_(layer_progress.c.session_id == session.id, layer_progress.c.layer == layer)
-    known = connection.scalar(select(layer_progress.c.messages).where(mark)) or 0
-    if known != taken or not is_unchanged(connection, session):
+    known = connection.scalar(select(layer_progress.c.messages).where(_is_note(session.id, layer))) or 0
+    is_guess = 0 < _guesses(connection, session.id, layer) < TRIES
+    if (0 if is_guess else known) != taken or not is_unchanged(connection, session):
         return False
-    now = session.messages if messages is None else messages
-    connection.execute(delete(layer_progress).where(mark))
-    if now:
-        connection.execute(insert(layer_progress).values(session_id=session.id, layer=layer, messages=now))
+    note(connection, session.id, layer, session.messages if messages is None else messages)
+    note(connection, session.id, _GUESSED + layer, guesses)
     show_changed(connection, session.scope_id, [session.id])
     return True
+
+
+def note(connection: Connection, session_id: int, name: str, count: int) -> None:
+    """Note a count of the session under a name, in the place of the one before; nothing where it is 0."""
+    connection.execute(delete(layer_progress).where(_is_note(session_id, name)))
+    if count:
+        connection.execute(insert(layer_progress).values(session_id=session_id, layer=name, messages=count))
 
 
 def show_changed(connection: Connection, scope_id: int, session_ids: Iterable[int]) -> None:
@@ -102,9 +145,9 @@ def drop_progress(
 
 @retry_if_contended
 def begin_again(store: SqlStore, scope_id: int, layers: Sequence[str]) -> None:
-    """Let layers take in all of the scope's closed sessions anew."""
+    """Let layers take in all of the scope's closed sessions anew, whatever they had to guess."""
     with store.transaction(durable=False, scope=scope_id) as connection:
-        drop_progress(connection, scope_id, layers)
+        drop_progress(connection, scope_id, [*layers, *(_GUESSED + layer for layer in layers)])
 
 
 def layers_in(store: SqlStore, scope_id: int) -> set[str]:
@@ -112,4 +155,5 @@ def layers_in(store: SqlStore, scope_id: int) -> set[str]:
     of_scope = select(sessions.c.id).where(sessions.c.scope_id == scope_id)
     statement = select(layer_progress.c.layer).where(layer_progress.c.session_id.in_(of_scope)).distinct()
     with store.transaction(write=False) as connection:
-        return {row.layer for row in connection.execute(statement).all() if isinstance(row.layer, str)}
+        found = {row.layer for row in connection.execute(statement).all() if isinstance(row.layer, str)}
+    return {name.removeprefix(_GUESSED) for name in found}

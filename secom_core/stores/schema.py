@@ -180,7 +180,7 @@ layer_progress = sa.Table(
     sa.Column("layer", sa.Text, primary_key=True),
     sa.Column("messages", sa.BigInteger, nullable=False),
 )
-"""Up to how many messages of a session a layer, by its name, has taken in."""
+"""Up to how many messages of a session a layer, by its name, has taken in; and how often it had to guess of them."""
 
 index_blocks = sa.Table(
     "index_blocks",

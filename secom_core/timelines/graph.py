@@ -12,7 +12,7 @@ change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta, timezone
 from decimal import MAX_EMAX, Context, Decimal
 from functools import reduce
@@ -105,12 +105,24 @@ class MemoryGraph:
 
     def links(self) -> list[Link]:
         """All links, by the order of the later event."""
-        pairs = [(node, later) for later in _in_order(self._nodes.values()) for node in _in_order(later.earlier)]
-        return [Link(node.event.id, later.event.id, later.earlier[node]) for node, later in pairs]
+        return [link for each in _in_order(self._nodes.values()) for link in self.links_to(each.event.id)]
+
+    def links_to(self, event_id: int) -> list[Link]:
+        """The links that lead to an event, in time order."""
+        node = self._node(event_id)
+        return [Link(each.event.id, event_id, node.earlier[each]) for each in _in_order(node.earlier)]
 
     def component_of(self, event_id: int) -> int:
         """A number that two events share if they are connected; good until the graph changes."""
         return self._node(event_id).root().event.id
+
+    def component_before(self, event_id: int, until: Event, apart: frozenset[int]) -> int:
+        """The same among the events from before one alone, without those that are ``apart``; costs the component."""
+
+        def is_there(node: _Node) -> bool:
+            return node.event.order < until.order and node.event.id not in apart
+
+        return min(node.event.id for node in _members(self._node(event_id), is_there))
 
     def components(self) -> list[list[Event]]:
         """The events by component, each the oldest first; the component with the newest event first."""
@@ -189,17 +201,35 @@ class MemoryGraph:
         """Take an event out with its links; costs the size of its component."""
         node = self._node(event_id)
         del self._nodes[event_id]
-        for each in node.earlier:
-            del each.later[node]
+        before = self._cut_off(node)
         for each in node.later:
             del each.earlier[node]
         self._miscounted.discard(node)
-        self._miscounted.update(node.earlier)
-        settled: set[_Node] = set()
-        for each in (*node.earlier, *node.later):
-            if each not in settled:
-                settled |= _new_component(each)
+        _settle([*before, *node.later])
         _update(node.later, forward=True)
+
+    def relink(self, event_id: int, links: Iterable[Link]) -> None:
+        """Give an event other links to earlier ones that are there; costs the size of its component.
+
+        Args:
+            event_id: the event.
+            links: each from an earlier event to it; they take the place of those that led to it.
+        """
+        node = self._node(event_id)
+        before = self._cut_off(node)
+        _settle([node, *before])
+        for link in links:
+            self._connect(self._node(link.earlier), node, link.relation)
+        _update([node], forward=True)
+
+    def _cut_off(self, node: _Node) -> list[_Node]:
+        """Take out the links that lead to a node; where they came from."""
+        before = list(node.earlier)
+        for each in before:
+            del each.later[node]
+        node.earlier = {}
+        self._miscounted.update(before)
+        return before
 
     def _node(self, event_id: int) -> _Node:
         node = self._nodes.get(event_id)
@@ -249,13 +279,28 @@ def _other_end(link: Link, event_id: int) -> int:
     return link.later if link.earlier == event_id else link.earlier
 
 
+def _settle(nodes: Iterable[_Node]) -> None:
+    """Make components anew of nodes that may be connected no more."""
+    settled: set[_Node] = set()
+    for each in nodes:
+        if each not in settled:
+            settled |= _new_component(each)
+
+
 def _new_component(node: _Node) -> set[_Node]:
     """Make a component of the node and all that links lead to, either way; its members."""
+    members = _members(node, lambda _: True)
+    for each in members:
+        each.parent = node
+    return members
+
+
+def _members(node: _Node, is_there: Callable[[_Node], bool]) -> set[_Node]:
+    """The node and all that links lead to, either way, over such as are there."""
     members, ahead = {node}, [node]
     while ahead:
         each = ahead.pop()
-        each.parent = node
-        around = {*each.earlier, *each.later} - members
+        around = {other for other in (*each.earlier, *each.later) if is_there(other)} - members
         members |= around
         ahead += around
     return members

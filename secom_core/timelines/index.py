@@ -10,7 +10,7 @@ from ..indexes.texts import TextIndex
 from ..protocols import Vectors
 from .graph import MemoryGraph
 from .linking import Associate
-from .records import Link
+from .records import Event, Link
 from .store import EventRow
 
 
@@ -36,6 +36,16 @@ class EventIndex(ScopeState):
             self.of_session.setdefault(row.session_id, {})[row.event.id] = row
         self.texts.add([row.event.id for row in rows], units)
 
+    def relink(self, ids: Iterable[int], links: Iterable[Link]) -> None:
+        """Bring the links that lead to these events up to ``links``."""
+        leading: dict[int, list[Link]] = {id_: [] for id_ in ids}
+        for link in links:
+            if link.later in leading and link.earlier in self.graph:
+                leading[link.later].append(link)
+        for id_, wanted in leading.items():
+            if set(wanted) != set(self.graph.links_to(id_)):
+                self.graph.relink(id_, wanted)
+
     def drop(self, session_id: int, ids: Sequence[int]) -> None:
         """Take events of a session out."""
         for event_id in ids:
@@ -43,11 +53,28 @@ class EventIndex(ScopeState):
             del self.of_session[session_id][event_id]
         self.texts.remove(ids)
 
-    def associates(self, unit: str, vector: Vectors | None, k: int, *, apart: frozenset[int]) -> list[Associate]:
-        """The ``k`` events most similar to a new one, but those that are ``apart`` (Theanine Phase I-1)."""
+    def associates(
+        self, unit: str, vector: Vectors | None, k: int, *, apart: frozenset[int], until: Event | None = None
+    ) -> list[Associate]:
+        """The ``k`` events most similar to one, but those that are ``apart`` (Theanine Phase I-1).
+
+        Args:
+            unit: what it is compared by.
+            vector: its vector, where there is one.
+            k: how many.
+            apart: the ids of the events of its own session.
+            until: only events from before this one.
+        """
         by_vector = vector is not None and self.texts.has_vectors
-        near = [each for each in self.texts.similar(unit, vector, k + len(apart)) if each[0] not in apart][:k]
+        count = k + len(apart) if until is None else len(self.graph)
+        near = [each for each in self.texts.similar(unit, vector, count) if each[0] not in apart]
+        near = [each for each in near if until is None or self.graph.event(each[0]).order < until.order][:k]
         return [
-            Associate(self.graph.event(id_), similarity, self.graph.component_of(id_), by_vector=by_vector)
+            Associate(self.graph.event(id_), similarity, self._component(id_, until, apart), by_vector=by_vector)
             for id_, similarity in near
         ]
+
+    def _component(self, event_id: int, until: Event | None, apart: frozenset[int]) -> int:
+        if until is None:
+            return self.graph.component_of(event_id)
+        return self.graph.component_before(event_id, until, apart)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import partial
 from itertools import count
 from typing import Any, ClassVar, Final
 
+from sqlalchemy import Connection
+
 from ..conversation import Scope, Turn
+from ..derived.progress import pending
 from ..drafts.extraction import Draft
 from ..drafts.layer import DraftLayer
 from ..errors import InvalidInput
@@ -24,13 +27,13 @@ from ..stores.sql import SqlStore
 from . import look
 from .events import extract_events
 from .index import EventIndex
-from .linking import Associate, dialogues, link_by_model, link_by_rule
+from .linking import Associate, Linked, dialogues, link_by_model, link_by_rule
 from .options import TimelineOptions
 from .records import Event, Link, Timeline
 from .refinement import refine
 from .retrieval import timelines
 from .section import timeline_section
-from .store import LAYER, EventRow, TimelineStore
+from .store import EVENTS, LAYER, EventRow, TimelineStore, drop_events
 from .tables import event_turns, events, links
 
 _FIRST_PROVISIONAL: Final = 2**62
@@ -60,6 +63,7 @@ class TimelineLayer(DraftLayer[EventIndex]):
 
     name: ClassVar[str] = LAYER
     tables: ClassVar = (events, event_turns, links)
+    progress_names: ClassVar = (LAYER, EVENTS)
     listings: ClassVar[Mapping[str, str]] = {LAYER: "events, and which led to which"}
     cost_without_model: ClassVar[str] = "0.763 of LoCoMo's evidence inside 500 tokens, 0.788 without them"
 
@@ -163,24 +167,54 @@ class TimelineLayer(DraftLayer[EventIndex]):
 
     # -- make -----------------------------------------------------------------------------------------------------
 
+    @classmethod
+    def forget_turns(cls, connection: Connection, session: SessionRow, turns: Collection[int]) -> None:
+        """Delete the session's events and their links; the later sessions that these led to are linked again."""
+        drop_events(connection, session)
+
     def make(self, session: ClosedSession) -> bool:
-        """Make the session's events and link each to what was there before (Algorithm 1)."""
-        ask = partial(extract_events, max_tokens=room(self._model, self.options.extract_tokens))
-        extracted = self._extracted(session, ask)
+        """Make the session's events and link each to what was there before (Algorithm 1).
+
+        A session whose links went with what they came from is linked again, its events as they are, to what is there
+        from before each.
+        """
         with self._state(session.scope) as state:
             known = dict(state.of_session.get(session.row.id, {}))
-        stored = {event_id: row.identity for event_id, row in known.items()}
-        drafts, stale = self._changes(session, extracted.drafts, stored)
+        behind = pending(self._store, session.row.scope_id, EVENTS, session=session.row.id)
+        drafts, stale, answered = self._told(session, known, behind[0][1] if behind else None)
+        if not answered and not behind:
+            # The model is still away: what was guessed is as good as what would be guessed now.
+            return self._rows.save(session.row, session.taken, (), (), (), guesses=session.guesses + 1)
         new = _numbered(drafts, session.row.name)
-        units = [self._unit(draft.text, draft.turns) for draft in drafts]
-        pairs = self._with_associates(session, new, units, apart=frozenset(known))
-        found = self._linked(session, pairs, by_model=extracted.answered)
+        kept = [row for event_id, row in known.items() if event_id not in stale and not session.taken]
+        units = [self._unit(draft.text, draft.turns) for draft in drafts] + self._units(kept, [session.row])
+        pairs = self._with_associates(session, [*new, *(row.event for row in kept)], units, apart=frozenset(known))
+        found = self._linked(session, pairs, by_model=answered)
         rows = [(event, draft.indices) for event, draft in zip(new, drafts, strict=True)]
         gone = [known[event_id].event.text for event_id in stale]
-        saved = self._rows.save(session.row, session.taken, rows, found, stale)
+        relinked = [row.event.id for row in kept]
+        guesses = 0 if answered and found.answered else session.guesses + 1
+        saved = self._rows.save(
+            session.row, session.taken, rows, found.links, stale, relinked=relinked, guesses=guesses
+        )
         # What the session lost in the meantime leaves no vector either.
-        self._derivation.drop_vectors(session.row.id, gone if saved else units)
+        self._derivation.drop_vectors(session.row.id, gone if saved else units[: len(drafts)])
         return saved
+
+    def _told(
+        self, session: ClosedSession, known: Mapping[int, EventRow], told: int | None
+    ) -> tuple[list[Draft], list[int], bool]:
+        """What the session tells of that is no event yet, what holds no longer, and whether the model has answered.
+
+        ``told`` is of how many of its messages events were made; nothing where of all.
+        """
+        if told is None and not session.guesses:
+            return [], [], True
+        session = replace(session, taken=0 if session.guesses else told or 0)
+        ask = partial(extract_events, max_tokens=room(self._model, self.options.extract_tokens))
+        extracted = self._extracted(session, ask)
+        stored = {event_id: row.identity for event_id, row in known.items()}
+        return *self._changes(session, extracted.drafts, stored), extracted.answered or self._model is None
 
     def _unit(self, text: str, turns: Sequence[Turn]) -> str:
         """What an event is compared and found by: its words (Phase I-1), or all its turns where nobody wrote it."""
@@ -189,21 +223,25 @@ class TimelineLayer(DraftLayer[EventIndex]):
     def _with_associates(
         self, session: ClosedSession, new: Sequence[Event], units: Sequence[str], *, apart: frozenset[int]
     ) -> list[tuple[Event, list[Associate]]]:
-        """The new events, each with the events of other sessions that are most similar (Phase I-1)."""
+        """The events, each with those of other sessions that are most similar (Phase I-1).
+
+        A new event is compared with all that is there; one that is stored, with what is there from before it.
+        """
         vectors = self._derivation.vectors(session.row.id, units)
         rows = vectors if vectors is not None else [None] * len(units)
         with self._state(session.scope) as state:
             return [
-                (event, state.associates(unit, vector, self.options.associates, apart=apart))
+                (event, state.associates(unit, vector, self.options.associates, apart=apart, until=until))
                 for event, unit, vector in zip(new, units, rows, strict=True)
+                for until in [event if event.id in state.graph else None]
             ]
 
     def _linked(
         self, session: ClosedSession, pairs: Sequence[tuple[Event, Sequence[Associate]]], *, by_model: bool
-    ) -> list[Link]:
+    ) -> Linked:
         rule = self.options.same_topic
         if self._model is None or not by_model:
-            return link_by_rule(pairs, rule)
+            return Linked(link_by_rule(pairs, rule), answered=True)
         dialogue = dialogues(self._store, session, self.options.dialogue_tokens)
         return run(link_by_model(pairs, dialogue=dialogue, rule=rule), self._model, limit=self._concurrency)
 
@@ -221,6 +259,7 @@ class TimelineLayer(DraftLayer[EventIndex]):
         new = [each for each in changes.events if each.event.id not in state.graph]
         units = self._units(new, changes.sessions)
         state.put(new, units, changes.links)
+        state.relink(ids.difference(each.event.id for each in new), changes.links)
         vectors = self._derivation.vectors_of_sessions(
             [(each.session_id, unit) for each, unit in zip(new, units, strict=True)]
         )

@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import cache, partial
 
 from ..conversation import Turn
-from ..errors import ModelError, warn_degraded
+from ..errors import ModelError, ModelUnavailable, warn_degraded
 from ..layers import ClosedSession
 from ..llm.flow import Procedure, Prompt
 from ..llm.quoting import shortened
@@ -34,6 +34,14 @@ class Associate:
     similarity: float
     component: int
     by_vector: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """The links of a session's events, and whether the language model answered about all of them."""
+
+    links: list[Link]
+    answered: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +89,7 @@ def link_by_rule(new: Sequence[tuple[Event, Sequence[Associate]]], rule: SameTop
 
 def link_by_model(
     new: Sequence[tuple[Event, Sequence[Associate]]], *, dialogue: Callable[[Event], str], rule: SameTopicRule
-) -> Procedure[list[Link]]:
+) -> Procedure[Linked]:
     """Link the events of a session; all questions of the session are asked together (Algorithm 1).
 
     Events of one session are not linked to each other, as the paper compares with the graph before the session. A
@@ -104,7 +112,8 @@ def link_by_model(
     for (event, associate), answer in zip(pairs, found, strict=True):
         relation = rule(event, associate) if isinstance(answer, ModelError) else answer
         related[event.id].append((associate, relation))
-    return [link for event, _ in new for link in links_of(event, related[event.id])]
+    links = [link for event, _ in new for link in links_of(event, related[event.id])]
+    return Linked(links, not any(isinstance(each, ModelUnavailable) for each in errors))
 
 
 def _ask(new: Event, old: Event, dialogue: Callable[[Event], str], *, complaint: str | None) -> Prompt:

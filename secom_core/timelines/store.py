@@ -8,9 +8,9 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, Row, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, or_, select
 
-from ..derived.progress import changed_since, claim, show_changed
+from ..derived.progress import changed_since, claim, drop_progress, note, show_changed
 from ..drafts.extraction import Identity
 from ..drafts.resting import RestingTurn, insert_resting, resting_turns
 from ..stores.database import retry_if_contended
@@ -25,6 +25,8 @@ from .records import Event, Link, Relation
 from .tables import event_turns, events, links
 
 LAYER: Final = "timelines"
+EVENTS: Final = "timeline-events"
+"""The name under which it is noted how many messages of a session its events were made of."""
 _LAST: Final = 2**31 - 2
 """The highest place of an event in its session that has one after it."""
 
@@ -58,7 +60,7 @@ class Changes:
 class TimelineStore:
     """The scope's events and links, in the bank's own database.
 
-    Deleting is the bank's business: events go with any turn of their session, a link with either of its events.
+    Events go with any turn of their session, a link with either of its events; see `drop_events`.
 
     Args:
         store: the bank's store.
@@ -72,7 +74,15 @@ class TimelineStore:
 
     @retry_if_contended
     def save(
-        self, session: SessionRow, taken: int, new: Sequence[NewEvent], new_links: Sequence[Link], stale: Sequence[int]
+        self,
+        session: SessionRow,
+        taken: int,
+        new: Sequence[NewEvent],
+        new_links: Sequence[Link],
+        stale: Sequence[int],
+        *,
+        relinked: Sequence[int] = (),
+        guesses: int = 0,
     ) -> bool:
         """Write the events of a session with their links, and mark it as taken in; all or nothing.
 
@@ -82,15 +92,20 @@ class TimelineStore:
             new: events that are not stored yet.
             new_links: links with a new event at one end; left out where the other end is gone by now.
             stale: the ids of events of the session that no longer hold.
+            relinked: the ids of its stored events whose links from earlier ones are among ``new_links`` or hold no
+                longer.
+            guesses: as `secom_core.derived.progress.claim` takes it.
 
         Returns:
             Whether it was done: not if the session changed or was forgotten in the meantime, or another writer was
             quicker.
         """
         with self._store.transaction(durable=False, scope=session.scope_id) as connection:
-            if not claim(connection, session, LAYER, taken):
+            if not claim(connection, session, LAYER, taken, guesses=guesses):
                 return False
-            delete_among(connection, events.c.id, stale, events.c.session_id == session.id)
+            note(connection, session.id, EVENTS, session.messages)
+            drop_events(connection, session, only=stale)
+            delete_among(connection, links.c.later, relinked)
             ids = _insert_events(connection, session, new)
             _insert_links(connection, session.scope_id, new_links, ids)
         return True
@@ -122,6 +137,24 @@ class TimelineStore:
                 tuple(_event_rows(connection, changed, scope_id)),
                 tuple(sound_records(connection, found, _link, links, scope_id)),
             )
+
+
+def drop_events(connection: Connection, session: SessionRow, *, only: Sequence[int] | None = None) -> None:
+    """Delete events of a session with their links, and let the sessions that they led to be linked again.
+
+    Args:
+        connection: a transaction that writes.
+        session: the session.
+        only: the ids of the events that go; all of the session's unless given.
+    """
+    own = select(events.c.id).where(events.c.session_id == session.id)
+    for batch in batches(only) if only is not None else [None]:
+        going = own if batch is None else own.where(events.c.id.in_(batch))
+        led_to = select(links.c.later).where(links.c.earlier.in_(going))
+        others = select(events.c.session_id).where(events.c.id.in_(led_to), events.c.session_id != session.id)
+        again = connection.scalars(others.distinct()).all()
+        connection.execute(delete(events).where(events.c.id.in_(going)))
+        drop_progress(connection, session.scope_id, [LAYER], session_ids=again)
 
 
 def _event_rows(connection: Connection, changed: ColumnElement[bool], scope_id: int) -> list[EventRow]:

@@ -158,16 +158,22 @@ class TopicLayer(DraftLayer[ScopeTopics]):
     def _noted(self, session: ClosedSession) -> bool | None:
         """Save the notes on the session; whether there is a model that answers, or nothing if they were refused."""
         behind = pending(self._store, session.row.scope_id, NOTES, session=session.row.id)
-        if not behind:
+        if not behind and not session.guesses:
             return self._model is not None
-        session = replace(session, taken=behind[0][1])
+        taken = behind[0][1] if behind else session.row.messages
+        session = replace(session, taken=0 if session.guesses else taken)
         tokens = room(self._model, self.options.extract_tokens)
         ask = partial(extract_notes, max_tokens=tokens, assistants=self.options.assistants)
         extracted = self._extracted(session, ask, by_speaker=True)
+        if not extracted.answered and not behind:
+            # The model is still away: what was guessed is as good as what would be guessed now.
+            return False
         with self._state(session.scope) as state:
             stored = {row.id: row.identity for row in state.topics.notes_of(session.row.id)}
-        new, stale = self._changes(session, extracted.drafts, stored)
-        return extracted.answered if self._rows.save_notes(session.row, session.taken, new, stale) else None
+        # Where notes were guessed to belong is asked again, of those too that are the same.
+        drafts = list(extracted.drafts), list(stored)
+        new, stale = drafts if session.guesses else self._changes(session, extracted.drafts, stored)
+        return extracted.answered if self._rows.save_notes(session.row, taken, new, stale) else None
 
     def _placed(self, session: ClosedSession, *, ask: bool) -> bool:
         """Decide where the notes go that are in no topic; anew where another writer has changed the topics."""
@@ -178,8 +184,12 @@ class TopicLayer(DraftLayer[ScopeTopics]):
         for _ in range(_TRIES):
             with self._state(session.scope) as state:
                 topics = PlacedTopics(state, session, self._derivation, self.options.similar, probe, statistics)
-            place(topics, rule=self.options.rule, model=model, concurrency=self._concurrency, decided=decided)
-            placed = self._rows.place(session.row, session.taken, topics.last, topics.made)
+            answered = place(
+                topics, rule=self.options.rule, model=model, concurrency=self._concurrency, decided=decided
+            )
+            is_guess = self._model is not None and not (ask and answered)
+            guesses = session.guesses + 1 if is_guess else 0
+            placed = self._rows.place(session.row, session.taken, topics.last, topics.made, guesses=guesses)
             if placed is not Placed.SAVED:
                 self._derivation.drop_vectors(session.row.id, [each.text for each in topics.made])
             if placed is not Placed.OUTDATED:

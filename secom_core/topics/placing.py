@@ -12,7 +12,7 @@ from ..conversation import Turn
 from ..derived.coverage import covering
 from ..derived.segments import Derivation
 from ..drafts.extraction import Draft
-from ..errors import ModelError, warn_degraded
+from ..errors import ModelError, ModelUnavailable, warn_degraded
 from ..layers import ClosedSession
 from ..llm.flow import ChatModel, Prompt, run
 from ..llm.retry import all_asked_twice
@@ -123,7 +123,7 @@ def _note(row: NoteRow, turns: Mapping[int, Turn]) -> Draft:
 
 def place(
     topics: PlacedTopics, *, rule: SimilarityRule, model: ChatModel | None, concurrency: int, decided: Decided
-) -> None:
+) -> bool:
     """Decide for each note whether it is a topic of its own or goes into one that is known, in order.
 
     Algorithm 1, lines 9 to 12. Notes on different speakers cannot meet, so one question of each speaker is in flight
@@ -137,6 +137,9 @@ def place(
         model: the language model, where there is one that answers.
         concurrency: how many questions are in flight at once.
         decided: what was decided before; grows.
+
+    Returns:
+        Whether the language model answered, where there is one.
     """
     failed: list[ModelError] = []
     for numbers in _rounds(topics.notes):
@@ -160,6 +163,7 @@ def place(
     if failed:
         what = f"the language model did not say where {len(failed)} new topic summaries belong, similarity decided"
         warn_degraded(what, failed[0])
+    return not any(isinstance(each, ModelUnavailable) for each in decided.values())
 
 
 def _rounds(notes: Sequence[Draft]) -> Iterator[list[int]]:

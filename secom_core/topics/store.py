@@ -153,7 +153,9 @@ class TopicStore:
         return True
 
     @retry_if_contended
-    def place(self, session: SessionRow, taken: int, last: int, new: Sequence[NewVersion]) -> Placed:
+    def place(
+        self, session: SessionRow, taken: int, last: int, new: Sequence[NewVersion], *, guesses: int = 0
+    ) -> Placed:
         """Write versions that rest on notes of the session, and mark it as taken in; all or nothing.
 
         Args:
@@ -161,6 +163,7 @@ class TopicStore:
             taken: how many of its messages the layer had taken in then.
             last: the scope's latest version then.
             new: the versions, each after the one that it continues.
+            guesses: as `secom_core.derived.progress.claim` takes it.
         """
         with self._store.transaction(durable=False, scope=session.scope_id) as connection:
             if not _hold(connection, topic_notes, {each.note_id for each in new}):
@@ -168,7 +171,7 @@ class TopicStore:
             previous = {each.previous for each in new if each.previous is not None and each.previous > 0}
             if _last(connection, session.scope_id) > last or not _hold(connection, topic_versions, previous):
                 return Placed.OUTDATED
-            if not claim(connection, session, LAYER, taken):
+            if not claim(connection, session, LAYER, taken, guesses=guesses):
                 return Placed.REFUSED
             ids: dict[int, int] = {}
             for number, each in enumerate(new, start=1):

@@ -180,11 +180,9 @@ def test_weights_learned_again_take_the_place_of_no_newer_ones(tmp_path: Path, m
     with MemoryBank.open(path, citations=True) as one, MemoryBank.open(path, citations=True) as two:
         fill(one)
         teach(two, 3)
-        two.storage.import_(
-            list(two.storage.export(ANN)), scope=ANN
-        )  # the log is whole, and the weights are to be learned again
         store = two.citations.context.store
-        assert store.part_state(store.scope(ANN).id, one.citations.ranker._main) is None
+        # The log is whole, and the weights are to be learned again.
+        store.drop_part_state(store.scope(ANN).id, one.citations.ranker._main)
         read, late = learning.rows, [two]
 
         def rows_while_another_answers(*args: Any, **named: Any) -> Any:
@@ -341,6 +339,30 @@ def test_what_is_learned_again_is_what_would_have_been_learned(tmp_path: Path) -
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("occasion", ["derive", "close", "reward"])
+def test_a_recall_after_forgetting_waits_for_no_learning(tmp_path: Path, occasion: str) -> None:
+    """It goes by the weights that ship until the bank derives, a session closes, or an answer is taken in."""
+    with MemoryBank.open(tmp_path / "one.db", citations=EAGER) as bank:
+        fill(bank)
+        teach(bank, 30)
+        bank.remember(ANN, [{"role": "user", "content": "My parrot speaks Greek."}], session="parrot", close=True)
+        bank.forget(ANN, session="parrot")
+        recall, shown = asked(bank)
+        assert bank.citations.stored_weights(ANN) == []
+        assert all(part.weight == part.base for _, parts in bank.citations.explain(ANN, recall.query) for part in parts)
+        assert bank.citations.stored_weights(ANN) == []
+        if occasion == "derive":
+            bank.derive(ANN)
+        elif occasion == "close":
+            bank.remember(ANN, [{"role": "user", "content": "It rains."}], session="late", close=True)
+        else:
+            bank.citations.reward(ANN, recall.query, shown, [1])
+        learned = bank.citations.stored_weights(ANN)[0]
+        assert learned.answers == len(bank.citations.log(ANN)) > 0
+        assert learned.weights != learned.base
+
+
+@pytest.mark.slow
 def test_an_answer_that_comes_after_its_turn_was_forgotten_leaves_nothing(bank: MemoryBank) -> None:
     recall, shown = asked(bank)
     bank.forget(ANN, turn_ids=[shown.turn_ids[0][0]])
@@ -466,10 +488,13 @@ def test_the_papers_reranker_chooses_m_of_k_and_learns_by_batches(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_noise_only_while_learning(tmp_path: Path) -> None:
-    options = CitationOptions(reranker=RerankerOptions(candidates=20, top=5))
-    with MemoryBank.open(tmp_path / "memory.db", citations=options, embedder=HashingEmbedder()) as bank:
+def test_noise_only_where_asked_for_and_only_while_learning(tmp_path: Path) -> None:
+    settled = CitationOptions(reranker=RerankerOptions(candidates=20, top=5))
+    with MemoryBank.open(tmp_path / "memory.db", citations=settled, embedder=HashingEmbedder()) as bank:
         fill(bank)
+        assert len({tuple(hit.memory.id for hit in asked(bank)[0].ranked) for _ in range(6)}) == 1
+    options = CitationOptions(reranker=RerankerOptions(candidates=20, top=5, explore=True))
+    with MemoryBank.open(tmp_path / "memory.db", citations=options, embedder=HashingEmbedder()) as bank:
         drawn = {tuple(hit.memory.id for hit in asked(bank)[0].ranked) for _ in range(6)}
         assert len(drawn) > 1
         bank.citations.freeze(ANN)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from secom_core.citations.options import RerankerOptions
-from secom_core.citations.plackett_luce import drawn, slope, softmax
+from secom_core.citations.plackett_luce import best, slope, softmax
 from secom_core.citations.reranker import Draw, Reranker, _Matrix
 from secom_core.errors import InvalidInput
 
@@ -84,9 +84,9 @@ def test_gradient_equals_autograd(seed: int, credit: str) -> None:
     draw = reranker.choose(query / 2, memories / 2, explore=True)
     cited = set(draw.order[::2]) | {-1}
     w_q, w_m = (torch.tensor(each, dtype=torch.float64, requires_grad=True) for each in reranker.matrices)
-    q, m, noise = (torch.tensor(each, dtype=torch.float64) for each in (draw.query, draw.memories, draw.noise))
+    q, m = (torch.tensor(each, dtype=torch.float64) for each in (draw.query, draw.memories))
     scores = (m + m @ w_m.T) @ (q + w_q @ q)
-    logits = (scores + noise) / draw.temperature
+    logits = scores / draw.temperature
     left = torch.ones(len(logits), dtype=torch.bool)
     chances = []
     for place in draw.order:
@@ -121,7 +121,7 @@ def test_slope_equals_finite_differences() -> None:
 def test_draws_come_as_often_as_plackett_luce_says() -> None:
     random = np.random.default_rng(0)
     logits = np.array([0.5, -0.5, 1.0])
-    counts = Counter(tuple(drawn(logits, 2, random)) for _ in range(20_000))
+    counts = Counter(tuple(best(logits + random.gumbel(size=3), 2)) for _ in range(20_000))
     for order in permutations(range(3), 2):
         expected = np.exp(log_probabilities(logits, order).sum())
         assert counts[order] / 20_000 == pytest.approx(expected, abs=0.015)
@@ -140,6 +140,45 @@ def test_without_exploring_there_is_no_noise_and_the_best_are_taken() -> None:
     assert not draw.noise.any()
     assert list(draw.order) == np.argsort(-(memories @ query), kind="stable")[:5].tolist()
     assert reranker.choose(query, memories).order == draw.order
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_noise_is_of_the_size_of_the_scores_differences_whatever_they_are(scale: float) -> None:
+    query, memories = vectors(3)
+    draws = [exact(seed=4).choose(query * each, memories, explore=True) for each in (1.0, scale)]
+    assert draws[0].order == draws[1].order
+    assert draws[1].temperature == pytest.approx(0.5 * draws[1].scores.std())
+    np.testing.assert_allclose(draws[1].noise, draws[0].noise * scale)
+
+
+def test_what_is_chosen_comes_as_often_as_the_softmax_of_the_scores_says() -> None:
+    """One draw, not two: noise on top of a draw from the softmax would come out flatter."""
+    reranker = exact(3, top=1)
+    query, memories = np.ones(3), np.diag([0.9, 0.5, 0.1])
+    counts = Counter(reranker.choose(query, memories, explore=True).order[0] for _ in range(20_000))
+    expected = softmax(np.array([0.9, 0.5, 0.1]) / (0.5 * np.std([0.9, 0.5, 0.1])))
+    assert [counts[place] / 20_000 for place in range(3)] == pytest.approx(expected.tolist(), abs=0.01)
+
+
+def test_exploration_falls_with_what_was_learned() -> None:
+    reranker = exact(learning_rate=0.0, halved_after=5, batch=1)
+    query, memories = vectors(6)
+    temperatures = []
+    for _ in range(11):
+        draw = reranker.choose(query, memories, explore=True)
+        temperatures.append(draw.temperature)
+        reranker.learn(draw, draw.order[:1])
+    assert temperatures == sorted(temperatures, reverse=True)
+    assert temperatures[5] == pytest.approx(temperatures[0] / 2)
+    assert temperatures[10] == pytest.approx(temperatures[0] / 3)
+
+
+def test_scores_that_are_all_the_same_are_survived() -> None:
+    reranker = exact(batch=1)
+    query, memories = np.full(D, 0.1), np.full((20, D), 0.7)
+    draw = reranker.choose(query, memories, explore=True)
+    reranker.learn(draw, draw.order[:1])
+    assert max(np.abs(matrix).max() for matrix in reranker.matrices) < 0.01
 
 
 def test_seeds_repeat_and_differ() -> None:
@@ -257,7 +296,7 @@ def test_a_state_that_is_loaded_each_time_draws_other_noise_each_time() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"got \(5,\) and \(20, 12\)"):
         Reranker(D).scores(np.zeros(5), np.zeros((20, D)))
-    with pytest.raises(InvalidInput, match=r"temperature and batch are above 0, got .*temperature=0,"):
+    with pytest.raises(InvalidInput, match=r"temperature, batch and halved_after are above 0, got .*temperature=0,"):
         RerankerOptions(temperature=0)
     with pytest.raises(InvalidInput, match="a length above 0, got 0"):
         Reranker(0)

@@ -101,6 +101,28 @@ def test_the_graph_is_what_brute_force_says(history):
 
 
 @pytest.mark.slow
+@given(histories(), st.data())
+@settings(deadline=None)
+def test_an_event_that_is_linked_anew_stands_as_though_it_had_come_with_these_links(history, data):
+    graph, _ = history
+    events = graph.events()
+    if len(events) < 2:
+        return
+    place = data.draw(st.integers(1, len(events) - 1))
+    earlier = data.draw(st.sets(st.sampled_from([each.id for each in events[:place]])))
+    graph.paths_from(events[0].id)
+    wanted = [Link(each, events[place].id, Relation.CAUSE) for each in sorted(earlier)]
+    graph.relink(events[place].id, wanted)
+    fresh = MemoryGraph()
+    fresh.extend(graph.events(), [each for each in graph.links() if each.later != events[place].id] + wanted)
+    assert graph.links() == fresh.links()
+    assert graph.components() == fresh.components()
+    for each in events:
+        assert graph.paths_to(each.id) == fresh.paths_to(each.id)
+        assert graph.paths_from(each.id) == fresh.paths_from(each.id)
+        assert graph.steps_back(each.id) == fresh.steps_back(each.id)
+
+
 @given(histories(), st.integers(0, 3))
 @settings(max_examples=400, deadline=None)
 def test_the_timelines_are_those_of_brute_force(history, seed):

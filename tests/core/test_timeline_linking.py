@@ -52,7 +52,7 @@ def test_figure_3_the_new_memory_is_linked_to_the_most_recent_related_one_of_eac
     model = ScriptedModel({"<A>event 0": "Relation: Cause", "<A>event 1": "Relation: Changed", "": "Relation: Want"})
     links = run(
         link_by_model([(new, associates(graph, 0, 1, 3))], dialogue=lambda each: each.text, rule=SameTopicRule()), model
-    )
+    ).links
     assert links == [Link(1, 9, Relation.CHANGED), Link(3, 9, Relation.WANT)]
     graph.add(new, links)
     assert [event.id for event in graph.components()[0]] == [0, 1, 2, 3, 4, 9]
@@ -63,7 +63,7 @@ def test_none_is_no_link():
     graph = figure_3()
     pairs = [(event(9), associates(graph, 2, 4, 5))]
     model = ScriptedModel({"<A>event 4": "Relation: SameTopic", "": "Relation: None"})
-    links = run(link_by_model(pairs, dialogue=lambda each: each.text, rule=SameTopicRule()), model)
+    links = run(link_by_model(pairs, dialogue=lambda each: each.text, rule=SameTopicRule()), model).links
     assert links == [Link(4, 9, Relation.SAME_TOPIC)]
 
 
@@ -74,7 +74,7 @@ def test_an_event_from_before_the_graphs_is_asked_about_and_linked_the_right_way
     [link] = run(
         link_by_model([(early, associates(graph, 5))], dialogue=lambda each: f"talk {each.id}", rule=SameTopicRule()),
         asked,
-    )
+    ).links
     assert link == Link(9, 5, Relation.CAUSE)
     text = asked.requests[0].text
     assert "<A>event 9</A>\n<B>event 5</B>" in text
@@ -88,14 +88,14 @@ def test_all_questions_of_a_session_are_asked_together():
     assert len(next(asked)) == 3
     with pytest.raises(StopIteration) as done:
         asked.send(["Relation: Cause", "Relation: None", "Relation: Reason"])
-    assert done.value.value == [Link(0, 9, Relation.CAUSE), Link(4, 10, Relation.REASON)]
+    assert done.value.value.links == [Link(0, 9, Relation.CAUSE), Link(4, 10, Relation.REASON)]
 
 
 def test_a_bad_reply_is_asked_for_once_more_with_the_reason():
     graph = figure_3()
     model = ScriptedModel(["I could not say.", "Relation: Cause", "Relation: Reason"])
     new = [(event(9), associates(graph, 0, 3))]
-    links = run(link_by_model(new, dialogue=lambda each: each.text, rule=SameTopicRule()), model)
+    links = run(link_by_model(new, dialogue=lambda each: each.text, rule=SameTopicRule()), model).links
     assert {link.relation for link in links} == {Relation.CAUSE, Relation.REASON}
     assert "names no relation of the list" in model.requests[2].text
 
@@ -106,7 +106,7 @@ def test_where_no_answer_comes_similarity_and_time_decide_and_a_warning_says_so(
     rule = SameTopicRule(least=0.5, within=timedelta(days=6))
     new = [(event(9), [*associates(graph, 2, 4), *associates(graph, 5, similarity=0.1)])]
     with pytest.warns(DegradedWarning, match="no relation for 3 of 3 pairs"):
-        links = run(link_by_model(new, dialogue=lambda each: each.text, rule=rule), ScriptedModel(fault))
+        links = run(link_by_model(new, dialogue=lambda each: each.text, rule=rule), ScriptedModel(fault)).links
     # 2 is too old, 5 too different.
     assert links == [Link(4, 9, Relation.SAME_TOPIC)]
 

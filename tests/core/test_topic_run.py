@@ -103,10 +103,12 @@ def test_a_shipped_conversation_with_every_third_reply_at_fault():
     assert {session for topic in bank.topics.all(SCOPE) for session in topic.sessions} == {
         each.name for each in history
     }
-    assert bank.derive(SCOPE) == 0, "what was made without the model stands"
     said = " ".join(warned)
     assert "500" in said
     assert "did not say where" in said or "found no topics" in said
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegradedWarning)
+        assert any(bank.derive(SCOPE) == 0 for _ in range(20)), "what was guessed is asked again, and not for ever"
     bank.close()
 
 

@@ -1,0 +1,242 @@
+"""Layers after something was forgotten, after an outage, and after a rebuild: what they then hold."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta, timezone
+
+import pytest
+import theanine_talk
+import topic_talk
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from secom_core.bank import MemoryBank
+from secom_core.conversation import Message
+from secom_core.errors import DegradedWarning, ModelUnavailable
+from secom_core.llm.flow import Prompt
+from secom_core.testing import ScriptedModel, ScriptedRequest
+from secom_core.timelines import TimelineOptions
+from secom_core.timelines.linking import SameTopicRule
+from secom_core.topics import SimilarityRule, TopicOptions
+
+ANN = ("acme", "ann")
+MAY = datetime(2025, 5, 1, tzinfo=timezone.utc)
+THINGS = ("boathouse roof leaks", "violin brother builds", "garden tomatoes ripen", "kayak river paddles")
+_EXCHANGE = re.compile(r"^\[Exchange (\d+)\]: (.*)$", re.M)
+
+
+def answer(request: ScriptedRequest) -> str:
+    """By rules: each exchange is an event and a topic; events and topics go together where they share words."""
+    if request.purpose == "summary":
+        return f"<memory>\nAnn told of {len(request.text) % 7} things.\n</memory>"
+    if request.purpose in ("topics", "topic-update"):
+        return topic_talk.answer(request)
+    if theanine_talk.stage(request) != "events":
+        return theanine_talk.answer(request)
+    shown = _EXCHANGE.findall(request.text.rsplit("<conversation>", 1)[1])
+    lines = [json.dumps({"event": said, "exchanges": [int(number)]}) for number, said in shown]
+    return "\n".join(["<events>", *lines, "</events>"])
+
+
+class Sometimes:
+    """The scripted model, or none that answers."""
+
+    def __init__(self) -> None:
+        self.scripted, self.is_away = ScriptedModel(answer), False
+        self.asked: Counter[str] = Counter()
+
+    def complete(self, prompt: Prompt) -> str:
+        self.asked[prompt.purpose] += 1
+        if self.is_away:
+            raise ModelUnavailable("gone fishing")
+        return self.scripted.complete(prompt)
+
+
+def opened(model: object, **parts: object) -> MemoryBank:
+    topics = TopicOptions(rule=SimilarityRule(least=0.1), recall_without_model=True)
+    timelines = TimelineOptions(same_topic=SameTopicRule(least=0.01))
+    return MemoryBank.open(model=model, **{"topics": topics, "timelines": timelines, "summaries": True} | parts)
+
+
+def said(number: int, thing: int) -> Message:
+    """Something that Ann says about a thing, a day after what she said before."""
+    return Message(f"My {THINGS[thing]} ({number}).", "user", "Ann", f"t{number}", MAY + timedelta(number))
+
+
+def remember_days(bank: MemoryBank, things: Sequence[int], *, without: Iterable[int] = ()) -> None:
+    """A session a day, on one thing each."""
+    for day, thing in enumerate(things):
+        if day not in set(without):
+            bank.remember(ANN, [said(day, thing)], session=f"s{day}", close=True)
+
+
+def timeline(bank: MemoryBank) -> tuple[list[tuple[str, tuple[str, ...]]], list[tuple[str, str, str]]]:
+    """Events and links, without the numbers that a store gives them."""
+    events = {event.id: event for event in bank.timelines.events(ANN)}
+    named = {id_: f"{event.turn_ids} {event.text}" for id_, event in events.items()}
+    links = [(named[each.earlier], named[each.later], each.relation.value) for each in bank.timelines.links(ANN)]
+    return sorted((event.text, event.turn_ids) for event in events.values()), sorted(links)
+
+
+def topics(bank: MemoryBank) -> list[tuple[str, tuple[str, ...], list[str]]]:
+    """Topics, without the numbers that a store gives them."""
+    return sorted(
+        (each.speaker, each.turn_ids, [version.text for version in each.versions]) for each in bank.topics.all(ANN)
+    )
+
+
+def all_of(bank: MemoryBank) -> dict[str, object]:
+    """All that is derived of the scope, without the numbers that a store gives it."""
+    versions = bank.summaries.versions(ANN)
+    return {
+        "memories": [bank.memories(ANN, name) for name in bank.sessions(ANN)],
+        "timeline": timeline(bank),
+        "topics": topics(bank),
+        "summaries": [(each.text, each.session, each.session_turn_ids) for each in versions],
+    }
+
+
+# -- forgetting --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("with_model", [False, True])
+@pytest.mark.parametrize("gone", [1, 2])
+def test_what_led_on_from_a_forgotten_session_is_linked_to_what_came_before_it(with_model, gone):
+    """A timeline that loses an event in its middle is one timeline still, as though the event had never been."""
+    things = [0, 0, 0, 0]
+    model, other = (ScriptedModel(answer), ScriptedModel(answer)) if with_model else (None, None)
+    with opened(model, topics=False, summaries=False) as bank, opened(other, topics=False, summaries=False) as never:
+        remember_days(bank, things)
+        remember_days(never, things, without=[gone])
+        before = len(model.requests) if model is not None else 0
+        bank.forget(ANN, session=f"s{gone}")
+        bank.derive(ANN)
+        assert timeline(bank) == timeline(never)
+        assert len(timeline(bank)[1]) == 2
+        if model is not None:
+            purposes = [each.purpose for each in model.requests[before:]]
+            assert set(purposes) == {"relation"}, "no event is asked for again"
+        assert bank.derive(ANN) == 0
+
+
+@pytest.mark.slow
+def test_what_led_on_from_a_forgotten_turn_is_linked_again_in_another_process_too(tmp_path):
+    path = tmp_path / "bank.db"
+    parts = {"topics": False, "summaries": False}
+    with MemoryBank.open(path, timelines=TimelineOptions(same_topic=SameTopicRule(least=0.01))) as other:
+        with MemoryBank.open(path) as plain:
+            remember_days(plain, [0] * 4)
+            other.derive(ANN)
+            whole = timeline(other)
+            assert len(whole[1]) == 3
+            plain.forget(ANN, turn_ids=["t1"])
+        other.derive(ANN)
+        with opened(None, **parts) as never:
+            remember_days(never, [0] * 4, without=[1])
+            assert timeline(other) == timeline(never)
+
+
+# -- an outage ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layer", ["timelines", "topics"])
+@pytest.mark.parametrize("purposes", [{"events", "topics"}, {"relation", "topic-update"}], ids=["drafts", "places"])
+def test_what_was_guessed_while_the_model_was_away_is_asked_for_again(layer, purposes):
+    class Half(Sometimes):
+        def complete(self, prompt: Prompt) -> str:
+            if self.is_away and prompt.purpose not in purposes:
+                return self.scripted.complete(prompt)
+            return super().complete(prompt)
+
+    model, parts = Half(), {"topics": False, "timelines": False, "summaries": False} | {layer: True}
+    things = [0, 0, 1, 0, 1]
+    with opened(model, **parts) as bank, opened(ScriptedModel(answer), **parts) as never:
+        remember_days(never, things)
+        remember_days(bank, things[:2])
+        model.is_away = True
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", DegradedWarning)
+            bank.remember(ANN, [said(2, 1)], session="s2", close=True)
+            bank.remember(ANN, [said(3, 0)], session="s3", close=True)
+        assert all("gone fishing" in str(each.message) for each in caught)
+        assert bank.layers.behind(ANN, layer) >= 1
+        model.is_away = False
+        bank.remember(ANN, [said(4, 1)], session="s4", close=True)
+        assert bank.layers.behind(ANN, layer) == 0
+        assert bank.derive(ANN) == 0
+        found, wanted = (topics(each) if layer == "topics" else timeline(each) for each in (bank, never))
+        assert found == wanted
+
+
+@pytest.mark.slow
+def test_a_model_that_stays_away_is_not_asked_for_ever_and_what_was_guessed_stays():
+    model = Sometimes()
+    model.is_away = True
+    with opened(model, summaries=False) as bank, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegradedWarning)
+        remember_days(bank, [0, 0])
+        assert model.asked == {"events": 2, "topics": 2}, "at a close only what is new is asked for"
+        guessed = timeline(bank), topics(bank)
+        assert any(bank.derive(ANN) == 0 for _ in range(10))
+        assert model.asked == {"events": 6, "topics": 6}
+        assert (timeline(bank), topics(bank)) == guessed
+        model.is_away = False
+        bank.rebuild(ANN)
+        assert (timeline(bank), topics(bank)) != guessed
+
+
+# -- a rebuild ---------------------------------------------------------------------------------------------------------
+
+STEP = st.one_of(
+    st.tuples(st.just("say"), st.integers(0, 3), st.integers(0, 3)),
+    st.tuples(st.just("close"), st.integers(0, 3)),
+    st.tuples(st.just("forget turn"), st.integers(0, 20)),
+    st.tuples(st.just("forget session"), st.integers(0, 3)),
+    st.tuples(st.just("derive")),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("with_model", [False, True])
+@settings(max_examples=5, deadline=None)
+@given(steps=st.lists(STEP, min_size=6, max_size=14))
+def test_a_rebuild_is_what_a_bank_makes_that_never_had_the_words(with_model, steps):
+    """And what is forgotten is in no layer once the bank has derived, rebuilt or not."""
+    with opened(ScriptedModel(answer) if with_model else None) as bank:
+        for number, (what, *which) in enumerate(steps):
+            ids = [turn.id for name in bank.sessions(ANN) for turn in bank.turns(ANN, name)]
+            if what == "say":
+                bank.remember(ANN, [said(number, which[1])], session=f"s{which[0]}")
+            elif what == "close" and f"s{which[0]}" in bank.sessions(ANN):
+                bank.close_session(ANN, f"s{which[0]}")
+            elif what == "forget turn" and ids:
+                bank.forget(ANN, turn_ids=[ids[which[0] % len(ids)]])
+            elif what == "forget session":
+                bank.forget(ANN, session=f"s{which[0]}")
+            elif what == "derive":
+                bank.derive(ANN)
+        for name in bank.sessions(ANN):
+            bank.close_session(ANN, name)
+        bank.derive(ANN)
+        assert bank.derive(ANN) == 0, "nothing is made for ever"
+        left = {turn.id for name in bank.sessions(ANN) for turn in bank.turns(ANN, name)}
+        assert {id_ for event in bank.timelines.events(ANN) for id_ in event.turn_ids} <= left
+        assert {id_ for topic in bank.topics.all(ANN) for id_ in topic.turn_ids} <= left
+        bank.rebuild(ANN)
+        rebuilt = all_of(bank)
+        with opened(ScriptedModel(answer) if with_model else None) as never:
+            for name in bank.sessions(ANN):
+                for turn in bank.turns(ANN, name):
+                    never.remember(ANN, turn.messages, session=name)
+                never.close_session(ANN, name)
+            if not with_model:
+                # How common words are decides what is similar: at each close then, and of the whole scope now.
+                never.rebuild(ANN)
+            assert all_of(never) == rebuilt
