@@ -13,8 +13,9 @@ from sqlalchemy import Table
 from tqdm import tqdm
 
 from ..conversation import Scope
+from ..derived.cutting import TAIL
 from ..derived.segmenters import ScopeSegmenters
-from ..derived.segments import TAIL, Derivation
+from ..derived.segments import Derivation
 from ..layers import LayerContext, registered
 from ..llm.flow import Metered
 from ..memory import Memory

@@ -15,10 +15,13 @@ class Remembered:
     Args:
         turn_ids: the turns that hold the messages given, new or known, in order.
         new: how many messages were new.
+        ended: the names of the sessions that ended with it (``idle_after``); the session's own where it was closed, or
+            goes on after a silence.
     """
 
     turn_ids: tuple[str, ...]
     new: int
+    ended: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import accumulate
 
 from ..conversation import Turn
-from ..errors import BadReply, InvalidInput, ModelError, warn_degraded
+from ..errors import BadReply, InvalidInput, ModelError, ModelUnavailable, warn_degraded
 from ..llm.flow import AsyncChatModel, ChatModel, Procedure, run
 from ..llm.retry import asked_twice
 from ..llm.windows import MARKER_TOKENS, window_texts
@@ -63,16 +63,23 @@ class ZeroShotSegmenter:
         """Ranges that cover ``turns``; none where there are none."""
         return run(self.procedure(turns), self._sync_model())
 
+    def segment_ended(self, turns: Sequence[Turn]) -> list[Segment]:
+        """As `segment`; raises `ModelUnavailable` where the model gives no answer, so that it can be asked later."""
+        return run(self.procedure(turns, answered=True), self._sync_model())
+
     def joins(self, tail: Sequence[Turn], turn: Turn) -> bool:
         """Whether ``turn`` goes on with the open segment ``tail``; an empty one goes on with nothing."""
         return run(self.join_procedure(tail, turn), self._sync_model())
 
-    def procedure(self, turns: Sequence[Turn], *, strict: bool = False) -> Procedure[list[Segment]]:
+    def procedure(
+        self, turns: Sequence[Turn], *, strict: bool = False, answered: bool = False
+    ) -> Procedure[list[Segment]]:
         """The questions that segment ``turns``, for `secom_core.llm.flow`.
 
         Args:
             turns: the session.
             strict: raise the `ModelError` instead of falling back.
+            answered: raise the `ModelError` where the model gives no answer; fall back where it gives bad ones.
         """
         texts = window_texts(turns, self.max_tokens)
         totals = _totals(texts)
@@ -83,7 +90,7 @@ class ZeroShotSegmenter:
                 try:
                     found = yield from self._window(texts[begin:stop])
                 except ModelError as error:
-                    if strict:
+                    if strict or (answered and isinstance(error, ModelUnavailable)):
                         raise
                     # A model that gives no answer is not left to time out again for each window.
                     stop = stop if isinstance(error, BadReply) else len(turns)
