@@ -161,7 +161,7 @@ class MemoryBank(Capabilities):
 
     def health(self) -> Health:
         """How the bank is in this process. A store that is broken raises nothing: it is said."""
-        return health_of(self._store, self._inside.scopes, self.writers)
+        return health_of(self._store, self._inside.scopes, self.writers, self._inside.spending)
 
     def __enter__(self) -> MemoryBank:
         return self
@@ -209,6 +209,7 @@ class MemoryBank(Capabilities):
         if self._parts.denoiser is not None and not later:
             self._inside.scopes.caught_up(scope)
         appended = self._store.append(scope, name, new, close=close, idle=self._parts.silence)
+        self._inside.spending.came(appended.turns)
         ended = appended.ended if not close else (*appended.ended, name)
         if not later:
             self._inside.deriving.after_write(scope, appended.session_id, turns=len(appended.turn_ids), ended=ended)

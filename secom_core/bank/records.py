@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..conversation import Scope
+from ..llm.flow import Cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class Health:
         scopes_loaded: of how many scopes this process holds the index.
         bytes_loaded: how much memory these take, about.
         forgotten_in_log: whether words that were forgotten are still in SQLite's log, because somebody reads it.
+        turns: how many turns this process has taken in.
+        cost: what it has asked of language models for them, and for recalls: the bank's own, and its parts'.
     """
 
     reachable: bool
@@ -64,6 +67,8 @@ class Health:
     scopes_loaded: int
     bytes_loaded: int
     forgotten_in_log: bool
+    turns: int
+    cost: Cost
 
     @property
     def ok(self) -> bool:

@@ -85,12 +85,14 @@ class Appended:
         turn_ids: the turns touched.
         new: how many messages were new.
         ended: the names of the sessions that ended because of it.
+        turns: how many turns began.
     """
 
     session_id: int
     turn_ids: tuple[str, ...]
     new: int
     ended: tuple[str, ...] = ()
+    turns: int = 0
 
 
 def scope_key(scope: Scope) -> str:

@@ -121,7 +121,8 @@ class SqlStore(DerivedRows):
             if touched is None:
                 names = [m.id for m in new if m.id] + [r["name"] for r in rows]
                 touched = turn_ids_of(connection, scope_id, names)
-        return Appended(row.id, touched, len(rows), tuple(each.name for each in ended))
+        began = sum(each["position"] == 0 for each in rows)
+        return Appended(row.id, touched, len(rows), tuple(each.name for each in ended), began)
 
     def turns(
         self, session: SessionRow, start: int = 0, *, last: int | None = None, end: int | None = None

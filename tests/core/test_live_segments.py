@@ -76,6 +76,9 @@ def test_an_open_session_asks_the_model_nothing_and_its_end_asks_once(tmp_path: 
         open_cuts = cuts(bank)
         bank.close_session(ANN, "s")
         assert [request.purpose for request in model.requests] == ["segment"]
+        health = bank.health()
+        assert (health.turns, health.cost.calls) == (21, 1)
+        assert health.cost.tokens_in > health.cost.tokens_out > 0
         assert cuts(bank) == of_threes(21) != open_cuts
         keys = {memory.key for memory in bank.memories(ANN, "s")}
         assert {hit.memory.key for hit in bank.recall(ANN, "number 8", k=20).hits} <= keys
