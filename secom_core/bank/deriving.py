@@ -106,7 +106,9 @@ class Deriving:
     def _cut_ended(self, scope: Scope) -> None:
         """Have a segmenter that waits for the end of sessions cut those that have ended, until it fails."""
         if isinstance(self.segmenters.of(scope), EndSegmenter):
-            all(self.session(scope, row.id, ended=True) for row in self.store.awaiting_cut(scope))
+            for row in self.store.awaiting_cut(scope):
+                if not self.session(scope, row.id, ended=True):
+                    break
 
     def missing(self, scope: Scope) -> int:
         """Make whatever is not derived yet; how many times a layer took a session in."""

@@ -183,6 +183,19 @@ def test_the_loop_without_a_framework_has_topics_after_four_talks() -> None:
 
 
 @pytest.mark.slow
+def test_with_a_background_writer_nobody_waits_for_the_end_of_the_talk_before(tmp_path: Path) -> None:
+    model = ScriptedModel("NO_TRAIT")
+    with MemoryBank.open(tmp_path / "bank.db", topics=True, model=model) as bank, BackgroundWriter(bank) as writer:
+        for number in range(3):
+            Companion(bank, ANN, ScriptedModel("I see."), session=f"talk {number}", writer=writer).reply(
+                "I like kilns."
+            )
+        assert not model.requests
+        assert writer.flush(20)
+        assert len(model.requests) == 2
+
+
+@pytest.mark.slow
 def test_another_process_sees_who_has_ended(tmp_path: Path) -> None:
     path = tmp_path / "bank.db"
     with MemoryBank.open(path) as one:
