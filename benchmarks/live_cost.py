@@ -5,7 +5,7 @@
 An agent of each framework and the companion hold so many conversations of so many turns, one after the other, with each
 preset. The agent's own answers are not counted; what memory asks is, of a scripted model: an event every third
 exchange, a segment every fourth, a note and a sentence a session. Tokens are estimated. *waited* is how many of the
-calls were made before the agent gave its answer back. *made* is what there is before the
+calls were made on the way of the agent's answer, and not by the background writer. *made* is what there is before the
 last conversation is closed; its calls and tokens are *close*.
 
 With ``FOLDER``, a checkout of the project as it was, such as one that ``git worktree add`` makes, both are measured.
@@ -25,6 +25,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,8 @@ from secom_core.text.terms import count_tokens
 
 SCOPE = ("benchmark", "live")
 _EXCHANGE = re.compile(r"^\[Exchange (\d+)\]: (.*)$", re.MULTILINE)
+_waits: ContextVar[bool] = ContextVar("_waits", default=False)
+"""Whether somebody waits for what is done: it goes into whatever the agent calls, and not into the writer's thread."""
 _LAYERS = ("summaries", "timelines", "topics")
 
 
@@ -78,12 +81,11 @@ class Counted:
         self._model = ScriptedModel(reply)
         self.counts: Counter[str] = Counter()
         self.purposes: Counter[str] = Counter()
-        self.is_waited_for = False
 
     def complete(self, prompt: Prompt) -> str:
         answer = self._model.complete(prompt)
         tokens = {"in": count_tokens(prompt.text) + count_tokens(prompt.system or ""), "out": count_tokens(answer)}
-        self.counts.update({"calls": 1, "waited": int(self.is_waited_for), **tokens})
+        self.counts.update({"calls": 1, "waited": int(_waits.get()), **tokens})
         self.purposes[prompt.purpose] += 1
         return answer
 
@@ -153,9 +155,9 @@ def talked(
     texts = iter(utterances(threads * turns, 0))
     for thread in range(threads):
         for _ in range(turns):
-            model.is_waited_for = True
+            token = _waits.set(True)
             ask(next(texts), f"thread {thread}")
-            model.is_waited_for = False
+            _waits.reset(token)
             flush()
     counts, purposes, made = dict(model.counts), dict(model.purposes), _made(bank)
     bank.close_session(SCOPE, f"thread {threads - 1}")
