@@ -186,6 +186,19 @@ def agents() -> str:
     return grid(["turns remembered", "memory", *heads, "recall and write, times ours"], rows)
 
 
+def live_cost() -> str:
+    found = result("live_cost")
+    rows = []
+    for name, after in found["after"].items():
+        for when, row in (("before", found["before"][name]), ("after", after)):
+            each = row["a turn"]
+            made = ", ".join(f"{count} {kind}" for kind, count in row["made"].items())
+            numbers = [f"{each[part]:,.2f}" for part in ("calls", "waited", "in", "out")]
+            rows.append([*name.rsplit(", ", 1), when, *numbers, made])
+    heads = ["preset", "", "calls", "of them waited for", "tokens in", "tokens out", "made in the end"]
+    return grid(["agent", *heads], rows)
+
+
 def _load() -> str:
     load = result("agents")["load"]
     return f"{load['before']:.1f} before, {load['after']:.1f} after"
@@ -445,6 +458,14 @@ SECTIONS = {
         "The last column is to `ours, background`. `VectorMemoryBlock` searches a seventh as many texts, each of seven "
         "messages, as it makes them; `Memory, no block` remembers the window only. All with vectors of hashed words, "
         f"but where it says so. Two processors that others used too: load {_load()}.",
+    ),
+    "What does memory ask of a model?": (
+        live_cost,
+        "`benchmarks.live_cost`: a turn, in four conversations of six turns one after the other, with a scripted model "
+        "and tokens estimated; the agent's own answers are not counted. *Before*: the checkout in which no session "
+        "ended by itself and a segmenter was asked yes or no with every turn. The last conversation is open at the "
+        "end. The companion has no background writer here, so that who begins a conversation waits for the end of the "
+        "one before; with one it is as the agents.",
     ),
     "What is lost when processes are killed or crowd together?": (
         kills,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Literal
 
-from .bank.bank import MemoryBank
+from .bank import BackgroundWriter, MemoryBank, check_writer
 from .citations.markers import Citations, CitationStream, read_citations
 from .citations.prompt import CITE_INSTRUCTION
 from .citations.records import Lesson
@@ -60,6 +60,8 @@ class Companion:
         markers: whether replies keep their markers or go without; what is remembered goes without.
         layers: the layers that take part in recalls, as in `MemoryBank.recall`.
         only_relevant: recall what answers alone, and leave the rest of the budget empty.
+        writer: does in the background what follows remembering, the end of the session before this one included; done
+            before a reply is given unless given.
     """
 
     def __init__(
@@ -76,9 +78,11 @@ class Companion:
         markers: Literal["keep", "strip"] = "strip",
         layers: Sequence[str] = (),
         only_relevant: bool = False,
+        writer: BackgroundWriter | None = None,
     ) -> None:
         if window < 1:
             raise InvalidInput(f"window is a number of turns from 1 on, got {window}")
+        self._target = check_writer(writer, bank, type(self).__name__) or bank
         self._recall = RecallOptions(token_budget, k, layers, only_relevant)
         bank.layers.check(self._recall.layers)
         self.scope = check_scope(scope)
@@ -133,7 +137,7 @@ class Companion:
 
     def close(self) -> None:
         """End the session: its last segment settles, and what is made of closed sessions is made."""
-        self._bank.close_session(self.scope, self.session)
+        self._target.close_session(self.scope, self.session)
 
     def _procedure(self, text: str) -> Procedure[Answer]:
         """The steps of one reply, for `secom_core.llm.flow`."""
@@ -148,7 +152,7 @@ class Companion:
         visible = [turn.id for turn in latest]
         said = [message for turn in latest for message in turn.messages]
         recall = self._bank.recall(self.scope, text, exclude=visible, context=said, **self._recall.arguments)
-        self._bank.remember(self.scope, [Message(text, role="user")], session=self.session)
+        self._target.remember(self.scope, [Message(text, role="user")], session=self.session)
         prompt = _reply_prompt(text, [message.line for message in said], recall.text, instructions=self._instructions)
         return prompt, recall, CitationStream(recall.numbers, markers=self._markers)
 
@@ -159,7 +163,7 @@ class Companion:
         if self._markers == "keep":
             plain = read_citations(plain, recall.numbers, markers="strip").text
         if plain.strip():
-            self._bank.remember(self.scope, [Message(plain, role="assistant")], session=self.session)
+            self._target.remember(self.scope, [Message(plain, role="assistant")], session=self.session)
         lesson = None
         if recall.impression is not None:
             lesson = self._bank.citations.reward(self.scope, text, recall.impression, citations)

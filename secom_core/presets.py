@@ -49,6 +49,8 @@ def secom(
 ) -> Preset:
     """SeCom as published: zero-shot segmentation by a language model, keys compressed to 75 per cent, whole segments.
 
+    The model is asked once a session, when that has ended; while it is open, `LexicalSegmenter` cuts it.
+
     Args:
         model: the language model that segments (GPT-4-0125 in the paper).
         embedder: dense retrieval where given (``multi-qa-mpnet-base-dot-v1`` in the paper), else BM25.

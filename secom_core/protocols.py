@@ -15,7 +15,7 @@ __all__ = [
     "ChatModel",
     "Denoiser",
     "Embedder",
-    "JoiningSegmenter",
+    "EndSegmenter",
     "LearningSegmenter",
     "Procedure",
     "Prompt",
@@ -37,11 +37,15 @@ class Segmenter(Protocol):
 
 
 @runtime_checkable
-class JoiningSegmenter(Segmenter, Protocol):
-    """A segmenter that can be asked about one new turn, as a session goes on."""
+class EndSegmenter(Segmenter, Protocol):
+    """A segmenter that cuts a session in one go once it has ended, such as a language model (SeCom section 2.2)."""
 
-    def joins(self, tail: Sequence[Turn], turn: Turn) -> bool:
-        """Whether ``turn`` goes on with the open segment ``tail``."""
+    @property
+    def fallback(self) -> Segmenter:
+        """What cuts it while it is open, at no cost, and where this one fails."""
+
+    def segment_ended(self, turns: Sequence[Turn]) -> list[Segment]:
+        """As `segment`; raises `ModelUnavailable` where no model answers, so that it is asked at a later occasion."""
 
 
 @runtime_checkable

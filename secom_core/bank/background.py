@@ -8,6 +8,7 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
@@ -23,6 +24,21 @@ from .unwritten import Unwritten, epoch_of, with_id_and_time, written
 
 _LOOK_S: Final = 0.5
 _LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A session with something to be made.
+
+    Args:
+        due: until when more of it may come.
+        turns: how many turns have come.
+        ended: whether it has ended.
+    """
+
+    due: float
+    turns: int = 0
+    ended: bool = False
 
 
 class BackgroundWriter:
@@ -59,8 +75,8 @@ class BackgroundWriter:
 
     def renew(self) -> None:
         """Begin with nothing that waits, and no thread."""
-        # Sessions with something to be made: until when more of it may come, and how many turns have.
-        self._waiting: OrderedDict[tuple[Scope, str], tuple[float, int]] = OrderedDict()
+        # Sessions with something to be made.
+        self._waiting: OrderedDict[tuple[Scope, str], _Waiting] = OrderedDict()
         self._unwritten: deque[Unwritten] = deque()
         self._flushing, self._busy, self._closed, self._gives_up = 0, False, False, False
         self._changed = threading.Condition()
@@ -111,7 +127,11 @@ class BackgroundWriter:
     ) -> Remembered:
         """Take in messages; as `MemoryBank.remember`, which says what it raises."""
         done = self._bank.remember(scope, messages, session=session, at=at, close=close, later=True)
-        self._put((check_scope(scope), session), len(done.turn_ids))
+        scope = check_scope(scope)
+        # Those that ended before it come first, as their words do.
+        for other in done.ended:
+            self._put((scope, other), 0, ended=True)
+        self._put((scope, session), len(done.turn_ids))
         return done
 
     def close_session(self, scope: Sequence[str], session: str) -> None:
@@ -213,11 +233,12 @@ class BackgroundWriter:
 
     # -- the thread -----------------------------------------------------------------------------------------------
 
-    def _put(self, key: tuple[Scope, str], turns: int) -> None:
+    def _put(self, key: tuple[Scope, str], turns: int, *, ended: bool = False) -> None:
         oldest = None
         with self._changed:
-            _, before = self._waiting.pop(key, (0.0, 0))
-            self._waiting[key] = (time.monotonic() + self._debounce, before + turns)
+            before = self._waiting.pop(key, _Waiting(0.0))
+            due = time.monotonic() + self._debounce
+            self._waiting[key] = _Waiting(due, before.turns + turns, before.ended or ended)
             if len(self._waiting) > self._limit:
                 oldest = self._waiting.popitem(last=False)
             self._closed = False
@@ -267,7 +288,7 @@ class BackgroundWriter:
                     return partial(self._write, self._unwritten[0])
                 if self._closed and not self._waiting:
                     return None
-                due, _ = next(iter(self._waiting.values()), (float("inf"), 0))
+                due = next((each.due for each in self._waiting.values()), float("inf"))
                 at_once = self._closed or (self._flushing and self._waiting)
                 left = 0.0 if at_once else due - time.monotonic()
                 if left <= 0:
@@ -291,11 +312,12 @@ class BackgroundWriter:
             if waiting in self._unwritten:
                 self._unwritten.remove(waiting)
             if turns:
-                self._waiting.setdefault((waiting.scope, waiting.session), (time.monotonic() + self._debounce, turns))
+                new = _Waiting(time.monotonic() + self._debounce, turns)
+                self._waiting.setdefault((waiting.scope, waiting.session), new)
 
-    def _derive(self, key: tuple[Scope, str], waited: tuple[float, int]) -> None:
+    def _derive(self, key: tuple[Scope, str], waited: _Waiting) -> None:
         try:
-            self._bank.derive(*key, turns=waited[1])
+            self._bank.derive(*key, turns=waited.turns, ended=waited.ended)
         except Exception as error:  # noqa: BLE001 - whatever fails here, the words are safe, and the thread goes on
             self._failed("what was said is not derived yet, the next recall tries again", error, key[1], key[0])
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
-from ..citations.layer import CitationLayer
 from ..citations.options import CitationOptions
 from ..context.packing import Packer
 from ..conversation import Message, Scope, Session, Turn, check_scope, stamped
@@ -19,23 +18,19 @@ from ..protocols import ChatModel, Denoiser, Embedder, Segmenter, TokenCounter, 
 from ..readers import read_messages
 from ..stores.opening import open_store
 from ..stores.sql import SqlStore
-from ..summaries.layer import SummaryLayer
 from ..summaries.summarizer import Summarizer
-from ..timelines.layer import TimelineLayer
 from ..timelines.options import TimelineOptions
-from ..topics.layer import TopicLayer
 from ..topics.options import TopicOptions
+from .capabilities import Capabilities
 from .checks import check_session_name
 from .components import Components
 from .health import health_of
-from .layers import Layers
 from .parts import Granularity, Parts
 from .records import Finding, Health, Remembered, Stats
 from .redaction import Redact, redacted_message
-from .storage import Storage
 
 
-class MemoryBank:
+class MemoryBank(Capabilities):
     """Long-term memory of conversations, a scope at a time.
 
     `open` makes one. Everything works with nothing but the base install; an embedder, a language model's segmenter or
@@ -75,6 +70,7 @@ class MemoryBank:
         topics: bool | TopicOptions | None = None,
         citations: bool | CitationOptions | None = None,
         layers: Sequence[LayerFactory] | None = None,
+        idle_after: timedelta | Literal[False] | None = None,
         redact: Redact | None = None,
         max_memory: int | None = None,
         max_scopes: int | None = None,
@@ -110,6 +106,10 @@ class MemoryBank:
             citations: learn from what answers cite (RMM's retrospective reflection): ``bank.citations``;
                 `CitationOptions` says how.
             layers: layers of your own, as `secom_core.layers.register` knows them.
+            idle_after: how long a silence ends a session (RMM section 3), 30 minutes unless given: told by the times of
+                messages as the next one comes to the scope, and by the clock in `end_idle_sessions`. A session that
+                begins ends the others too, but for those that had gone on after another one began. ``False`` leaves it
+                to ``close=True`` and `close_session`.
             redact: takes out of every text what must not be kept, such as card numbers, before it is stored and before
                 any model sees it: messages, the texts in their metadata, questions of the citation log. The same text
                 must give the same, and a redacted one stay as it is. Where it raises, nothing is stored.
@@ -139,6 +139,7 @@ class MemoryBank:
             topics=topics,
             citations=citations,
             layers=layers,
+            idle_after=idle_after,
             redact=redact,
             max_memory=max_memory,
             max_scopes=max_scopes,
@@ -160,45 +161,13 @@ class MemoryBank:
 
     def health(self) -> Health:
         """How the bank is in this process. A store that is broken raises nothing: it is said."""
-        return health_of(self._store, self._inside.scopes, self.writers)
+        return health_of(self._store, self._inside.scopes, self.writers, self._inside.spending)
 
     def __enter__(self) -> MemoryBank:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    # -- capabilities ---------------------------------------------------------------------------------------------
-
-    @property
-    def layers(self) -> Layers:
-        """The layers that the bank was opened with, by name; those below and any of your own."""
-        return self._inside.layers
-
-    @property
-    def summaries(self) -> SummaryLayer:
-        """The running summary; raises `InvalidInput` where the bank was opened without ``summaries``."""
-        return cast("SummaryLayer", self._inside.layers["summaries"])
-
-    @property
-    def timelines(self) -> TimelineLayer:
-        """Events, links and timelines; raises `InvalidInput` where the bank was opened without ``timelines``."""
-        return cast("TimelineLayer", self._inside.layers["timelines"])
-
-    @property
-    def topics(self) -> TopicLayer:
-        """Topics of each speaker; raises `InvalidInput` where the bank was opened without ``topics``."""
-        return cast("TopicLayer", self._inside.layers["topics"])
-
-    @property
-    def citations(self) -> CitationLayer:
-        """What is learned from citations; raises `InvalidInput` where the bank was opened without ``citations``."""
-        return cast("CitationLayer", self._inside.layers["citations"])
-
-    @property
-    def storage(self) -> Storage:
-        """Where the bank is, and how its scopes leave and enter: export, import, moving, backup."""
-        return self._inside.storage
 
     # -- remember -------------------------------------------------------------------------------------------------
 
@@ -239,35 +208,52 @@ class MemoryBank:
         new = [stamped(redacted_message(message, self._parts.redact), moment) for message in given]
         if self._parts.denoiser is not None and not later:
             self._inside.scopes.caught_up(scope)
-        appended = self._store.append(scope, name, new, close=close)
+        appended = self._store.append(scope, name, new, close=close, idle=self._parts.silence)
+        self._inside.spending.came(appended.turns)
+        ended = appended.ended if not close else (*appended.ended, name)
         if not later:
-            self._inside.deriving.after_write(scope, appended.session_id, turns=len(appended.turn_ids), closed=close)
-        return Remembered(appended.turn_ids, appended.new)
+            self._inside.deriving.after_write(scope, appended.session_id, turns=len(appended.turn_ids), ended=ended)
+        return Remembered(appended.turn_ids, appended.new, ended)
 
     def close_session(self, scope: Sequence[str], session: str) -> None:
         """Say that the session is over: its last segment settles. Remembering more opens it again."""
         scope = check_scope(scope)
         row = self._store.close_session(scope, session)
         if row is not None:
-            self._inside.deriving.after_write(scope, row.id, turns=0, closed=True)
+            self._inside.deriving.after_write(scope, row.id, turns=0, ended=[session])
 
-    def derive(self, scope: Sequence[str], session: str | None = None, *, turns: int = 0) -> int:
+    def end_idle_sessions(self, now: datetime | None = None) -> list[tuple[Scope, str]]:
+        """End every session in which nothing was said for longer than ``idle_after``, and make what is made of it.
+
+        Sessions end when the next message comes to their scope; call this from a scheduler, where that may take long.
+
+        Args:
+            now: the moment; the present unless given.
+
+        Returns:
+            The sessions that ended, by scope and name.
+        """
+        return self._inside.deriving.end_idle(now or datetime.now(timezone.utc), self._parts.silence)
+
+    def derive(self, scope: Sequence[str], session: str | None = None, *, turns: int = 0, ended: bool = False) -> int:
         """Make what is missing: after ``remember(later=True)``, `forget`, or where a model had failed.
 
         Args:
             scope: whose memory it is.
             session: only what is missing of this session; one that was forgotten meanwhile is passed over.
             turns: how many turns were left to later, for segmenters that learn from time to time.
+            ended: the session has ended, though it may have been opened again since.
 
         Returns:
-            How many times a layer took a closed session in; 0 for a single session.
+            How many times a layer took a session in that had ended; 0 for a single session.
         """
         scope = check_scope(scope)
         if session is None:
             return self._inside.deriving.missing(scope)
         row = self._store.session_named(scope, session)
         if row is not None:
-            self._inside.deriving.after_write(scope, row.id, turns=turns, closed=row.closed)
+            over = [session] if ended or row.closed else []
+            self._inside.deriving.after_write(scope, row.id, turns=turns, ended=over)
         return 0
 
     def rebuild(self, scope: Sequence[str]) -> None:

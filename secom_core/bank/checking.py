@@ -231,13 +231,16 @@ def sessions_are_counted(checkup: Checkup) -> Iterator[Finding]:
 
 
 def _is_counted(row: Any, count: int, turns: int) -> bool:
-    counts = (row.turns, row.messages, row.derived, row.settled, row.version, row.revision)
+    of_messages = (row.derived, row.ended, row.cut)
+    counts = (row.turns, row.messages, row.settled, row.version, row.revision, *of_messages)
     sound = all(map(is_count, counts)) and row.messages >= count and row.turns >= turns
-    return sound and row.derived <= row.messages and row.settled <= row.turns
+    return sound and max(of_messages) <= row.messages and row.settled <= row.turns
 
 
 def _count_again(checkup: Checkup, scope: Scope, row: SessionRow, count: int, turns: int) -> None:
-    values = {"messages": max(row.messages, count), "turns": max(row.turns, turns), "derived": 0, "settled": 0}
+    held = max(row.messages, count)
+    values = {"messages": held, "turns": max(row.turns, turns), "derived": 0, "settled": 0, "cut": 0}
+    values["ended"] = held if row.closed else row.ended
     with checkup.store.transaction(scope=scope) as connection:
         revision = select(scopes.c.revision).where(scopes.c.id == row.scope_id).scalar_subquery()
         mine = sessions.c.id == row.id

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final
 
 from ..context.packing import Packer
@@ -139,6 +140,18 @@ def check_count(name: str, value: object) -> None:
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise InvalidInput(f"{name} is a whole number from 1 on, got {shorten(value)}")
+
+
+def check_idle(value: object) -> None:
+    """Refuse what does not say how long a silence ends a session.
+
+    Raises:
+        InvalidInput: with what was given.
+    """
+    if value is not False and not (isinstance(value, timedelta) and value > timedelta(0)):
+        raise InvalidInput(
+            f"idle_after is a timedelta above 0, such as timedelta(minutes=30), or False, got {shorten(value)}"
+        )
 
 
 def check_session_name(messages: object, session: str | None) -> str:

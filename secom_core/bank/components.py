@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -13,10 +14,10 @@ from sqlalchemy import Table
 from tqdm import tqdm
 
 from ..conversation import Scope
+from ..derived.cutting import TAIL
 from ..derived.segmenters import ScopeSegmenters
-from ..derived.segments import TAIL, Derivation
+from ..derived.segments import Derivation
 from ..layers import LayerContext, registered
-from ..llm.flow import Metered
 from ..memory import Memory
 from ..protocols import Statistics
 from ..ranking import ScopeIndex
@@ -33,6 +34,7 @@ from .recalling import Recalling
 from .records import Finding, WriterHealth
 from .redaction import redacted_text
 from .scope_cache import ScopeCache
+from .spending import Spending
 from .storage import Storage
 
 _CACHED: Final = 1000
@@ -47,6 +49,9 @@ class Components:
     """
 
     def __init__(self, store: SqlStore, parts: Parts) -> None:
+        self.spending = Spending()
+        counted = self.spending.of_part
+        parts = replace(parts, segmenter=counted(parts.segmenter), summaries=counted(parts.summaries))
         self._parts, self._store = parts, store
         self.writers: WeakSet[WriterHealth] = WeakSet()
         store.make_missing(_tables_of_others())
@@ -129,7 +134,7 @@ class Components:
         return LayerContext(
             store,
             self.derivation,
-            Metered(model) if model is not None else None,
+            self.spending.metered(model) if model is not None else None,
             statistics=self._statistics,
             search=lambda scope, query, now: self.recalling.found(scope, query, now),
             redact=partial(redacted_text, redact=self._parts.redact),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from ..conversation import Scope
 from ..derived.segmenters import ScopeSegmenters
 from ..derived.segments import Derivation
 from ..errors import warn_degraded
+from ..protocols import EndSegmenter
 from ..stores.sql import SqlStore
 from ..vector_stores.sync import VectorStoreSync
 from .layers import Layers
@@ -38,22 +40,45 @@ class Deriving:
     layers: Layers
     bar: Bar
 
-    def session(self, scope: Scope, session_id: int, *, afresh: bool = False) -> None:
-        """Bring what is derived of one session up to its messages, layers apart."""
-        self.derivation.derive(session_id, scope, afresh=afresh)
+    def session(self, scope: Scope, session_id: int, *, afresh: bool = False, ended: bool = False) -> bool:
+        """Bring what is derived of one session up to its messages, layers apart.
+
+        Args:
+            scope: whose session it is.
+            session_id: the session's id.
+            afresh: make all of it again.
+            ended: have a segmenter that waits for the end of sessions cut it, if it has ended.
+
+        Returns:
+            Whether such a segmenter did what it was asked to, or nothing was asked.
+        """
+        row = self.derivation.derive(session_id, scope, afresh=afresh, ended=ended)
         if self.vector_store is not None:
             self.vector_store.follow_session(scope, session_id)
+        return not (ended and row is not None and row.awaits_cut)
 
-    def after_write(self, scope: Scope, session_id: int, *, turns: int, closed: bool) -> None:
+    def after_write(self, scope: Scope, session_id: int, *, turns: int, ended: Sequence[str] = ()) -> None:
         """Derive what a write has made necessary. What was said is stored, so nothing is raised.
+
+        Args:
+            scope: whose session it is.
+            session_id: the session that was written to.
+            turns: how many turns came.
+            ended: the names of the sessions that ended.
 
         Warns:
             DegradedWarning: something failed; it is made at the next occasion.
         """
         try:
+            if ended:
+                self._cut_ended(scope)
+            for other in ended:
+                row = self.store.session_named(scope, other)
+                if row is not None and row.id != session_id:
+                    self.session(scope, row.id)
             self.session(scope, session_id)
             self.came(scope, turns)
-            if closed:
+            if ended:
                 self.layers.catch_up(scope)
         except Exception as error:  # noqa: BLE001 - whatever fails here, the caller's words are stored
             warn_degraded(
@@ -61,12 +86,33 @@ class Deriving:
                 f"{type(error).__name__}: {error}"
             )
 
+    def end_idle(self, now: datetime, idle: timedelta | None) -> list[tuple[Scope, str]]:
+        """End the sessions that rest at a moment for longer than ``idle``, and make what is made of them; which."""
+        done: list[tuple[Scope, str]] = []
+        if idle is None:
+            return done
+        for scope in self.store.resting_scopes(now, idle):
+            ended = self.store.end_resting(scope, now, idle)
+            last = self.store.session_named(scope, ended[-1]) if ended else None
+            if last is not None:
+                self.after_write(scope, last.id, turns=0, ended=ended)
+            done += [(scope, name) for name in ended]
+        return done
+
     def came(self, scope: Scope, turns: int) -> None:
         """Let a segmenter that learns know that so many turns have come."""
         self.segmenters.came(scope, turns)
 
+    def _cut_ended(self, scope: Scope) -> None:
+        """Have a segmenter that waits for the end of sessions cut those that have ended, until it fails."""
+        if isinstance(self.segmenters.of(scope), EndSegmenter):
+            for row in self.store.awaiting_cut(scope):
+                if not self.session(scope, row.id, ended=True):
+                    break
+
     def missing(self, scope: Scope) -> int:
         """Make whatever is not derived yet; how many times a layer took a session in."""
+        self._cut_ended(scope)
         for row in self.store.sessions_of(scope):
             self.session(scope, row.id)
         return self.layers.catch_up(scope)
@@ -74,6 +120,7 @@ class Deriving:
     def rebuild(self, scope: Scope) -> None:
         """Make everything derived again from the raw turns."""
         self.segmenters.learn(scope)
+        answers = True
         for row in self.bar(self.store.sessions_of(scope), "rebuilding", unit="session"):
-            self.session(scope, row.id, afresh=True)
+            answers = self.session(scope, row.id, afresh=True, ended=answers) and answers
         self.layers.begin_again(scope)

@@ -11,12 +11,13 @@ from ..stores.migrations import version_of
 from ..stores.sql import SqlStore
 from .records import Health, WriterHealth
 from .scope_cache import ScopeCache
+from .spending import Spending
 
 _WAIT_S: Final = 0.2
 
 
-def health_of(store: SqlStore, scopes: ScopeCache, writers: Collection[WriterHealth]) -> Health:
-    """How a bank is, with what its background writers say of themselves."""
+def health_of(store: SqlStore, scopes: ScopeCache, writers: Collection[WriterHealth], spending: Spending) -> Health:
+    """How a bank is, with what its background writers say of themselves, and what was asked of models."""
     schema, underived, unreadable = _read(store)
     unwritable = unreadable or _write_error(store)
     errors = [error for error in (unwritable, *(writer.last_error for writer in writers)) if error]
@@ -32,6 +33,8 @@ def health_of(store: SqlStore, scopes: ScopeCache, writers: Collection[WriterHea
         scopes_loaded=len(scopes),
         bytes_loaded=scopes.nbytes,
         forgotten_in_log=store.forgotten_in_log,
+        turns=spending.turns,
+        cost=spending.cost,
     )
 
 

@@ -85,9 +85,9 @@ class Layers(Mapping[str, Layer]):
     # -- closed sessions ------------------------------------------------------------------------------------------
 
     def behind(self, scope: Scope, name: str) -> int:
-        """How many closed sessions of the scope the layer has not taken in, or is to ask about again.
+        """How many sessions have ended since the layer took them in, or are to be asked about again.
 
-        Whether the bank has the layer or not.
+        Whether the bank was opened with it or not.
         """
         row = self._context.store.scope(scope)
         return len(pending(self._context.store, row.id, name)) if row is not None else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
 from typing import Any, Final, Literal
 
@@ -27,7 +28,7 @@ from ..timelines.layer import TimelineLayer
 from ..timelines.options import TimelineOptions
 from ..topics.layer import TopicLayer
 from ..topics.options import TopicOptions
-from .checks import check_choice, check_count, check_part, check_switch, check_weights
+from .checks import check_choice, check_count, check_idle, check_part, check_switch, check_weights
 from .redaction import Redact
 
 Granularity = Literal["segment", "turn", "session"]
@@ -55,6 +56,7 @@ class Parts:
     topics: bool | TopicOptions = False
     citations: bool | CitationOptions = False
     layers: Sequence[LayerFactory] = ()
+    idle_after: timedelta | Literal[False] = timedelta(minutes=30)
     redact: Redact | None = None
     max_memory: int = 2**30
     max_scopes: int | None = None
@@ -67,6 +69,7 @@ class Parts:
             check_switch(name, getattr(self, name), options)
         check_choice("granularity", self.granularity, ("segment", "turn", "session"))
         check_choice("progress", self.progress, (True, False))
+        check_idle(self.idle_after)
         check_count("max_memory", self.max_memory)
         if self.max_scopes is not None:
             check_count("max_scopes", self.max_scopes)
@@ -110,6 +113,11 @@ class Parts:
             return LexicalSegmenter()
         # The end of an open session is cut again with every turn, and most of its turns are known by then.
         return AdaptiveSegmenter(CachedEmbedder(self.embedder))
+
+    @property
+    def silence(self) -> timedelta | None:
+        """How long a silence ends a session; nothing where none ends by itself."""
+        return self.idle_after or None
 
     @property
     def weights_used(self) -> Mapping[str, float] | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..conversation import Scope
+from ..llm.flow import Cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,10 +16,13 @@ class Remembered:
     Args:
         turn_ids: the turns that hold the messages given, new or known, in order.
         new: how many messages were new.
+        ended: the names of the sessions that ended with it (``idle_after``); the session's own where it was closed, or
+            goes on after a silence.
     """
 
     turn_ids: tuple[str, ...]
     new: int
+    ended: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,8 @@ class Health:
         scopes_loaded: of how many scopes this process holds the index.
         bytes_loaded: how much memory these take, about.
         forgotten_in_log: whether words that were forgotten are still in SQLite's log, because somebody reads it.
+        turns: how many turns this process has taken in.
+        cost: what it has asked of language models for them, and for recalls: the bank's own, and its parts'.
     """
 
     reachable: bool
@@ -61,6 +67,8 @@ class Health:
     scopes_loaded: int
     bytes_loaded: int
     forgotten_in_log: bool
+    turns: int
+    cost: Cost
 
     @property
     def ok(self) -> bool:

@@ -121,8 +121,9 @@ class Storage:
         )
         row = self._store.session(appended.session_id)
         if row is not None and not known and _fit(session, messages, self._store.turns(row)):
-            self._store.save_memories(row, session.memories, settled=session.settled)
-        self._deriving.after_write(scope, appended.session_id, turns=0, closed=False)
+            cut = row.messages if row.closed and session.settled == row.turns else 0
+            self._store.save_memories(row, session.memories, settled=session.settled, cut=cut)
+        self._deriving.after_write(scope, appended.session_id, turns=0)
         return len(set(appended.turn_ids) - known)
 
     def _known_turns(self, scope: Scope, session: str) -> set[str]:

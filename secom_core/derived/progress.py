@@ -23,7 +23,7 @@ TRIES: Final = 3
 
 
 def pending(store: SqlStore, scope_id: int, layer: str, *, session: int | None = None) -> list[tuple[SessionRow, int]]:
-    """The scope's closed sessions that hold messages which ``layer`` has not taken in, in the order in which they came.
+    """The scope's sessions that have ended since ``layer`` took them in, in the order in which they came.
 
     A session of which the layer had to guess, see `claim`, is among them until the language model has answered, or
     `TRIES` are spent.
@@ -45,7 +45,7 @@ def pending(store: SqlStore, scope_id: int, layer: str, *, session: int | None =
     statement = (
         select(sessions, taken.label("taken"))
         .select_from(sessions.outerjoin(layer_progress, known).outerjoin(guess, guessed))
-        .where(sessions.c.scope_id == scope_id, sessions.c.closed == 1, taken < sessions.c.messages, only)
+        .where(sessions.c.scope_id == scope_id, taken < sessions.c.ended, only)
         .order_by(sessions.c.id)
     )
     with store.transaction(write=False) as connection:

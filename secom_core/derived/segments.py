@@ -5,34 +5,27 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import groupby, pairwise
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from ..conversation import Scope, Turn
 from ..errors import attempted, warn_degraded
-from ..memory import Memory, Segment, check_partition, passages_of
-from ..protocols import Denoiser, Embedder, JoiningSegmenter, Segmenter, Statistics, Vectors
-from ..segmenters.lexical import LexicalSegmenter
+from ..memory import Memory, passages_of
+from ..protocols import Denoiser, Embedder, Statistics, Vectors
 from ..stores.digests import digest
 from ..stores.rows import MemoryRow, SessionRow, next_count
 from ..stores.sql import SqlStore
 from ..stores.unsettled import RecentlyUnsettled
 from ..text.kept import forget_kept
 from ..vectors import unit_rows
+from .cutting import AWAITING, Cuts, cut
 from .segmenters import ScopeSegmenters
 from .space import EmbeddingSpace
 from .whole import agree, counted
 
 T = TypeVar("T")
-
-TAIL: Final = 48
-"""How many turns at the end of an open session may still be cut anew: bounds the cost of one more turn."""
-
-_ASKED_SINGLY: Final = 4
-"""Up to how many new turns are put to a segmenter one by one, where it can be asked so."""
 
 
 class Derivation:
@@ -64,29 +57,41 @@ class Derivation:
         self._tail, self._statistics, self._makes_vectors = tail, statistics, vectors
         self._recent = RecentlyUnsettled()
 
-    def derive(self, session_id: int, scope: Scope, *, afresh: bool = False) -> SessionRow | None:
+    def derive(self, session_id: int, scope: Scope, *, afresh: bool = False, ended: bool = False) -> SessionRow | None:
         """Bring the session's memories up to its messages; costs what its unsettled end costs.
 
+        Args:
+            session_id: the session's id.
+            scope: whose session it is.
+            afresh: make all of its memories again.
+            ended: have a segmenter that waits for the end of sessions (`EndSegmenter`) cut it now, if it has ended.
+
         Returns:
-            The session as it is then, or nothing where it was forgotten.
+            The session as it is then, or nothing where it was forgotten. Where such a segmenter fails, it has the cuts
+            of the one that stands in for it, and still awaits to be cut.
         """
-        while found := self._store.unsettled(session_id, afresh=afresh, known=self._recent.of(session_id)):
+        while found := self._store.unsettled(session_id, afresh=afresh, ended=ended, known=self._recent.of(session_id)):
             row, tail, old = found
-            if row.is_derived and not afresh:
+            if not afresh and (row.is_derived or row.is_provisional) and not (ended and row.awaits_cut):
                 return row
             since = 0 if afresh else row.settled
-            row = counted(row, tail) if since == 0 else row
+            row = replace(counted(row, tail), cut=0 if afresh else row.cut) if since == 0 else row
             old = [] if afresh else old
-            rows, failed = self._cut(tail, old, row, scope)
-            settled = row.turns if row.closed else self._settled(rows, since, row.turns)
+            cuts = cut(self._segmenters.of(scope), tail, old, waits=not (ended and row.awaits_cut))
+            if cuts.failed and row.is_provisional and not afresh:
+                return row
+            rows = self._memories(cuts, tail, old, row, scope)
+            settled = self._settled_at(cuts, rows, since, row)
             first, changed = (0, rows) if afresh else _changed(old, rows, row.turns)
-            if self._store.save_memories(row, changed, settled=settled, since=first):
+            upto = row.messages if row.ended and not cuts.provisional else row.cut
+            if self._store.save_memories(row, changed, settled=settled, since=first, cut=upto, cut_by=cuts.by):
                 if self._makes_vectors:
                     self.drop_vectors(row.id, {each.key for each in old} - {each.key for each in rows})
                 # Where the segmenter has failed, so would most likely the embedder that it asks; a recall tries again.
-                if self._makes_vectors and self._space is not None and not failed:
+                if self._makes_vectors and self._space is not None and not cuts.failed:
                     self.vectors(row.id, [*(each.key for each in rows), *searched_texts(tail)], afresh=afresh)
-                saved = replace(row, derived=row.messages, settled=settled, version=next_count(row.version))
+                saved = replace(row, derived=row.messages, settled=settled, cut=upto, cut_by=cuts.by)
+                saved = replace(saved, version=next_count(row.version))
                 self._recent.keep(saved, tail)
                 return saved
         return None
@@ -139,42 +144,23 @@ class Derivation:
 
     # -- segments and keys --------------------------------------------------------------------------------------
 
-    def _cut(
-        self, tail: Sequence[Turn], old: Sequence[MemoryRow], row: SessionRow, scope: Scope
-    ) -> tuple[list[MemoryRow], bool]:
-        """The memories of the unsettled turns, and whether the segmenter has failed."""
-        segments, failed = self._segments(tail, old, self._segmenters.of(scope))
+    def _memories(
+        self, cuts: Cuts, tail: Sequence[Turn], old: Sequence[MemoryRow], row: SessionRow, scope: Scope
+    ) -> list[MemoryRow]:
+        """The memories of the unsettled turns: those that stay as they are, and one for each new segment."""
+        turns = tail[cuts.first :]
         # Ranges count turn indices, which have gaps where turns were forgotten.
-        ranges = list(pairwise([*(tail[segment.start].index for segment in segments), row.turns]))
-        return self._rows([tail[each.start : each.stop] for each in segments], ranges, old, scope), failed
+        ranges = list(pairwise([*(turns[segment.start].index for segment in cuts.segments), row.turns]))
+        new = self._rows([turns[each.start : each.stop] for each in cuts.segments], ranges, old, scope)
+        return [*cuts.kept, *new]
 
-    def _segments(
-        self, tail: Sequence[Turn], old: Sequence[MemoryRow], segmenter: Segmenter
-    ) -> tuple[list[Segment], bool]:
-        """Cut the unsettled turns; a segmenter that can be asked about one turn is asked only about new ones."""
-        part, what = f"the segmenter {type(segmenter).__name__}", "the segmenter failed, segments are cut by words"
-        segments = attempted(part, partial(self._cuts, tail, old, segmenter), what)
-        return (segments, False) if segments is not None else (self._cuts(tail, old, LexicalSegmenter()), True)
-
-    def _cuts(self, tail: Sequence[Turn], old: Sequence[MemoryRow], segmenter: Segmenter) -> list[Segment]:
-        covered = sum(turn.index < old[-1].stop for turn in tail) if old else 0
-        if not isinstance(segmenter, JoiningSegmenter) or not covered or len(tail) - covered > _ASKED_SINGLY:
-            return check_partition(segmenter.segment(tail), len(tail))
-        stops = [sum(turn.index < memory.stop for turn in tail[:covered]) for memory in old]
-        for place in range(covered, len(tail)):
-            start = stops[-2] if len(stops) > 1 else 0
-            if segmenter.joins(tail[start:place], tail[place]):
-                stops[-1] = place + 1
-            else:
-                stops.append(place + 1)
-        return [Segment(start, stop) for start, stop in pairwise([0, *stops])]
-
-    def _settled(self, rows: Sequence[MemoryRow], since: int, turns: int) -> int:
-        """The turn from which on memories may still change: the first edge that keeps the tail short."""
+    def _settled_at(self, cuts: Cuts, rows: Sequence[MemoryRow], since: int, row: SessionRow) -> int:
+        """The turn from which on memories may still change: what a segmenter will cut that waits, or the open end."""
+        if row.closed:
+            return since if cuts.provisional and row.awaits_cut else row.turns
         if self._tail is None:
             return since
-        edges = [*(row.start for row in rows), turns]
-        return next(edge for edge in edges if turns - edge <= self._tail)
+        return _first_edge(rows, row.turns, AWAITING if cuts.provisional else self._tail)
 
     def _rows(
         self,
@@ -293,6 +279,11 @@ class Derivation:
     def digests(self, turns: Sequence[Turn], rows: Sequence[MemoryRow]) -> set[str]:
         """The digests of all texts of a session that may have vectors."""
         return {digest(text) for text in [*searched_texts(turns), *(row.key for row in rows)]}
+
+
+def _first_edge(rows: Sequence[MemoryRow], turns: int, most: int) -> int:
+    """The first edge that leaves at most so many turns after it."""
+    return next(edge for edge in [*(row.start for row in rows), turns] if turns - edge <= most)
 
 
 def _changed(old: Sequence[MemoryRow], rows: Sequence[MemoryRow], turns: int) -> tuple[int, Sequence[MemoryRow]]:

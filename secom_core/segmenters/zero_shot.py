@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import Final, cast
 
 from ..conversation import Turn
-from ..errors import BadReply, ContextTooLong, CutOff, InvalidInput, ModelError, warn_degraded
+from ..errors import BadReply, ContextTooLong, CutOff, InvalidInput, ModelError, ModelUnavailable, warn_degraded
 from ..llm.flow import AsyncChatModel, ChatModel, Procedure, run
 from ..llm.limits import room
 from ..llm.retry import asked_twice
@@ -70,16 +70,23 @@ class ZeroShotSegmenter:
         """Ranges that cover ``turns``; none where there are none."""
         return run(self.procedure(turns), self._sync_model())
 
+    def segment_ended(self, turns: Sequence[Turn]) -> list[Segment]:
+        """As `segment`; raises `ModelUnavailable` where the model gives no answer, so that it can be asked later."""
+        return run(self.procedure(turns, answered=True), self._sync_model())
+
     def joins(self, tail: Sequence[Turn], turn: Turn) -> bool:
         """Whether ``turn`` goes on with the open segment ``tail``; an empty one goes on with nothing."""
         return run(self.join_procedure(tail, turn), self._sync_model())
 
-    def procedure(self, turns: Sequence[Turn], *, strict: bool = False) -> Procedure[list[Segment]]:
+    def procedure(
+        self, turns: Sequence[Turn], *, strict: bool = False, answered: bool = False
+    ) -> Procedure[list[Segment]]:
         """The questions that segment ``turns``, for `secom_core.llm.flow`.
 
         Args:
             turns: the session.
             strict: raise the `ModelError` instead of falling back.
+            answered: raise the `ModelError` where the model gives no answer; fall back where it gives bad ones.
         """
         window = _Window(turns, self.max_turns, room(self.model, self.max_tokens))
         with advancing(len(turns), "Segmenting", "turn", visible=self.progress) as advance:
@@ -91,7 +98,8 @@ class ZeroShotSegmenter:
                         continue
                     found = yield from self._instead(window, error, strict)
                 except ModelError as error:
-                    found = yield from self._instead(window, error, strict)
+                    later = answered and isinstance(error, ModelUnavailable)
+                    found = yield from self._instead(window, error, strict or later)
                 advance(window.take(found))
         return segments_from((start - 1 for start in window.starts), len(turns))
 

@@ -140,7 +140,14 @@ class DerivedRows(IndexBlocks):
 
     @retry_if_contended
     def save_memories(
-        self, session: SessionRow, rows: Sequence[MemoryRow], *, settled: int, since: int | None = None
+        self,
+        session: SessionRow,
+        rows: Sequence[MemoryRow],
+        *,
+        settled: int,
+        since: int | None = None,
+        cut: int = 0,
+        cut_by: str | None = "",
     ) -> bool:
         """Replace the session's memories that start at ``since`` or later; all or nothing.
 
@@ -149,6 +156,8 @@ class DerivedRows(IndexBlocks):
             rows: the new memories.
             settled: the turn from which on they may still change.
             since: the first turn that the rows cover; where the session had settled unless given.
+            cut: how many messages it had when it was last cut as a session that has ended.
+            cut_by: the segmenter that the cuts are of, empty where nobody knows; nothing where some are provisional.
 
         Returns:
             Whether they were kept: not if the session changed or was forgotten in the meantime.
@@ -166,7 +175,7 @@ class DerivedRows(IndexBlocks):
             if first < session.settled:
                 new_epoch(connection, session.scope_id)
             counts = {"turns": session.turns, "messages": session.messages, "derived": session.messages}
-            touch(connection, session.id, session.scope_id, **counts, settled=settled)
+            touch(connection, session.id, session.scope_id, **counts, settled=settled, cut=cut, cut_by=cut_by)
         return True
 
     def vectors(self, session_id: int, model: str, digests: Sequence[str]) -> dict[str, Vectors]:
@@ -315,7 +324,7 @@ def _is_part(scope_id: int, part: str) -> ColumnElement[bool]:
     return and_(part_states.c.scope_id == scope_id, part_states.c.part == part)
 
 
-def touch(connection: Connection, session_id: int, scope_id: int, **values: int) -> None:
+def touch(connection: Connection, session_id: int, scope_id: int, **values: int | str | None) -> None:
     """Count a change in the scope and the session, and set the session's ``values``."""
     connection.execute(_COUNT_REVISION, {"scope": scope_id})
     new = {f"new_{name}": value for name, value in values.items()}

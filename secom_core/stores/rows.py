@@ -32,6 +32,9 @@ class SessionRow:
         messages: how many messages it has taken in; ``derived`` of them are in its memories.
         settled: the turn from which on memories may still change.
         version: grows with every change; a derivation made from an older one is thrown away.
+        ended: how many messages it had when it last ended; it may have gone on since.
+        cut: how many it had when a segmenter last cut it as a session that has ended.
+        cut_by: the name of the segmenter whose cuts it has; nothing while some of them are provisional.
     """
 
     id: int
@@ -43,11 +46,24 @@ class SessionRow:
     settled: int
     closed: bool
     version: int
+    ended: int = 0
+    cut: int = 0
+    cut_by: str | None = None
 
     @property
     def is_derived(self) -> bool:
         """Whether its memories hold all its messages."""
         return self.derived == self.messages and (not self.closed or self.settled == self.turns)
+
+    @property
+    def awaits_cut(self) -> bool:
+        """Whether it has ended since it was last cut as a session that has."""
+        return self.cut < self.ended
+
+    @property
+    def is_provisional(self) -> bool:
+        """Whether it has all its memories, and a segmenter that waits for the end of sessions is still to cut it."""
+        return self.derived == self.messages and self.awaits_cut and self.cut_by is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +78,21 @@ class MemoryRow:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """The outcome of `SqlStore.append`: the session's id, the turns touched, how many messages were new."""
+    """The outcome of `SqlStore.append`.
+
+    Args:
+        session_id: the session's id.
+        turn_ids: the turns touched.
+        new: how many messages were new.
+        ended: the names of the sessions that ended because of it.
+        turns: how many turns began.
+    """
 
     session_id: int
     turn_ids: tuple[str, ...]
     new: int
+    ended: tuple[str, ...] = ()
+    turns: int = 0
 
 
 def scope_key(scope: Scope) -> str:
@@ -90,4 +116,7 @@ def session_row(row: Row[Any]) -> SessionRow:
     sound = all(map(is_count, counts)) and row.derived <= row.messages and row.settled <= row.turns
     turns, messages = (each if is_count(each) else 0 for each in counts[:2])
     derived, settled = counts[2:] if sound else (-1, 0)
-    return SessionRow(row.id, row.scope_id, row.name, turns, messages, derived, settled, bool(row.closed), row.version)
+    ended, cut = (each if is_count(each) and each <= messages else 0 for each in (row.ended, row.cut))
+    cut_by = row.cut_by if isinstance(row.cut_by, str) else None
+    head = (row.id, row.scope_id, row.name, turns, messages, derived, settled, bool(row.closed), row.version)
+    return SessionRow(*head, ended, cut, cut_by)

@@ -110,9 +110,20 @@ sessions = sa.Table(
     sa.Column("closed", sa.Integer, nullable=False, default=0),
     sa.Column("version", sa.BigInteger, nullable=False, default=0),
     sa.Column("revision", sa.BigInteger, nullable=False, default=0),
+    sa.Column("ended", sa.BigInteger, nullable=False, default=0, server_default=sa.text("0")),
+    sa.Column("cut", sa.BigInteger, nullable=False, default=0, server_default=sa.text("0")),
+    sa.Column("cut_by", sa.Text),
     sa.UniqueConstraint("scope_id", "name").ddl_if("sqlite"),
     sa.Index("sessions_by_revision", "scope_id", "revision"),
     sqlite_autoincrement=True,
+)
+IS_OPEN: Final = sessions.c.closed == sa.literal_column("0")
+"""The condition that a session is open, in the words that the index of open sessions is found by."""
+# An index with a condition is an option of each dialect, and naming PostgreSQL's would load it everywhere.
+sa.event.listen(
+    sessions,
+    "after_create",
+    sa.DDL("CREATE INDEX sessions_open ON sessions (scope_id) WHERE closed = 0"),  # type: ignore[no-untyped-call, unused-ignore]
 )
 sa.Index("sessions_by_name", sessions.c.scope_id, *_hashes(sessions.c.name), unique=True).ddl_if("postgresql")
 

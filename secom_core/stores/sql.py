@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, Float, Select, bindparam, cast, delete, func, insert, select
@@ -15,6 +15,7 @@ from ..text.batches import batches
 from .cipher import Cipher
 from .database import retry_if_contended
 from .derived import DerivedRows, memories_since, memory_values, new_epoch, session_of, touch
+from .endings import end, ending, open_sessions, resting_scopes
 from .index_blocks import delete_index
 from .messages import message_rows, microseconds, turn_ids_among, turn_ids_of, turns_of, unknown_messages
 from .migrations import migrate
@@ -71,6 +72,7 @@ class SqlStore(DerivedRows):
         turns: Sequence[int] | None = None,
         close: bool = False,
         only_in: int | None = None,
+        idle: timedelta | None = None,
     ) -> Appended:
         """Commit messages, in order. Those whose id and words are known already are passed over.
 
@@ -81,10 +83,12 @@ class SqlStore(DerivedRows):
             turns: the turn index of each message, where it is known (an import); else replies join, others open.
             close: the session ends here.
             only_in: the scope's id as it was known; where the scope was forgotten since, nothing is written.
+            idle: how long a silence ends a session; unless given, none ends by itself.
 
         Raises:
             DuplicateId: an id belongs to another message of the scope; nothing is written.
         """
+        ended: list[SessionRow] = []
         with self.transaction(scope=scope) as connection:
             scope_id = scope_id_of(connection, scope)
             if only_in not in (None, scope_id):
@@ -95,6 +99,9 @@ class SqlStore(DerivedRows):
             fresh = unknown_messages(connection, scope_id, new)
             rows = list(message_rows(connection, row, fresh, places))
             if rows:
+                ended = ending(connection, row, rows[0]["at_us"], idle) if idle is not None else []
+                end(connection, [each for each in ended if each.id != row.id])
+                before = row.messages if row.id in {each.id for each in ended} else row.ended
                 connection.execute(insert(messages), rows)
                 if rows[0]["turn"] < row.settled:
                     row = _unsettle(connection, row, rows[0]["turn"])
@@ -106,14 +113,16 @@ class SqlStore(DerivedRows):
                     messages=row.messages + len(rows),
                     settled=row.settled,
                     closed=int(close),
+                    ended=row.messages + len(rows) if close else before,
                 )
             elif close and not row.closed:
-                touch(connection, row.id, scope_id, closed=1)
+                end(connection, [row])
             touched = turn_ids_among(rows) if len(rows) == len(new) else None
             if touched is None:
                 names = [m.id for m in new if m.id] + [r["name"] for r in rows]
                 touched = turn_ids_of(connection, scope_id, names)
-        return Appended(row.id, touched, len(rows))
+        began = sum(each["position"] == 0 for each in rows)
+        return Appended(row.id, touched, len(rows), tuple(each.name for each in ended), began)
 
     def turns(
         self, session: SessionRow, start: int = 0, *, last: int | None = None, end: int | None = None
@@ -129,13 +138,14 @@ class SqlStore(DerivedRows):
             return _turns(connection, session, start, statement)
 
     def unsettled(
-        self, session_id: int, *, afresh: bool = False, known: Unsettled | None = None
+        self, session_id: int, *, afresh: bool = False, ended: bool = False, known: Unsettled | None = None
     ) -> tuple[SessionRow, list[Turn], list[MemoryRow]] | None:
         """The session, its turns that are to be cut, and the memories that it has of them, as of one moment.
 
         Args:
             session_id: the session's id.
             afresh: all of its turns are, even where nothing is to be derived.
+            ended: also where it lacks nothing but to be cut as a session that has ended.
             known: these turns as they were, so that only what has come since need be read.
 
         Returns:
@@ -143,7 +153,7 @@ class SqlStore(DerivedRows):
         """
         with self.transaction(write=False) as connection:
             row = session_of(connection, session_id)
-            if row is None or (row.is_derived and not afresh):
+            if row is None or (row.is_derived and not afresh and not (ended and row.awaits_cut)):
                 return None if row is None else (row, [], [])
             if afresh or known is None or not known.was_before(row):
                 since = 0 if afresh else row.settled
@@ -157,8 +167,29 @@ class SqlStore(DerivedRows):
         with self.transaction(scope=scope) as connection:
             row = _session(connection, scope, session)
             if row is not None and not row.closed:
-                touch(connection, row.id, row.scope_id, closed=1)
+                end(connection, [row])
             return _session(connection, scope, session)
+
+    def resting_scopes(self, at: datetime, idle: timedelta) -> Sequence[Scope]:
+        """The scopes with open sessions in which nothing was said for longer than ``idle`` at a moment."""
+        with self.transaction(write=False) as connection:
+            return resting_scopes(connection, microseconds(at), idle)
+
+    @retry_if_contended
+    def end_resting(self, scope: Scope, at: datetime, idle: timedelta) -> tuple[str, ...]:
+        """End the scope's sessions in which nothing was said for longer than ``idle`` at a moment; their names."""
+        with self.transaction(scope=scope) as connection:
+            scope_id = scope_id_of(connection, scope)
+            found = open_sessions(connection, scope_id) if scope_id is not None else []
+            resting = [each.row for each in found if each.rests(microseconds(at), idle)]
+            end(connection, resting)
+        return tuple(each.name for each in resting)
+
+    def awaiting_cut(self, scope: Scope) -> list[SessionRow]:
+        """The scope's sessions that have ended since they were last cut as such, in the order in which they came."""
+        owed = _OF_SCOPE.where(sessions.c.cut < sessions.c.ended).order_by(sessions.c.id)
+        with self.transaction(write=False) as connection:
+            return [session_row(row) for row in connection.execute(owed, {"key": scope_key(scope)}).all()]
 
     # -- reading --------------------------------------------------------------------------------------------------
 

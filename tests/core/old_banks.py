@@ -82,7 +82,7 @@ def tables_of(store: SqlStore) -> dict[str, Any]:
                 [(each["name"], str(each["type"]), each["nullable"], each["default"]) for each in columns],
                 found.get_pk_constraint(name),
                 *(
-                    sorted(each(name), key=str)
+                    sorted(map(_as_text, each(name)), key=str)
                     for each in (found.get_foreign_keys, found.get_unique_constraints, found.get_indexes)
                 ),
             )
@@ -91,6 +91,12 @@ def tables_of(store: SqlStore) -> dict[str, Any]:
         }
         told[""] = [tuple(row) for row in connection.exec_driver_sql(_BESIDES[store.engine.dialect.name])]
     return told
+
+
+def _as_text(constraint: Any) -> dict[str, Any]:
+    """A constraint or an index, the condition of a partial one in words."""
+    options = {name: str(value) for name, value in constraint.get("dialect_options", {}).items()}
+    return {**constraint, "dialect_options": options}
 
 
 def rows_of(store: SqlStore) -> dict[str, list[dict[str, Any]]]:
@@ -107,4 +113,4 @@ def rows_of(store: SqlStore) -> dict[str, list[dict[str, Any]]]:
 
 def versions(upto: int = VERSION) -> list[dict[str, int]]:
     """The rows of the table that says which steps were walked."""
-    return [{"version": number} for number in range(1, upto + 1)]
+    return sorted(({"version": number} for number in range(1, upto + 1)), key=str)

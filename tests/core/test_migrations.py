@@ -44,6 +44,8 @@ FROZEN = {
     "0005.sqlite.sql": "a8645d8d03811b2748ce3462c2a0019712606ae454fdbf02ef481afc1f244e46",
     "0006.postgresql.sql": "c2da0c54c7aabe9847d263a8be76537692d2f0a0d3982a661f9ce3c77013bbf4",
     "0006.sqlite.sql": "b802c98681ee36d474bc7ed159a9e5166f1b9f5feb8925755332f3ec9c89cf58",
+    "0007.postgresql.sql": "88bd61e477f114a4e4174ac00d162a6b26f69ae486b94bd7b589707603f1c7df",
+    "0007.sqlite.sql": "88bd61e477f114a4e4174ac00d162a6b26f69ae486b94bd7b589707603f1c7df",
 }
 
 
@@ -103,8 +105,8 @@ def test_a_percent_sign_in_a_step_is_one(place, tmp_path, monkeypatch) -> None:
 # -- from every version to today's ------------------------------------------------------------------------------------
 
 
-def as_of_5(rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
-    """What the fifth step makes of a bank's rows."""
+def as_of_7(rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    """What the steps up to the seventh make of a bank's rows."""
     tables = {"learned": "part_states", "reflections": "layer_progress"}
     columns, layers = {"turns": "version"}, {"events": "timelines", "summary": "summaries"}
     told = {tables.get(name, name): found for name, found in rows.items()}
@@ -113,6 +115,10 @@ def as_of_5(rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, A
     if "reflections" in rows:
         named = [{**row, "layer": layers.get(row["layer"], row["layer"])} for row in rows["reflections"]]
         told["layer_progress"] = sorted(named, key=str)
+    if "sessions" in rows and "cut" not in rows["sessions"][0]:
+        ended = [row["messages"] * row["closed"] for row in rows["sessions"]]
+        new = [{"ended": each, "cut": each, "cut_by": ""} for each in ended]
+        told["sessions"] = [{**row, **more} for row, more in zip(rows["sessions"], new, strict=True)]
     return {**told, "schema_versions": versions()}
 
 
@@ -126,7 +132,7 @@ def test_every_bank_arrives_at_todays_tables_with_all_its_rows(empty, version) -
         with new.transaction() as connection:
             metadata.create_all(connection)
         assert tables_of(walked) == tables_of(new)
-        assert rows_of(walked) == as_of_5(before)
+        assert rows_of(walked) == as_of_7(before)
 
 
 @pytest.mark.slow
@@ -181,7 +187,7 @@ LAST = VERSION + len(MORE)
 
 def with_more(rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
     """What the further steps make of a bank's rows."""
-    told = {"answers" if name == "citations" else name: found for name, found in as_of_5(rows).items()}
+    told = {"answers" if name == "citations" else name: found for name, found in as_of_7(rows).items()}
     if "sessions" in told:
         told["sessions"] = [{**row, "language": "en"} for row in told["sessions"]]
     if "events" in told:

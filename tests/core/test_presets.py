@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from statistics import fmean
 
 import pytest
@@ -57,21 +56,6 @@ def test_secom_with_a_model_that_rambles_still_keeps_every_turn():
             bank.remember(ANN, session(), close=True)
         assert [turn.content for turn in bank.turns(ANN, "s")] == SAID
         assert sum(len(segment) for segment in segments_of(bank.memories(ANN, "s"))) == 4
-
-
-def test_a_later_turn_asks_the_model_yes_or_no():
-    asked: list[str] = []
-
-    def answer(request) -> str:
-        asked.append(request.text)
-        return REPLY if len(asked) == 1 else "no"
-
-    with MemoryBank.open(preset=presets.secom(ScriptedModel(answer), denoiser=Informativeness())) as bank:
-        bank.remember(ANN, session())
-        bank.remember(ANN, [Message("What is the capital of Peru?", "", "Ann", "t4")], session="s")
-        lengths: Sequence[int] = [len(segment) for segment in segments_of(bank.memories(ANN, "s"))]
-    assert lengths == [2, 2, 1]
-    assert len(asked) == 2
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ def said(text: str) -> list[dict[str, str]]:
 
 @pytest.fixture
 def bank(tmp_path: Path) -> Iterator[MemoryBank]:
-    with MemoryBank.open(tmp_path / "memory.db", summaries=True) as opened:
+    with MemoryBank.open(tmp_path / "memory.db", summaries=True, idle_after=False) as opened:
         yield opened
 
 
@@ -84,9 +84,9 @@ def test_a_burst_is_derived_once(bank: MemoryBank, monkeypatch: pytest.MonkeyPat
     seen: list[int] = []
     derive = bank.derive
 
-    def counted(scope: tuple[str, ...], session: str, *, turns: int = 0) -> None:
+    def counted(scope: tuple[str, ...], session: str, *, turns: int = 0, ended: bool = False) -> None:
         seen.append(turns)
-        derive(scope, session, turns=turns)
+        derive(scope, session, turns=turns, ended=ended)
 
     monkeypatch.setattr(bank, "derive", counted)
     with BackgroundWriter(bank, debounce=0.3) as writer:
@@ -175,10 +175,10 @@ def test_the_thread_outlives_what_fails_in_it(
 ) -> None:
     derive = bank.derive
 
-    def broken(scope: tuple[str, ...], session: str, *, turns: int = 0) -> None:
+    def broken(scope: tuple[str, ...], session: str, *, turns: int = 0, ended: bool = False) -> None:
         if session == "one":
             raise failure("a defect near Ghent")
-        derive(scope, session, turns=turns)
+        derive(scope, session, turns=turns, ended=ended)
 
     monkeypatch.setattr(bank, "derive", broken)
     with BackgroundWriter(bank, debounce=0.05) as writer:

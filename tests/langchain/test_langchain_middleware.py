@@ -1054,3 +1054,32 @@ def test_traces_may_leave_contents_out(bank: MemoryBank) -> None:
     policy = SecomMiddleware(bank, trace_contents=False).trace_policy
     assert policy is not None
     assert FACT not in str(policy.process_inputs({"request": FACT}))  # type: ignore[misc]
+
+
+# -- sessions end by themselves ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("write", ["inline", "background"])
+def test_four_threads_have_a_summary_events_and_topics(tmp_path: Path, write: Any) -> None:
+    threads = ["My dog Bello swims.", "I bought a canoe.", "The kiln is cold.", "The accordion is new."]
+    with (
+        ScriptedServer("I see.") as server,
+        MemoryBank.open(tmp_path / "m.db", summaries=True, timelines=True, topics=True) as bank,
+    ):
+        memory = SecomMiddleware(bank, scope=ANN, write=write)
+        agent = agent_of(server, memory, checkpointer=InMemorySaver())
+        for number, text in enumerate(threads):
+            agent.invoke(asks(text), {"configurable": {"thread_id": f"thread {number}"}})
+        assert memory.flush(20)
+        assert [each.session for each in bank.summaries.versions(ANN)] == ["thread 0", "thread 1", "thread 2"]
+        assert {event.session for event in bank.timelines.events(ANN)} == {"thread 0", "thread 1", "thread 2"}
+        assert bank.topics.all(ANN)
+        assert bank.layers.behind(ANN, "topics") == 0
+        # Two threads at once go on side by side.
+        for number, text in enumerate(["And Bello?", "And the canoe?"] * 2):
+            agent.invoke(asks(text), {"configurable": {"thread_id": f"thread {number % 2}"}})
+        assert memory.flush(20)
+        assert len(bank.summaries.versions(ANN)) == 3
+        assert [row.closed for row in bank._store.sessions_of(ANN)] == [False, False, True, False]
+        memory.close()

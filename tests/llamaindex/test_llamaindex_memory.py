@@ -582,3 +582,18 @@ def test_an_answer_does_not_wait_for_a_locked_file(tmp_path: Path, write: Any, o
         memory.put(bot("Marta does."))
         assert [text for _, text in stored(bank)] == [*words, "Marta does."]
         assert [message.content for message in memory.get_all()] == [*words, "Marta does."]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("write", ["inline", "background"])
+def test_four_sessions_have_a_summary_events_and_topics(tmp_path: Path, write: str) -> None:
+    with MemoryBank.open(tmp_path / "m.db", summaries=True, timelines=True, topics=True) as bank:
+        for number, about in enumerate(["dog", "canoe", "kiln", "accordion"]):
+            memory = SecomMemory(bank=bank, scope=ANN, session=f"talk {number}", write=write)
+            memory.put(ChatMessage(role="user", content=f"My {about} needs care, I think."))
+            memory.put(ChatMessage(role="assistant", content="I see."))
+        assert memory.flush(20)
+        assert [each.session for each in bank.summaries.versions(ANN)] == ["talk 0", "talk 1", "talk 2"]
+        assert {event.session for event in bank.timelines.events(ANN)} == {"talk 0", "talk 1", "talk 2"}
+        assert bank.topics.all(ANN)
+        assert bank.layers.behind(ANN, "topics") == 0

@@ -1,0 +1,49 @@
+"""What a bank can do beside remembering and recalling, each under its name."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from ..citations.layer import CitationLayer
+from ..summaries.layer import SummaryLayer
+from ..timelines.layer import TimelineLayer
+from ..topics.layer import TopicLayer
+from .components import Components
+from .layers import Layers
+from .storage import Storage
+
+
+class Capabilities:
+    """The layers of a bank, and its storage."""
+
+    _inside: Components
+
+    @property
+    def layers(self) -> Layers:
+        """The layers that the bank was opened with, by name; those below and any of your own."""
+        return self._inside.layers
+
+    @property
+    def summaries(self) -> SummaryLayer:
+        """The running summary; raises `InvalidInput` where the bank was opened without ``summaries``."""
+        return cast("SummaryLayer", self._inside.layers["summaries"])
+
+    @property
+    def timelines(self) -> TimelineLayer:
+        """Events, links and timelines; raises `InvalidInput` where the bank was opened without ``timelines``."""
+        return cast("TimelineLayer", self._inside.layers["timelines"])
+
+    @property
+    def topics(self) -> TopicLayer:
+        """Topics of each speaker; raises `InvalidInput` where the bank was opened without ``topics``."""
+        return cast("TopicLayer", self._inside.layers["topics"])
+
+    @property
+    def citations(self) -> CitationLayer:
+        """What is learned from citations; raises `InvalidInput` where the bank was opened without ``citations``."""
+        return cast("CitationLayer", self._inside.layers["citations"])
+
+    @property
+    def storage(self) -> Storage:
+        """Where the bank is, and how its scopes leave and enter: export, import, moving, backup."""
+        return self._inside.storage
