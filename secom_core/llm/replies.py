@@ -22,6 +22,7 @@ Texts = list[tuple[str, tuple[int, ...]]]
 _MOST_CHARACTERS: Final = 200_000  # of a reply that is read at all
 _FILLING: Final = re.compile(r"[\s\"'#()\[\]]+|\.(?!\d)|\b(?:exchanges?|turns?|nos?|numbers?)\b", re.IGNORECASE)
 _PARTING: Final = re.compile(r"[,;&/]|\band\b", re.IGNORECASE)
+_LONGEST_LINE: Final = 600  # characters of a line that is looked at for a record in words
 _WORDED: Final = re.compile(
     r"[\s>*+•|-]*(?:\d{1,3}[.)]\s+)?(\w.{8,}?)\s*[(\[|]\s*((?:exchanges?|turns?)?[\d\s,:–-]*\d(?:\s*and\s*\d+)?)\s*[)\]|][\s.*|]*",
     re.IGNORECASE,
@@ -126,7 +127,7 @@ class RecordForm:
 
     def _in_lines(self, text: str) -> list[Record]:
         """Records in plain words, a line each that ends with its exchanges: ``- Ann sails (exchanges 0, 2)``."""
-        found = (_WORDED.fullmatch(line) for line in text.splitlines())
+        found = (_WORDED.fullmatch(line) for line in text.splitlines() if len(line) <= _LONGEST_LINE)
         return [{self.text_keys[0]: line[1].strip("*_ "), self.number_keys[0]: line[2]} for line in found if line]
 
     def _is_whole(self, record: Mapping[str, Any]) -> bool:
