@@ -250,7 +250,7 @@ def test_whatever_is_read_as_a_marker_is_broken_in_what_is_recalled() -> None:
     newer = "NO_CITE [1-2] 【1】 ［2］ [Memory 1] [^1]"
     forms = f"{newer} [1] [ 1 ] [m1] [M1] [1,2] [1 , 2] [1;2] [0, m2] [1][2] [NO_CITE] [no cite] [NO_CITED] [１]"
     assert read_citations(forms, {0, 1, 2}).is_feedback
-    assert all(read_citations(form, {0, 1, 2}).is_feedback for form in ("[1]", "[NO_CITE]", "[1 , 2]", "[0, m2]"))
+    assert all(read_citations(form, {0, 1, 2}).is_feedback for form in ("[1]", "[NO_CITE]", "So [1 , 2]", "[0, m2]"))
     done = read_citations(escape_markers(forms), {0, 1, 2})
     assert (done.numbers, done.unknown, done.none_used) == ((), (), False)
     assert escape_markers("[[1]] a[2](b) [x] [1-3]") == "[(1)] a(2)(b) [x] (1-3)"
