@@ -176,7 +176,8 @@ class CitationStream:
         if cited is None or self._last not in (Role.MARK, Role.WORD):
             return False
         self._cited.append(cited)
-        return self._last is Role.MARK and not self._code and self._numbers.issuperset(cited)
+        whole = not (self._code or self._thinking)
+        return whole and self._last is Role.MARK and self._numbers.issuperset(cited)
 
     def _take_tag(self, tag: str) -> None:
         name = tag.strip("</>").lower()

@@ -25,7 +25,7 @@ _AROUND: Final = (
 _AROUND_BEGUN: Final = (
     rf"[(\uff08]{_BLANKS}(?:some[)\uff09]?)?",
     r"\[?(?:some)?",
-    r"\*{1,2}(?:some\*{0,2})?",
+    r"\*{1,2}(?:some\*{0,2}|NO[A-Z_]{0,7}\*{0,2}|N)?",
     r"<(?:s(?:u(?:p(?:>(?:some(?:<(?:/(?:s(?:u(?:p>?)?)?)?)?)?)?)?)?)?)?",
     r"N(?:O(?:_(?:C(?:I(?:T(?:E[DS]?)?)?)?)?)?)?",
 )
@@ -62,7 +62,7 @@ def spelling(*, parentheses: bool) -> Spelling:
     some_begun = rf"[{re.escape(opening)}](?:{_INSIDE}|[{re.escape(opening + closing)}])*"
     begun = "|".join(each.replace("some", some_begun) for each in _AROUND_BEGUN)
     return Spelling(
-        re.compile(rf"{around}|{one}|(?-i:NO_CITE[DS]?(?!\w))", re.IGNORECASE),
+        re.compile(rf"{around}|{one}|(?-i:\*\*NO_CITE[DS]?\*\*|NO_CITE[DS]?(?!\w))", re.IGNORECASE),
         re.compile(rf"(?:{begun})\Z", re.IGNORECASE),
     )
 

@@ -158,6 +158,13 @@ def test_that_nothing_helped_is_logged(bank: MemoryBank) -> None:
     bank.citations.reward(ANN, recall.query, shown, read_citations("I do not know. [NO_CITE]", recall.numbers))
     assert [entry.cited for entry in bank.citations.log(ANN)] == [()]
     assert bank.citations.weights_of(ANN).answers == 0
+    useful = [
+        part.value
+        for _, parts in bank.citations.explain(ANN, recall.query)
+        for part in parts
+        if "useful" in part.signal
+    ]
+    assert any(value < 0 for value in useful)
 
 
 @pytest.mark.slow
@@ -483,6 +490,21 @@ def test_the_papers_reranker_chooses_m_of_k_and_learns_by_batches(tmp_path: Path
         _, shown = asked(bank)
         assert bank.citations.reward(ANN, first.query, shown, [1]).kind == "taught"
         assert bank.citations.weights_of(ANN).updates == 1
+        after, _ = asked(bank)
+        assert [hit.score for hit in after.ranked] != [hit.score for hit in first.ranked]
+
+
+@pytest.mark.slow
+def test_that_nothing_helped_is_a_negative_reward_for_all_that_was_shown(tmp_path: Path) -> None:
+    """RMM, section 6.2: -1 for each memory that is not cited; equation 3 takes it from each."""
+    with MemoryBank.open(tmp_path / "memory.db", citations=PAPER, embedder=HashingEmbedder()) as bank:
+        fill(bank)
+        first, _ = asked(bank)
+        for _ in range(4):
+            recall, shown = asked(bank)
+            none = read_citations("I do not know. NO_CITE", recall.numbers)
+            assert bank.citations.reward(ANN, recall.query, shown, none).kind == "taught"
+        assert (bank.citations.weights_of(ANN).updates, bank.citations.log(ANN)[0].reward) == (1, 0.0)
         after, _ = asked(bank)
         assert [hit.score for hit in after.ranked] != [hit.score for hit in first.ranked]
 

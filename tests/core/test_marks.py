@@ -303,7 +303,7 @@ def test_only_brackets_are_changed(text: str) -> None:
         "f = lambda x: x => x ->> 'key'",
         "[text](https://example.org) and ![alt](a.png)",
         "- [ ] buy milk\n- [x] call Ann\n- [X] done",
-        "footnote [^1], [a-z], [A-Z], [A], [i], [see below]",
+        "footnote [^a], [a-z], [A-Z], [A], [i], [see below]",
         "x ∈ [0, 1) and f(x) ∈ (a, b]",
         '{"a": [], "b": ["c", null]}',
         'if [[ -f "$FILE" ]]; then echo "${ARR[@]}"; fi',
