@@ -205,7 +205,7 @@ STEP = st.one_of(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("with_model", [False, True])
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(steps=st.lists(STEP, min_size=6, max_size=14))
 def test_a_rebuild_is_what_a_bank_makes_that_never_had_the_words(with_model, steps):
     """And what is forgotten is in no layer once the bank has derived, rebuilt or not."""
