@@ -53,7 +53,7 @@ def targets() -> dict[str, Target]:
     from secom_core.segmenters import zero_shot_reading as segmentation
     from secom_core.segmenters.rubric import Rubric
     from secom_core.segmenters.rubric import prompt as rubric
-    from secom_core.summaries import prompts as summary
+    from secom_core.summaries import reading as summary
     from secom_core.text import terms as analysis
     from secom_core.timelines import events
     from secom_core.timelines import linking_prompt as linking
