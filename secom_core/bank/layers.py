@@ -126,6 +126,8 @@ class Layers(Mapping[str, Layer]):
                     if not (away and self._guesses(layer, row)):
                         taken += self._take_in(layer, scope, row)
                         away = away or self._guesses(layer, row) > 0
+                        # What is left of it now waits for the next occasion.
+                        times[row.id] += bool(pending(self._context.store, scope_id, layer.name, session=row.id))
         except Exception as error:  # noqa: BLE001 - a layer may be anybody's, and what was said is stored
             warn_degraded(
                 f"the layer {layer.name!r} failed, it takes in what it lacks at the next occasion: "

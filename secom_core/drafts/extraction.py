@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Final, TypeAlias, cast
 
 from ..conversation import Message, Turn
-from ..errors import ContextTooLong, CutOff, ModelError, ModelUnavailable, warn_degraded
+from ..errors import BadReply, ContextTooLong, CutOff, ModelError, ModelUnavailable, warn_degraded
 from ..llm.flow import Procedure, Prompt
 from ..llm.quoting import shortened
 from ..llm.replies import Texts
@@ -19,6 +19,7 @@ from ..llm.retry import Ask, all_asked_twice
 from ..llm.windows import day_of, window_texts, within
 from ..memory import Memory
 from ..text.terms import count_tokens, sentences, terms
+from .grounding import resting_on
 
 Identity: TypeAlias = tuple[str, str, tuple[int, ...]]
 """Speaker, text, and the indices of the turns."""
@@ -112,7 +113,8 @@ def extract(
     """Ask all the questions together, and each whose reply cannot be read once more.
 
     A question that is too long for the model, or whose reply was cut off, is asked again in halves. Where there is no
-    reply that can be used, the segments are taken instead, and a `DegradedWarning` names the cause.
+    reply that can be used, the segments are taken instead, and a `DegradedWarning` names the cause. What no turn says
+    is not used (`secom_core.drafts.grounding`).
 
     Args:
         questions: about the session's windows.
@@ -138,7 +140,7 @@ def extract(
 def _answers(questions: Sequence[Question], read: Callable[..., Texts]) -> Procedure[list[list[Answered]]]:
     """For each question what was read of the reply; of one that was asked in halves, for each of them."""
     asks = [question.asked for question in questions]
-    reads = [partial(read, count=len(question.window)) for question in questions]
+    reads = [partial(_grounded, read, question) for question in questions]
     found = yield from all_asked_twice(asks, reads, in_pieces=True)
     halves = [question.smaller(each) for question, each in zip(questions, found, strict=True)]
     again = [each for pair in halves for each in pair]
@@ -147,6 +149,24 @@ def _answers(questions: Sequence[Question], read: Callable[..., Texts]) -> Proce
         [answer for _ in pair for answer in next(answers)] if pair else [(question, _kept(each))]
         for question, each, pair in zip(questions, found, halves, strict=True)
     ]
+
+
+def _grounded(read: Callable[..., Texts], question: Question, reply: str) -> Texts:
+    """What is read of the reply and said in the conversation, with the turns that say so; a `BadReply` for the rest."""
+    error: BadReply | None = None
+    try:
+        texts = read(reply, count=len(question.window))
+    except BadReply as found:
+        texts, error = cast("Texts", found.kept or []), found
+    prompt = question.asked(complaint=None).text
+    rests = [(text, resting_on(text, named, question.window, prompt)) for text, named in texts]
+    kept = [(text, places) for text, places in rests if places]
+    if error is not None:
+        raise type(error)(error.reason, reply, kept)
+    if len(kept) < len(rests):
+        strange = next(text for text, places in rests if not places)
+        raise BadReply(f"the conversation does not say: {strange}", reply, kept)
+    return kept
 
 
 def _kept(found: Texts | ModelError) -> Texts | ModelError:

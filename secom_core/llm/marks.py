@@ -93,7 +93,8 @@ CITED: Final = rf"{_BLANK}(?:(?:\d{{1,9}}:(?=\d+\u2020))?{_SPAN}(?:{_AND}{_SPAN}
 NOTHING_CITED: Final = re.compile(r"\bNO_CITE[DS]?\b")
 """That nothing is cited, without brackets."""
 
-_CITATION: Final = re.compile(rf"{CITED}|\d+(?::\d+)?\u2020.*", re.IGNORECASE | re.DOTALL)
+_CITATION: Final = re.compile(rf"{CITED}|\d+(?:(?::\d+)?\u2020.*)?", re.IGNORECASE | re.DOTALL)
+"""The same, and any number at all, as the block's own lines begin with one."""
 
 
 def without_hidden(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol, TypeVar, cast
 
 from ..errors import BadReply, CutOff, ModelError, warn_degraded
@@ -45,9 +46,14 @@ def asked_twice(ask: Ask, read: Callable[[str], T], *, in_pieces: bool = False) 
 
 def _once(ask: Ask, read: Callable[[str], T], complaint: str) -> Procedure[T | ModelError]:
     try:
-        return read((yield ask(complaint=complaint)))
+        return read((yield _again(ask, complaint)))
     except ModelError as error:
         return error
+
+
+def _again(ask: Ask, complaint: str) -> Prompt:
+    # Not held to the form of the first reply: small models go astray inside a form that they would not have chosen.
+    return replace(ask(complaint=complaint), schema=None)
 
 
 def all_asked_twice(
@@ -68,7 +74,7 @@ def all_asked_twice(
     found: list[T | ModelError] = [_read(read, reply) for read, reply in zip(reads, replies, strict=True)]
     bad = {place: each for place, each in enumerate(found) if _is_asked_again(each, in_pieces)}
     if bad:
-        again = yield [asks[place](complaint=cast("BadReply", error).reason) for place, error in bad.items()]
+        again = yield [_again(asks[place], cast("BadReply", error).reason) for place, error in bad.items()]
         for (place, error), reply in zip(bad.items(), again, strict=True):
             found[place] = _better(cast("BadReply", error), _read(reads[place], reply), in_pieces)
     return found

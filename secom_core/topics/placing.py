@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequenc
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
-from typing import Final
+from typing import Final, cast
 
 from ..conversation import Turn
 from ..derived.coverage import covering
 from ..derived.segments import Derivation
 from ..drafts.extraction import Draft
-from ..errors import ModelError, ModelUnavailable, warn_degraded
+from ..drafts.grounding import joins
+from ..errors import BadReply, ModelError, ModelUnavailable, warn_degraded
 from ..layers import ClosedSession
 from ..llm.flow import ChatModel, Prompt, run
 from ..llm.retry import all_asked_twice
@@ -148,7 +149,7 @@ def place(
         if model is not None:
             new = [number for number in numbers if known[number] and keys[number] not in decided]
             asks = [partial(_ask_where, topics.notes[number], known[number]) for number in new]
-            reads = [partial(read_update, count=len(known[number])) for number in new]
+            reads = [partial(_read_where, topics.notes[number], known[number]) for number in new]
             replies = run(all_asked_twice(asks, reads), model, limit=concurrency)
             decided.update(zip((keys[number] for number in new), replies, strict=True))
             failed += [each for each in replies if isinstance(each, ModelError)]
@@ -177,6 +178,22 @@ def _rounds(notes: Sequence[Draft]) -> Iterator[list[int]]:
 
 def _ask_where(note: Draft, known: Sequence[Known], *, complaint: str | None) -> Prompt:
     return update_prompt([each.text for each in known], note.text, speaker=note.speaker, complaint=complaint)
+
+
+def _read_where(note: Draft, known: Sequence[Known], reply: str) -> dict[int, str]:
+    """The merges in a reply, each of which tells what both parts tell; a `BadReply` for one that does not."""
+    error: BadReply | None = None
+    try:
+        merges = read_update(reply, count=len(known))
+    except BadReply as found:
+        merges, error = cast("dict[int, str]", found.kept or {}), found
+    kept = {index: text for index, text in merges.items() if joins(text, [known[index].text, note.text])}
+    if error is not None:
+        raise type(error)(error.reason, reply, kept)
+    if len(kept) < len(merges):
+        strange = next(text for index, text in merges.items() if index not in kept)
+        raise BadReply(f"that does not tell what the note and the new text tell: {strange}", reply, kept)
+    return kept
 
 
 def _together(text: str, note: str) -> str:

@@ -304,7 +304,7 @@ def test_a_fold_of_an_open_session_stands_though_it_goes_on_and_falls_though_a_t
 
 
 def test_a_fold_takes_nothing_away_that_was_taken_in_after_it() -> None:
-    with MemoryBank.open(summaries=Summarizer(Folding())) as bank:
+    with MemoryBank.open(summaries=Summarizer(Folding()), idle_after=False) as bank:
         bank.remember(ANN, [Message(text, id=f"t{n}") for n, text in enumerate(LONG[:4])], session="s1")
         assert bank.summaries.fold(ANN, "s1", "t0")
         bank.remember(ANN, [Message("My boat is called Nadir.")], session="s2", close=True)

@@ -1,0 +1,65 @@
+"""Whether a conversation says what a language model wrote of it: small models write down a prompt's own examples."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from ..conversation import Turn
+from ..text.terms import latin_language_of, terms
+
+_MOST: Final = 0.5
+"""The share of a text's words from which on a turn that was not named may be what it rests on."""
+_LETTERS: Final = 2_000
+"""By how many characters the language of a text is told."""
+
+
+def resting_on(text: str, named: Sequence[int], window: Sequence[Turn], prompt: str) -> tuple[int, ...]:
+    """The turns that a text rests on: those that it names, or those that have its words where these have none.
+
+    Args:
+        text: what a model wrote of the conversation.
+        named: the places in ``window`` that it named.
+        window: the turns that it was shown.
+        prompt: what it was asked.
+
+    Returns:
+        Places in ``window``; none where nothing in it has a word of the text, but for names. Where the text is in
+        another language than the conversation, the named ones, unless all its words are the prompt's own.
+    """
+    words = set(terms(text)).difference(*(terms(name) for turn in window for name in turn.speakers))
+    if not words or shares_words(words, (window[place].text for place in named)):
+        return tuple(named)
+    shares = [len(words.intersection(terms(turn.text))) / len(words) for turn in window]
+    if (most := max(shares)) >= _MOST:
+        return tuple(place for place, share in enumerate(shares) if share == most)
+    other = language_of(text) != language_of(" ".join(turn.text for turn in window))
+    return tuple(named) if other and not words.issubset(terms(prompt)) else ()
+
+
+def shares_words(words: Iterable[str], sources: Iterable[str]) -> bool:
+    """Whether some of the terms stand in one of the texts."""
+    wanted = set(words)
+    return any(not wanted.isdisjoint(terms(source)) for source in sources)
+
+
+def joins(text: str, parts: Sequence[str]) -> bool:
+    """Whether a text may be two or more others in one: it has words of each that is in its language, and of one at all.
+
+    Args:
+        text: what a model made of them.
+        parts: what it was given.
+    """
+    words, language = set(terms(text)), language_of(text)
+    told = [not terms(part) or shares_words(words, [part]) for part in parts]
+    return any(told) and all(said or language_of(part) != language for said, part in zip(told, parts, strict=True))
+
+
+def language_of(text: str) -> tuple[str, str]:
+    """The script of most letters, as Unicode names it, and the language where that is Latin."""
+    letters = (letter for letter in text[:_LETTERS] if letter.isalpha())
+    scripts = Counter(unicodedata.name(letter, "").partition(" ")[0] for letter in letters)
+    script = scripts.most_common(1)[0][0] if scripts else ""
+    return script, latin_language_of(text[:_LETTERS]) if script == "LATIN" else ""
