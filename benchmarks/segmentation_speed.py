@@ -34,7 +34,7 @@ from typing import Any
 
 from benchmarks.segmentation import choose_embedder, read_dialogues, versions
 from secom_core.conversation import Turn, as_turns
-from secom_core.derived.segments import TAIL
+from secom_core.derived.cutting import TAIL
 from secom_core.models import CachedEmbedder
 from secom_core.protocols import Embedder, Segmenter
 from secom_core.segmenters import AdaptiveSegmenter, EmbeddingSegmenter, LexicalSegmenter

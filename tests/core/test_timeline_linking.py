@@ -181,7 +181,7 @@ def test_a_long_session_is_asked_about_in_windows_all_together():
     prompts = next(asked)
     assert len(prompts) > 1
     assert all("[Exchange 0]" in prompt.text for prompt in prompts)
-    first = [re.findall(r"\[Exchange 0\]: Ann: (.*)", prompt.text)[0] for prompt in prompts]
+    first = [re.findall(r"\[Exchange 0\]:\s*(.*)", prompt.text)[-1] for prompt in prompts]
     replies = [f'{{"event": "{said}", "exchanges": [0]}}' for said in first]
     with pytest.raises(StopIteration) as done:
         asked.send(replies)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -232,23 +231,17 @@ async def test_pitfall_06_what_a_recall_asks_a_model_stays_out_of_the_stream(
     tmp_path: Path, how: str, naive: bool
 ) -> None:
     skip_if_config_is_lost(how)
-    from langchain_secom import LangChainChatModel
-    from secom_core.segmenters.lexical import LexicalSegmenter
-    from secom_core.segmenters.zero_shot import ZeroShotSegmenter
+    from langchain_secom import LangChainChatModel, rewritten_query
 
-    with ScriptedServer("inner words") as inner, ScriptedServer("In the Leie.") as server:
+    with ScriptedServer("<question>inner words?</question>") as inner, ScriptedServer("In the Leie.") as server:
         theirs = HttpChatModel(base_url=inner.base_url)
         model: Any = Loud(theirs) if naive else LangChainChatModel(theirs)
-        cutter = ZeroShotSegmenter(model, fallback=LexicalSegmenter())
-        with MemoryBank.open(tmp_path / "memory.db", segmenter=cutter) as bank, warnings.catch_warnings():
-            warnings.simplefilter("ignore", DegradedWarning)
-            messages = [("user", FACT), ("assistant", "Nice."), ("user", "Yes."), ("assistant", "Good.")]
-            bank.remember(ANN, messages, session="monday", later=True)
-            assert inner.requests == ()
-            agent = create_agent(
-                HttpAgentModel(base_url=server.base_url), [], middleware=[SecomMiddleware(bank, scope=ANN)]
-            )
-            seen = await run_agent(how, agent, {"messages": [("user", QUESTION)]}, {"configurable": {"thread_id": "t"}})
+        with MemoryBank.open(tmp_path / "memory.db") as bank:
+            bank.remember(ANN, [("user", FACT), ("assistant", "Nice.")], session="monday")
+            middleware = SecomMiddleware(bank, scope=ANN, query=rewritten_query(model))
+            agent = create_agent(HttpAgentModel(base_url=server.base_url), [], middleware=[middleware])
+            messages = [("user", "Hello."), ("assistant", "Hello."), ("user", QUESTION)]
+            seen = await run_agent(how, agent, {"messages": messages}, {"configurable": {"thread_id": "t"}})
             assert inner.requests, "the bank has called its model within the run"
     assert ("inner words" in "".join(message.text for message, _ in seen)) is naive
     assert "In the Leie." in "".join(message.text for message, _ in seen)

@@ -36,17 +36,16 @@ from openai import AsyncOpenAI
 from llamaindex_secom import (
     CitationNumberer,
     CitationReward,
-    LlamaIndexChatModel,
     SecomMemory,
     SecomMemoryBlock,
     SecomRetriever,
+    rewritten_query,
 )
 from llamaindex_secom.banks import _banks
 from llamaindex_secom.tracing import SecomRecallEvent
 from secom_core import DegradedWarning, InvalidInput, MemoryBank, StoreError
 from secom_core.citations.prompt import CITE_INSTRUCTION
 from secom_core.segmenters.lexical import LexicalSegmenter
-from secom_core.segmenters.zero_shot import ZeroShotSegmenter
 from secom_core.testing import Answer, ScriptedRequest, ScriptedServer, ToolCall
 from secom_core.text.terms import count_tokens
 
@@ -215,9 +214,9 @@ async def test_agents_of_one_workflow_share_one_memory(bank: MemoryBank) -> None
 async def test_what_the_bank_asks_a_model_never_reaches_the_stream(path: Path) -> None:
     with ScriptedServer(REPLY) as server:
         llm = HttpLLM(base_url=server.base_url)
-        cutter = ZeroShotSegmenter(LlamaIndexChatModel(llm), fallback=LexicalSegmenter())
-        with MemoryBank.open(path, segmenter=cutter) as bank, pytest.warns(DegradedWarning, match="did not segment"):
-            streamed, requests = await streamed_with(memory_of(bank), agent_of("function", llm), server)
+        with MemoryBank.open(path) as bank:
+            memory = memory_of(bank, query=rewritten_query(llm))
+            streamed, requests = await streamed_with(memory, agent_of("function", llm), server)
     assert requests > 1, "the bank has asked within the run"
     assert streamed == REPLY
 
@@ -633,7 +632,7 @@ async def test_pitfall_06_an_agents_answer_teaches_once(learner: MemoryBank, kin
     assert (entry.query, entry.cited, entry.lesson) == (QUERY, (1,), "taught")
     assert memory.last_citations is not None
     assert memory.last_citations.unknown == (9,)
-    assert stored(learner) == [QUERY, "Marta, not."]
+    assert stored(learner) == [QUERY, "Marta, not [9]."]
     assert "[1]" not in memory.to_json(), "these numbers mean other memories next time"
     memory.put(bot("Marta [1]."))
     assert len(learner.citations.log(ANN)) == 1, "one question, one lesson"
