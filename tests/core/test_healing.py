@@ -34,6 +34,8 @@ def answer(request: ScriptedRequest) -> str:
     """By rules: each exchange is an event and a topic; events and topics go together where they share words."""
     if request.purpose == "summary":
         return f"<memory>\nAnn told of {len(request.text) % 7} things.\n</memory>"
+    if request.purpose == "retention":
+        return "none"
     if request.purpose in ("topics", "topic-update"):
         return topic_talk.answer(request)
     if theanine_talk.stage(request) != "events":

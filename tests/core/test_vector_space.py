@@ -250,9 +250,9 @@ def test_the_papers_reranker_begins_again_with_vectors_of_another_width(tmp_path
     learns = CitationOptions(reranker=RerankerOptions(batch=1))
     for dimensions, expected in ((64, 0), (32, 1)):
         with opened(tmp_path / "bank.db", Model(dimensions), citations=learns) as bank:
-            bank.remember(ANN, talk("Ghent"), session=f"of {dimensions}")
             with warnings.catch_warnings(record=True) as raised:
                 warnings.simplefilter("always")
+                bank.remember(ANN, talk("Ghent"), session=f"of {dimensions}")
                 found = bank.recall(ANN, QUERY)
                 assert found.impression is not None
                 bank.citations.reward(ANN, QUERY, found.impression, [found.hits[0].number])
