@@ -162,7 +162,7 @@ def _grounded(read: Callable[..., Texts], question: Question, reply: str) -> Tex
     rests = [(text, resting_on(text, named, question.window, prompt)) for text, named in texts]
     kept = [(text, places) for text, places in rests if places]
     if error is not None:
-        raise type(error)(error.reason, reply, kept)
+        raise type(error)(error.reason, reply, kept if error.kept is not None else None)
     if len(kept) < len(rests):
         strange = next(text for text, places in rests if not places)
         raise BadReply(f"the conversation does not say: {strange}", reply, kept)

@@ -95,6 +95,9 @@ def _is_asked_again(found: object, in_pieces: bool) -> bool:
 
 def _better(first: BadReply, second: T | ModelError, in_pieces: bool) -> T | ModelError:
     """What a second reply gave, or else what can be kept of either; of two the larger."""
+    if second == [] and isinstance(first.kept, list):
+        # A small model that is asked again says that there is nothing: that takes nothing back of what was good.
+        second = first
     if not isinstance(second, ModelError) or (in_pieces and isinstance(second, CutOff)):
         return second
     kept = [each.kept for each in (first, second) if isinstance(each, BadReply) and each.kept]

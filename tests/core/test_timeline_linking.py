@@ -274,6 +274,18 @@ def test_what_the_conversation_does_not_say_is_asked_about_again_and_then_left_o
         assert len(drafts_of(copied)) == 2
 
 
+def test_a_model_that_gives_up_when_it_is_asked_again_takes_nothing_back():
+    copied = '{"event": "Ann has found a flat near the harbour.", "exchanges": [0, 2]}'
+    good = '{"event": "The kiln needs a thermocouple.", "exchanges": [0]}'
+    with pytest.warns(DegradedWarning, match="used as far as it could be read"):
+        found = run(extract_events(TALK, SEGMENTS), ScriptedModel([f"{copied}\n{good}", "<events></events>"]))
+    assert [each.text for each in found.drafts] == ["The kiln needs a thermocouple."]
+    with pytest.warns(DegradedWarning, match="segments are taken instead"):
+        found = run(extract_events(TALK, SEGMENTS), ScriptedModel([copied, "<events>"]))
+    assert len(found.drafts) == 2
+    assert run(extract_events(TALK, SEGMENTS), ScriptedModel(["Nothing new.", "<events></events>"])).drafts == ()
+
+
 def test_a_merged_note_has_words_of_both():
     known, new = "Ann bakes rye bread.", "Ann sells her bread on Mondays."
     assert joins("Ann bakes rye bread and sells it on Mondays.", [known, new])
