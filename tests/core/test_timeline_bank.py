@@ -217,14 +217,14 @@ def test_a_whole_run_over_http_with_its_calls_and_tokens_counted(talk):
 
 @pytest.mark.slow
 def test_questions_of_a_session_are_in_flight_together(talk):
-    with served(lambda request: Answer(answer(request), delay=0.05), concurrency=16) as (bank, server):
+    with served(lambda request: Answer(answer(request), delay=0.3), concurrency=16) as (bank, server):
         bank.remember(MARA, talk[0], close=True)
         began = datetime.now(timezone.utc)
         bank.remember(MARA, talk[1], close=True)
         asked = counts(server)["relation"]
         spent = (datetime.now(timezone.utc) - began).total_seconds()
         assert asked >= 12
-        assert spent < asked * 0.05
+        assert spent < asked * 0.3
 
 
 FAULTS = {
