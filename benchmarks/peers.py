@@ -10,6 +10,7 @@ pays for its headers, numbers and quoting.
 - LlamaIndex: ``QueryFusionRetriever`` (reciprocal rank) over ``BM25Retriever`` and the vector index.
 - mem0 without a language model (``infer=False``): Qdrant in memory, dense and BM25. Its BM25 encoder fetches a list of
   stop words from a hub; where that cannot be reached it is given ours.
+- FAISS and bm25s without a framework: two searches and their ranks fused, as one writes it by hand.
 """
 
 from __future__ import annotations
@@ -40,11 +41,15 @@ PACKAGES = (
     "llama-index-core",
     "llama-index-retrievers-bm25",
     "faiss-cpu",
+    "bm25s",
     "rank-bm25",
 )
 
 DEEP = 200
 """How many turns each peer is asked to rank: more than fit the largest budget."""
+
+FUSED = 60
+"""What reciprocal ranks are smoothed by, as all of them do."""
 
 Search = Callable[[str], list[str]]
 
@@ -154,10 +159,34 @@ def mem0_hybrid(turns: Sequence[Turn], embedder: Embedder) -> Search:
     return search
 
 
+def bare(turns: Sequence[Turn], embedder: Embedder) -> Search:
+    import bm25s
+    import faiss
+
+    deep = min(DEEP, len(turns))
+    words = bm25s.BM25()
+    words.index(bm25s.tokenize([turn.text for turn in turns], show_progress=False), show_progress=False)
+    vectors = embedder.embed([turn.text for turn in turns])
+    near = faiss.IndexFlatIP(int(vectors.shape[1]))
+    near.add(vectors)
+
+    def search(query: str) -> list[str]:
+        by_words, _ = words.retrieve(bm25s.tokenize(query, show_progress=False), k=deep, show_progress=False)
+        _, by_vector = near.search(embedder.embed([query]), deep)
+        scores: dict[int, float] = {}
+        for ranked in (by_words[0], by_vector[0]):
+            for rank, place in enumerate(ranked.tolist()):
+                scores[place] = scores.get(place, 0.0) + 1 / (FUSED + rank)
+        return [turns[place].id for place in sorted(scores, key=scores.__getitem__, reverse=True)]
+
+    return search
+
+
 PEERS: dict[str, Callable[[Sequence[Turn], Embedder], Search]] = {
     "LangChain EnsembleRetriever": langchain_ensemble,
     "LlamaIndex QueryFusionRetriever": llamaindex_fusion,
     "mem0, no LLM, Qdrant hybrid": mem0_hybrid,
+    "FAISS and bm25s, bare": bare,
 }
 
 

@@ -212,7 +212,7 @@ class FusionPolicy:
         # Of a turn of which several passages were found, the best one.
         by_turn = {each.turn.id: each.signals for each in reversed(list(candidates))}
         signals = tuple(
-            tuple(by_turn[turn_id] for turn_id in hit.turn_ids if turn_id in by_turn) or (hit.signals,) for hit in hits
+            tuple(dict(by_turn[each]) for each in hit.turn_ids if each in by_turn) or (hit.signals,) for hit in hits
         )
         rows, memory = self._rows(signals)
         scores = tuple(best_turns(rows @ state.weights, memory).tolist())

@@ -43,11 +43,12 @@ def render(hits: Sequence[Hit], sections: Sequence[Section] = ()) -> str:
 def _dated_hits(hits: Sequence[Hit]) -> Iterator[str]:
     day = ""
     for hit in hits:
-        if first_day(hit) not in (day, ""):
-            yield f"{first_day(hit)}\n"
+        first = first_day(hit)
+        if first not in (day, ""):
+            yield f"{first}\n"
         yield _entry(hit)
         # The turns of a topic may end on another day than they began.
-        day = day_of(hit.turns[-1]) if hit.memory.summary else first_day(hit)
+        day = day_of(hit.turns[-1]) if hit.memory.summary else first
 
 
 def _entry(hit: Hit) -> str:

@@ -260,7 +260,7 @@ class _Growing:
             self._in_order(),
             first.score,
             0,
-            first.signals,
+            dict(first.signals),
             tuple(sorted(chain(*self._excerpts.values()), key=lambda each: (each.turn.index, each.place, each.start))),
             first.kind,
             self._relevance,
@@ -300,7 +300,7 @@ def _whole(candidates: Iterable[Candidate]) -> list[Hit]:
         if memory.id not in best:
             repeats = {candidate.turn.id: candidate.said} if candidate.said > 1 else {}
             shown: dict[str, Any] = {"kind": candidate.kind, "relevance": candidate.relevance, "repeats": repeats}
-            best[memory.id] = Hit(memory, memory.turns, candidate.score, 0, candidate.signals, **shown)
+            best[memory.id] = Hit(memory, memory.turns, candidate.score, 0, dict(candidate.signals), **shown)
     return list(best.values())
 
 

@@ -26,6 +26,12 @@ _UNSEEN: Final = (
 _JOINERS: Final = "\u034f\u115f\u1160\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef"
 """What is not seen either, yet composes emoji and the words of many scripts."""
 
+PLAIN: Final = re.compile(
+    r"[ -;=?-Z\\^`a-{}\u00c0-\u024f\u0386-\u045f\u05d0-\u05ea\u0621-\u064a\u0904-\u0939\u2013-\u2014\u2018-\u201d"
+    r"\u2026\u3001-\u3002\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]*"
+)
+"""What most is made of: letters, digits and signs of which no mark consists, all of which are seen."""
+
 _HIDDEN: Final = re.compile(f"[{_CONTROLS}{_UNSEEN}{_JOINERS}]+")
 _COMPOSING: Final = re.compile(f"[{_JOINERS}]{{1,2}}")
 _COMPOSED: Final = re.compile("[^\x00-\x7f\ufe50-\ufe6f\uff00-\uffef]")

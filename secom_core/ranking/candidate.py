@@ -2,11 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
 
 from ..conversation import Turn
 from ..memory import HitKind, Memory, Passage
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Signals(Mapping[str, float]):
+    """A row of a matrix by the names of its columns: most of what is found is never asked for its signals.
+
+    Args:
+        names: the column of each name.
+        matrix: shape ``(n, names)``.
+        row: which row.
+    """
+
+    names: Mapping[str, int]
+    matrix: npt.NDArray[np.float64]
+    row: int
+
+    def __getitem__(self, name: str) -> float:
+        return self.matrix.item(self.row, self.names[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def signals_of(names: Iterable[str], matrix: npt.NDArray[np.float64]) -> list[Signals]:
+    """The rows of a matrix by the names of its columns."""
+    columns = {name: column for column, name in enumerate(names)}
+    return [Signals(columns, matrix, row) for row in range(len(matrix))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from ..conversation import Turn
 from ..errors import InvalidInput
@@ -18,7 +19,7 @@ from ..memory import DocumentPlace, HitKind, Memory, Passage, passages_of
 from ..protocols import Statistics, TokenCounter, Vectors
 from ..text.intents import Subject
 from .blocks import Mark
-from .candidate import Candidate
+from .candidate import Candidate, signals_of
 from .choosing import each_once, enough_for
 from .cores import narrower
 from .memory_table import MemoryTable, place_of
@@ -273,7 +274,6 @@ class ScopeIndex:
         pool = search.pool(weights, limit)
         if not len(pool):
             return []
-        dense = search.has_cosines
         columns = search.columns([*weights, *CALIBRATED], pool)
         users = (self._table.kind[pool] == SAID_BY_USER) & (self._table.turn_tokens[pool] > LONG)
         only_asks = search.only_ask[pool]
@@ -292,25 +292,15 @@ class ScopeIndex:
         best = each_once(self._table, pool, order)
         best = best[~only_asks[best] | (np.cumsum(only_asks[best]) <= _ECHOES)]
         most = limit if budget is None else enough_for(self._table, budget, pool[best])
-        relevance = np.round(relevances(columns, total, best, dense=dense), _DIGITS)[:most]
+        relevance = np.round(relevances(columns, total, best, dense=search.has_cosines), _DIGITS)[:most]
         best = best[:most]
         relevance = np.where(kinds[best] == "standing", _ANYHOW, relevance)
         if len(pool) < _FEW:
             # Among few something is always nearest.
             relevance = np.where(columns["window_coverage"][best] > 0, relevance, np.minimum(relevance, _NEAREST))
-        values = np.round(matrix[best], _DIGITS).tolist()
         self._table.read(pool[best].tolist())
-        found = [
-            self._candidate(row, score, dict(zip(weights, signals, strict=True)), relevance=chance, kind=kind)
-            for row, score, signals, chance, kind in zip(
-                pool[best].tolist(),
-                total[best].tolist(),
-                values,
-                relevance.tolist(),
-                kinds[best].tolist(),
-                strict=True,
-            )
-        ]
+        signals = signals_of(weights, np.round(matrix[best], _DIGITS))
+        found = self._candidates(pool[best], total[best].tolist(), signals, relevance.tolist(), kinds[best].tolist())
         worth = search.worth if narrow else {}
         firsts = zip(found[:narrow], pool[best].tolist(), strict=False)
         return [*(self._with_narrower(each, row, worth) for each, row in firsts), *found[narrow:]]
@@ -328,7 +318,7 @@ class ScopeIndex:
             strong: passages, best first.
             known: what was found.
         """
-        heads = dict.fromkeys(self._table.turn_rows.get(each.turn.id)[0] for each in strong if each.passage is not None)
+        heads = dict.fromkeys(self._table.turn_rows.get(each.turn.id)[0] for each in strong if each.passage)
         short = [head for head in heads if self._table.turn_tokens[head] <= LONG]
         rows = (row for head in short for row in self._table.rows_from(head))
         least = min((each.score for each in known), default=0.0) - 1
@@ -363,38 +353,48 @@ class ScopeIndex:
         """Candidates for rows that were not searched for, each turn or passage once."""
         seen = {(each.turn.id, each.passage) for each in known}
         for row, kind in rows:
-            candidate = self._candidate(row, score, {}, kind=kind, relevance=relevance)
+            [candidate] = self._candidates([row], [score], [{}], [relevance], [kind])
             if (key := (candidate.turn.id, candidate.passage)) not in seen:
                 seen.add(key)
                 yield candidate
 
-    def _candidate(
-        self, row: int, score: float, signals: Mapping[str, float], *, relevance: float = 0.0, kind: HitKind
-    ) -> Candidate:
-        table, passage = self._table, self._table.passage(row)
-        memory = self.memories[table.memory.item(row)]
-        shown = None if table.short.item(row) else passage
-        tokens = int((table.turn_tokens if shown is None else table.tokens).item(row))
-        said = self._said(row) if table.times.item(table.source.item(row)) > 1 else 1
-        return Candidate(passage.turn, memory, score, signals, tokens, shown, kind, relevance, said)
+    def _candidates(
+        self,
+        rows: npt.ArrayLike,
+        scores: Sequence[float],
+        signals: Sequence[Mapping[str, float]],
+        relevance: Sequence[float],
+        kinds: Sequence[HitKind],
+    ) -> list[Candidate]:
+        table, places = self._table, np.asarray(rows, dtype=np.int64)
+        short, often = table.short[places] > 0, table.times[table.source[places]] > 1
+        tokens = np.where(short, table.turn_tokens[places], table.tokens[places]).astype(int).tolist()
+        passages, numbers = map(table.passage, places.tolist()), table.memory[places].tolist()
+        said = [self._said(row) if many else 1 for row, many in zip(places.tolist(), often.tolist(), strict=True)]
+        return [
+            Candidate(
+                passage.turn, self.memories[number], score, of, length, None if whole else passage, kind, chance, times
+            )
+            for passage, number, score, of, length, whole, kind, chance, times in zip(
+                passages, numbers, scores, signals, tokens, short.tolist(), kinds, relevance, said, strict=True
+            )
+        ]
 
     def _said(self, row: int) -> int:
         """How often the whole turn of a row was said: a question that was answered otherwise is no repeat."""
         table = self._table
         head = table.head.item(row)
         if head not in self._times_said:
-            rows = table.rows_from(head)
-            self._times_said[head] = min(table.repeats.turns(each, table.head.item) for each in rows)
+            self._times_said[head] = min(table.repeats.turns(each, table.head.item) for each in table.rows_from(head))
         return self._times_said[head]
 
     def usable_weights(
         self, vector: Vectors | None, nearest: Sequence[DocumentPlace] | None = None
     ) -> Mapping[str, float]:
         """The weights of a search with this vector, or what a vector store has found; or of one without either."""
-        dense = nearest or (vector is not None and len(self.indexes.passage_vectors))
-        return self.weights[0 if dense else 1]
+        return self.weights[0 if nearest or (vector is not None and len(self.indexes.passage_vectors)) else 1]
 
     def key_vectors(self, memories: Sequence[Memory]) -> Vectors | None:
         """The vectors of the memories' keys, shape ``(len(memories), d)``; nothing where one has none."""
-        numbers = [int(self._table.memory[self._table.turn_rows.get(memory.turns[0].id)[0]]) for memory in memories]
-        return self.indexes.key_vectors.vectors_of(numbers)
+        rows = [self._table.turn_rows.get(memory.turns[0].id)[0] for memory in memories]
+        return self.indexes.key_vectors.vectors_of(self._table.memory[rows].tolist())

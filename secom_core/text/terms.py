@@ -47,6 +47,8 @@ _UNMARKED_PIECE, _UNMARKED_TOKEN = _piece(rf"[^\W_{_NGRAM}]"), _token(rf"[^\W_{_
 _ASCII_PIECE: Final = re.compile(r"[0-9A-Za-z]+(?:'(?!\d)[0-9A-Za-z]+)*")
 # Letters and digits, white space, and all else of ASCII, each as one character.
 _ASCII_KINDS: Final = bytes(97 if chr(code).isalnum() else 32 if chr(code).isspace() else 112 for code in range(256))
+_SIGNS: Final = "…’‘“”–—•"
+"""The commonest signs beyond ASCII, each a token as those of ASCII are."""
 # Soft hyphens, joiners and Hebrew points are optional in writing; a lower-cased Turkish İ leaves a loose dot.
 _OPTIONAL: Final = re.compile("[\u00ad\u0307\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u200c\u200d]")
 _ACCENTED: Final = re.compile("[\u00e0-\u017f]")
@@ -274,7 +276,13 @@ def count_tokens(text: str) -> int:
     model's own where the budget must be exact.
     """
     if not text.isascii():
-        return len((_TOKEN if _MARK.search(text) else _UNMARKED_TOKEN).findall(text))
+        for sign in _SIGNS:
+            text = text.replace(sign, ".")
+        lines = text.split("\n")
+        others = "\n".join(line for line in lines if not line.isascii())
+        text = "\n".join(filter(str.isascii, lines))
+        counted = len((_TOKEN if _MARK.search(others) else _UNMARKED_TOKEN).findall(others))
+        return counted + count_tokens(text)
     # "Hello, Maria!" is "aaaaap aaaaap": whole sixes, ends of words and signs are counted.
     kinds = text.encode().translate(_ASCII_KINDS).replace(b"aaaaaa", b"6") + b" "
     return kinds.count(b"6") + kinds.count(b"a ") + kinds.count(b"ap") + kinds.count(b"p")

@@ -128,6 +128,7 @@ READ_TWO_WAYS = [
     "It's 5 o'clock, isn't it? snake_case 3'4 a''b 'quoted' e-mail\tx\x1cy\x00z extraordinarily",
     "“Don’t”, said Zoë — naïve café… 10€",
     "नमस्ते दुनिया and e\u0301clair 我喜欢 tea ภาษาไทย rock ’n’ roll",
+    "plain words, and then…\nZoë’s — naïve\n\u0301 café… 10€ 我喜欢\n…\r\n",
     "",
 ]
 

@@ -11,9 +11,9 @@ from datetime import datetime, timezone
 import pytest
 
 from secom_core import MemoryBank, Message
-from secom_core.context import PackTurns
+from secom_core.context import PackTurns, lines
 from secom_core.context.block import render
-from secom_core.context.lines import escaped, one_line, quoted_lines
+from secom_core.context.lines import escaped, one_line, quoted_lines, quoted_turn
 from secom_core.conversation import Turn
 from secom_core.llm.quoting import quoted
 from secom_core.memory import Hit, Memory
@@ -270,6 +270,14 @@ def test_no_text_makes_anything_that_is_the_blocks_or_a_models(text: str, speake
         assert not [line for line in lines[1:] if re.match(r"\d{4}-\d\d-\d\d|#|→|$", line)]
     assert re.findall(r"<\W{0,20}/?\W{0,20}memories", normal(block), re.IGNORECASE) == ["<memories", "</memories"]
     assert re.findall(r"\[\d+\]", normal(block)) == ["[1]"]
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=3))
+@example(["²⁰³⁰-01-01 Tue"])
+@example(["plain words, and more of them", "so: 1 + 1 = 2"])
+def test_plain_words_are_quoted_as_all_others(said: list[str]) -> None:
+    turn = Turn(tuple(Message(text, role="") for text in said), "s", 0)
+    assert quoted_turn(turn) == escaped("\n".join(map(lines._set_apart, said))) + "\n"
 
 
 @given(TEXTS)
