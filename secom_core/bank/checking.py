@@ -24,7 +24,7 @@ from ..stores.sound import collected, is_sound
 from ..stores.sql import SqlStore
 from ..text.batches import batches
 from .deriving import Deriving
-from .kept_index import flaw
+from .index_checking import flaw
 from .records import Finding
 
 _WORDS: Final = (scopes, sessions, messages)

@@ -96,8 +96,6 @@ class Components:
         """Delete the turns that meet every condition given, and what is held of them; how many there were."""
         if session is None and turn_ids is None and before is None:
             self.scopes.drop(scope)
-        else:
-            self.scopes.hold(scope)
         self.layers.drop(scope)
         if turn_ids is None and before is None:
             for writer in list(self.writers):

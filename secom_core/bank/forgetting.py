@@ -10,6 +10,7 @@ from ..derived.progress import layers_in
 from ..derived.segments import Derivation
 from ..errors import StoreError, warn_degraded
 from ..layers import registered
+from ..stores.index_blocks import WithoutThem
 from ..stores.schema import metadata
 from ..stores.sql import SqlStore
 from ..vector_stores.sync import VectorStoreSync, forgotten_elsewhere
@@ -66,18 +67,20 @@ class Forgetting:
         self._check_known(row.id)
         ids = list(turn_ids) if turn_ids is not None else None
         doomed = self._store.matching_turns(row.id, session=session, turn_ids=ids, before=before)
-        return sum(self._of_session(scope, session_id, turns) for session_id, turns in doomed.items())
+        index = self._scopes.take_out(scope, row, self._store.turns_of(doomed))
+        done = [self._of_session(scope, session_id, turns, index) for session_id, turns in doomed.items()]
+        self._scopes.forgotten(scope, row, doomed, sum(map(bool, done)))
+        return sum(done)
 
-    def _of_session(self, scope: Scope, session_id: int, doomed: set[int]) -> int:
+    def _of_session(self, scope: Scope, session_id: int, doomed: set[int], index: WithoutThem | None) -> int:
         also = [layer.forget_turns for layer in registered()]
         while (row := self._store.session(session_id)) is not None:
             turns = self._store.turns(row)
             kept = [turn for turn in turns if turn.index not in doomed]
             rows = self._derivation.shrunk(self._store.memories(row.id), kept, doomed, scope)
-            if self._store.forget_turns(row, doomed, rows, self._derivation.digests(kept, rows), also=also):
-                gone = [turn for turn in turns if turn.index in doomed]
-                self._scopes.forgotten(scope, row, gone, all_=not kept)
-                return len(gone)
+            digests = self._derivation.digests(kept, rows)
+            if self._store.forget_turns(row, doomed, rows, digests, also=also, index=index):
+                return len(turns) - len(kept)
         return 0
 
     def _check_known(self, scope_id: int) -> None:

@@ -3,39 +3,41 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
 from functools import cache, partial
 from importlib.metadata import version
-from typing import Any, Final
+from itertools import pairwise
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from ..conversation import Turn
 from ..errors import StaleIndex, attempted, warn_degraded
-from ..indexes.postings import FrozenPostings, Range, digest_of
-from ..memory import passages_of
+from ..indexes.postings import FrozenPostings, Range
 from ..protocols import TokenCounter
 from ..ranking import ScopeIndex
-from ..ranking.blocks import KEYS, WORDS, Block, Changed, EntryReader, Mark, block_of, merged, open_blocks
+from ..ranking.blocks import KEYS, WORDS, Block, Changed, EntryReader, Mark, block_of, open_blocks, without
 from ..stores.derived import SessionIds
-from ..stores.index_blocks import OPENED, PIECE, packed, unpacked
+from ..stores.index_blocks import OPENED, PIECE, WithoutThem, packed, unpacked
 from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
 
-FORM: Final = 1
+Names: TypeAlias = tuple[Sequence[str], Sequence[tuple[str, ...]]]
+
+FORM: Final = 2
 """Which form blocks have, and how the texts in them are analysed: a block of another form is made again."""
 
 _WORTH: Final = 4000
 """How many terms have to be new for a block: as long as it takes to read them anew, hardly anybody waits."""
 
-_LARGE: Final = 200_000
+_LARGE: Final = 50_000
 """How many passages a block has at most that is written again with those after it."""
 
 _PROBES: Final = ("", "It's 12:30, isn't it? Grüße; 你好。", "a" * 50)
 _ENTRY_BYTES: Final = 8
-_UNFIT: Final = -1
+UNFIT: Final = -1
+"""What no number of an index is."""
 _PIECES: Final = 256
 """How many pieces of postings that were read are kept for the next words."""
 _BEHIND: Final = "the search index is not kept with the bank, the next process makes it again"
@@ -84,6 +86,16 @@ class Kept:
 
 
 @dataclass(frozen=True)
+class Opened:
+    """What was read of a scope's index: what is kept, and as of which revision; `LoadedScope` has the others."""
+
+    kept: Kept
+    revision: int
+    known: dict[int, tuple[int, int]]
+    left: set[int]
+
+
+@dataclass(frozen=True)
 class IndexKeeper:
     """Reads and writes the blocks of scopes' indexes.
 
@@ -101,12 +113,10 @@ class IndexKeeper:
 
     # -- in -------------------------------------------------------------------------------------------------------
 
-    def open(self, row: ScopeRow, index: ScopeIndex) -> tuple[Kept, int, dict[int, tuple[int, int]]] | None:
-        """Fill an empty index with what is kept of the scope's.
+    def open(self, row: ScopeRow, index: ScopeIndex) -> Opened | None:
+        """Fill an empty index with what is kept of the scope's; nothing where none is kept that can be used.
 
-        Returns:
-            What is kept; the revision as of which it is; and by session how far it goes, as `LoadedScope.known`.
-            Nothing where none is kept that can be used; what is damaged is thrown away, with a warning.
+        What is damaged is thrown away, with a warning.
         """
         try:
             return self._opened(row, index)
@@ -120,14 +130,13 @@ class IndexKeeper:
             warn_degraded("the search index that is kept with the bank is made again", error)
             attempted("the store", partial(self.store.drop_index, row.id), "what is damaged of it stays")
 
-    def _opened(self, row: ScopeRow, index: ScopeIndex) -> tuple[Kept, int, dict[int, tuple[int, int]]] | None:
-        stored = self.store.index_blocks(row.id, self.space)
-        blocks = {number: Block(*unpacked(data)) for number, data in stored.items()}
+    def _opened(self, row: ScopeRow, index: ScopeIndex) -> Opened | None:
+        blocks = in_order(self.store.index_blocks(row.id, self.space))
         if not blocks:
             return None
-        if not self._fits(list(blocks.values())[-1], row):
+        if not self._fits(list(blocks.values())[-1]):
             unfit = [KeptBlock(number, Mark(), 0, Changed(), set()) for number in blocks]
-            return Kept(self._reader(row.id), unfit, moved=_UNFIT), -1, {}
+            return Opened(Kept(self._reader(row.id), unfit, moved=UNFIT), -1, {}, set())
         kept = Kept(reader=self._reader(row.id))
         readers, ids = [kept.reader(number) for number in blocks], SessionIds(row.id)
         open_blocks(
@@ -148,13 +157,11 @@ class IndexKeeper:
             size = block.stop.passages - block.start.passages
             of_sessions = {each[0] for each in sessions}
             kept.blocks.append(KeptBlock(number, block.start, size, block.changed, of_sessions, runs))
-        return kept, int(block.about["revision"]), known
+        return Opened(kept, int(block.about["revision"]), known, set(block.arrays["left"].tolist()))
 
-    def _fits(self, last: Block, row: ScopeRow) -> bool:
+    def _fits(self, last: Block) -> bool:
         about = last.about
-        return (about.get("stamp"), about.get("epoch")) == (self.stamp, row.epoch) and (
-            not self.space or about.get("dimensions") == self.dimensions()
-        )
+        return about.get("stamp") == self.stamp and (not self.space or about.get("dimensions") == self.dimensions())
 
     def _reader(self, scope_id: int) -> Callable[[int], EntryReader]:
         """What reads the postings of the scope's blocks; the last pieces that were read stay in memory."""
@@ -192,7 +199,44 @@ class IndexKeeper:
         kept.given_up = written is None
         return written is not False
 
-    def _written(self, row: ScopeRow, index: ScopeIndex, kept: Kept, known: dict[int, tuple[int, int]]) -> bool:
+    def without(
+        self,
+        row: ScopeRow,
+        index: ScopeIndex,
+        kept: Kept,
+        known: dict[int, tuple[int, int]],
+        left: set[int],
+        named_before: Names,
+    ) -> WithoutThem | None:
+        """Write what is kept anew where something of it has gone from the index, before that goes from the store.
+
+        Args:
+            row: the scope, as of the revision that the index has reached.
+            index: its index, from which it has gone.
+            kept: what is kept of it; brought up to what is written.
+            known: by session, how far the index goes.
+            left: the ids of sessions that it does not follow, those among them that have lost something.
+            named_before: `names_of` the index when it had all.
+
+        Returns:
+            The blocks, which hold nothing of it; nothing where none are kept, or these cannot be written.
+        """
+        if kept.given_up or not kept.blocks:
+            return None
+        written = partial(self._written, row, index, kept, known, left, named_before)
+        if not attempted("the store", written, _BEHIND):
+            return None
+        return WithoutThem(self.space, frozenset(each.number for each in kept.blocks))
+
+    def _written(
+        self,
+        row: ScopeRow,
+        index: ScopeIndex,
+        kept: Kept,
+        known: dict[int, tuple[int, int]],
+        left: Collection[int] = (),
+        named_before: Names | None = None,
+    ) -> bool:
         table, stop = index.indexes.table, Mark.of(index.indexes, index.memories)
         staying, going = self._parted(kept, stop, anew=_moved(index) != kept.moved)
         start = going[0].start if going else index.kept if staying else Mark()
@@ -207,24 +251,56 @@ class IndexKeeper:
             return True
         ranges = [(each, *known[each]) for each in sorted(sessions & known.keys())]
         arrays = {**block.arrays, "known": np.array(ranges, dtype=np.int64).reshape(-1, 3)}
-        about = {**block.about, "stamp": self.stamp, "epoch": row.epoch, "revision": row.revision}
-        about["dimensions"] = index.dimensions
-        parts = {OPENED: packed(about, arrays), **{name: each.tobytes() for name, each in block.entries.items()}}
-        numbers = [each.number for each in staying], [each.number for each in going]
-        number = self.store.save_index_block(
-            row.id, self.space, row.epoch, parts, after=numbers[0], instead_of=numbers[1]
+        arrays["left"] = np.array(sorted(left), dtype=np.int64)
+        about = {**block.about, "stamp": self.stamp, "revision": row.revision, "dimensions": index.dimensions}
+        thinned = self._thinned(row, index, staying, start, named_before) if named_before is not None else {}
+        numbers = self.store.save_index_blocks(
+            row.id,
+            self.space,
+            row.epoch,
+            [*map(_parts, thinned.values()), _parts(replace(block, about=about, arrays=arrays))],
+            staying=[each.number for each in staying if each.number not in thinned],
+            going=[*thinned, *(each.number for each in going)],
         )
-        if number is None:
+        if numbers is None:
             return False
-        new = KeptBlock(number, start, stop.passages - start.passages, changed, sessions)
+        renumbered = dict(zip(thinned, numbers, strict=False))
+        staying = [
+            _moved_to(renumbered[each.number], each, thinned[each.number], kept) if each.number in thinned else each
+            for each in staying
+        ]
+        new = KeptBlock(numbers[-1], start, stop.passages - start.passages, changed, sessions)
         kept.blocks = [*staying, new]
         for name, units, first in ((WORDS, index.indexes.words, start.words), (KEYS, index.indexes.keys, start.keys)):
             if first < units.thawed:
-                new.runs[name] = block.postings(name, kept.reader(number), units.thawed)
+                new.runs[name] = block.postings(name, kept.reader(new.number), units.thawed)
             units.runs = [each.runs[name] for each in kept.blocks if name in each.runs]
         kept.terms, kept.moved, kept.sessions = index.indexes.words.length, _moved(index), set()
         index.now_kept()
         return True
+
+    def _thinned(
+        self, row: ScopeRow, index: ScopeIndex, staying: Sequence[KeptBlock], stop: Mark, named_before: Names
+    ) -> dict[int, Block]:
+        """By number, the blocks that hold what has gone from the index, less that."""
+        found: dict[int, Block] = {}
+        gone = _gone(index)
+        names = [
+            {number for number, (name, now) in enumerate(zip(before, after, strict=False)) if name != now}
+            for before, after in zip(named_before, names_of(index), strict=True)
+        ]
+        marks = [astuple(each) for each in (*(each.start for each in staying), stop)]
+        for each, (start, end) in zip(staying, pairwise(marks), strict=True):
+            numbers = (gone.rows, gone.words, gone.keys, gone.memories, *names)
+            of_older = gone.rows & each.changed.rows or gone.memories & each.changed.memories
+            within = zip(numbers, start, end, strict=True)
+            if of_older or any(first <= number < last for some, first, last in within for number in some):
+                parts = self.store.index_parts(row.id, self.space, each.number)
+                about, arrays = unpacked(parts.pop(OPENED))
+                data = {name: np.frombuffer(parts.get(name, b""), dtype="<i4") for name in (WORDS, KEYS)}
+                block = Block(about, arrays, {name: each.reshape(-1, 2) for name, each in data.items()})
+                found[each.number] = without(block, index.indexes, index.memories, gone)
+        return found
 
     @staticmethod
     def _parted(kept: Kept, stop: Mark, *, anew: bool) -> tuple[list[KeptBlock], list[KeptBlock]]:
@@ -239,6 +315,35 @@ class IndexKeeper:
             going.insert(0, staying.pop())
             size += going[0].passages
         return staying, going
+
+
+def names_of(index: ScopeIndex) -> Names:
+    """The names of an index's sessions and casts, by their numbers."""
+    return index.indexes.table.sessions, index.indexes.table.casts
+
+
+def _gone(index: ScopeIndex) -> Changed:
+    """What has gone from an index of what is on disk, since that was written."""
+    rows = {row for row in index.indexes.table.touched if index.indexes.table.head[row] < 0}
+    memories = {number for number in index.memories.touched if index.memories.is_gone(number)}
+    return Changed(rows, memories, index.indexes.words.gone, index.indexes.keys.gone)
+
+
+def _parts(block: Block) -> dict[str, bytes]:
+    entries = {name: each.tobytes() for name, each in block.entries.items()}
+    return {OPENED: packed(block.about, block.arrays), **entries}
+
+
+def _moved_to(number: int, old: KeptBlock, block: Block, kept: Kept) -> KeptBlock:
+    """A block that was written again under another number."""
+    runs = {name: block.postings(name, kept.reader(number), run.until) for name, run in old.runs.items()}
+    return replace(old, number=number, runs=runs)
+
+
+def in_order(stored: Mapping[int, bytearray]) -> dict[int, Block]:
+    """Blocks by number, in the order in which they go on from each other."""
+    blocks = {number: Block(*unpacked(data)) for number, data in stored.items()}
+    return dict(sorted(blocks.items(), key=lambda each: (each[1].start.passages, each[1].stop.passages)))
 
 
 @cache
@@ -279,42 +384,6 @@ class _Pieces:
             while len(self._held) > _PIECES:
                 self._held.popitem(last=False)
         return {**held, **read}
-
-
-def flaw(store: SqlStore, scope: ScopeRow) -> str | None:
-    """What is wrong with what is kept of a scope's index; nothing where it is whole, and that of the scope's turns."""
-    try:
-        for space in store.check_index(scope.id):
-            blocks = [Block(*unpacked(data)) for data in store.index_blocks(scope.id, space).values()]
-            if not blocks:
-                return f"the search index that is kept with the bank for {space!r} is of no embedder's name"
-            # One of another form is not read.
-            wrong = _disagreement(store, scope, blocks) if blocks[-1].about["stamp"][0] == FORM else None
-            if wrong is not None:
-                return wrong
-    except StaleIndex as error:
-        return str(error)
-    return None
-
-
-def _disagreement(store: SqlStore, scope: ScopeRow, blocks: Sequence[Block]) -> str | None:
-    last = blocks[-1]
-    table = merged(blocks, "rows", "row ", last.stop.passages)
-    rows = np.stack([table[name] for name in ("session", "index", "place", "start", "stop", "digest")], axis=1)
-    numbers = {name: number for number, name in enumerate(name for each in blocks for name in each.about["sessions"])}
-    changed_since = {each.id for each in store.sessions(scope.id, since=last.about["revision"])}
-    for session in store.sessions(scope.id):
-        if session.id not in changed_since:
-            ours = rows[rows[:, 0] == numbers.get(session.name, _UNFIT)][:, 1:]
-            held = sorted(map(tuple, ours.tolist()))
-            if held != sorted(_places(store.turns(session))):
-                return f"the search index that is kept with the bank is not of the turns of session {session.name!r}"
-    return None
-
-
-def _places(turns: Sequence[Turn]) -> list[tuple[int, ...]]:
-    found = ((turn, passage) for turn in turns for passage in passages_of(turn))
-    return [(turn.index, each.place, each.start, each.stop, digest_of(turn.id)) for turn, each in found]
 
 
 def _moved(index: ScopeIndex) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,9 +14,10 @@ from ..derived.segments import Derivation, searched_texts
 from ..errors import StaleIndex
 from ..protocols import Statistics
 from ..ranking import ScopeIndex
+from ..stores.index_blocks import WithoutThem
 from ..stores.rows import ScopeRow, SessionRow
 from ..stores.sql import SqlStore
-from .kept_index import IndexKeeper, Kept
+from .kept_index import IndexKeeper, Kept, names_of
 
 _GROWN: Final = 1.1
 
@@ -85,43 +86,68 @@ class ScopeCache:
         """Forget the index; it is loaded again when asked for."""
         self._states.drop(scope)
 
-    def hold(self, scope: Scope) -> None:
-        """Read what a loaded index has on disk alone, before a part of the scope is forgotten, and that with it."""
-        loaded = self._states.get(scope)
-        if loaded is not None:
-            with loaded.lock:
-                try:
-                    loaded.index.indexes.words.hold()
-                    loaded.index.indexes.keys.hold()
-                except StaleIndex:
-                    self.drop(scope)
+    def take_out(self, scope: Scope, row: ScopeRow, doomed: Mapping[int, Sequence[Turn]]) -> WithoutThem | None:
+        """Take turns out of a scope's index, and of what is kept of it, before they are forgotten.
 
-    def forgotten(self, scope: Scope, session: SessionRow, turns: Sequence[Turn], *, all_: bool) -> None:
-        """Take turns out of a loaded index; it is loaded afresh where others have forgotten something meanwhile.
+        Whether they are or not, what is left of their sessions is followed anew.
 
         Args:
             scope: whose.
-            session: the session that had them.
-            turns: what is gone.
-            all_: whether that was all that the session had.
+            row: the scope.
+            doomed: the turns by the ids of their sessions.
+
+        Returns:
+            What may stay of what is kept; nothing where it has to go, and is made again.
         """
-        loaded, row = self._states.get(scope), self._store.scope(scope)
-        if loaded is None or row is None:
-            return
+        loaded = self._states.at(scope, row)
         with loaded.lock, ExitStack() as half_done:
-            if (loaded.row.id, loaded.row.epoch) == (row.id, row.epoch):
-                # Somebody has loaded it since.
-                return
             half_done.callback(self.drop, scope)
-            if (loaded.row.id, loaded.row.epoch + 1) == (row.id, row.epoch):
-                if all_:
-                    loaded.index.set_memories(session.name, 0, [], None)
-                loaded.index.remove_turns(turns)
-                # What is left of the session is followed from its first turn on, and kept with the bank anew.
-                loaded.known.pop(session.id, None)
-                loaded.kept = self._keeper.nothing(row.id)
-                loaded.row = ScopeRow(row.id, loaded.row.revision, row.epoch)
-                half_done.pop_all()
+            try:
+                if loaded.row.revision < 0:
+                    self._open(loaded, row)
+                found = self._without(loaded, doomed) if loaded.row.revision >= 0 else None
+                if loaded.row.revision >= 0:
+                    half_done.pop_all()
+            except StaleIndex:
+                return None
+        return found
+
+    def _without(self, loaded: LoadedScope, doomed: Mapping[int, Sequence[Turn]]) -> WithoutThem | None:
+        index, named = loaded.index, names_of(loaded.index)
+        index.remove_turns([turn for turns in doomed.values() for turn in turns])
+        loaded.left.update(doomed)
+        loaded.known.update(dict.fromkeys(doomed, (0, 0)))
+        loaded.kept.sessions.update(doomed)
+        waits = self._keeper.space and loaded.lacks_vectors
+        found = None
+        if not waits:
+            found = self._keeper.without(loaded.row, index, loaded.kept, loaded.known, loaded.left, named)
+        if found is None:
+            # It is read whole, as it is about to be deleted.
+            index.indexes.words.hold()
+            index.indexes.keys.hold()
+            loaded.kept = self._keeper.nothing(loaded.row.id)
+        return found
+
+    def forgotten(self, scope: Scope, row: ScopeRow, doomed: Collection[int], epochs: int) -> None:
+        """Note that what was taken out is forgotten; the index is loaded afresh where others have forgotten something.
+
+        Args:
+            scope: whose.
+            row: the scope as it was before.
+            doomed: the ids of the sessions that had what was taken out.
+            epochs: how many epochs it has taken.
+        """
+        loaded, now = self._states.get(scope), self._store.scope(scope)
+        if loaded is None:
+            return
+        with loaded.lock:
+            before = (loaded.row.id, loaded.row.epoch, loaded.row.epoch + epochs)
+            # Whoever has followed the sessions meanwhile may have taken in again what was not gone yet.
+            if now is not None and before == (row.id, row.epoch, now.epoch) and loaded.left.issuperset(doomed):
+                loaded.row = ScopeRow(now.id, loaded.row.revision, now.epoch)
+            else:
+                self.drop(scope)
 
     def caught_up(
         self, scope: Scope, *, retry_vectors: bool = False, besides: Collection[str] = ()
@@ -160,8 +186,8 @@ class ScopeCache:
             # What was half opened is no index.
             loaded.index = self._new_index()
             return
-        loaded.kept, revision, loaded.known = opened
-        loaded.row = ScopeRow(row.id, revision, row.epoch)
+        loaded.kept, loaded.known, loaded.left = opened.kept, opened.known, opened.left
+        loaded.row = ScopeRow(row.id, opened.revision, row.epoch)
 
     def _keep(self, scope: Scope, loaded: LoadedScope, row: ScopeRow) -> None:
         if loaded.left or (self._keeper.space and loaded.lacks_vectors):

@@ -59,7 +59,7 @@ class BM25:
         self._units = 0
         self._kept = FrozenUnits()
         self.moved = 0
-        """How often slots were given other places, or units other ids: what was frozen before is of no use then."""
+        """How often slots were given other places: what was frozen before is of no use then."""
         self.gone: set[int] = set()
         """The slots whose units have gone; whoever keeps the index empties it."""
 
@@ -116,18 +116,6 @@ class BM25:
         for unit_id in ids:
             self._discard(int(unit_id))
         self._compact()
-
-    def rename(self, unit_id: int, new: int) -> None:
-        """Give a unit another id, which no unit has."""
-        slot = self._taken(unit_id)
-        if slot is None:
-            raise KeyError(unit_id)
-        self._slot_of[new], self._ids[slot] = slot, new
-        self.moved += 1
-        if unit_id in self._terms_of:
-            self._terms_of[new] = self._terms_of.pop(unit_id)
-        if unit_id in self._language_of:
-            self._language_of[new] = self._language_of.pop(unit_id)
 
     def words(self, query: str | Sequence[str]) -> list[Word]:
         """The query's words that any unit holds, the rarest first."""
@@ -347,14 +335,19 @@ class BM25:
         slots = range(max(start, self._kept.stop), self._used)
         languages = [names.get(self._language_of.get(unit_id), -1) for unit_id in self._ids[slots].tolist()]
         older = [names.get(self._kept.language(slot), -1) for slot in range(start, self._kept.stop)]
-        unchanged = np.where(self._lengths >= 0, np.arange(len(self._lengths)), -1).astype(np.int32)
         read = [in_memory(frozen(*self._entries(slots)))] if slots else []
         return {
             "ids": self._ids[start : self._used],
             "lengths": self._lengths[start : self._used],
             "languages": np.array([*older, *languages], dtype=np.int16),
-            **FrozenUnits.entries([*runs, *read], unchanged),
+            **self.thinned(*runs, *read),
         }
+
+    def thinned(self, *runs: FrozenPostings) -> dict[str, npt.NDArray[Any]]:
+        """Several runs as one, as `frozen` gives it, without the units that have gone."""
+        return FrozenUnits.entries(
+            runs, np.where(self._lengths >= 0, np.arange(len(self._lengths)), -1).astype(np.int32)
+        )
 
     def _entries(self, slots: range) -> tuple[Longs, Ints]:
         """The digests and the entries of the terms of own units."""

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import StaleIndex
-from ..indexes.postings import Arrays, FrozenPostings, Longs, Range
+from ..indexes.postings import Arrays, FrozenPostings, Longs, Range, in_memory
 from ..indexes.vector import VectorIndex
 from ..memory import Memory
 from .memory_table import MemoryTable
@@ -88,7 +88,7 @@ class Block:
     Args:
         about: numbers and names, as JSON can hold them.
         arrays: what is read when the index is opened, by name.
-        entries: postings by `WORDS` and `KEYS`, shape ``(n, 2)``; nothing in a block that was read.
+        entries: postings by `WORDS` and `KEYS`, shape ``(n, 2)``; mostly nothing in a block that was read.
     """
 
     about: Mapping[str, Any]
@@ -115,6 +115,12 @@ class Block:
         """Its postings of passages or keys, up to a slot."""
         digests, stops = self.arrays[f"{of} digests"], self.arrays[f"{of} stops"]
         return FrozenPostings(digests, stops, partial(read, of), until)
+
+    def held(self, of: str) -> FrozenPostings:
+        """The same with all entries, which it has in memory."""
+        return in_memory(
+            {**{part: self.arrays[f"{of} {part}"] for part in ("digests", "stops")}, "entries": self.entries[of]}
+        )
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------
@@ -165,6 +171,46 @@ def block_of(
         "languages": {WORDS: indexes.words.kept_languages, KEYS: indexes.keys.kept_languages},
     }
     return Block(about, arrays, entries)
+
+
+def without(block: Block, indexes: Indexes, memories: MemoryTable, gone: Changed) -> Block:
+    """A block less what has gone from the index since it was written.
+
+    Args:
+        block: as it was read, with its entries.
+        indexes: the index as it is now.
+        memories: its memories.
+        gone: what has gone from it.
+    """
+    table, arrays = indexes.table, {name: array.copy() for name, array in block.arrays.items()}
+    rows, numbers = list(gone.rows), list(gone.memories)
+    # What has gone has no words any more, and its columns say so.
+    for name, ids, taken, columns in (
+        ("row ", arrays["rows"], rows, table.columns),
+        ("memory ", arrays["memories"], numbers, memories.columns),
+    ):
+        places = np.flatnonzero(np.isin(ids, taken))
+        for column, values in columns(ids[places]).items():
+            arrays[name + column][places] = values
+    entries: dict[str, npt.NDArray[np.int32]] = {}
+    for name, index in ((WORDS, indexes.words), (KEYS, indexes.keys)):
+        start, stop = getattr(block.start, name), getattr(block.stop, name)
+        places = np.array([slot - start for slot in getattr(gone, name) if start <= slot < stop], dtype=np.int64)
+        for part in ("ids", "lengths", "languages"):
+            arrays[f"{name} {part}"][places] = -1
+        made = index.thinned(block.held(name))
+        entries[name] = made.pop("entries")
+        arrays |= {f"{name} {part}": array for part, array in made.items()}
+    for name, taken in (("passage", rows), ("key", numbers)):
+        kept = ~np.isin(arrays[f"{name} vector ids"], taken)
+        for part in (f"{name} vector ids", f"{name} vectors"):
+            arrays[part] = arrays[part][kept]
+    names: dict[str, Any] = {
+        "sessions": table.sessions[block.start.sessions : block.stop.sessions],
+        "casts": table.casts[block.start.casts : block.stop.casts],
+        "languages": {name: dict.fromkeys(counts, 0) for name, counts in block.about["languages"].items()},
+    }
+    return Block({**block.about, **names}, arrays, entries)
 
 
 def _plain(mark: Mark) -> list[int]:

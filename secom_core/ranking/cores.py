@@ -9,18 +9,27 @@ from typing import Final
 
 from ..memory import Passage
 from ..text.terms import sentence_spans, terms
+from .candidate import Candidate
 
 _LEADS: Final = re.compile(r"\W*|\W*\w{1,3}[.)、:]\W*|#{1,6}\s[^\n]*|[-*+•\s]*\*\*[^*\n]+\*\*:?|[^\n]{1,80}[:：]")
 """What tells nothing alone: a heading, the number of an item, what ends with a colon."""
 
 
-def narrower(passage: Passage, worth: Mapping[str, float]) -> Passage | None:
-    """The sentence, or line, of the passage that holds the most of the query; nothing where it is of one sentence.
+def with_narrower(candidate: Candidate, passage: Passage, worth: Mapping[str, float]) -> Candidate:
+    """The candidate with what may be shown of it where there is no room for all.
 
     Args:
-        passage: a passage, or a whole message.
+        candidate: what was found.
+        passage: the passage that it was found by.
         worth: what each term of the query weighs.
     """
+    whole = () if candidate.passage is not None or len(candidate.turn.messages) == 1 else (passage,)
+    sentence = _narrower(passage, worth)
+    return replace(candidate, narrower=whole if sentence is None else (*whole, sentence))
+
+
+def _narrower(passage: Passage, worth: Mapping[str, float]) -> Passage | None:
+    """The sentence, or line, of the passage that holds the most of the query; nothing where it is of one sentence."""
     text = passage.message.text
     spans = _telling(text, sentence_spans(text, passage.start, passage.stop))
     if len(spans) < 2:

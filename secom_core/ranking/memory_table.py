@@ -169,6 +169,10 @@ class MemoryTable:
         self._known[number] = memory
         return number
 
+    def is_gone(self, number: int) -> bool:
+        """Whether there is no memory of this number any more."""
+        return bool(self._columns[0, number] == _GONE)
+
     def remove(self, number: int) -> None:
         """Take a memory out."""
         self._numbers(int(self._columns[0, number])).remove(number)

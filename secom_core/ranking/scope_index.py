@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -21,7 +20,7 @@ from ..text.intents import Subject
 from .blocks import Mark
 from .candidate import Candidate, signals_of
 from .choosing import each_once, enough_for
-from .cores import narrower
+from .cores import with_narrower
 from .memory_table import MemoryTable, place_of
 from .passage_table import PassageTable
 from .relevance import CALIBRATED, relevances
@@ -148,10 +147,13 @@ class ScopeIndex:
             place += len(rows)
 
     def remove_turns(self, turns: Sequence[Turn]) -> None:
-        """Take turns out, and every name that no other turn has; their memories are for `set_memories`."""
+        """Take turns out with their memories, and every name that no other turn has; `set_memories` makes up for it."""
         self._times_said.clear()
         for turn in turns:
-            self._remove_passages(self._table.turn_rows.get(turn.id))
+            rows = self._table.turn_rows.get(turn.id)
+            for number in sorted(set(self._table.memory[rows].tolist()) - {-1}):
+                self._remove_memory(number)
+            self._remove_passages(rows)
             self._table.remove(turn)
         self.memories.forget_names(self._table.forget_names())
 
@@ -200,7 +202,8 @@ class ScopeIndex:
             table.latest[last] = 1
             if int(table.source[left[0]]) == row:
                 table.source[left] = left[0]
-                self.indexes.words.rename(row, left[0])
+                self.indexes.words.remove([row])
+                self.indexes.words.add([left[0]], [table.passage(left[0]).searched])
                 self.indexes.passage_vectors.rename(row, left[0])
 
     def set_memories(self, session: str, since: int, memories: Sequence[Memory], vectors: Vectors | None) -> None:
@@ -302,14 +305,8 @@ class ScopeIndex:
         signals = signals_of(weights, np.round(matrix[best], _DIGITS))
         found = self._candidates(pool[best], total[best].tolist(), signals, relevance.tolist(), kinds[best].tolist())
         worth = search.worth if narrow else {}
-        firsts = zip(found[:narrow], pool[best].tolist(), strict=False)
-        return [*(self._with_narrower(each, row, worth) for each, row in firsts), *found[narrow:]]
-
-    def _with_narrower(self, candidate: Candidate, row: int, worth: Mapping[str, float]) -> Candidate:
-        passage = self._table.passage(row)
-        whole = () if candidate.passage is not None or len(candidate.turn.messages) == 1 else (passage,)
-        sentence = narrower(passage, worth)
-        return replace(candidate, narrower=whole if sentence is None else (*whole, sentence))
+        firsts = zip(found[:narrow], map(self._table.passage, pool[best[:narrow]].tolist()), strict=True)
+        return [*(with_narrower(*each, worth) for each in firsts), *found[narrow:]]
 
     def rest_of(self, strong: Sequence[Candidate], known: Sequence[Candidate]) -> Iterator[Candidate]:
         """What else was said in the turns that these passages are of, where that is not long.

@@ -37,7 +37,7 @@ from ..conversation import Turn
 from ..protocols import Vectors
 from ..text.batches import batches
 from .database import retry_if_contended
-from .index_blocks import IndexBlocks, delete_index
+from .index_blocks import IndexBlocks, WithoutThem, delete_index
 from .messages import turns_of
 from .rows import MOST, MemoryRow, SessionRow, session_row
 from .schema import is_one_of, memories, messages, part_states, scopes, sessions, vectors
@@ -339,9 +339,15 @@ def _touching(names: tuple[str, ...]) -> Update:
     return statement.values(revision=revision, version=grown(sessions.c.version), **values)
 
 
-def new_epoch(connection: Connection, scope_id: int) -> None:
-    """Have readers load the scope afresh: something of it is gone, or was derived again."""
-    delete_index(connection, scope_id)
+def new_epoch(connection: Connection, scope_id: int, index: WithoutThem | None = None) -> None:
+    """Have readers load the scope afresh: something of it is gone, or was derived again.
+
+    Args:
+        connection: in a transaction.
+        scope_id: the scope.
+        index: what of its index may stay.
+    """
+    delete_index(connection, scope_id, index)
     connection.execute(update(scopes).where(scopes.c.id == scope_id).values(epoch=grown(scopes.c.epoch)))
 
 

@@ -6,7 +6,9 @@ import json
 import secrets
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 from zlib import crc32
 
@@ -18,6 +20,7 @@ from ..errors import StaleIndex
 from ..text.batches import batches
 from .database import Database, retry_if_contended
 from .schema import index_blocks, scopes
+from .statements import delete_among
 
 OPENED: Final = "opened"
 """The part of a block that is read whenever the index is opened; all other parts are read as they are needed."""
@@ -125,44 +128,57 @@ class IndexBlocks(Database):
             raise StaleIndex("another process has written the index anew, or a piece of it is missing", damaged=False)
         return found
 
+    def index_parts(self, scope_id: int, space: str, block: int) -> dict[str, bytearray]:
+        """All parts of a block, whole."""
+        here = (index_blocks.c.scope_id == scope_id, index_blocks.c.space == space, index_blocks.c.block == block)
+        with self.transaction(write=False) as connection:
+            return {
+                part: bytearray().join(
+                    _checked(data, scope_id, space, block, part, piece, place)
+                    for place, (*_, piece, data) in enumerate(rows)
+                )
+                for part, rows in groupby(_rows_of(connection, *here), key=itemgetter(1))
+            }
+
     @retry_if_contended
-    def save_index_block(
+    def save_index_blocks(
         self,
         scope_id: int,
         space: str,
         epoch: int,
-        parts: Mapping[str, bytes],
+        blocks: Sequence[Mapping[str, bytes]],
         *,
-        after: Sequence[int],
-        instead_of: Sequence[int] = (),
-    ) -> int | None:
-        """Keep a block in place of the last ones, or after them.
+        staying: Sequence[int],
+        going: Sequence[int] = (),
+    ) -> list[int] | None:
+        """Keep blocks in the place of others, or beside them.
 
         Args:
             scope_id: the scope.
             space: the space.
-            epoch: the scope's epoch as of which it was made.
-            parts: the bytes of each part.
-            after: the numbers of the blocks that stay, in order.
-            instead_of: the numbers of those that go, which came after them.
+            epoch: the scope's epoch as of which they were made.
+            blocks: the bytes of each part of each.
+            staying: the numbers of the blocks that stay.
+            going: the numbers of those that go.
 
         Returns:
-            The block's number; nothing where it was not kept, as the scope has lost something since, or as other
-            blocks are there than these.
+            The numbers of the new ones; nothing where they were not kept, as the scope has lost something since, or as
+            other blocks are there than these.
         """
         here = (index_blocks.c.scope_id == scope_id, index_blocks.c.space == space)
         with self.transaction(durable=False, scope=scope_id) as connection:
             if connection.scalar(select(scopes.c.epoch).where(scopes.c.id == scope_id)) != epoch:
                 return None
             there = connection.scalars(select(index_blocks.c.block).where(*here).distinct()).all()
-            if sorted(there) != [*after, *instead_of]:
+            if sorted(there) != sorted([*staying, *going]):
                 return None
             # No number comes twice: whoever still reads an older block is not to find another under its number.
-            number = max(there) + 1 if there else secrets.randbits(_NUMBER_BITS) << _NUMBER_BITS // 2
-            connection.execute(delete(index_blocks).where(*here, index_blocks.c.block.in_(instead_of)))
-            for rows in batches(list(_rows(scope_id, space, number, parts)), _ROWS):
-                connection.execute(insert(index_blocks), rows)
-        return number
+            first = max(there) + 1 if there else secrets.randbits(_NUMBER_BITS) << _NUMBER_BITS // 2
+            delete_among(connection, index_blocks.c.block, set(going), *here)
+            for number, parts in enumerate(blocks, start=first):
+                for rows in batches(list(_rows(scope_id, space, number, parts)), _ROWS):
+                    connection.execute(insert(index_blocks), rows)
+        return [first + place for place in range(len(blocks))]
 
     @retry_if_contended
     def drop_index(self, scope_id: int) -> None:
@@ -176,9 +192,29 @@ def _rows_of(connection: Connection, *conditions: ColumnElement[bool]) -> Iterat
     yield from connection.execute(select(*order, index_blocks.c.data).where(*conditions).order_by(*order)).all()
 
 
-def delete_index(connection: Connection, scope_id: int) -> None:
-    """Delete what is kept of a scope's index."""
-    connection.execute(delete(index_blocks).where(index_blocks.c.scope_id == scope_id))
+@dataclass(frozen=True)
+class WithoutThem:
+    """Blocks of a scope's index that hold nothing of what is about to be forgotten.
+
+    Args:
+        space: the space that they are of.
+        numbers: all blocks of that space.
+    """
+
+    space: str
+    numbers: frozenset[int]
+
+
+def delete_index(connection: Connection, scope_id: int, besides: WithoutThem | None = None) -> None:
+    """Delete what is kept of a scope's index, besides blocks which are known to be as they should."""
+    of_scope = index_blocks.c.scope_id == scope_id
+    if besides is not None:
+        others = index_blocks.c.space != besides.space
+        blocks = select(index_blocks.c.block).where(of_scope, ~others).distinct()
+        if set(connection.scalars(blocks)) == besides.numbers:
+            connection.execute(delete(index_blocks).where(of_scope, others))
+            return
+    connection.execute(delete(index_blocks).where(of_scope))
 
 
 def _rows(scope_id: int, space: str, block: int, parts: Mapping[str, bytes]) -> Iterator[dict[str, Any]]:

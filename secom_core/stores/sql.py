@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -16,7 +16,7 @@ from .cipher import Cipher
 from .database import retry_if_contended
 from .derived import DerivedRows, memories_since, memory_values, new_epoch, session_of, touch
 from .endings import end, ending, open_sessions, resting_scopes
-from .index_blocks import delete_index
+from .index_blocks import WithoutThem, delete_index
 from .messages import message_rows, microseconds, turn_ids_among, turn_ids_of, turns_of, unknown_messages
 from .migrations import migrate
 from .ownership import delete_of_scope, delete_of_session, of_scope
@@ -296,11 +296,16 @@ class SqlStore(DerivedRows):
         """The turns with these ids, or with a message of these ids, in the order of their sessions."""
         row = self.scope(scope)
         places = self.matching_turns(row.id, session=None, turn_ids=turn_ids, before=None) if row is not None else {}
-        found: list[Turn] = []
-        for session_id, indices in sorted(places.items()):
+        found = self.turns_of(places)
+        return [turn for session_id in sorted(found) for turn in found[session_id]]
+
+    def turns_of(self, places: Mapping[int, Collection[int]]) -> dict[int, list[Turn]]:
+        """The turns at these places, by the ids of their sessions."""
+        found: dict[int, list[Turn]] = {}
+        for session_id, indices in places.items():
             session = self.session(session_id)
             turns = self.turns(session, min(indices), end=max(indices)) if session is not None else []
-            found += [turn for turn in turns if turn.index in indices]
+            found[session_id] = [turn for turn in turns if turn.index in indices]
         return found
 
     @retry_if_contended
@@ -312,6 +317,7 @@ class SqlStore(DerivedRows):
         digests: set[str],
         *,
         also: Sequence[Callable[[Connection, SessionRow, set[int]], None]] = (),
+        index: WithoutThem | None = None,
     ) -> bool:
         """Delete turns together with all that was derived from them, in one transaction.
 
@@ -323,6 +329,7 @@ class SqlStore(DerivedRows):
             rows: the session's memories without them; replaces all it had.
             digests: the digests of the texts that stay; the vectors of all others go.
             also: what else deletes, given the connection, the session and ``turns``.
+            index: what of the scope's index may stay; nothing of it does unless given.
 
         Returns:
             Whether it was done: not if the session changed in the meantime.
@@ -342,7 +349,7 @@ class SqlStore(DerivedRows):
             elif rows:
                 connection.execute(insert(memories), [memory_values(session, row) for row in rows])
             touch(connection, session.id, session.scope_id)
-            new_epoch(connection, session.scope_id)
+            new_epoch(connection, session.scope_id, index)
         return True
 
 

@@ -20,7 +20,7 @@ from sqlalchemy import delete, func, select, update
 from test_growing_index import AT, FACT, LONG, QUERIES, QUESTION, SCOPE, STEPS, Step, take, told
 
 from secom_core.bank import MemoryBank, kept_index
-from secom_core.errors import DegradedWarning
+from secom_core.errors import DegradedWarning, StoreError
 from secom_core.indexes import bm25
 from secom_core.indexes.postings import digest_of
 from secom_core.stores.schema import index_blocks
@@ -192,17 +192,73 @@ def test_another_scopes_blocks_are_no_ones(tmp_path: Path) -> None:
         assert answers(bank) == right
 
 
-def test_nothing_of_the_index_outlives_what_is_forgotten(tmp_path: Path) -> None:
+def test_nothing_of_the_index_outlives_its_scope(tmp_path: Path) -> None:
     with MemoryBank.open(tmp_path / "memory.db") as bank:
         filled(bank, 12)
         assert blocks(bank)
-        first = bank.turns(SCOPE, "s0")[0].id
-        bank.forget(SCOPE, turn_ids=[first])
-        assert not blocks(bank)
-        bank.recall(SCOPE, "bardan")
-        assert blocks(bank)
         bank.forget(SCOPE)
         assert not blocks(bank)
+
+
+def kept(bank: MemoryBank) -> bytes:
+    with bank._store.transaction(write=False) as connection:
+        return b"".join(connection.scalars(select(index_blocks.c.data).order_by(index_blocks.c.piece)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("embedder", [None, HashingEmbedder(64)], ids=["words", "vectors"])
+@pytest.mark.parametrize("started", [False, True], ids=["warm", "in a process that starts"])
+@pytest.mark.parametrize("of", ["one turn", "a session", "several sessions"])
+def test_the_index_that_stays_on_disk_holds_nothing_of_what_is_forgotten(
+    of: str, started: bool, embedder: Any, tmp_path: Path
+) -> None:
+    digest = digest_of("zyzzyva").to_bytes(8, "little", signed=True)
+    with MemoryBank.open(tmp_path / "memory.db", embedder=embedder) as bank:
+        filled(bank, 9)
+        said = [{"role": "user", "name": "Xavier Quux", "content": "The zyzzyva came."}]
+        name = "a secret affair" if of != "one turn" else "s0"
+        bank.remember(SCOPE, said, session=name, at=AT + timedelta(hours=9))
+        filled(bank, 30, seed=8)
+        bank.recall(SCOPE, "bardan")
+        traces = [digest, b"Xavier Quux", *([b"secret affair"] if of != "one turn" else [])]
+        assert all(each in kept(bank) for each in traces)
+        turns = [turn for turn in bank.turns(SCOPE, name) if "zyzzyva" in turn.text]
+    with MemoryBank.open(tmp_path / "memory.db", embedder=embedder) as bank:
+        if not started:
+            bank.recall(SCOPE, "bardan")
+        ids = [turn.id for turn in turns]
+        if of == "several sessions":
+            ids += [turn.id for session in ("s0", "s1", "s2") for turn in bank.turns(SCOPE, session)[:2]]
+        bank.forget(SCOPE, turn_ids=ids)
+        assert not any(each in kept(bank) for each in traces)
+        assert blocks(bank)
+        analysed: list[str] = []
+        terms = bm25.terms
+        with patch.object(bm25, "terms", side_effect=lambda text, **how: analysed.append(text) or terms(text, **how)):
+            warm = answers(bank)
+        # The keys of memories that have lost a turn.
+        assert len([text for text in analysed if len(text) > 60]) <= 3
+        bank._inside.scopes.drop(SCOPE)
+        assert answers(bank) == warm == anew(bank)
+
+
+def test_what_could_not_be_forgotten_is_still_found(tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        filled(bank, 30)
+        doomed = bank.turns(SCOPE, "s1")
+    for fails in (True, False):
+        with MemoryBank.open(tmp_path / "memory.db") as bank:
+            for turn in doomed:
+                found = bank.recall(SCOPE, turn.messages[0].text, token_budget=600)
+                assert turn.id in [each.id for each in found.turns]
+            if fails:
+                with (
+                    patch.object(type(bank._store), "forget_turns", side_effect=StoreError("the power went")),
+                    pytest.raises(StoreError),
+                ):
+                    bank.forget(SCOPE, turn_ids=[turn.id for turn in doomed])
+                found = bank.recall(SCOPE, doomed[0].messages[0].text, token_budget=600)
+                assert doomed[0].id in [each.id for each in found.turns]
 
 
 @pytest.mark.parametrize("started", [False, True], ids=["warm", "after a start"])
@@ -220,26 +276,6 @@ def test_what_is_forgotten_costs_no_other_session_a_look(started: bool, tmp_path
             bank.recall(SCOPE, "bardan")
         # The key of the memory that has lost a turn, and the query.
         assert len([text for text in analysed if text != "bardan"]) == 1
-        assert answers(bank) == anew(bank)
-
-
-def test_the_index_that_is_kept_after_forgetting_holds_nothing_of_it(tmp_path: Path) -> None:
-    digest = digest_of("zyzzyva").to_bytes(8, "little", signed=True)
-
-    def kept(bank: MemoryBank) -> bytes:
-        with bank._store.transaction(write=False) as connection:
-            return b"".join(connection.scalars(select(index_blocks.c.data).order_by(index_blocks.c.piece)))
-
-    with MemoryBank.open(tmp_path / "memory.db") as bank:
-        filled(bank, 12)
-        said = [{"role": "user", "name": "Xavier Quux", "content": f"The zyzzyva of day {day}."} for day in range(9)]
-        bank.remember(SCOPE, said, session="a secret affair")
-        bank.recall(SCOPE, "bardan")
-        assert all(each in kept(bank) for each in (b"secret affair", b"Xavier Quux", digest))
-        bank.forget(SCOPE, session="a secret affair")
-        bank.recall(SCOPE, "bardan")
-        assert blocks(bank)
-        assert not any(each in kept(bank) for each in (b"secret affair", b"Xavier Quux", digest))
         assert answers(bank) == anew(bank)
 
 
