@@ -10,8 +10,9 @@ from FILE, and a request that is not there is an error. Everything is asked at t
 takes fewer of each part's samples, the same ones first. Parts:
 
 - ``citations``: questions about a conversation, answered from 500 tokens of it with the instruction to cite
-- ``segmentation``: dialogues cut by `ZeroShotSegmenter`, held to the JSON schema and not, with a learned rubric, and by
-  a bank as sessions end; beside `LexicalSegmenter` on the same ones
+- ``segmentation``: dialogues cut by `ZeroShotSegmenter`, held to the JSON schema and not, and by a bank as sessions
+  end; beside `LexicalSegmenter` on the same ones
+- ``rubric``: the first ten of these cut with two rules that `RubricLearner` learned from others
 - ``summaries``: a running summary over a conversation's first sessions, with retention, without it, without a model
 - ``layers``: timelines and topics of the first sessions, and what is recalled with them and without
 - ``answering``: questions answered without memory, from the last turns, from ours and from LangChain's vector memory
@@ -221,11 +222,15 @@ def dialogues_of(setting: Setting, file: str, count: int) -> list[Dialogue]:
 
 
 def segmentation(setting: Setting) -> dict[str, Any]:
-    return {name: segmentation_of(setting, *files) for name, files in SETS.items()}
+    return {name: segmentation_of(setting, measured) for name, (measured, _) in SETS.items()}
 
 
-def segmentation_of(setting: Setting, measured: str, learned: str) -> dict[str, Any]:
-    dialogues = dialogues_of(setting, measured, setting.first(20))
+def rubric(setting: Setting) -> dict[str, Any]:
+    return {name: with_rubric(setting, *files) for name, files in SETS.items()}
+
+
+def segmentation_of(setting: Setting, file: str) -> dict[str, Any]:
+    dialogues = dialogues_of(setting, file, setting.first(20))
     half = dialogues[: setting.first(10)]
     found: dict[str, Any] = {
         "lexical": scores(dialogues, [LexicalSegmenter().segment(each.turns) for each in dialogues]),
@@ -237,7 +242,6 @@ def segmentation_of(setting: Setting, measured: str, learned: str) -> dict[str, 
         ("held to the schema, the first half", half, True),
     ):
         found[name] = cut_by(setting, rows, setting.model(hold_to_schema=hold))
-    found["with a rubric, the first half"] = with_rubric(setting, half, learned)
     found["live, the first three"] = live(setting, dialogues[:3])
     return found
 
@@ -269,22 +273,18 @@ def cut_by(setting: Setting, dialogues: Sequence[Dialogue], model: AskedModel, *
     }
 
 
-def with_rubric(setting: Setting, dialogues: Sequence[Dialogue], file: str) -> dict[str, Any]:
+def with_rubric(setting: Setting, measured: str, learned: str) -> dict[str, Any]:
     """Two rules at most, learned from six dialogues that are not measured."""
+    dialogues = dialogues_of(setting, measured, setting.first(10))
+    taken = {each.turns[0].id for each in dialogues_of(setting, measured, 20)}
+    others = [each for each in dialogues_of(setting, learned, 40) if each.turns[0].id not in taken][:6]
     model = setting.model(hold_to_schema=False)
-    measured = {each.turns[0].id for each in dialogues_of(setting, file, 20)}
-    others = [each for each in dialogues_of(setting, file, 1000) if each.turns[0].id not in measured][:6]
     learner = RubricLearner(model, items=2, top_k=4, limit=setting.parallel, example_tokens=300)
-    rubric, spent = setting.costing(lambda: learner.learn([(each.turns, each.segments) for each in others]))
-    setting.told += [f"rule: {item}" for item in rubric.items]
-    found = cut_by(
-        setting,
-        dialogues,
-        setting.model(hold_to_schema=False),
-        guidance=rubric.guidance,
-        examples=rubric.examples,
-    )
-    return found | {"rules": len(rubric.items), "learning": spent}
+    found, spent = setting.costing(lambda: learner.learn([(each.turns, each.segments) for each in others]))
+    setting.told += [f"rule: {item}" for item in found.items]
+    parts = {"guidance": found.guidance, "examples": found.examples}
+    cut = cut_by(setting, dialogues, setting.model(hold_to_schema=False), **parts)
+    return {**cut, "rules": len(found.items), "learning": spent}
 
 
 def live(setting: Setting, dialogues: Sequence[Dialogue]) -> dict[str, Any]:
@@ -492,6 +492,7 @@ def answered(
 PARTS: Final[dict[str, Callable[[Setting], dict[str, Any]]]] = {
     "citations": citations,
     "segmentation": segmentation,
+    "rubric": rubric,
     "summaries": summaries,
     "layers": layers,
     "answering": answering,
