@@ -63,6 +63,7 @@ class Recorder:
         self.missing: list[str] = []
         self._path, self._upstream = path, upstream
         self._lock = threading.Lock()
+        self._asking: dict[str, threading.Lock] = {}
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         whole = text[: text.rfind("\n") + 1]
         if whole != text:  # a run that was killed within a line
@@ -78,8 +79,9 @@ class Recorder:
     def _replied(self, request: ScriptedRequest) -> Answer | Fault:
         key = blake2b(json.dumps(request.body, sort_keys=True).encode(), digest_size=12).hexdigest()
         with self._lock:
-            line = self._known.get(key)
-        line = line or self._asked(key, request)
+            asking = self._asking.setdefault(key, threading.Lock())
+        with asking:  # two who ask the same at once are answered by one call
+            line = self._known.get(key) or self._asked(key, request)
         if line is None:
             return Fault(status=503)
         with self._lock:

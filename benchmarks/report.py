@@ -384,6 +384,50 @@ def replies() -> str:
     return grid(["kept, from 0 to 1", "replies", "before", "after"], rows)
 
 
+def local_model() -> str:
+    found = result("local_model")
+    parts = [
+        ("Segmentation", _cuts(found)),
+        ("Citations", _listed(found["citations"])),
+        ("Answers", _columns({name: each for name, each in found["answering"].items() if name != "cost"})),
+        ("Running summaries", _columns({name: each for name, each in found["summaries"].items() if name != "cost"})),
+        ("Timelines and topics: evidence recall", _layers(found["layers"])),
+        ("What was asked", _asked(found)),
+    ]
+    return "\n\n".join(f"**{title}**\n\n{table}" for title, table in parts)
+
+
+def _cuts(found: Mapping[str, Any]) -> str:
+    names = ("dialogues", "Pk", "WindowDiff", "F1", "Score", "density", "asked again", "left to the local segmenter")
+    rows = [
+        [f"{dialogues}, {way}", *(each.get(name, "") for name in names)]
+        for dialogues in ("DialSeg711", "TIAGE")
+        for way, each in {**found["segmentation"][dialogues], "with a rubric": found["rubric"][dialogues]}.items()
+    ]
+    return grid(["", *names], rows)
+
+
+def _listed(figures: Mapping[str, Any]) -> str:
+    forms = ", ".join(f"`{form}` {count}" for form, count in figures["forms"].items())
+    rows = [[name, each] for name, each in figures.items() if not isinstance(each, dict)]
+    return grid(["", ""], [*rows, ["answers with a mark of the form", forms]])
+
+
+def _columns(figures: Mapping[str, Mapping[str, Any]]) -> str:
+    names = next(iter(figures.values()))
+    return grid(["", *names], ([name, *each.values()] for name, each in figures.items()))
+
+
+def _layers(figures: Mapping[str, Any]) -> str:
+    names = next(iter(figures["recall"].values()))
+    return grid(["tokens", *names], ([budget, *each.values()] for budget, each in figures["recall"].items()))
+
+
+def _asked(found: Mapping[str, Any]) -> str:
+    costs = {name: each["cost"] for name, each in found.items() if isinstance(each, dict) and "cost" in each}
+    return _columns(costs)
+
+
 def kills_beside() -> str:
     rows = [
         [

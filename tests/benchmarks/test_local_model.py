@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,15 @@ def test_a_part_runs_again_from_its_file_and_says_what_is_missing(tmp_path):
     path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:2]), encoding="utf-8")
     with pytest.raises(SystemExit, match="1 requests are not in"):
         local_model.main(arguments)
+
+
+def test_the_figures_shown_are_those_of_the_replies_recorded():
+    shown = json.loads((RESULTS / "local_model.json").read_text(encoding="utf-8"))
+    (path,) = RESULTS.glob("recorded_*.jsonl")
+    lines = [line for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()) if "finish" in line]
+    replies = [line["reply"] for line in lines if line["part"] == "citations"]
+    forms = {name: sum(bool(re.search(form, each)) for each in replies) for name, form in local_model.FORMS.items()}
+    assert len(replies) == shown["citations"]["answers"]
+    assert {name: count for name, count in forms.items() if count} == shown["citations"]["forms"]
+    for part in ("citations", "answering", "summaries", "layers"):
+        assert cost([line for line in lines if line["part"] == part]) == shown[part]["cost"]
