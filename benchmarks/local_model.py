@@ -7,12 +7,12 @@ DIR holds ``locomo`` and ``segmentation`` (or, for ``citations`` and ``answering
 answering` reads them). Each request to the model at URL, any OpenAI-compatible endpoint, and what came back is a line
 of FILE. What is there already is not asked again, so that a run that was cut off goes on; without URL all of it comes
 from FILE, and a request that is not there is an error. Everything is asked at temperature 0, with a seed. ``--most``
-takes fewer of each part's samples, the same ones first. Parts:
+takes another number of samples, the same ones first. Parts:
 
 - ``citations``: questions about a conversation, answered from 500 tokens of it with the instruction to cite
 - ``segmentation``: dialogues cut by `ZeroShotSegmenter`, held to the JSON schema and not, and by a bank as sessions
   end; beside `LexicalSegmenter` on the same ones
-- ``rubric``: the first ten of these cut with two rules that `RubricLearner` learned from others
+- ``rubric``: these cut with two rules that `RubricLearner` learned from others
 - ``summaries``: a running summary over a conversation's first sessions, with retention, without it, without a model
 - ``layers``: timelines and topics of the first sessions, and what is recalled with them and without
 - ``answering``: questions answered without memory, from the last turns, from ours and from LangChain's vector memory
@@ -96,7 +96,7 @@ class Setting:
 
     def first(self, samples: int) -> int:
         """How many samples to take."""
-        return samples if self.most is None else min(samples, self.most)
+        return self.most or samples
 
     def each(self, made: Callable[[S], T], items: Iterable[S]) -> list[T]:
         """What is made of each item, several at a time."""
@@ -148,7 +148,7 @@ class Cited:
 
 def citations(setting: Setting) -> dict[str, Any]:
     conversation, model = conversation_of(setting), setting.model()
-    questions = drawn(conversation.questions, setting.first(50))
+    questions = drawn(conversation.questions, setting.first(20))
     with MemoryBank.open() as bank:
         for session in conversation.sessions:
             bank.remember(SCOPE, session, close=True)
@@ -230,20 +230,13 @@ def rubric(setting: Setting) -> dict[str, Any]:
 
 
 def segmentation_of(setting: Setting, file: str) -> dict[str, Any]:
-    dialogues = dialogues_of(setting, file, setting.first(20))
-    half = dialogues[: setting.first(10)]
-    found: dict[str, Any] = {
-        "lexical": scores(dialogues, [LexicalSegmenter().segment(each.turns) for each in dialogues]),
-        "lexical, the first half": scores(half, [LexicalSegmenter().segment(each.turns) for each in half]),
+    dialogues = dialogues_of(setting, file, setting.first(5))
+    return {
+        "LexicalSegmenter": scores(dialogues, [LexicalSegmenter().segment(each.turns) for each in dialogues]),
+        "in words": cut_by(setting, dialogues, setting.model(hold_to_schema=False)),
+        "held to the schema": cut_by(setting, dialogues, setting.model()),
+        "live, the first three": live(setting, dialogues[:3]),
     }
-    for name, rows, hold in (
-        ("in words", dialogues, False),
-        ("in words, the first half", half, False),
-        ("held to the schema, the first half", half, True),
-    ):
-        found[name] = cut_by(setting, rows, setting.model(hold_to_schema=hold))
-    found["live, the first three"] = live(setting, dialogues[:3])
-    return found
 
 
 def scores(dialogues: Sequence[Dialogue], cuts: Sequence[Sequence[Segment]]) -> dict[str, Any]:
@@ -275,7 +268,7 @@ def cut_by(setting: Setting, dialogues: Sequence[Dialogue], model: AskedModel, *
 
 def with_rubric(setting: Setting, measured: str, learned: str) -> dict[str, Any]:
     """Two rules at most, learned from six dialogues that are not measured."""
-    dialogues = dialogues_of(setting, measured, setting.first(10))
+    dialogues = dialogues_of(setting, measured, setting.first(5))
     taken = {each.turns[0].id for each in dialogues_of(setting, measured, 20)}
     others = [each for each in dialogues_of(setting, learned, 40) if each.turns[0].id not in taken][:6]
     model = setting.model(hold_to_schema=False)
@@ -309,7 +302,7 @@ def live(setting: Setting, dialogues: Sequence[Dialogue]) -> dict[str, Any]:
 
 def summaries(setting: Setting) -> dict[str, Any]:
     conversation = conversation_of(setting)
-    sessions = conversation.sessions[: setting.first(10)]
+    sessions = conversation.sessions[: setting.first(2)]
     kinds = {"retention": True, "no retention": False, "no model": None}
     found = setting.each(lambda retain: summarized(setting, conversation, sessions, retain), kinds.values())
     return dict(zip(kinds, found, strict=True))
@@ -372,7 +365,7 @@ def is_said(words: set[str], text: str) -> bool:
 
 def layers(setting: Setting) -> dict[str, Any]:
     conversation, model = conversation_of(setting), setting.model()
-    sessions = conversation.sessions[: setting.first(3)]
+    sessions = conversation.sessions[: setting.first(1)]
     parts: dict[str, Any] = {
         "timelines": TimelineOptions(refined=False, dialogue_tokens=200, concurrency=setting.parallel),
         "topics": TopicOptions(concurrency=setting.parallel),
@@ -442,7 +435,7 @@ class Peer:
 
 def answering(setting: Setting) -> dict[str, Any]:
     conversation, model = conversation_of(setting), setting.model()
-    questions = drawn(conversation.questions, setting.first(40))
+    questions = drawn(conversation.questions, setting.first(8))
     embedder = choose_embedder("static")
     made = {kind: qa.open_memory(kind, conversation.sessions, model=model, embedder=embedder, budget=BUDGET,
                                  window=BUDGET) for kind in ("none", "full", "secom")}  # fmt: skip
@@ -541,7 +534,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--recorded", type=Path, required=True)
     parser.add_argument("--model", required=True, help="the model's name")
     parser.add_argument("--base-url", help="its endpoint; everything comes from the file unless given")
-    parser.add_argument("--most", type=int, help="at most so many samples of each part")
+    parser.add_argument("--most", type=int, help="how many samples of each part; those recorded unless given")
     parser.add_argument("--parallel", type=int, default=4, help="requests in flight at once")
     parser.add_argument("--verbose", action="store_true", help="print what the model wrote")
     parser.add_argument("--server", default="", help="what serves the model, in words, for the results")
