@@ -435,7 +435,7 @@ class Peer:
 
 def answering(setting: Setting) -> dict[str, Any]:
     conversation, model = conversation_of(setting), setting.model()
-    questions = drawn(conversation.questions, setting.first(8))
+    questions = drawn(conversation.questions, setting.first(12))
     embedder = choose_embedder("static")
     made = {kind: qa.open_memory(kind, conversation.sessions, model=model, embedder=embedder, budget=BUDGET,
                                  window=BUDGET) for kind in ("none", "full", "secom")}  # fmt: skip

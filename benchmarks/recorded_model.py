@@ -52,7 +52,8 @@ class Recorder:
 
     Args:
         path: the file. Each line has the request's digest and its beginning, the reply, why it ended, tokens in and out
-            as the server counts them, the seconds it took and when it was asked.
+            as the server counts them, the seconds it took and when it was asked. Where a reply only copies data that
+            is not ours to ship, ``left_out`` says how many characters of it are not there, and it is asked again.
         upstream: the server's base URL, or none: then what is not in the file is counted in ``missing``.
         part: what the requests are for, written into each line.
     """
@@ -68,7 +69,8 @@ class Recorder:
         whole = text[: text.rfind("\n") + 1]
         if whole != text:  # a run that was killed within a line
             path.write_text(whole, encoding="utf-8")
-        self._known: dict[str, Line] = {line["key"]: line for line in map(json.loads, whole.splitlines())}
+        lines = map(json.loads, whole.splitlines())
+        self._known: dict[str, Line] = {line["key"]: line for line in lines if "left_out" not in line}
 
     @contextmanager
     def serving(self) -> Iterator[str]:

@@ -391,7 +391,7 @@ def local_model() -> str:
         ("Citations", _listed(found["citations"])),
         ("Answers", _columns({name: each for name, each in found["answering"].items() if name != "cost"})),
         ("Running summaries", _columns({name: each for name, each in found["summaries"].items() if name != "cost"})),
-        ("Timelines and topics: evidence recall", _layers(found["layers"])),
+        *([("Timelines and topics of a session", _layers(found["layers"]))] if "layers" in found else []),
         ("What was asked", _asked(found)),
     ]
     return "\n\n".join(f"**{title}**\n\n{table}" for title, table in parts)
@@ -419,8 +419,15 @@ def _columns(figures: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _layers(figures: Mapping[str, Any]) -> str:
-    names = next(iter(figures["recall"].values()))
-    return grid(["tokens", *names], ([budget, *each.values()] for budget, each in figures["recall"].items()))
+    counts = [[name, each] for name, each in figures.items() if not isinstance(each, dict)]
+    asked = [[f"asked: {name}", each] for name, each in figures["asked"].items()]
+    again = [[f"asked again: {reason}", each] for reason, each in figures["asked again"].items()]
+    found = [
+        [f"evidence recall in {budget} tokens, {name}", each]
+        for budget, row in figures["recall"].items()
+        for name, each in row.items()
+    ]
+    return grid(["", ""], [*counts, *asked, *again, *found])
 
 
 def _asked(found: Mapping[str, Any]) -> str:

@@ -94,5 +94,7 @@ def test_the_figures_shown_are_those_of_the_replies_recorded():
     forms = {name: sum(bool(re.search(form, each)) for each in replies) for name, form in local_model.FORMS.items()}
     assert len(replies) == shown["citations"]["answers"]
     assert {name: count for name, count in forms.items() if count} == shown["citations"]["forms"]
-    for part in ("citations", "answering", "summaries", "layers"):
+    for part in local_model.PARTS.keys() & shown.keys():
         assert cost([line for line in lines if line["part"] == part]) == shown[part]["cost"]
+    before = [line["reply"] for line in lines if line["part"] == "citations, as it was"]
+    assert (len(before), sum(bool(re.fullmatch(r"\[\d+\]", each)) for each in before)) == (25, 24)
