@@ -556,15 +556,16 @@ SECTIONS = {
     "What does a language model of 1.5 billion parameters make of it?": (
         local_model,
         "`benchmarks.local_model`: Qwen2.5-Coder-1.5B-Instruct in four bits on llama.cpp, at temperature 0, one "
-        "thread of a machine that other jobs used; every reply is in `results/recorded_qwen2.5-coder-1.5b.jsonl`, "
-        "from which the tables are made again without the model. A coder's model, and small samples: read shapes "
+        "thread of a machine that other jobs used, so the seconds are upper bounds. The replies are in "
+        "`results/recorded_qwen2.5-coder-1.5b.jsonl`, from which the tables are made again without the model; but "
+        "for the summaries, which copy the data and are left out. A coder's model, and small samples: read shapes "
         "and costs, and no quality of others. *Segmentation*: in words it repeats the numbers of the prompt's "
-        "example, held to the schema it makes one segment. *Citations*: against the turns that hold a question's "
-        "evidence (LoCoMo 26); *by chance*: of one number drawn from those shown. With the instruction as it was, "
-        "24 of 25 answers were a number and nothing else. *Answers*: 500 tokens of memory, vectors by the static "
-        "table. *Summaries*: it copies the session word for word, and then the old memory; a fact counts as said "
-        "where half of the words that tell it are there. *Tokens read*: without those that the server knew as the "
-        "beginning of an earlier prompt.",
+        "example, held to the schema it makes one segment, or names an end that does not exist and then repeats "
+        "the example too. *Citations*: against the turns that hold a question's evidence (LoCoMo 26); *by chance*:"
+        " of one number drawn from those shown. With the instruction as it was, 24 of 25 answers were a number and"
+        " nothing else. *Answers*: 500 tokens of memory, vectors by the static table. *Summaries*: it copies the "
+        "session word for word, and then the old memory; a fact counts as said where half of the words that tell "
+        "it are there. *Tokens read*: without those that the server knew as the beginning of an earlier prompt.",
     ),
     "What does a running summary hold after twelve sessions with an odd or lying model?": (
         summaries,
