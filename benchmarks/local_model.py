@@ -41,7 +41,7 @@ from benchmarks.evaluation.retrieval import evidence_recall
 from benchmarks.evaluation.segmentation import evaluate
 from benchmarks.locomo import LocomoQuestion
 from benchmarks.recorded_model import SEED, AskedModel, Recorder, cost
-from benchmarks.retrieval import Conversation
+from benchmarks.retrieval import SCOPE, Conversation
 from benchmarks.segmentation import Dialogue, choose_embedder, read_dialogues, versions
 from benchmarks.timelines import asked as asked_with_timelines
 from secom_core import presets
@@ -61,7 +61,6 @@ from secom_core.topics import TopicOptions
 
 S = TypeVar("S")
 T = TypeVar("T")
-SCOPE: Final = ("benchmark", "local model")
 BUDGET: Final = 500
 SETS: Final = {"DialSeg711": ("dialseg711_dev", "dialseg711_dev"), "TIAGE": ("tiage_dev", "tiage_train")}
 """The dialogues that are measured, and those that a rubric is learned from."""
