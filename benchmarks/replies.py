@@ -66,6 +66,7 @@ HERE = Path(__file__).resolve().parents[1]
 CORPUS = HERE / "tests" / "fixtures" / "replies.jsonl"
 Entry = Mapping[str, Any]
 _NAMED = {talk.name: talk for talk in TALKS}
+_MOST = 800  # tokens of a recorded reply: a small model that goes astray would not stop by itself
 
 
 def turns_of(talk: Talk) -> tuple[Turn, ...]:
@@ -263,7 +264,7 @@ def record(base_url: str, name: str, samples: int) -> Path:
     path = HERE / "benchmarks" / "results" / f"replies_{re.sub(r'[^a-z0-9]+', '_', name.lower())}.jsonl"
     known = {entry["key"] for entry in entries_of(path)} if path.exists() else set()
     for sample in range(samples):
-        options = {"seed": sample, "temperature": 0.0 if sample == 0 else 0.8}
+        options = {"seed": sample, "temperature": 0.0 if sample == 0 else 0.8, "max_tokens": _MOST}
         model = OpenAIModel(name, base_url=base_url, timeout=600, options=options, hold_to_schema=sample % 2 == 1)
         for purpose, talk, prompt, right in questions():
             key = blake2b(json.dumps([name, sample, prompt.system, prompt.text]).encode(), digest_size=16).hexdigest()

@@ -384,6 +384,57 @@ def replies() -> str:
     return grid(["kept, from 0 to 1", "replies", "before", "after"], rows)
 
 
+def local_model() -> str:
+    found = result("local_model")
+    parts = [
+        ("Segmentation", _cuts(found)),
+        ("Citations", _listed(found["citations"])),
+        ("Answers", _columns({name: each for name, each in found["answering"].items() if name != "cost"})),
+        ("Running summaries", _columns({name: each for name, each in found["summaries"].items() if name != "cost"})),
+        *([("Timelines and topics of a session", _layers(found["layers"]))] if "layers" in found else []),
+        ("What was asked", _asked(found)),
+    ]
+    return "\n\n".join(f"**{title}**\n\n{table}" for title, table in parts)
+
+
+def _cuts(found: Mapping[str, Any]) -> str:
+    names = ("dialogues", "Pk", "WindowDiff", "F1", "Score", "density", "asked again", "left to the local segmenter")
+    rows = [
+        [f"{dialogues}, {way}", *(each.get(name, "") for name in names)]
+        for dialogues in ("DialSeg711", "TIAGE")
+        for way, each in found["segmentation"][dialogues].items()
+    ]
+    return grid(["", *names], rows)
+
+
+def _listed(figures: Mapping[str, Any]) -> str:
+    forms = ", ".join(f"`{form}` {count}" for form, count in figures["forms"].items())
+    rows = [[name, each] for name, each in figures.items() if not isinstance(each, dict)]
+    return grid(["", ""], [*rows, ["answers with a mark of the form", forms]])
+
+
+def _columns(figures: Mapping[str, Mapping[str, Any]]) -> str:
+    names = next(iter(figures.values()))
+    return grid(["", *names], ([name, *each.values()] for name, each in figures.items()))
+
+
+def _layers(figures: Mapping[str, Any]) -> str:
+    counts = [[name, each] for name, each in figures.items() if not isinstance(each, dict)]
+    asked = [[f"asked: {name}", each] for name, each in figures["asked"].items()]
+    again = [[f"asked again: {reason}", each] for reason, each in figures["asked again"].items()]
+    found = [
+        [f"evidence recall in {budget} tokens, {name}", each]
+        for budget, row in figures["recall"].items()
+        for name, each in row.items()
+    ]
+    return grid(["", ""], [*counts, *asked, *again, *found])
+
+
+def _asked(found: Mapping[str, Any]) -> str:
+    costs = {name: each["cost"] for name, each in found.items() if isinstance(each, dict) and "cost" in each}
+    return _columns(costs)
+
+
 def kills_beside() -> str:
     rows = [
         [
@@ -501,6 +552,20 @@ SECTIONS = {
         "segments, SeCom's segment score; of events, topics and summaries, the share of records; else whether the "
         "answer was read. Refusals are among them, and answers cut off before they say anything. The damage and the "
         "reading have one author: what models really send is told by `--record`.",
+    ),
+    "What does a language model of 1.5 billion parameters make of it?": (
+        local_model,
+        "`benchmarks.local_model`: Qwen2.5-Coder-1.5B-Instruct in four bits on llama.cpp, at temperature 0, one "
+        "thread of a machine that other jobs used, so the seconds are upper bounds. The replies are in "
+        "`results/recorded_qwen2.5-coder-1.5b.jsonl`, from which the tables are made again without the model; but "
+        "for the summaries, which copy the data and are left out. A coder's model, and small samples: read shapes "
+        "and costs, and no quality of others. *Segmentation*: in words it repeats the numbers of the prompt's "
+        "example, held to the schema it makes one segment, or names an end that does not exist and then repeats "
+        "the example too. *Citations*: against the turns that hold a question's evidence (LoCoMo 26); *by chance*:"
+        " of one number drawn from those shown. With the instruction as it was, 24 of 25 answers were a number and"
+        " nothing else. *Answers*: 500 tokens of memory, vectors by the static table. *Summaries*: it copies the "
+        "session word for word, and then the old memory; a fact counts as said where half of the words that tell "
+        "it are there. *Tokens read*: without those that the server knew as the beginning of an earlier prompt.",
     ),
     "What does a running summary hold after twelve sessions with an odd or lying model?": (
         summaries,

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from .bank import BackgroundWriter, MemoryBank, check_writer
 from .citations.markers import Citations, CitationStream, read_citations
-from .citations.prompt import CITE_INSTRUCTION
+from .citations.prompt import CITE_INSTRUCTION, CITE_REMINDER
 from .citations.records import Lesson
 from .conversation import Message, check_scope
 from .errors import InvalidInput
@@ -180,6 +180,7 @@ def _reply_prompt(text: str, conversation: Sequence[str], recalled: str, *, inst
         instructions: who replies, and how.
     """
     so_far = "\n".join(map(quoted, conversation))
-    parts = [recalled.strip(), f"<conversation>\n{so_far}\n</conversation>" if so_far else "", text]
+    talk = f"<conversation>\n{so_far}\n</conversation>" if so_far else ""
+    parts = [recalled.strip(), talk, text, CITE_REMINDER if recalled else ""]
     system = "\n\n".join(part for part in (instructions, _TASK, CITE_INSTRUCTION if recalled else "") if part)
     return Prompt("\n\n".join(part for part in parts if part), system=system, purpose="reply")

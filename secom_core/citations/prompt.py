@@ -5,5 +5,12 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Final
 
-CITE_INSTRUCTION: Final = files(__package__).joinpath("cite_instruction.txt").read_text(encoding="utf-8").rstrip()
+
+def _text(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8").rstrip()
+
+
+CITE_INSTRUCTION: Final = _text("cite_instruction.txt")
 """For the system prompt of whoever answers."""
+CITE_REMINDER: Final = _text("cite_reminder.txt")
+"""For the end of what is asked: small models have forgotten the instruction by then, or answer with a number alone."""

@@ -72,7 +72,7 @@ def _cover(
 
     def gain(place: int) -> float:
         new = set(terms_of[place]) - covered
-        return sum(worth[term] for term in new) / math.sqrt(max(_USUAL_TERMS, len(terms_of[place])))
+        return math.fsum(worth[term] for term in new) / math.sqrt(max(_USUAL_TERMS, len(terms_of[place])))
 
     heap = [(-gain(place), place) for place in places]
     heapq.heapify(heap)

@@ -73,5 +73,5 @@ def _names(sentence: str, language: str) -> set[str]:
 
 
 def _share(words: set[str], kept: set[str], worth: dict[str, float]) -> float:
-    total = sum(worth[term] for term in words)
-    return sum(worth[term] for term in words & kept) / total if total else 1.0
+    total = math.fsum(worth[term] for term in words)
+    return math.fsum(worth[term] for term in words & kept) / total if total else 1.0

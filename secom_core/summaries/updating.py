@@ -82,7 +82,8 @@ class Update:
         return memory
 
     def _check(self, memory: WrittenMemory, text: str) -> None:
-        if not memory.statements and (news := self._news()):
+        is_old = set(memory.statements) <= set(self.previous.splitlines())
+        if is_old and memory.whole and (news := self._news()):
             said = " | ".join(news[:_NAMED])
             raise BadReply(f"the memory in the reply is empty or unchanged, but the session says: {said}", text)
         sources, written = {*terms(self.session), *terms(self.previous)}, set(terms(text))

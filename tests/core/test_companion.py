@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from secom_core.bank import MemoryBank
+from secom_core.citations.prompt import CITE_REMINDER
 from secom_core.companion import Companion
 from secom_core.errors import InvalidInput, ModelUnavailable
 from secom_core.memory import Recall, RecallOptions
@@ -97,7 +98,7 @@ def test_the_loop_closes(bank: MemoryBank, way: Way) -> None:
     system, prompt = (text for _, text in server.requests[1].messages)
     assert system.startswith("You are Bert.")
     assert "user: When did I move to Porto?\nassistant: So it was, I think." in prompt
-    assert prompt.endswith("And where does Maria live, or do I work in Porto in May?")
+    assert prompt.endswith(f"And where does Maria live, or do I work in Porto in May?\n\n{CITE_REMINDER}")
 
 
 @pytest.mark.slow

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 import warnings
 from collections.abc import Sequence
 from datetime import datetime, timezone
@@ -366,3 +369,24 @@ def test_nothing_gives_nothing() -> None:
 def test_limits_that_make_no_sense_are_refused(wrong) -> None:
     with pytest.raises(InvalidInput, match=next(iter(wrong))):
         Summarizer(**wrong)
+
+
+@pytest.mark.slow
+def test_of_sentences_that_are_worth_the_same_every_process_chooses_the_same() -> None:
+    code = (
+        "from secom_core.derived.coverage import covering\n"
+        "ends = ('alon', 'erik', 'imos', 'oran', 'utel', 'anop', 'ogir')\n"
+        "said = [' '.join(a + b for b in ends[place:]) for place in range(5) for a in 'bdfgklmnprstvz']\n"
+        "print(covering(said, 9))"
+    )
+    chosen = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(chosen) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import warnings
 from collections.abc import Sequence
 
@@ -168,8 +169,9 @@ def test_none_is_a_right_answer_to_small_talk(update, none: str) -> None:
     assert len(model.requests) == 1
 
 
-def test_none_to_a_session_that_tells_something_is_asked_about_and_then_not_believed() -> None:
-    model = ScriptedModel("<memory>none</memory>")
+@pytest.mark.parametrize("said", ["none", FIFTEEN, FIFTEEN.partition("\n")[0]])
+def test_none_or_the_old_memory_after_a_session_that_tells_something_is_asked_about_and_not_believed(said: str) -> None:
+    model = ScriptedModel(f"<memory>\n{said}\n</memory>")
     with pytest.warns(DegradedWarning, match="but the session says: .*Ghent"):
         found = by_sync(model, previous=FIFTEEN)
     assert len(model.requests) == 2
@@ -287,11 +289,12 @@ def test_an_open_session_is_folded_in_part_and_its_close_takes_in_the_rest(tmp_p
 
 
 def test_a_fold_of_an_open_session_stands_though_it_goes_on_and_falls_though_a_turn_is_forgotten() -> None:
+    calls = itertools.count()
     with MemoryBank.open(summaries=True) as bank:
 
         def meanwhile(request: ScriptedRequest) -> str:
             doing()
-            return "<memory>\nMy friend Number0 lives in Town0.\n</memory>"
+            return f"<memory>\nMy friend Number{(n := next(calls))} lives in Town{n}.\n</memory>"
 
         layer = bank.summaries
         layer._summarizer = Summarizer(ScriptedModel(meanwhile))
