@@ -509,7 +509,7 @@ def test_other_files_are_left_alone(secom: Secom, words: list[str]) -> None:
     Path("folder.db").mkdir()
     before = Path("other.db").read_bytes()
     assert "not a store of secom" in refused(secom(*words, "--store", "other.db", *ALICE))
-    assert "not a store of secom" in refused(secom(*words, "--store", "text.db", *ALICE))
+    assert "text.db holds text and is no bank" in refused(secom(*words, "--store", "text.db", *ALICE))
     assert "is a folder" in refused(secom(*words, "--store", "folder.db", *ALICE))
     assert "in memory" in refused(secom(*words, "--store", ":memory:", *ALICE))
     assert Path("other.db").read_bytes() == before
@@ -670,7 +670,7 @@ def test_a_store_moves_to_a_server_and_is_asked_there(kept: Secom, postgres_url:
 def test_a_store_is_not_moved_into_a_file_that_is_none(kept: Secom) -> None:
     Path("notes.txt").write_text("not a store")
     refused = kept("move", "notes.txt")
-    assert (refused.code, "not a store" in refused.err) == (1, True)
+    assert (refused.code, "holds text and is no bank" in refused.err) == (1, True)
     assert kept.ok("backup", "copy.db") == "copied to copy.db\n"
     assert kept.ok("scopes", "--store", "copy.db") == kept.ok("scopes")
 
