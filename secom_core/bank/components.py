@@ -68,12 +68,6 @@ class Components:
             statistics=lambda scope: self.scopes.statistics(scope),
             vectors=inside,
         )
-        space = self.derivation.space
-        keeper = (
-            IndexKeeper(store, parts.token_counter, space.name, lambda: space.dimensions)
-            if space is not None
-            else IndexKeeper(store, parts.token_counter)
-        )
         self.scopes = ScopeCache(
             store,
             self.derivation,
@@ -81,7 +75,7 @@ class Components:
             size=parts.max_scopes,
             nbytes=parts.max_memory,
             vectors=inside,
-            keeper=keeper,
+            keeper=IndexKeeper(store, parts.token_counter, self.derivation.space),
         )
         self.layers = Layers(parts.layer_factories, self._context(store, size))
         self.recalling = Recalling(parts, self.derivation, self.scopes, self.vector_store, self.layers)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..conversation import Turn
+from ..derived.space import EmbeddingSpace
 from ..errors import StaleIndex, attempted, warn_degraded
 from ..indexes.postings import FrozenPostings, Range, digest_of
 from ..memory import passages_of
@@ -38,6 +39,8 @@ _ENTRY_BYTES: Final = 8
 _UNFIT: Final = -1
 _PIECES: Final = 256
 """How many pieces of postings that were read are kept for the next words."""
+_NO_SPACE: Final = ""
+"""What blocks without vectors go by."""
 _BEHIND: Final = "the search index is not kept with the bank, the next process makes it again"
 
 
@@ -90,14 +93,12 @@ class IndexKeeper:
     Args:
         store: where they are.
         counter: what the lengths in them are counted with.
-        space: the name that the vectors in them go by, nothing without vectors.
-        dimensions: how many these have; nothing where nobody can tell.
+        space: where the vectors in them are, nothing without vectors.
     """
 
     store: SqlStore
     counter: TokenCounter
-    space: str = ""
-    dimensions: Callable[[], int | None] = lambda: 0
+    space: EmbeddingSpace | None = None
 
     # -- in -------------------------------------------------------------------------------------------------------
 
@@ -121,9 +122,10 @@ class IndexKeeper:
             attempted("the store", partial(self.store.drop_index, row.id), "what is damaged of it stays")
 
     def _opened(self, row: ScopeRow, index: ScopeIndex) -> tuple[Kept, int, dict[int, tuple[int, int]]] | None:
-        stored = self.store.index_blocks(row.id, self.space)
+        space = self.space.known_name if self.space is not None else _NO_SPACE
+        stored = self.store.index_blocks(row.id, space) if space is not None else {}
         blocks = {number: Block(*unpacked(data)) for number, data in stored.items()}
-        if not blocks:
+        if not blocks or space != self._space:
             return None
         if not self._fits(list(blocks.values())[-1], row):
             unfit = [KeptBlock(number, Mark(), 0, Changed(), set()) for number in blocks]
@@ -151,14 +153,17 @@ class IndexKeeper:
         return kept, int(block.about["revision"]), known
 
     def _fits(self, last: Block, row: ScopeRow) -> bool:
-        about = last.about
-        return (about.get("stamp"), about.get("epoch")) == (self.stamp, row.epoch) and (
-            not self.space or about.get("dimensions") == self.dimensions()
-        )
+        return (last.about.get("stamp"), last.about.get("epoch")) == (self.stamp, row.epoch)
+
+    @property
+    def _space(self) -> str | None:
+        """The name that blocks go by; nothing where the embedder that says it does not answer."""
+        return self.space.name if self.space is not None else _NO_SPACE
 
     def _reader(self, scope_id: int) -> Callable[[int], EntryReader]:
         """What reads the postings of the scope's blocks; the last pieces that were read stay in memory."""
-        pieces = _Pieces(partial(self.store.index_pieces, scope_id, self.space))
+        # What is not settled yet is so by the time that a block is read.
+        pieces = _Pieces(lambda *wanted: self.store.index_pieces(scope_id, self._space or _NO_SPACE, *wanted))
         return lambda number: partial(pieces.entries, number)
 
     def nothing(self, scope_id: int) -> Kept:
@@ -186,13 +191,15 @@ class IndexKeeper:
         Returns:
             Whether the store holds what this process says it does: where another has written, it does not.
         """
-        if index.indexes.words.length - kept.terms < _WORTH or kept.given_up:
+        if index.indexes.words.length - kept.terms < _WORTH or kept.given_up or (space := self._space) is None:
             return True
-        written = attempted("the store", partial(self._written, row, index, kept, known), _BEHIND)
+        written = attempted("the store", partial(self._written, space, row, index, kept, known), _BEHIND)
         kept.given_up = written is None
         return written is not False
 
-    def _written(self, row: ScopeRow, index: ScopeIndex, kept: Kept, known: dict[int, tuple[int, int]]) -> bool:
+    def _written(
+        self, space: str, row: ScopeRow, index: ScopeIndex, kept: Kept, known: dict[int, tuple[int, int]]
+    ) -> bool:
         table, stop = index.indexes.table, Mark.of(index.indexes, index.memories)
         staying, going = self._parted(kept, stop, anew=_moved(index) != kept.moved)
         start = going[0].start if going else index.kept if staying else Mark()
@@ -208,12 +215,9 @@ class IndexKeeper:
         ranges = [(each, *known[each]) for each in sorted(sessions & known.keys())]
         arrays = {**block.arrays, "known": np.array(ranges, dtype=np.int64).reshape(-1, 3)}
         about = {**block.about, "stamp": self.stamp, "epoch": row.epoch, "revision": row.revision}
-        about["dimensions"] = index.dimensions
         parts = {OPENED: packed(about, arrays), **{name: each.tobytes() for name, each in block.entries.items()}}
         numbers = [each.number for each in staying], [each.number for each in going]
-        number = self.store.save_index_block(
-            row.id, self.space, row.epoch, parts, after=numbers[0], instead_of=numbers[1]
-        )
+        number = self.store.save_index_block(row.id, space, row.epoch, parts, after=numbers[0], instead_of=numbers[1])
         if number is None:
             return False
         new = KeptBlock(number, start, stop.passages - start.passages, changed, sessions)

@@ -109,11 +109,6 @@ class ScopeIndex:
         """How common terms are among the scope's turns."""
         return self.indexes.words
 
-    @property
-    def dimensions(self) -> int:
-        """How many dimensions its vectors have; 0 where it has none."""
-        return self.indexes.passage_vectors.dimensions
-
     def now_kept(self) -> None:
         """Note that all of it is on disk, so that what changes from then on is known."""
         self.kept = Mark.of(self.indexes, self.memories)

@@ -40,7 +40,7 @@ from .database import retry_if_contended
 from .index_blocks import IndexBlocks, delete_index
 from .messages import turns_of
 from .rows import MOST, MemoryRow, SessionRow, session_row
-from .schema import is_one_of, memories, messages, part_states, scopes, sessions, vectors
+from .schema import dimensions_of, is_one_of, memories, messages, part_states, scopes, sessions, space_of, vectors
 from .sound import sound_rows
 from .statements import delete_among, is_unchanged
 
@@ -178,22 +178,29 @@ class DerivedRows(IndexBlocks):
             touch(connection, session.id, session.scope_id, **counts, settled=settled, cut=cut, cut_by=cut_by)
         return True
 
-    def vectors(self, session_id: int, model: str, digests: Sequence[str]) -> dict[str, Vectors]:
-        """The session's stored vectors of ``model`` among ``digests``; an empty one where the bytes are no numbers."""
+    def vectors(self, session_id: int, space: str, digests: Sequence[str]) -> dict[str, Vectors]:
+        """The session's stored vectors of ``space`` among ``digests``; an empty one where the bytes are no numbers."""
         found: dict[str, Vectors] = {}
         with self.transaction(write=False) as connection:
             for batch in batches(digests):
                 statement = select(vectors.c.digest, STORED).where(
-                    vectors.c.session_id == session_id, vectors.c.model == model, vectors.c.digest.in_(batch)
+                    vectors.c.session_id == session_id, vectors.c.space == space, vectors.c.digest.in_(batch)
                 )
                 found.update((digest, vector_of(data)) for digest, data in connection.execute(statement).all())
         return found
 
-    def vector_bytes(self, model: str) -> int | None:
-        """How many bytes a stored vector of ``model`` takes, any of them; nothing where there is none."""
-        statement = select(func.length(vectors.c.data)).where(vectors.c.model == model).limit(1)
+    def has_vectors(self, space: str) -> bool:
+        """Whether there is any vector of the space."""
         with self.transaction(write=False) as connection:
-            return connection.scalar(statement)
+            return connection.scalar(select(vectors.c.space).where(vectors.c.space == space).limit(1)) is not None
+
+    def any_space(self, model: str) -> str | None:
+        """A space of the model's vectors, whichever comes first; nothing where there is none."""
+        begin = f"{model} ["
+        of_model = func.substr(vectors.c.space, 1, len(begin)) == begin
+        with self.transaction(write=False) as connection:
+            space = connection.scalar(select(vectors.c.space).where(of_model).limit(1))
+        return space if dimensions_of(space) else None
 
     @retry_if_contended
     def save_vectors(
@@ -204,17 +211,18 @@ class DerivedRows(IndexBlocks):
         Args:
             session_id: whose texts they are.
             model: what made them.
-            new: the vectors.
-            only_these: remove all others that the session has of the model.
+            new: the vectors, all of one length.
+            only_these: remove all others that the session has in their space.
         """
         session = self.session(session_id) if new else None
         if session is None:
             return
-        kept = {"session_id": session_id, "model": model}
+        space = space_of(model, len(next(iter(new.values()))))
+        kept = {"session_id": session_id, "space": space}
         rows = [{**kept, "digest": digest, "data": vector.astype("<f4").tobytes()} for digest, vector in new.items()]
         with self.transaction(durable=False, scope=session.scope_id) as connection:
             if session_of(connection, session_id) is not None:
-                stale = (vectors.c.session_id == session_id, vectors.c.model == model)
+                stale = (vectors.c.session_id == session_id, vectors.c.space == space)
                 if only_these:
                     connection.execute(delete(vectors).where(*stale))
                 else:
