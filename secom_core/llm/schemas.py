@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Mapping
+from json import JSONDecodeError
 from types import TracebackType
 from typing import Any, Final
 
@@ -105,10 +106,12 @@ def _form(prompt: Prompt) -> dict[str, Any]:
 def _can_be_refusal(error: BaseException | None) -> bool:
     """Whether an error can be about the schema: it names it, the request was bad, or there was no text.
 
-    An integration that knows no such argument raises what Python raises. Whatever passes by itself is not counted.
+    An integration that knows no such argument raises what Python raises. What passes by itself is not counted.
     """
     if not isinstance(error, Exception) or says_too_long(str(error)):
         return False
     cause = error.__cause__ or error
+    if isinstance(cause, JSONDecodeError):  # of a proxy's page
+        return False
     bad = isinstance(cause, (TypeError, ValueError, NotImplementedError, BadReply))
     return bad or _NAMES_SCHEMA.search(str(error)) is not None or getattr(cause, "status_code", None) in _BAD_REQUEST

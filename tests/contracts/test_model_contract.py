@@ -205,9 +205,9 @@ def test_a_request_that_is_bad_without_the_schema_too_says_nothing_of_it(make: M
 def test_threads_find_it_out_side_by_side(make: Make) -> None:
     refusal = Fault(status=400, body=NAMED)
     with ScriptedServer(lambda request: refusal if "response_format" in request.body else "Paris") as server:
-        model, prompts = make(server.base_url), [Prompt("?", schema=SHAPE)] * 12
+        model, prompts = make(server.base_url), [Prompt("?", schema=SHAPE)] * 6
         with ThreadPoolExecutor(4) as pool:
-            assert list(pool.map(model.complete, prompts)) == ["Paris"] * 12
+            assert list(pool.map(model.complete, prompts)) == ["Paris"] * 6
         assert sum(are_held(server)) <= 4
         model.complete(Prompt("?", schema=SHAPE))
         assert not are_held(server)[-1]
