@@ -90,46 +90,49 @@ def silently(call: Callable[[], Any]) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.pairwise
 @pytest.mark.usefixtures("each_store")
+@pytest.mark.parametrize("side", ["texts", "queries"])
 @pytest.mark.parametrize("what", BAD)
-def test_a_bad_batch_is_an_embedder_that_failed(what: str, tmp_path: Path) -> None:
-    embedder, (spoil, cause) = Model(), BAD[what]
-    with opened(tmp_path / "bank.db", embedder) as bank:
-        bank.remember(ANN, talk("Ghent"), session="monday")
-        before = bank.stats(ANN).vectors
-        embedder.of_texts = spoil
-        with pytest.warns(DegradedWarning, match=f"the embedder failed.*{cause}") as raised:
-            assert bank.remember(ANN, talk("Oslo"), session="tuesday").new == 3
-        assert len(raised) == 1
-        assert bank.stats(ANN).vectors == before
-        with pytest.warns(DegradedWarning, match=f"found by words.*{cause}") as raised:
-            assert "Oslo" in bank.recall(ANN, QUERY).text
-        assert len(raised) == 1
-        embedder.of_texts = None
-        assert "Oslo" in silently(lambda: bank.recall(ANN, QUERY)).text
-        assert bank.stats(ANN).vectors > before
-        assert widths(bank) == {64}
-        silently(lambda: bank.rebuild(ANN))
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("each_store")
-@pytest.mark.parametrize("what", BAD)
-def test_a_bad_vector_of_a_query_costs_a_search_by_words(what: str, tmp_path: Path) -> None:
+def test_a_bad_batch_is_an_embedder_that_failed(what: str, side: str, tmp_path: Path) -> None:
     embedder, (spoil, cause) = Model(), BAD[what]
     with opened(tmp_path / "bank.db", embedder) as bank:
         bank.remember(ANN, talk("Ghent"), session="monday")
         silently(lambda: bank.recall(ANN, QUERY))
     embedder = Model()
     with opened(tmp_path / "bank.db", embedder) as bank:
-        embedder.of_queries = spoil
-        for _ in range(2):
-            with pytest.warns(DegradedWarning, match=f"this search is by words only.*{cause}") as raised:
-                assert "Ghent" in bank.recall(ANN, QUERY).text
-            assert len(raised) == 1
-        embedder.of_queries = None
-        assert "Ghent" in silently(lambda: bank.recall(ANN, QUERY)).text
-        assert set(embedder.asked) <= {QUERY}, "what is stored stays as it is"
+        {"texts": spoilt_texts, "queries": spoilt_queries}[side](bank, embedder, spoil, cause)
+
+
+def spoilt_texts(bank: MemoryBank, embedder: Model, spoil: Spoilt, cause: str) -> None:
+    """What is remembered is found by words, until the embedder answers rightly again."""
+    silently(lambda: bank.recall(ANN, QUERY))
+    before = bank.stats(ANN).vectors
+    embedder.of_texts = spoil
+    with pytest.warns(DegradedWarning, match=f"the embedder failed.*{cause}") as raised:
+        assert bank.remember(ANN, talk("Oslo"), session="tuesday").new == 3
+    assert len(raised) == 1
+    assert bank.stats(ANN).vectors == before
+    with pytest.warns(DegradedWarning, match=f"found by words.*{cause}") as raised:
+        assert "Oslo" in bank.recall(ANN, QUERY).text
+    assert len(raised) == 1
+    embedder.of_texts = None
+    assert "Oslo" in silently(lambda: bank.recall(ANN, QUERY)).text
+    assert bank.stats(ANN).vectors > before
+    assert widths(bank) == {64}
+    silently(lambda: bank.rebuild(ANN))
+
+
+def spoilt_queries(bank: MemoryBank, embedder: Model, spoil: Spoilt, cause: str) -> None:
+    """A search goes by words, and what is stored stays as it is."""
+    embedder.of_queries = spoil
+    for _ in range(2):
+        with pytest.warns(DegradedWarning, match=f"this search is by words only.*{cause}") as raised:
+            assert "Ghent" in bank.recall(ANN, QUERY).text
+        assert len(raised) == 1
+    embedder.of_queries = None
+    assert "Ghent" in silently(lambda: bank.recall(ANN, QUERY)).text
+    assert set(embedder.asked) <= {QUERY}
 
 
 @pytest.mark.slow
