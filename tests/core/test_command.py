@@ -139,9 +139,9 @@ def test_remember_recall_inspect_forget(secom: Secom) -> None:
     recalled = typed("recall", "Which city did Ann move to?", *ALICE)
     assert (recalled.code, recalled.err) == (0, "")
     assert "[1] Ann: I moved to Ghent" in recalled.out
-    assert re.search(r"^turns +3$", typed("inspect", *ALICE).out, re.M)
-    assert typed("scopes").out.split() == ["3", "turns", "1", "session", *ALICE]
-    assert typed("forget", "--all", *ALICE).out == "3 turns forgotten\n"
+    assert re.search(r"^turns +3$", secom.ok("inspect", *ALICE), re.M)
+    assert secom.ok("scopes").split() == ["3", "turns", "1", "session", *ALICE]
+    assert secom.ok("forget", "--all", "--yes", *ALICE) == "3 turns forgotten\n"
     gone = typed("recall", "Which city did Ann move to?", *ALICE)
     assert (gone.code, gone.out) == (1, "")
     assert gone.err.startswith("secom: nothing is remembered for --scope acme --scope alice")
