@@ -65,17 +65,17 @@ def _stores_open_quickly() -> Iterator[None]:
     """Gives new files of SQLite their tables as a copy, and compiles each statement once for all stores of a kind.
 
     A store is so opened in a sixth of the time; of most tests that was the larger part. Other processes, encrypted
-    files and tests that name steps of their own walk every step; `tests/core/test_migrations.py` holds that the tables
+    files, and tests that ask for `every_step`, walk the steps; `tests/core/test_migrations.py` holds that the tables
     are the same.
     """
-    walked, every, copying = open_store(), migrations.STEPS, Lock()
+    walked, copying = open_store(), Lock()
     firsts: dict[Any, Engine] = {}
 
     def migrate(store: SqlStore) -> None:
         engine = store.engine
         first = firsts.setdefault(engine.dialect.loaded_dbapi, engine)
         engine.dialect, engine._compiled_cache = first.dialect, first._compiled_cache
-        if engine.name == "sqlite" and not store.cipher.is_on and migrations.STEPS is every:
+        if engine.name == "sqlite" and not store.cipher.is_on:
             # What is no file of SQLite is left to the store to refuse.
             with copying, suppress(sqlite3.Error):
                 _copy_into_empty(engine, walked.engine)
@@ -84,6 +84,12 @@ def _stores_open_quickly() -> Iterator[None]:
     with patch("secom_core.stores.sql.migrate", migrate):
         yield
     walked.close()
+
+
+@pytest.fixture
+def every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has new files walk every step, as they do outside of tests."""
+    monkeypatch.setattr("secom_core.stores.sql.migrate", migrations.migrate)
 
 
 def _copy_into_empty(engine: Engine, other: Engine) -> None:

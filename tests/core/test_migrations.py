@@ -30,6 +30,7 @@ from secom_core.stores.schema import metadata
 from secom_core.stores.sql import SqlStore
 
 ANN, BOB = made.ANN, made.BOB
+pytestmark = pytest.mark.usefixtures("every_step")
 OLD = range(VERSION + 1)
 FROZEN = {
     "0001.postgresql.sql": "b79234190d61e02f8ec5482f3f3286e91feb982764f4700179f1aec6179960e2",
