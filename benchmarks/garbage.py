@@ -101,7 +101,6 @@ def filled(path: Path | str) -> Path | str:
             for word in WORDS[scope]:
                 recall = bank.recall(scope, word, k=3, now=MAY)
                 bank.citations.reward(scope, word, recall.impression, recall.numbers[:1])
-            bank.citations.freeze(scope)
         _fill_ledger(bank)
     return path
 
@@ -259,7 +258,7 @@ def told(bank: MemoryBank, scope: tuple[str, ...]) -> list[str]:
     kept = [str(bank.summaries.versions(scope)), str(bank.timelines.events(scope)), str(bank.topics.all(scope))]
     bank.timelines.links(scope), bank.timelines.find(scope, "neighbour"), bank.stats(scope)
     if "citations" in bank.layers:
-        kept += [str(bank.citations.log(scope)), str(bank.citations.weights_of(scope))]
+        kept += [str(bank.citations.log(scope)), str(bank.citations.updates(scope))]
     return [recalled(bank, scope), *memories, *kept, *bank.storage.export(scope)]
 
 

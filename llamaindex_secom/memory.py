@@ -104,7 +104,7 @@ class SecomMemory(SessionMessages):
             memories of a bank share; the messages are on disk at once with both. `flush` waits for the thread.
         on_error: what happens where the store fails during a conversation: ``"warn"`` goes on without recalled memory,
             keeps the messages and stores them with the next ones, with a `DegradedWarning`; ``"raise"`` raises.
-        learn: make the bank learn from what answers cite, and keep the answers without their markers (RMM section 6).
+        learn: have the bank take in what answers cite, and keep the answers without their markers (RMM section 6).
             `secom_core.citations.prompt.CITE_INSTRUCTION` in the system prompt tells the model to cite.
         trace_contents: whether the `tracing.SecomRecallEvent` of a recall holds the query and the recalled block.
         token_counter: counts tokens; an estimate unless given.
@@ -219,7 +219,7 @@ class SecomMemory(SessionMessages):
 
     @property
     def last_citations(self) -> Citations | None:
-        """The citations in the last answer, where the memory learns."""
+        """The citations in the last answer, where the memory reads them."""
         return self._citations
 
     @property
@@ -310,12 +310,12 @@ class SecomMemory(SessionMessages):
             self._cached = self._citations = None
 
     def _received(self, message: ChatMessage) -> ChatMessage:
-        """The message as it is kept. A new query ends the cached recall; an answer is learned from."""
-        received = self._learned_from(message) if self.learn and is_answer(message) else message
+        """The message as it is kept. A new query ends the cached recall; the citations of an answer are taken in."""
+        received = self._taken_in(message) if self.learn and is_answer(message) else message
         self._cached = self._cached.after(message) if self._cached is not None else None
         return received
 
-    def _learned_from(self, answer: ChatMessage) -> ChatMessage:
+    def _taken_in(self, answer: ChatMessage) -> ChatMessage:
         recall = self.last_recall
         if recall is None or not recall.numbers:
             return answer
@@ -324,7 +324,7 @@ class SecomMemory(SessionMessages):
             if recall.impression is not None:
                 self._bank.citations.reward(self.scope, recall.query, recall.impression, self._citations)
         except FAILURES as error:
-            self._failed("the answer teaches nothing", error)
+            self._failed("the citations of the answer were not taken in", error)
         # For the next query, the same numbers stand for other memories.
         return without_markers(answer, recall.numbers)
 

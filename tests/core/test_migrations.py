@@ -46,6 +46,8 @@ FROZEN = {
     "0006.sqlite.sql": "b802c98681ee36d474bc7ed159a9e5166f1b9f5feb8925755332f3ec9c89cf58",
     "0007.postgresql.sql": "88bd61e477f114a4e4174ac00d162a6b26f69ae486b94bd7b589707603f1c7df",
     "0007.sqlite.sql": "88bd61e477f114a4e4174ac00d162a6b26f69ae486b94bd7b589707603f1c7df",
+    "0008.postgresql.sql": "87b15cbe9a5cf24746b51499ade995afa9dec7d8eee51ceb7a6de84c6c4251a2",
+    "0008.sqlite.sql": "87b15cbe9a5cf24746b51499ade995afa9dec7d8eee51ceb7a6de84c6c4251a2",
 }
 
 

@@ -84,7 +84,7 @@ def cited_in(bank: MemoryBank, scope: Any = ANN) -> list[tuple[int, ...]]:
 
 
 def answers(bank: MemoryBank, scope: Any = ANN) -> int:
-    return bank.citations.weights_of(scope).answers
+    return len(bank.citations.log(scope))
 
 
 def text_of(answer: Any) -> str:
@@ -690,9 +690,9 @@ async def test_runs_can_be_read_in_traces(bank: MemoryBank, how: str) -> None:
     metadata = {key: value for key, value in reward["metadata"].items() if key.startswith("secom_")}
     assert metadata == {f"secom_{key}": value for key, value in counts.items()}
     assert reward["inputs"] == counts
-    assert runs.ended[reward["run_id"]] == {"lesson": "taught"}
+    assert runs.ended[reward["run_id"]] == {"lesson": "recorded"}
     assert [document.metadata["number"] for document in runs.ended[recall["run_id"]]] == [1, 2, 3]
-    assert runs.events == [("secom_citations", {**counts, "lesson": "taught"}, top["run_id"])]
+    assert runs.events == [("secom_citations", {**counts, "lesson": "recorded"}, top["run_id"])]
     kept = json.dumps([each["metadata"] for each in runs.started.values()], default=str)
     assert not [word for word in ("Ghent", "monday", "ann-") if word in kept]
 

@@ -184,7 +184,7 @@ async def test_the_runs_that_langsmith_gets_can_be_read(bank: MemoryBank) -> Non
     assert "secom" in runs["secom_reward"]["tags"]
     metadata = runs["secom_reward"]["extra"]["metadata"]
     assert (metadata["secom_numbers"], metadata["secom_cited"]) == ([1, 2], [1])
-    assert runs["secom_reward"]["outputs"] == {"lesson": "taught"}
+    assert runs["secom_reward"]["outputs"] == {"lesson": "recorded"}
 
 
 @pytest.mark.slow

@@ -629,7 +629,7 @@ async def test_pitfall_06_an_agents_answer_teaches_once(learner: MemoryBank, kin
     ):
         assert str(await agent.run(QUERY, memory=memory)) == "Marta [1], not [9]."
     (entry,) = learner.citations.log(ANN)
-    assert (entry.query, entry.cited, entry.lesson) == (QUERY, (1,), "taught")
+    assert (entry.query, entry.cited, entry.lesson) == (QUERY, (1,), "recorded")
     assert memory.last_citations is not None
     assert memory.last_citations.unknown == (9,)
     assert stored(learner) == [QUERY, "Marta, not [9]."]
@@ -701,7 +701,7 @@ def test_a_lesson_that_cannot_be_stored_costs_no_answer(learner: MemoryBank, pat
     memory.get()
     with Broken(learner, path), pytest.warns(DegradedWarning, match="the store failed") as warned:
         memory.put(bot("Marta [1]."))
-    assert "the answer teaches nothing" in str(warned[0].message)
+    assert "the citations of the answer were not taken in" in str(warned[0].message)
     assert memory.flush()
     assert stored(learner) == [QUERY, "Marta."]
 
@@ -726,6 +726,6 @@ async def test_an_agent_that_is_shown_nodes_teaches_by_take_in(learner: MemoryBa
     blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
     with blockbuster.blockbuster_ctx(["llamaindex_secom", "secom_core"]):
         (lesson,) = await reward.atake_in(answer.response, nodes)
-        assert lesson.kind == "taught"
+        assert lesson.kind == "recorded"
         assert await reward.atake_in(answer.response, nodes) == []
     assert [entry.cited for entry in learner.citations.log(ANN)] == [(101,)]

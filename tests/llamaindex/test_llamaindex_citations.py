@@ -51,7 +51,7 @@ from llamaindex_secom.convert import to_node
 from llamaindex_secom.impressions import _pending
 from llamaindex_secom.numbered_nodes import NumberedNode, escape_markers, to_citable
 from secom_core import MemoryBank
-from secom_core.citations import CitationOptions, RerankerOptions, read_citations
+from secom_core.citations import RerankerOptions, read_citations
 from secom_core.citations.layer import CitationLayer
 from secom_core.errors import DegradedWarning, InvalidInput
 from secom_core.memory import Hit
@@ -136,7 +136,7 @@ def answering(script: Any) -> Iterator[tuple[HttpLLM, ScriptedServer]]:
 
 
 def counts(bank: MemoryBank, scope: tuple[str, ...] = ANN) -> tuple[list[tuple[int, ...]], int]:
-    return [entry.cited for entry in bank.citations.log(scope)], bank.citations.weights_of(scope).answers
+    return [entry.cited for entry in bank.citations.log(scope)], len(bank.citations.log(scope))
 
 
 # -- the loop -------------------------------------------------------------------------------------------------------
@@ -159,8 +159,8 @@ async def test_an_answer_is_taken_in_once(bank: MemoryBank, kind: str, mode: str
     assert entry.numbers == (1, 2, 3)
     assert entry.impression.memory_ids == ("day-3#0-1", "day-4#0-1", "day-5#0-1")
     assert entry.query == QUERY
-    assert entry.lesson == "taught"
-    assert bank.citations.weights_of(ANN).answers == 1
+    assert entry.lesson == "recorded"
+    assert len(bank.citations.log(ANN)) == 1
     prompt = request.prompt
     assert prompt.index("Marta.") < prompt.index("(1), (m2)") < prompt.index("on Fridays.")
     assert (
@@ -485,7 +485,7 @@ async def test_many_users_at_once_never_mix(bank: MemoryBank) -> None:
         log = bank.citations.log(user)
         assert [entry.cited for entry in log] == [(number % 3 + 1,)] * 2
         assert {entry.query for entry in log} == {"Who is my teacher? 0", "Who is my teacher? 1"}
-        assert bank.citations.weights_of(user).answers == 2
+        assert len(bank.citations.log(user)) == 2
     assert counts(bank) == ([], 0)
 
 
@@ -707,9 +707,9 @@ async def test_only_what_the_model_says_to_the_user_is_read(bank: MemoryBank) ->
     reward = CitationReward(bank)
     assert reward.take_in(ChatMessage(role="user", content="Is it [1]?"), numbered(bank)) == []
     steps = "Thought: perhaps [2].\nAction: look\nObservation: [3]\nThought: yes\nAnswer: Marta [1]."
-    assert [lesson.kind for lesson in reward.take_in(steps, numbered(bank))] == ["taught"]
+    assert [lesson.kind for lesson in reward.take_in(steps, numbered(bank))] == ["recorded"]
     message = ChatMessage(role="assistant", blocks=[ThinkingBlock(content="Or [2]?"), TextBlock(text="Marta [1].")])
-    assert [lesson.kind for lesson in await reward.atake_in(message, numbered(bank))] == ["taught"]
+    assert [lesson.kind for lesson in await reward.atake_in(message, numbered(bank))] == ["recorded"]
     assert counts(bank) == ([(1,), (1,)], 2)
 
 
@@ -834,7 +834,10 @@ async def test_a_store_that_fails_costs_the_lesson_and_not_the_answer(tmp_path: 
         (tmp_path / "m.db").mkdir()
         return "Marta [1]."
 
-    with answering(closes) as (llm, _), pytest.warns(DegradedWarning, match="an answer taught nothing: .*is closed"):
+    with (
+        answering(closes) as (llm, _),
+        pytest.warns(DegradedWarning, match="the citations of an answer were not taken in: .*is closed"),
+    ):
         await asking_with_reward(kind, mode, bank, llm)
 
 
@@ -850,7 +853,7 @@ async def test_a_fault_of_ours_is_told(bank: MemoryBank, monkeypatch: pytest.Mon
         raise ZeroDivisionError("ours")
 
     monkeypatch.setattr(CitationLayer, "reward", fails)
-    warning = r"an answer taught nothing: ZeroDivisionError\('ours'\)"
+    warning = r"the citations of an answer were not taken in: ZeroDivisionError\('ours'\)"
     with answering("Marta [1].") as (llm, _), pytest.warns(DegradedWarning, match=warning):
         await asking_with_reward("retriever", mode, bank, llm)
 
@@ -864,7 +867,7 @@ def test_where_what_was_shown_cannot_be_noted_the_nodes_are_numbered_all_the_sam
 
     nodes = SecomRetriever(bank, ANN, k=3).retrieve(QUERY)
     monkeypatch.setattr(part, method, fails)
-    with pytest.warns(DegradedWarning, match="the answer will teach nothing: no such scope"):
+    with pytest.warns(DegradedWarning, match="the citations of the answer will not be taken in: no such scope"):
         prompt_nodes = CitationNumberer(bank).postprocess_nodes(nodes, query_str=QUERY)
     assert [each.node.get_content(MetadataMode.LLM)[:3] for each in prompt_nodes] == ["[1]", "[2]", "[3]"]
     assert CitationReward(bank).take_in("Marta [1].", prompt_nodes) == []
@@ -905,8 +908,7 @@ def recorded_events() -> Iterator[list[Any]]:
         root.event_handlers = [each for each in root.event_handlers if each is not recorder]
 
 
-@pytest.mark.slow
-def test_nodes_are_ranked_by_what_their_scope_has_learned() -> None:
+def test_nodes_are_ranked_as_the_bank_ranks_them_whatever_was_cited() -> None:
     with MemoryBank.open(citations=True) as bank:
         met = "A violin teacher was ill and came back."
         others = ("A teacher moved in next door.", "My sister plays the violin.", "Violin strings are dear.")
@@ -917,12 +919,9 @@ def test_nodes_are_ranked_by_what_their_scope_has_learned() -> None:
         by_recall = {hit.memory.id: hit.score for hit in bank.recall(ANN, QUERY, k=2).hits}
         assert {each.metadata["secom_memory_id"]: pytest.approx(each.score) for each in before} == by_recall
         assert [each.metadata["session"] for each in before] == ["day-3", "day-4"]
-        for _ in range(60):
+        for _ in range(8):
             reward.take_in("So it is [2].", CitationNumberer(bank).postprocess_nodes(nodes, query_str=QUERY))
-        assert bank.citations.weights_of(ANN).answers == 60
-        after = reranker.postprocess_nodes(nodes, query_str=QUERY)
-        assert [each.metadata["session"] for each in after] == ["day-4", "day-3"]
-        bank.citations.reset(ANN)
+        assert len(bank.citations.log(ANN)) == 8
         again = reranker.postprocess_nodes(nodes, query_str=QUERY)
         assert [(each.node.node_id, each.score) for each in again] == [
             (each.node.node_id, each.score) for each in before
@@ -931,7 +930,7 @@ def test_nodes_are_ranked_by_what_their_scope_has_learned() -> None:
 
 @pytest.mark.slow
 def test_the_papers_own_reranker_learns_and_ranks_too() -> None:
-    learning = CitationOptions(reranker=RerankerOptions(top=2, learning_rate=0.5))
+    learning = RerankerOptions(top=2, learning_rate=0.5)
     with MemoryBank.open(embedder=ScriptedEmbedder(), citations=learning) as bank:
         fill(bank)
         nodes = [each for session in ("day-5", "day-3", "day-4") for each in _of(bank, session)]
@@ -942,7 +941,7 @@ def test_the_papers_own_reranker_learns_and_ranks_too() -> None:
         for _ in range(8):
             prompt_nodes = CitationNumberer(bank).postprocess_nodes(before[:2], query_str=QUERY)
             assert [lesson.kind for lesson in reward.take_in("It is [2].", prompt_nodes)] == ["taught"]
-        assert bank.citations.weights_of(ANN).updates == 2
+        assert bank.citations.updates(ANN) == 2
         after = reranker.postprocess_nodes(nodes, query_str=QUERY)
         assert [each.score for each in after] != [each.score for each in before]
         assert [each.score for each in after] == sorted((each.score or 0.0 for each in after), reverse=True)

@@ -342,7 +342,7 @@ def test_section_nodes_are_numbered_and_teach_nothing(bank: MemoryBank) -> None:
         assert numbered[0].node.get_content(MetadataMode.LLM).startswith(f"[1]\n{SUMMARY}")
         assert CitationReward(learner).take_in("As the summary says [1].", numbered) == []
         again = CitationNumberer(learner).postprocess_nodes(nodes, query_str=QUERY)
-        assert [lesson.kind for lesson in CitationReward(learner).take_in("Marta [1][2].", again)] == ["taught"]
+        assert [lesson.kind for lesson in CitationReward(learner).take_in("Marta [1][2].", again)] == ["recorded"]
         assert [entry.cited for entry in learner.citations.log(ANN)] == [(2,)]
 
 
