@@ -59,7 +59,6 @@ def restricted(impression: Impression, numbers: Iterable[int]) -> Impression:
         numbers=kept,
         memory_ids=_at(places, impression.memory_ids),
         turn_ids=_at(places, impression.turn_ids),
-        signals=_at(places, impression.signals),
         scores=_at(places, impression.scores),
         # The paper's reranker drew other memories, or in another order.
         draw=None,
