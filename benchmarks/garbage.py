@@ -39,6 +39,7 @@ from sqlalchemy import Column, Table
 from benchmarks.retrieval import versions
 from secom_core import MemoryBank, Message
 from secom_core.bank import kept_index
+from secom_core.citations import RerankerOptions
 from secom_core.errors import DegradedWarning
 from secom_core.stores.schema import messages, metadata, schema_versions, scopes, sessions
 from secom_core.testing import ScriptedEmbedder
@@ -86,7 +87,7 @@ def opened(path: Path | str, **parts: Any) -> MemoryBank:
         summaries=True,
         timelines=TimelineOptions(recall_without_model=True),
         topics=TopicOptions(rule=SimilarityRule(least=0.1), recall_without_model=True),
-        **{"citations": True, **parts},
+        **{"citations": RerankerOptions(batch=1), **parts},
     )
 
 

@@ -551,7 +551,7 @@ def test_the_store_is_not_overwritten(kept: Secom) -> None:
 def test_nothing_that_is_meant_is_an_error(kept: Secom) -> None:
     assert "nothing was forgotten" in refused(kept("forget", "--session", "none", *ALICE))
     assert "has no session 'none'" in refused(kept("inspect", "turns", "--session", "none", *ALICE))
-    for what in ("turns", "weights"):
+    for what in ("turns", "log"):
         message = f"--make is for what is made of closed sessions, not for {what}"
         assert message in refused(kept("inspect", what, "--make", *ALICE))
 

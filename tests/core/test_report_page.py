@@ -111,7 +111,7 @@ def sections(
             "timelines", "Timelines", len(of_timelines[0]), lambda page: timelines.report(*of_timelines, page)
         ),
         ReportSection("topics", "Topics", len(of_topics), lambda page: topics.report(of_topics, page), missing),
-        ReportSection("citations", "Citations", len(of_citations), lambda page: citations.report(of_citations, 3)),
+        ReportSection("citations", "Citations", len(of_citations), lambda page: citations.report(of_citations, len(of_citations))),
     )
 
 
@@ -155,7 +155,7 @@ def test_everything_is_on_the_page() -> None:
         "Not in here yet: 3 closed sessions.",
         "3 turns · 2 segments",
         "Thread 1: 2 events, 2025-02-01 to 2025-02-02",
-        "8 answers, trust 0.50, 1 rollback",
+        "The reranker was updated 4 times by what answers cited.",
         "a turn that is gone",
         "forgotten",
     ):
@@ -187,7 +187,7 @@ def test_a_layers_title_is_text_and_not_html() -> None:
 def test_an_empty_scope_says_so() -> None:
     page = Page(report(ScopeContents(("acme",), (), sections())))
     assert page.open == []
-    for words in ("Nothing is remembered.", "No topics", "No timelines", "No summary", "Nothing was learned"):
+    for words in ("Nothing is remembered.", "No topics", "No timelines", "No summary", "No answer has cited anything yet."):
         assert words in page.text
 
 
@@ -296,7 +296,7 @@ def large(turns: int, each: int) -> ScopeContents:
         for n in range(1, 1000)
     )
     answers = [answer(f"question {n}", shown=6, cited=n % 7) for n in range(5000)]
-    shown = sections(of_timelines=(events, links), of_topics=found, of_citations=((), answers))
+    shown = sections(of_timelines=(events, links), of_topics=found, of_citations=answers)
     return ScopeContents(("a",), sessions, shown)
 
 
