@@ -111,7 +111,9 @@ def sections(
             "timelines", "Timelines", len(of_timelines[0]), lambda page: timelines.report(*of_timelines, page)
         ),
         ReportSection("topics", "Topics", len(of_topics), lambda page: topics.report(of_topics, page), missing),
-        ReportSection("citations", "Citations", len(of_citations), lambda page: citations.report(of_citations, len(of_citations))),
+        ReportSection(
+            "citations", "Citations", len(of_citations), lambda page: citations.report(of_citations, len(of_citations))
+        ),
     )
 
 
@@ -187,7 +189,13 @@ def test_a_layers_title_is_text_and_not_html() -> None:
 def test_an_empty_scope_says_so() -> None:
     page = Page(report(ScopeContents(("acme",), (), sections())))
     assert page.open == []
-    for words in ("Nothing is remembered.", "No topics", "No timelines", "No summary", "No answer has cited anything yet."):
+    for words in (
+        "Nothing is remembered.",
+        "No topics",
+        "No timelines",
+        "No summary",
+        "No answer has cited anything yet.",
+    ):
         assert words in page.text
 
 
