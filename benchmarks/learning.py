@@ -1,6 +1,6 @@
 """What is there to learn from what answers cite? On LoCoMo, against the weights that ship, fitted elsewhere.
 
-    python -m benchmarks.learning --data ../shared/data/locomo --embedder none static minilm
+    python -m benchmarks.learning --data ../shared/data/locomo --embedder none static
         --json benchmarks/results/learning.json --picture benchmarks/results/learning.svg
 
 No language model is asked: what an answer would cite is given by the evidence labels, among what was shown and nothing
@@ -22,7 +22,7 @@ the base ranks best of what is wrong, and one who cites anything wrong.
 
 With an embedder, the paper's reranker (RMM, section 6) too, over the best 20 turns by vector: each conversation is left
 out once, the others teach for three passes. And what it shows while it learns, drawn as in the paper's training and not
-drawn, by quarters of one stream of all questions. ``--cost`` adds what it takes in microseconds.
+drawn, by quarters of one stream of all questions.
 
 With three seeds it takes three minutes of one idle core without an embedder, eight with the static one.
 """
@@ -31,15 +31,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
-from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
@@ -48,7 +45,6 @@ import numpy.typing as npt
 from benchmarks.evaluation.retrieval import evidence_recall
 from benchmarks.fit_weights import Case, cases_of, fit
 from benchmarks.retrieval import embedder_named, locomo_files, read_conversation, token_counter, versions
-from secom_core.bank import MemoryBank
 from secom_core.citations import Reranker, RerankerOptions
 from secom_core.context import PackTurns
 from secom_core.protocols import Embedder
@@ -550,75 +546,6 @@ def shown_along(questions: Sequence[Near], explore: bool, seed: int) -> tuple[Ar
     return quarters[:, 0], quarters[:, 1]
 
 
-# -- cost -------------------------------------------------------------------------------------------------------------
-
-
-def cost() -> dict[str, float]:
-    random = np.random.default_rng(0)
-    found: dict[str, float] = {}
-    for size in (384, 1024):
-        found |= reranker_cost(size, random)
-    return found | bank_cost()
-
-
-def microseconds(call: Callable[[], object], seconds: float = 0.5) -> float:
-    call()
-    spent: list[float] = []
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        begin = time.perf_counter()
-        call()
-        spent.append(time.perf_counter() - begin)
-    return round(median(spent) * 1e6, 1)
-
-
-def reranker_cost(size: int, random: np.random.Generator) -> dict[str, float]:
-    query, memories = random.normal(size=size).astype(np.float32), random.normal(size=(20, size)).astype(np.float32)
-    reranker = Reranker(size, RerankerOptions(learning_rate=1e-6))
-    draw = reranker.choose(query, memories, explore=True)
-    untaught = microseconds(lambda: reranker.choose(query, memories))
-    # An answer is one in four that makes an update, so that its mean is what one costs.
-    learned = microseconds(lambda: [reranker.learn(draw, [draw.order[0]]) for _ in range(RerankerOptions().batch)])
-    taught = microseconds(lambda: reranker.choose(query, memories))
-    return {
-        f"reranker, d={size}: rerank 20, untaught": untaught,
-        f"reranker, d={size}: rerank 20, after {reranker.updates} updates": taught,
-        f"reranker, d={size}: one update from 4 answers": learned,
-    }
-
-
-def bank_cost(turns: int = 5000, answers: int = 60) -> dict[str, float]:
-    """A recall without and with a log of citations, and taking an answer in; medians."""
-    random, scope = np.random.default_rng(0), ("one",)
-    words = [f"w{place}" for place in range(3000)]
-
-    def text(length: int) -> str:
-        return " ".join(random.choice(words, length))
-
-    found: dict[str, float] = {}
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "memory.db"
-        with MemoryBank.open(path) as bank:
-            for session in range(turns // 50):
-                bank.remember(scope, [{"role": "user", "content": text(20)} for _ in range(50)], session=f"s{session}")
-        for records in (False, True):
-            recalls, rewards = [], []
-            with MemoryBank.open(path, citations=records) as bank:
-                for query in [text(8) for _ in range(answers + 5)]:
-                    begun = time.perf_counter()
-                    recall = bank.recall(scope, query, token_budget=1000)
-                    recalls.append(time.perf_counter() - begun)
-                    if recall.impression is not None:
-                        begun = time.perf_counter()
-                        bank.citations.reward(scope, query, recall.impression, recall.numbers[:2])
-                        rewards.append(time.perf_counter() - begun)
-            name = "with a log of citations" if records else "without"
-            found[f"bank of {turns:,} turns: recall {name}"] = round(1e6 * median(recalls[5:]), 1)
-            if rewards:
-                found[f"bank of {turns:,} turns: one answer taken in"] = round(1e6 * median(rewards[5:]), 1)
-    return found
-
-
 # -- report -----------------------------------------------------------------------------------------------------------
 
 
@@ -687,7 +614,6 @@ def main() -> None:
     parser.add_argument("--embedder", nargs="+", default=["none"], choices=("none", "static", "minilm"))
     parser.add_argument("--shown", type=int, default=2000, help="tokens of the block that answers cite from")
     parser.add_argument("--seeds", type=int, default=3, help="how many orders of the questions")
-    parser.add_argument("--cost", action="store_true", help="microseconds, too")
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -699,9 +625,6 @@ def main() -> None:
         "measures": list(MEASURES), "shown_tokens": options.shown, "seeds": options.seeds,
         "token_counter": token_counter()[1], "embedders": found,
     }  # fmt: skip
-    if options.cost:
-        result["microseconds"] = cost()
-        print("\n".join(f"{name:<60}{value:>12.1f} us" for name, value in result["microseconds"].items()))
     if options.picture:
         draw(options.picture, found)
     if options.json:

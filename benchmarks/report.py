@@ -470,7 +470,7 @@ SECTIONS = {
         "`benchmarks.fit_weights` fits without the conversation. Neither moving these weights nor telling a turn that "
         "was cited before pays, so the bank does neither. The reranker is RMM's, taught by the other conversations "
         "over three passes; by quarters, what it shows while it learns from one stream of all questions. "
-        "Regenerate with `python -m benchmarks.learning --data DIR --embedder none static --cost --json "
+        "Regenerate with `python -m benchmarks.learning --data DIR --embedder none static --json "
         "benchmarks/results/learning.json --picture benchmarks/results/learning.svg`, then "
         "`python -m benchmarks.report`.",
     ),
