@@ -21,7 +21,6 @@ from ..layers import LayerContext, registered
 from ..memory import Memory
 from ..protocols import Statistics
 from ..ranking import ScopeIndex
-from ..ranking.weights import LEARNED
 from ..stores.sql import SqlStore
 from ..vector_stores.sync import VectorStoreSync
 from .checking import Checkup, check
@@ -134,7 +133,6 @@ class Components:
             redact=partial(redacted_text, redact=self._parts.redact),
             counter=self._parts.token_counter,
             max_scopes=size,
-            base_weights=self._new_index().weights,
         )
 
     def _new_index(self) -> ScopeIndex:
@@ -143,7 +141,6 @@ class Components:
             dense=parts.embedder is not None or parts.vector_store is not None,
             weights=parts.weights_used,
             counter=parts.token_counter,
-            learned=LEARNED if parts.citations else (),
         )
 
     def _statistics(self, scope: Scope) -> Statistics | None:

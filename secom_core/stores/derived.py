@@ -44,8 +44,6 @@ from .schema import dimensions_of, is_one_of, memories, messages, part_states, s
 from .sound import sound_rows
 from .statements import delete_among, is_unchanged
 
-_ANY: Final = -1
-
 STORED: Final = type_coerce(vectors.c.data, NullType())
 """The bytes of a vector, or whatever stands in their place."""
 
@@ -248,9 +246,7 @@ class DerivedRows(IndexBlocks):
         return (rows[0].version, rows[0].state) if rows else None
 
     @retry_if_contended
-    def save_part_state(
-        self, scope_id: int, epoch: int, part: str, version: int, state: str, *, replaces: int | None = _ANY
-    ) -> bool:
+    def save_part_state(self, scope_id: int, epoch: int, part: str, version: int, state: str) -> bool:
         """Keep what the part has learned in place of what it had.
 
         Args:
@@ -259,28 +255,17 @@ class DerivedRows(IndexBlocks):
             part: what has learned.
             version: a number that grows, such as how many turns it was learned from.
             state: what was learned, as text.
-            replaces: the version that this was made in place of, where there may be a newer one by now; ``None`` for
-                none.
 
         Returns:
-            Whether it was kept: not if something of the scope was forgotten since ``epoch``, nor in place of another
-            version than ``replaces``.
+            Whether it was kept: not if something of the scope was forgotten since ``epoch``.
         """
         mark = _is_part(scope_id, part)
         with self.transaction(durable=False, scope=scope_id) as connection:
             if connection.scalar(select(scopes.c.epoch).where(scopes.c.id == scope_id)) != epoch:
                 return False
-            if replaces != _ANY and connection.scalar(select(part_states.c.version).where(mark)) != replaces:
-                return False
             connection.execute(delete(part_states).where(mark))
             connection.execute(insert(part_states).values(scope_id=scope_id, part=part, version=version, state=state))
         return True
-
-    @retry_if_contended
-    def drop_part_state(self, scope_id: int, part: str) -> None:
-        """Forget what the part has learned."""
-        with self.transaction(durable=False, scope=scope_id) as connection:
-            connection.execute(delete(part_states).where(_is_part(scope_id, part)))
 
 
 def vector_of(data: object) -> Vectors:

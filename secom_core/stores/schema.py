@@ -187,9 +187,6 @@ NAMES_ROW: Final = "names_row"
 """In the ``info`` of a column: it holds the number of a row of its own table, maybe of the same row, without a foreign
 key."""
 
-SETTING: Final = "setting:"
-"""How the names of parts begin whose state is a wish of the user's: it survives what is forgotten."""
-
 part_states = sa.Table(
     "part_states",
     metadata,

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import select, update
 
 from secom_core.bank import MemoryBank, kept_index
-from secom_core.citations import CitationOptions, RerankerOptions
+from secom_core.citations import RerankerOptions
 from secom_core.errors import DegradedWarning
 from secom_core.segmenters import LexicalSegmenter
 from secom_core.stores.schema import index_blocks, vectors
@@ -274,7 +274,7 @@ def test_a_wrong_answer_that_comes_first_is_not_taken_for_another_model(tmp_path
 
 @pytest.mark.slow
 def test_the_papers_reranker_begins_again_with_vectors_of_another_width(tmp_path: Path) -> None:
-    learns = CitationOptions(reranker=RerankerOptions(batch=1))
+    learns = RerankerOptions(batch=1)
     for dimensions, expected in ((64, 0), (32, 1)):
         with opened(tmp_path / "bank.db", Model(dimensions), citations=learns) as bank:
             with warnings.catch_warnings(record=True) as raised:

@@ -1,8 +1,8 @@
--- Vectors go by the space that they are compared in: the embedder's name, and how many numbers each has.
+-- A citation log without what it taught.
 -- Frozen: whoever changes the tables appends a step.
 
-ALTER TABLE vectors RENAME COLUMN model TO space;
+DELETE FROM part_states WHERE part LIKE 'ranking:%' OR part = 'setting:frozen';
 
-UPDATE vectors SET space = space || ' [' || (length(data) / 4) || ']';
+ALTER TABLE citations DROP COLUMN lesson;
 
-DELETE FROM index_blocks WHERE space <> '';
+ALTER TABLE citation_turns DROP COLUMN cited;
