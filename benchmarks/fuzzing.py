@@ -184,9 +184,7 @@ def _export() -> str:
         "numbers": [1],
         "memory_ids": ["s#0-1"],
         "turn_ids": [["a1"]],
-        "signals": [[{"lexical": 1.5}]],
         "scores": [1.0],
-        "version": 0,
         "at": "2024-05-03T12:00:00+00:00",
         "epoch": 0,
     }
@@ -195,8 +193,7 @@ def _export() -> str:
         {"kind": "session", "name": "s", "closed": True, "settled": 1},
         {"kind": "turn", "index": 0, "messages": [{**said, "metadata": {"deep": [1, None]}}]},
         {"kind": "memory", "start": 0, "stop": 1, "key": "sail", "digest": "ab12"},
-        {"layer": "citations", "kind": "citation", "query": "sail?", "shown": shown, "cited": [1], "lesson": "taught"}
-        | {"at": said["at"]},
+        {"layer": "citations", "kind": "citation", "query": "sail?", "shown": shown, "cited": [1]} | {"at": said["at"]},
     ]
     return "\n".join(map(json.dumps, lines))
 

@@ -39,6 +39,7 @@ from sqlalchemy import Column, Table
 from benchmarks.retrieval import versions
 from secom_core import MemoryBank, Message
 from secom_core.bank import kept_index
+from secom_core.citations import RerankerOptions
 from secom_core.errors import DegradedWarning
 from secom_core.stores.schema import messages, metadata, schema_versions, scopes, sessions
 from secom_core.testing import ScriptedEmbedder
@@ -86,7 +87,7 @@ def opened(path: Path | str, **parts: Any) -> MemoryBank:
         summaries=True,
         timelines=TimelineOptions(recall_without_model=True),
         topics=TopicOptions(rule=SimilarityRule(least=0.1), recall_without_model=True),
-        **{"citations": True, **parts},
+        **{"citations": RerankerOptions(batch=1), **parts},
     )
 
 
@@ -101,7 +102,6 @@ def filled(path: Path | str) -> Path | str:
             for word in WORDS[scope]:
                 recall = bank.recall(scope, word, k=3, now=MAY)
                 bank.citations.reward(scope, word, recall.impression, recall.numbers[:1])
-            bank.citations.freeze(scope)
         _fill_ledger(bank)
     return path
 
@@ -259,7 +259,7 @@ def told(bank: MemoryBank, scope: tuple[str, ...]) -> list[str]:
     kept = [str(bank.summaries.versions(scope)), str(bank.timelines.events(scope)), str(bank.topics.all(scope))]
     bank.timelines.links(scope), bank.timelines.find(scope, "neighbour"), bank.stats(scope)
     if "citations" in bank.layers:
-        kept += [str(bank.citations.log(scope)), str(bank.citations.weights_of(scope))]
+        kept += [str(bank.citations.log(scope)), str(bank.citations.updates(scope))]
     return [recalled(bank, scope), *memories, *kept, *bank.storage.export(scope)]
 
 

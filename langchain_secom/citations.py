@@ -1,4 +1,4 @@
-"""A chain whose answers cite memories, and whose bank learns from the citations (RMM, section 6)."""
+"""A chain whose answers cite memories, and whose bank takes in the citations (RMM, section 6)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .impressions import (
     Search,
     citation_counts,
     cited_references,
-    learning_bank,
+    citing_bank,
 )
 from .recall_options import recall_options
 
@@ -52,12 +52,12 @@ def with_citation_feedback(
     layers: Sequence[str] = (),
     only_relevant: bool = False,
 ) -> CitationFeedback:
-    """Give a chain memories to cite, and have the bank learn from the citations in its answers.
+    """Give a chain memories to cite, and have the bank take in the citations of its answers.
 
     Each call recalls what its question finds, puts it into ``context`` as one numbered block of quoted data with the
     instruction to cite, runs the chain, reads the citations from the answer, and rewards the bank once. Chunks of a
     stream reach the user as they come. An answer that fails, is cut short, calls tools or is not read to its end
-    teaches nothing.
+    is not taken in.
 
     Setup: ``pip install "secom-memory[langchain]"``.
 
@@ -77,7 +77,7 @@ def with_citation_feedback(
     Args:
         chain: takes a mapping with the question and the context, gives text or an AI message. Parsers that make
             something else of the answer stand behind this runnable, not in it.
-        bank: where memories are, and what learns; opened with ``citations``.
+        bank: where memories are, and the citations go; opened with ``citations``.
         retriever: finds the memories: `SecomRetriever`, or what reorders or cuts its documents, such as
             ``ContextualCompressionRetriever`` with a `CitationReranker`; the bank itself unless given.
         scope: whose memories they are; from the configuration unless given, or with a retriever from its documents.
@@ -96,10 +96,11 @@ def with_citation_feedback(
         only_relevant: recall what answers the question, and leave the rest of the budget empty.
 
     Raises:
-        InvalidInput: the bank does not learn, or cannot recall so; or options of a recall are given with a retriever.
+        InvalidInput: the bank takes in no citations, or cannot recall so; or options of a recall are given with a
+            retriever.
     """
     bound = None if scope is None else check_scope(scope)
-    learning_bank(bank, "with_citation_feedback")
+    citing_bank(bank, "with_citation_feedback")
     options = recall_options(bank, token_budget, k, layers, only_relevant)
     given = {name: value for name, value in options.arguments.items() if value}
     if retriever is not None and given:
@@ -126,7 +127,7 @@ class CitationFeedback(Runnable[Any, Any]):
 
     Args:
         chain: what answers.
-        bank: what learns.
+        bank: where the citations go.
         search: finds the memories.
         question_key: where the question is in the input.
         context_key: where the block goes.
@@ -309,7 +310,7 @@ class CitationFeedback(Runnable[Any, Any]):
     def _lesson(
         self, question: str, memories: PromptMemories, citations: Citations
     ) -> Callable[[Mapping[str, Any]], dict[str, Any]] | None:
-        """What rewards the bank; nothing where the answer teaches nothing."""
+        """What rewards the bank; nothing where the answer says nothing of what was shown."""
         scope, impression = memories.scope, memories.impression
         if scope is None or impression is None or not citations.is_feedback:
             return None
@@ -329,7 +330,7 @@ def _step(config: RunnableConfig, name: str, counts: Mapping[str, Any] | None = 
 
 
 def _failed(error: SecomError) -> str:
-    warn_degraded("nothing was learned from an answer", error)
+    warn_degraded("the citations of an answer were not taken in", error)
     return "failed"
 
 

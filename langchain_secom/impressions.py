@@ -35,7 +35,7 @@ class PromptMemories:
             text.
         references: for every number in the block, the ids that it stands for.
         scope: whose memories they are, where there are any.
-        impression: what the bank learns from; nothing where there is nothing to learn from.
+        impression: what the bank is told of it once an answer cites some; nothing where nothing was found.
     """
 
     block: str = ""
@@ -152,14 +152,16 @@ def _merged(first: Hit, second: Hit) -> Hit:
     return replace(first, turns=turns, memory=replace(first.memory, turns=turns), excerpts=tuple(excerpts))
 
 
-def learning_bank(bank: MemoryBank, caller: str) -> MemoryBank:
-    """Return the bank, if it learns from citations.
+def citing_bank(bank: MemoryBank, caller: str) -> MemoryBank:
+    """Return the bank, if it takes in citations.
 
     Raises:
         InvalidInput: it does not.
     """
     if not isinstance(bank, MemoryBank) or "citations" not in bank.layers:
-        raise InvalidInput(f"{caller} needs a bank that learns: MemoryBank.open(..., citations=True), got {bank!r}")
+        raise InvalidInput(
+            f"{caller} needs a bank that takes in citations: MemoryBank.open(..., citations=True), got {bank!r}"
+        )
     return bank
 
 

@@ -26,7 +26,7 @@ from .citations import CITATIONS_EVENT
 from .convert import Tools
 from .dialogue import Dialogue, QueryHook, check_hook, said_in_session
 from .identity import Identity
-from .impressions import citation_counts, learning_bank
+from .impressions import citation_counts, citing_bank
 from .insertion import inserted
 from .known_messages import ThreadOptions, ids_in_prompt, new_messages
 from .messages import latest_question, query_of
@@ -94,8 +94,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         write: ``"background"`` has the messages on disk when the turn ends and does the rest in a thread,
             ``"inline"`` does all of it then, ``"off"`` remembers nothing.
         writer: the background writer, such as one that several agents share; an own one unless given.
-        cite: have the model cite the memories that it uses, and learn from the citations; the bank has to learn. An
-            agent with a ``response_format`` cites nothing.
+        cite: have the model cite the memories that it uses, and the bank take the citations in; it is opened with
+            ``citations``. An agent with a ``response_format`` cites nothing.
         markers: whether the user sees the citations. With ``stream_mode="messages"`` tokens come straight from the
             model: lead them through `langchain_secom.streaming.without_markers`.
         instruction: how to cite.
@@ -109,7 +109,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         name: tells several of them in one agent apart.
 
     Raises:
-        InvalidInput: the bank does not learn, or cannot recall so; or for an unknown option.
+        InvalidInput: the bank takes in no citations, or cannot recall so; or for an unknown option.
         InvalidScope: for a bad scope.
     """
 
@@ -146,7 +146,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         _check("subagents", subagents, "recall", "remember", "off")
         _check("tool_lines", tool_lines, "brief", "omit")
         _check("on_error", on_error, "warn", "raise")
-        self._bank = learning_bank(bank, self._name) if cite else check_bank(bank, self._name)
+        self._bank = citing_bank(bank, self._name) if cite else check_bank(bank, self._name)
         self._options = recall_options(bank, token_budget, k, layers, only_relevant)
         check_hook(query)
         self._query = query
@@ -345,11 +345,11 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         turn = self._turn(cast("Any", state), runtime)
         # The answer is finished, and waits for no lock.
         with waiting_at_most(ANSWER_WAITS_S):
-            event = self._learn(turn)
+            event = self._taken_in(turn)
             self._remember(turn, state["messages"], runtime)
         return event
 
-    def _learn(self, turn: AgentTurn) -> dict[str, Any] | None:
+    def _taken_in(self, turn: AgentTurn) -> dict[str, Any] | None:
         """Reward the bank, once a turn; the event for callback handlers: numbers, no words."""
         citations, recall = turn.citations, turn.recall
         if citations is None or recall is None or recall.impression is None:

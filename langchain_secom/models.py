@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,8 +19,9 @@ from secom_core.errors import BadReply, ContextTooLong, InvalidInput, ModelError
 from secom_core.llm.flow import ChatModel, Prompt
 from secom_core.llm.limits import says_too_long
 from secom_core.llm.reply import Reply, ended_at_limit
-from secom_core.protocols import Embedder, Segmenter
-from secom_core.vectors import Vectors, unit_rows
+from secom_core.llm.schemas import SchemaTrial
+from secom_core.models.rows import model_rows
+from secom_core.protocols import Embedder, Segmenter, Vectors
 
 from .convert import text_of
 
@@ -36,17 +38,21 @@ class LangChainChatModel:
 
     Args:
         chat_model: the chat model.
+        hold_to_schema: ask for replies in the JSON schema of a prompt that has one, by the argument
+            ``response_format`` that LangChain's own ``ProviderStrategy`` passes. Whether the model takes it is found
+            out by the first such prompt; where it does not, the text alone says what is wanted.
         **options: keyword arguments for every call, such as ``temperature=0``.
 
     Raises:
         InvalidInput: it is no `BaseChatModel`.
     """
 
-    def __init__(self, chat_model: BaseChatModel, **options: Any) -> None:
+    def __init__(self, chat_model: BaseChatModel, *, hold_to_schema: bool = True, **options: Any) -> None:
         if not isinstance(chat_model, BaseChatModel):
             raise InvalidInput(f"expected a LangChain chat model, got {chat_model!r}")
         self.chat_model = chat_model
         self._options = options
+        self._schemas = SchemaTrial(hold_to_schema)
 
     @property
     def name(self) -> str:
@@ -60,19 +66,21 @@ class LangChainChatModel:
             ModelUnavailable: the chat model raised; its error is chained.
             BadReply: the answer holds no text.
         """
-        try:
-            answer = self.chat_model.invoke(_messages(prompt), _quiet(prompt), **self._options)
-        except Exception as error:  # an integration may raise anything, and there is no common base
-            raise _unavailable(self.chat_model, error) from error
-        return _reply(answer)
+        reply = Reply()
+        for attempt in self._schemas.attempts(prompt):
+            with attempt, _translated(self.chat_model):
+                options = {**attempt.options, **self._options}
+                reply = _reply(self.chat_model.invoke(_messages(prompt), _quiet(prompt), **options))
+        return reply
 
     async def acomplete(self, prompt: Prompt) -> str:
         """Answer the prompt without blocking the event loop. Raises as `complete`."""
-        try:
-            answer = await self.chat_model.ainvoke(_messages(prompt), _quiet(prompt), **self._options)
-        except Exception as error:  # as above
-            raise _unavailable(self.chat_model, error) from error
-        return _reply(answer)
+        reply = Reply()
+        for attempt in self._schemas.attempts(prompt):
+            with attempt, _translated(self.chat_model):
+                options = {**attempt.options, **self._options}
+                reply = _reply(await self.chat_model.ainvoke(_messages(prompt), _quiet(prompt), **options))
+        return reply
 
 
 class LangChainEmbedder:
@@ -108,14 +116,9 @@ class LangChainEmbedder:
     def _rows(self, texts: Sequence[str], embed: Callable[[list[str]], list[list[float]]]) -> Vectors:
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
-        try:
+        with _translated(self.embeddings):
             rows = embed(list(texts))
-        except Exception as error:  # an integration may raise anything, and there is no common base
-            raise _unavailable(self.embeddings, error) from error
-        try:
-            return unit_rows(rows, len(texts))
-        except (TypeError, ValueError) as error:  # InvalidInput is one; for what is no list of numbers there is none
-            raise BadReply(f"{self.name} gave no vector for each of {len(texts)} texts: {error}", "") from error
+        return model_rows(rows, len(texts), self.name)
 
 
 def as_chat_model(model: BaseChatModel | ChatModel) -> ChatModel:
@@ -196,8 +199,9 @@ def open_bank(
         **parts: as for `MemoryBank.open`.
     """
     if model is not None:
+        model = as_chat_model(model)  # one for both, so that what is found out of it is found out once
         parts["segmenter"] = as_segmenter(parts.get("segmenter"), model=model)
-        parts.setdefault("model", as_chat_model(model))
+        parts.setdefault("model", model)
     if embedder is not None:
         parts["embedder"] = as_embedder(embedder)
     return MemoryBank.open(path, **parts)
@@ -239,11 +243,16 @@ def _reply(answer: BaseMessage) -> Reply:
     return Reply(text, cut_off=ended_at_limit(answer.response_metadata) or ended_at_limit(answer.additional_kwargs))
 
 
-def _unavailable(integration: object, error: Exception) -> ModelError:
-    if isinstance(error, ModelError):
-        return error
-    kind = ContextTooLong if says_too_long(str(error)) else ModelUnavailable
-    return kind(f"{type(integration).__name__}: {type(error).__name__}: {error}")
+@contextmanager
+def _translated(integration: object) -> Iterator[None]:
+    """Turn what an integration raises into our errors; it may be anything, and there is no common base."""
+    try:
+        yield
+    except ModelError:
+        raise
+    except Exception as error:
+        kind = ContextTooLong if says_too_long(str(error)) else ModelUnavailable
+        raise kind(f"{type(integration).__name__}: {type(error).__name__}: {error}") from error
 
 
 def _model_of(integration: object) -> str | None:

@@ -1,4 +1,4 @@
-"""Documents of the bank in the order that citations have taught, as a LangChain document compressor."""
+"""Documents in the order in which their bank ranks them, as a LangChain document compressor."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from pydantic import ConfigDict, Field, field_validator
 from secom_core.bank import MemoryBank
 
 from .convert import is_of_bank, to_document, to_hits
-from .impressions import learning_bank, numbered
+from .impressions import citing_bank, numbered
 from .scopes import common_scope
 
 
 class CitationReranker(BaseDocumentCompressor):
-    """Puts documents into the order that their scope has learned from what answers cite (RMM, section 6).
+    """Puts documents into the order in which their bank ranks them now: by the paper's reranker, where it has that.
 
-    Documents of `SecomRetriever` are scored by the bank, under the scope's present weights; so it works on documents
-    that were kept, fused or reordered in between. In the documents that it gives, numbers in the metadata go from 1 and
-    ``score`` is the learned one; the documents that it gets stay as they are.
+    The reranker learns from what answers cite (RMM, section 6); a bank that only records citations ranks by its own
+    scores. Documents of `SecomRetriever` are scored anew, so it works on documents that were kept, fused or reordered
+    in between. In the documents that it gives, numbers in the metadata go from 1 and ``score`` is the new one; the
+    documents that it gets stay as they are.
 
     Setup: ``pip install "secom-memory[langchain]"``.
 
     Instantiate::
 
-        bank = MemoryBank.open("memory.db", citations=True)
+        bank = MemoryBank.open("memory.db", embedder=embedder, citations=RerankerOptions())
         reranker = CitationReranker(bank=bank, top_n=4)
 
     Usage::
@@ -42,7 +43,7 @@ class CitationReranker(BaseDocumentCompressor):
     twice, both parts are one document.
 
     Args:
-        bank: where the documents come from; one that learns.
+        bank: where the documents come from, opened with ``citations``.
         top_n: how many documents it gives at most, of whatever origin; all of them unless given.
     """
 
@@ -53,8 +54,8 @@ class CitationReranker(BaseDocumentCompressor):
 
     @field_validator("bank")
     @classmethod
-    def _learns(cls, bank: MemoryBank) -> MemoryBank:
-        return learning_bank(bank, cls.__name__)
+    def _takes_citations(cls, bank: MemoryBank) -> MemoryBank:
+        return citing_bank(bank, cls.__name__)
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None

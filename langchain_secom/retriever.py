@@ -113,7 +113,7 @@ def _with_confidence(document: Document, confidence: float) -> Document:
 
 
 def _best_first(recall: Recall) -> list[Hit]:
-    """The hits, the likeliest to help first; in a bank that learns, what was found in the order that it has learned."""
+    """The hits, the likeliest to help first; in a bank with the paper's reranker, what was found in its order."""
     if recall.impression is None:
         return sorted(recall.ranked, key=lambda hit: -hit.relevance)
     return sorted(recall.ranked, key=lambda hit: 0.0 if hit.kind == "relevant" else 1 - hit.relevance)

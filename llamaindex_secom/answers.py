@@ -71,7 +71,7 @@ def take_citable(bank: MemoryBank, nodes: Sequence[NodeWithScore]) -> CitableNod
     """Take the pending queries that these nodes were numbered for; nothing where there is none.
 
     Args:
-        bank: the bank that learns.
+        bank: the bank that takes the citations in.
         nodes: the nodes that an answer was made from.
     """
     ids = dict.fromkeys(id_ for each in nodes if isinstance(id_ := each.node.metadata.get(ANSWER_KEY), str))

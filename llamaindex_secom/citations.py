@@ -48,23 +48,23 @@ from .answers import (
 
 
 class CitationReward(BaseEventHandler):
-    """Makes the bank learn from what answers cite, while it is installed.
+    """Makes the bank take in what answers cite, while it is installed.
 
     It acts when an answer is complete, whole or at the end of its stream, and only on answers over nodes that a
     `CitationNumberer` with the same bank has numbered. Scope, query and impression come with the nodes, so that one
     handler serves all users and engines of a process. The first answer to a query counts, however many handlers are
-    installed and however engines are nested. Streams that fail or are abandoned teach nothing.
+    installed and however engines are nested. Streams that fail or are abandoned are not taken in.
 
     ::
 
         with CitationReward(bank):
             engine.query("Who teaches me the violin?")
 
-    In async code, a thread learns from answers that were not streamed, so that the event loop goes on; `asettle` waits
+    In async code, a thread takes in answers that were not streamed, so that the event loop goes on; `asettle` waits
     for it.
 
     Args:
-        bank: the bank that learns, opened with ``citations``.
+        bank: the bank that takes them in, opened with ``citations``.
         markers: ``"strip"`` takes the markers out of what the user sees and a chat memory keeps, streams included;
             answers that are objects (``output_cls``) keep theirs.
 
@@ -100,7 +100,7 @@ class CitationReward(BaseEventHandler):
         return self
 
     def uninstall(self) -> None:
-        """Stop listening, and wait until the bank has learned from every answer so far."""
+        """Stop listening, and wait until the bank has taken in every answer so far."""
         root = get_dispatcher()
         root.event_handlers = [each for each in root.event_handlers if each is not self]
         self.settle()
@@ -126,12 +126,12 @@ class CitationReward(BaseEventHandler):
         await asyncio.to_thread(self.uninstall)
 
     def settle(self) -> None:
-        """Wait until the bank has learned from every answer so far."""
+        """Wait until the bank has taken in every answer so far."""
         for each in self._jobs():
             each.exception()
 
     async def asettle(self) -> None:
-        """Wait until the bank has learned from every answer so far, without blocking the event loop."""
+        """Wait until the bank has taken in every answer so far, without blocking the event loop."""
         for each in self._jobs():
             await asyncio.wait([asyncio.wrap_future(each)])
 
@@ -147,7 +147,7 @@ class CitationReward(BaseEventHandler):
             self._answered(event.response)
         except Exception as error:
             # The dispatcher swallows it.
-            warn_degraded(f"an answer taught nothing: {error!r}")
+            warn_degraded(f"the citations of an answer were not taken in: {error!r}")
             raise
 
     def take_in(self, answer: str | ChatMessage, nodes: Sequence[NodeWithScore]) -> list[Lesson]:
@@ -159,7 +159,7 @@ class CitationReward(BaseEventHandler):
             nodes: the nodes that the model was shown, from a `CitationNumberer`.
 
         Returns:
-            What each scope has learned.
+            What came of it in each scope.
 
         Raises:
             StoreError: the store failed.
@@ -183,7 +183,7 @@ class CitationReward(BaseEventHandler):
         elif isinstance(response, AsyncStreamingResponse):
             response.response_gen = self._awatched(response.response_gen, citable)
         elif isinstance(response, PydanticResponse):
-            self._learn(cited_by_text(strings_of(response.response), citable), citable)
+            self._pass_on(cited_by_text(strings_of(response.response), citable), citable)
         else:
             self._read(response, citable)
 
@@ -191,14 +191,14 @@ class CitationReward(BaseEventHandler):
         text = response.response or ""
         if self.markers == "strip":
             response.response = read_citations(text, citable.numbers, markers="strip").text
-        self._learn(cited_by_text(text, citable), citable)
+        self._pass_on(cited_by_text(text, citable), citable)
 
     def _watched(self, tokens: Iterable[str], citable: CitableNodes) -> Generator[str, None, None]:
         stream = AnswerStream(citable, strip=self.markers == "strip")
         for token in tokens:
             if text := stream.feed(token):
                 yield text
-        self._learn(cited_by_text(stream.text, citable), citable)
+        self._pass_on(cited_by_text(stream.text, citable), citable)
         if rest := stream.finish():
             yield rest
 
@@ -211,9 +211,9 @@ class CitationReward(BaseEventHandler):
         if rest := stream.finish():
             yield rest
 
-    # -- learning ---------------------------------------------------------------------------------------------------
+    # -- passing on --------------------------------------------------------------------------------------------------
 
-    def _learn(self, citations: Citations, citable: CitableNodes) -> None:
+    def _pass_on(self, citations: Citations, citable: CitableNodes) -> None:
         if _in_event_loop():
             self._submit(citations, citable)
         else:
@@ -234,7 +234,7 @@ class CitationReward(BaseEventHandler):
             for each in citable.by_scope(citations):
                 self._reward(each)
         except SecomError as error:
-            warn_degraded("an answer taught nothing", error)
+            warn_degraded("the citations of an answer were not taken in", error)
 
     def _reward(self, cited: CitedScope) -> Lesson:
         return self._bank.citations.reward(cited.scope, cited.query, cited.impression, cited.citations)
@@ -242,7 +242,7 @@ class CitationReward(BaseEventHandler):
 
 def _told(future: Future[None]) -> None:
     if (error := future.exception()) is not None:
-        warn_degraded(f"an answer taught nothing: {error!r}")
+        warn_degraded(f"the citations of an answer were not taken in: {error!r}")
 
 
 def _in_event_loop() -> bool:

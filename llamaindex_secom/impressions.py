@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from secom_core.bank import MemoryBank
-from secom_core.citations import Draw, Impression
+from secom_core.citations import Impression
 from secom_core.conversation import Scope
 from secom_core.memory import Hit
 from secom_core.processes import ForkLock
@@ -59,7 +59,6 @@ def restricted(impression: Impression, numbers: Iterable[int]) -> Impression:
         numbers=kept,
         memory_ids=_at(places, impression.memory_ids),
         turn_ids=_at(places, impression.turn_ids),
-        signals=_at(places, impression.signals),
         scores=_at(places, impression.scores),
         # The paper's reranker drew other memories, or in another order.
         draw=None,
@@ -68,15 +67,6 @@ def restricted(impression: Impression, numbers: Iterable[int]) -> Impression:
 
 def _at(places: Sequence[int], values: Sequence[_Value]) -> tuple[_Value, ...]:
     return tuple(values[place] for place in places)
-
-
-def scores_of(impression: Impression) -> list[float]:
-    """The score of each memory: by the paper's reranker where it chose them, else by the weights of the signals."""
-    draw = impression.draw
-    if isinstance(draw, Draw):
-        scores: list[float] = draw.scores[: len(impression.numbers)].tolist()
-        return scores
-    return list(impression.scores)
 
 
 @dataclass(frozen=True, slots=True)

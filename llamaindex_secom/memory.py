@@ -84,7 +84,7 @@ class SecomMemory(SessionMessages):
         session: the name of the session; a new one unless given. An existing session is continued.
         bank: where everything is remembered.
         store_path: the bank's file. It is opened where no bank is given, with the ``layers`` named below, and with
-            ``citations`` where it is to ``learn``.
+            ``citations`` where it is to take them in.
         key: the passphrase of that file, where it is encrypted and not open in this process; it is kept in no field.
         busy_timeout: how many seconds a bank that is opened so waits for others who write, as for `MemoryBank.open`.
         token_limit: the length of everything that `get` returns, in tokens; system messages and the last message are
@@ -104,7 +104,7 @@ class SecomMemory(SessionMessages):
             memories of a bank share; the messages are on disk at once with both. `flush` waits for the thread.
         on_error: what happens where the store fails during a conversation: ``"warn"`` goes on without recalled memory,
             keeps the messages and stores them with the next ones, with a `DegradedWarning`; ``"raise"`` raises.
-        learn: make the bank learn from what answers cite, and keep the answers without their markers (RMM section 6).
+        citations: have the bank take in what answers cite, and keep the answers without their markers (RMM section 6).
             `secom_core.citations.prompt.CITE_INSTRUCTION` in the system prompt tells the model to cite.
         trace_contents: whether the `tracing.SecomRecallEvent` of a recall holds the query and the recalled block.
         token_counter: counts tokens; an estimate unless given.
@@ -112,7 +112,7 @@ class SecomMemory(SessionMessages):
     Raises:
         InvalidScope: the scope is missing, empty, or no tuple of strings.
         InvalidInput: neither a bank nor a store path is given, the limits do not go together, or the bank was opened
-            without one of the layers, or without ``citations`` where it is to learn.
+            without one of the layers, or without ``citations`` where it is to take them in.
     """
 
     token_limit: int = Field(default=_TOKEN_LIMIT, ge=1)
@@ -121,7 +121,7 @@ class SecomMemory(SessionMessages):
     layers: tuple[str, ...] = ()
     only_relevant: bool = False
     insert_method: Literal["user", "system", "off"] = "user"
-    learn: bool = False
+    citations: bool = False
     trace_contents: bool = True
     _count: Callable[[str], int] = PrivateAttr()
     _hook: QueryHook | None = PrivateAttr()
@@ -219,7 +219,7 @@ class SecomMemory(SessionMessages):
 
     @property
     def last_citations(self) -> Citations | None:
-        """The citations in the last answer, where the memory learns."""
+        """The citations in the last answer, where the memory reads them."""
         return self._citations
 
     @property
@@ -310,12 +310,12 @@ class SecomMemory(SessionMessages):
             self._cached = self._citations = None
 
     def _received(self, message: ChatMessage) -> ChatMessage:
-        """The message as it is kept. A new query ends the cached recall; an answer is learned from."""
-        received = self._learned_from(message) if self.learn and is_answer(message) else message
+        """The message as it is kept. A new query ends the cached recall; the citations of an answer are taken in."""
+        received = self._taken_in(message) if self.citations and is_answer(message) else message
         self._cached = self._cached.after(message) if self._cached is not None else None
         return received
 
-    def _learned_from(self, answer: ChatMessage) -> ChatMessage:
+    def _taken_in(self, answer: ChatMessage) -> ChatMessage:
         recall = self.last_recall
         if recall is None or not recall.numbers:
             return answer
@@ -324,7 +324,7 @@ class SecomMemory(SessionMessages):
             if recall.impression is not None:
                 self._bank.citations.reward(self.scope, recall.query, recall.impression, self._citations)
         except FAILURES as error:
-            self._failed("the answer teaches nothing", error)
+            self._failed("the citations of the answer were not taken in", error)
         # For the next query, the same numbers stand for other memories.
         return without_markers(answer, recall.numbers)
 
@@ -336,4 +336,4 @@ class SecomMemory(SessionMessages):
 
 def _needed_layers(layers: Sequence[str], data: dict[str, Any]) -> list[str]:
     """The layers that the bank has to have been opened with."""
-    return [*layers, *(["citations"] if data.get("learn") else [])]
+    return [*layers, *(["citations"] if data.get("citations") else [])]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from secom_core.errors import BadReply, ContextTooLong, InvalidInput, ModelError
 from secom_core.llm.flow import ChatModel, Prompt
 from secom_core.llm.limits import says_too_long
 from secom_core.llm.reply import Reply, ended_at_limit
+from secom_core.llm.schemas import SchemaTrial
 from secom_core.models.rows import model_rows
 from secom_core.protocols import Embedder, Vectors
 
@@ -31,17 +33,21 @@ class LlamaIndexChatModel:
 
     Args:
         llm: the LLM; where ``None``, ``Settings.llm``, looked up at the first prompt.
+        hold_to_schema: ask for replies in the JSON schema of a prompt that has one, by the argument
+            ``response_format`` that OpenAI-like LLMs pass on. Whether the LLM takes it is found out by the first such
+            prompt; where it does not, the text alone says what is wanted.
         **options: keyword arguments for every call, such as ``temperature=0``.
 
     Raises:
         InvalidInput: it is no `LLM`.
     """
 
-    def __init__(self, llm: LLM | None = None, **options: Any) -> None:
+    def __init__(self, llm: LLM | None = None, *, hold_to_schema: bool = True, **options: Any) -> None:
         if llm is not None and not isinstance(llm, LLM):
             raise InvalidInput(f"expected a LlamaIndex LLM, got {shorten(llm)}")
         self._llm = llm
         self._options = options
+        self._schemas = SchemaTrial(hold_to_schema)
 
     @property
     def llm(self) -> LLM:
@@ -64,25 +70,25 @@ class LlamaIndexChatModel:
             ModelUnavailable: the LLM raised; its error is chained.
             BadReply: the answer holds no text.
         """
-        try:
-            response = self.llm.chat(_messages(prompt), **self._options)
-        except Exception as error:  # an integration may raise anything, and there is no common base
-            raise _unavailable(self, error) from error
-        return _reply(response)
+        reply = Reply()
+        for attempt in self._schemas.attempts(prompt):
+            with attempt, _translated(self):
+                reply = _reply(self.llm.chat(_messages(prompt), **{**attempt.options, **self._options}))
+        return reply
 
     async def acomplete(self, prompt: Prompt) -> str:
         """Answer the prompt without blocking the event loop. Raises as `complete`."""
-        try:
-            response = await self._achat(_messages(prompt))
-        except Exception as error:  # as above
-            raise _unavailable(self, error) from error
-        return _reply(response)
+        reply = Reply()
+        for attempt in self._schemas.attempts(prompt):
+            with attempt, _translated(self):
+                reply = _reply(await self._achat(_messages(prompt), {**attempt.options, **self._options}))
+        return reply
 
-    async def _achat(self, messages: list[ChatMessage]) -> ChatResponse:
+    async def _achat(self, messages: list[ChatMessage], options: Mapping[str, Any]) -> ChatResponse:
         # CustomLLM's own achat calls chat on the event loop. Instrumentation wraps both, hence the unwrapping.
         if inspect.unwrap(type(self.llm).achat) is inspect.unwrap(CustomLLM.achat):
-            return await asyncio.to_thread(self.llm.chat, messages, **self._options)
-        return await self.llm.achat(messages, **self._options)
+            return await asyncio.to_thread(self.llm.chat, messages, **options)
+        return await self.llm.achat(messages, **options)
 
 
 class LlamaIndexEmbedder:
@@ -136,10 +142,8 @@ class LlamaIndexEmbedder:
     def _rows(self, texts: Sequence[str], embed: Callable[[], list[list[float]]]) -> Vectors:
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
-        try:
+        with _translated(self):
             rows = embed()
-        except Exception as error:  # an integration may raise anything, and there is no common base
-            raise _unavailable(self, error) from error
         return model_rows(rows, len(texts), self.name)
 
 
@@ -174,11 +178,16 @@ def _reply(response: ChatResponse) -> Reply:
     return Reply(text, cut_off=any(map(ended_at_limit, beside)))
 
 
-def _unavailable(adapter: object, error: Exception) -> ModelError:
-    if isinstance(error, ModelError):
-        return error
-    kind = ContextTooLong if says_too_long(str(error)) else ModelUnavailable
-    return kind(f"{type(adapter).__name__}: {type(error).__name__}: {error}")
+@contextmanager
+def _translated(adapter: object) -> Iterator[None]:
+    """Turn what an integration raises into our errors; it may be anything, and there is no common base."""
+    try:
+        yield
+    except ModelError:
+        raise
+    except Exception as error:
+        kind = ContextTooLong if says_too_long(str(error)) else ModelUnavailable
+        raise kind(f"{type(adapter).__name__}: {type(error).__name__}: {error}") from error
 
 
 def version_of(part: object) -> str:

@@ -98,7 +98,7 @@ class CitationNumberer(BaseNodePostprocessor):
 
     Put it last among the postprocessors of an engine. It returns copies with the ids of the nodes given; number and
     day stand before the text that the model sees, and the text is quoted (`escape_markers`). Several nodes of one
-    memory share its number. Nodes of another origin are numbered too, and citing them teaches nothing; nodes without
+    memory share its number. Nodes of another origin are numbered too, and citing them says nothing; nodes without
     text, such as images, are not numbered. Nodes whose turns were forgotten since they were retrieved are left out.
 
     Args:
@@ -188,8 +188,8 @@ class CitationNumberer(BaseNodePostprocessor):
 
 
 def _degrade(error: SecomError) -> None:
-    # The answer is worth more than what could be learned from it.
-    warn_degraded("the answer will teach nothing", error)
+    # The answer is worth more than what it cites.
+    warn_degraded("the citations of the answer will not be taken in", error)
 
 
 def _is_numberable(node: BaseNode) -> bool:

@@ -1,4 +1,4 @@
-"""A reranker of nodes by the weights that a scope has learned from citations (RMM, section 6)."""
+"""A reranker that has nodes ranked by the bank that they come from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from secom_core.bank import MemoryBank
 from secom_core.errors import InvalidInput
 
 from .banks import bank_of, share_bank
-from .impressions import impressions_of, scores_of
+from .impressions import impressions_of
 from .node_origins import locate
 
 _MODEL: Final = "secom"
@@ -25,7 +25,10 @@ _dispatcher = get_dispatcher(__name__)
 
 
 class CitationReranker(BaseNodePostprocessor):
-    """Ranks nodes that hold a bank's memories by the weights that their scope has learned from citations.
+    """Ranks nodes that hold a bank's memories as the bank ranks them now: by the paper's reranker, where it has that.
+
+    The reranker learns from what answers cite (RMM, section 6); a bank that only records citations ranks by its own
+    scores.
 
     Any retriever may have found the nodes; the scope is read from their metadata. Each node keeps its id and gets the
     score of its memory; the nodes given are not changed. Nodes of another origin come after the others, in the order in
@@ -93,7 +96,7 @@ class CitationReranker(BaseNodePostprocessor):
         located = list(enumerate(locate(self._bank, nodes)))
         scores: dict[int, float] = {}
         for impression in impressions_of(self._bank, query, located).values():
-            scores.update(zip(impression.numbers, scores_of(impression), strict=True))
+            scores.update(zip(impression.numbers, impression.scores, strict=True))
         best = sorted(scores, key=lambda place: -scores[place])
         others = [each.node for place, each in located if place not in scores]
         return [NodeWithScore(node=located[place][1].node.node, score=scores[place]) for place in best] + others

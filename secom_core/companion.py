@@ -1,4 +1,4 @@
-"""A conversation that remembers, without a framework: recall, reply, read the citations, learn (RMM, Algorithm 1)."""
+"""A conversation that remembers, without a framework: recall, reply, take in what it cites (RMM, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class Answer:
         text: as it is shown.
         citations: what it cites of ``recall``.
         recall: what was recalled for it.
-        lesson: what came of the citations; nothing where the bank does not learn, or nothing was recalled.
+        lesson: what came of the citations; nothing where the bank was opened without ``citations``, or
+            nothing was recalled.
     """
 
     text: str
@@ -43,13 +44,13 @@ class Answer:
 
 
 class Companion:
-    """Replies with the help of a scope's memory, and learns from what its replies cite.
+    """Replies with the help of a scope's memory, and takes in what its replies cite.
 
     What is said is remembered before the model is asked, so that nothing is lost where it fails; a reply that never
-    came, or broke off, is not remembered and teaches nothing. One companion is one session: its calls must not overlap.
+    came, or broke off, is neither remembered nor taken in. One companion is one session: its calls must not overlap.
 
     Args:
-        bank: where everything is remembered; with ``citations=True`` citations teach it.
+        bank: where everything is remembered; opened with ``citations``, it keeps what replies cite.
         scope: whose memory it is; always given.
         model: the language model that replies.
         session: the name of the session; a new one unless given. An existing one is taken up where it ended.

@@ -116,7 +116,7 @@ class Found:
 
 
 class Ranking(Protocol):
-    """Candidates in an order that a scope has learned."""
+    """What was found, as it is shown and noted."""
 
     @property
     def candidates(self) -> list[Candidate]:
@@ -129,19 +129,15 @@ class Ranking(Protocol):
         ...
 
     def impression(self, hits: Sequence[Hit]) -> Any:
-        """What is shown, noted for learning from the answer; goes into `Recall.impression`."""
+        """What is shown, noted for what the answer will cite of it; goes into `Recall.impression`."""
         ...
 
 
 class Ranker(Protocol):
-    """A layer that ranks what is found by what a scope has learned."""
+    """Has the last word on what is found."""
 
-    def weights(self, row: ScopeRow, base: Mapping[str, float]) -> Mapping[str, float]:
-        """The scope's weights of these signals, for a search to score by."""
-        ...
-
-    def ranking(self, found: Found, *, scored: bool) -> Ranking:
-        """The candidates in the scope's own order; ``scored`` says whether `weights` has scored them."""
+    def ranking(self, found: Found) -> Ranking:
+        """The candidates as they are, in another order, or some of them."""
         ...
 
 
@@ -166,8 +162,6 @@ class LayerContext:
         redact: takes out of a text what must not be kept.
         counter: what token budgets are counted with.
         max_scopes: how many scopes are kept ready in memory; the least recently used is dropped first.
-        base_weights: the weights that rankings begin with, for each set of signals that a search may come with; those
-            of the bank, and of the layers before this one.
     """
 
     store: SqlStore
@@ -178,7 +172,6 @@ class LayerContext:
     redact: Callable[[str], str]
     counter: TokenCounter
     max_scopes: int = 1000
-    base_weights: Sequence[Mapping[str, float]] = ()
 
 
 class Layer:
@@ -203,8 +196,6 @@ class Layer:
     cost_without_model: ClassVar[str] = ""
     """What was measured of recalls that it takes part in without a language model, where that costs more than it
     brings."""
-    unit_weights: ClassVar[tuple[Mapping[str, float], ...]] = ()
-    """The weights that a ranking of its `units` begins with, for each set of signals that they may come with."""
 
     recall_without_model: bool = False
     """Whether it takes part in recalls without a language model all the same."""
@@ -253,12 +244,6 @@ class Layer:
         """
         raise NotImplementedError(f"the layer {self.name!r} does not say how it is made of a session")
 
-    def settle(self, scope: Scope) -> None:
-        """Make what the scope lacks beside what `make` makes of sessions; called where a bank derives, never by recall.
-
-        Nothing unless overridden.
-        """
-
     def begin_again(self, scope_id: int) -> None:
         """Drop what was made from the scope, where making it again does not replace it."""
 
@@ -281,14 +266,9 @@ class Layer:
         """What the layer adds to the block of a recall, within its token budget; nothing unless overridden."""
         return None
 
-    @classmethod
-    def has_learned(cls, store: SqlStore, scope_id: int) -> bool:
-        """Whether there is something that its `ranker` ranks by, so that the command opens a bank with it."""
-        return False
-
     @property
     def ranker(self) -> Ranker | None:
-        """What ranks by what the scope has learned; nothing unless overridden."""
+        """What has the last word on what is found; nothing unless overridden."""
         return None
 
     def units(self, request: Request, candidates: Sequence[Candidate]) -> Units | None:

@@ -357,8 +357,8 @@ class Recall:
         text: hits and sections as one numbered, dated block that quotes them as data; empty where there are none.
         tokens: the length of ``text`` in the bank's token counter.
         sections: what layers added, numbered after the hits.
-        impression: what is shown and how it was ranked, for ``bank.citations.reward``; nothing where the bank does not
-            learn from citations.
+        impression: what is shown and how it was ranked, for ``bank.citations.reward``; nothing where the bank was
+            opened without ``citations``.
         confidence: the chance that anything that was found answers the query, from 0 to 1: where it is low, an agent
             had better say that it does not know.
     """

@@ -10,7 +10,7 @@ from .context.packing import Packer, PackMemories
 from .protocols import ChatModel, Denoiser, Embedder, Segmenter
 
 if TYPE_CHECKING:
-    from .citations.options import CitationOptions
+    from .citations.options import RerankerOptions
     from .segmenters.rubric.file import Rubric
     from .summaries.summarizer import Summarizer
     from .timelines.options import TimelineOptions
@@ -32,7 +32,7 @@ class Preset:
     summaries: Summarizer | None = None
     timelines: TimelineOptions | None = None
     topics: TopicOptions | None = None
-    citations: CitationOptions | None = None
+    citations: bool | RerankerOptions | None = None
 
     def parts(self) -> dict[str, Any]:
         """The keyword arguments for `MemoryBank`."""
@@ -141,14 +141,14 @@ def rmm(model: ChatModel, *, embedder: Embedder | None = None, explore: bool = F
     Args:
         model: the language model that writes and merges topic summaries (Gemini-1.5-Flash in the paper).
         embedder: dense retrieval (Contriever, Stella or GTE in the paper). Without one there is nothing for the paper's
-            reranker to bend: topics are found by words, and the policy over signals learns instead.
+            reranker to bend: topics are found by words, and citations are only recorded.
         explore: draw the 5 with noise, as in the paper's training, instead of taking the best. It also learns from what
             answers cite of the best; drawing is for streams of questions that nobody waits for.
 
     Source: RMM, sections 4 to 6, appendix A.1 (K is 20, M is 5; temperature 0.5, baseline 0.5, learning rate 0.001,
     batches of 4).
     """
-    from .citations.options import CitationOptions, RerankerOptions
+    from .citations.options import RerankerOptions
     from .topics.options import TopicOptions
 
     return Preset(
@@ -157,5 +157,5 @@ def rmm(model: ChatModel, *, embedder: Embedder | None = None, explore: bool = F
         embedder=embedder,
         model=model,
         topics=TopicOptions(),
-        citations=CitationOptions(reranker=RerankerOptions(explore=explore) if embedder is not None else None),
+        citations=RerankerOptions(explore=explore) if embedder is not None else True,
     )

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from ..citations.options import CitationOptions
+from ..citations.options import RerankerOptions
 from ..context.packing import Packer
 from ..conversation import Message, Scope, Session, Turn, check_scope, stamped
 from ..errors import InvalidInput
@@ -68,7 +68,7 @@ class MemoryBank(Capabilities):
         summaries: bool | Summarizer | None = None,
         timelines: bool | TimelineOptions | None = None,
         topics: bool | TopicOptions | None = None,
-        citations: bool | CitationOptions | None = None,
+        citations: bool | RerankerOptions | None = None,
         layers: Sequence[LayerFactory] | None = None,
         idle_after: timedelta | Literal[False] | None = None,
         redact: Redact | None = None,
@@ -103,8 +103,8 @@ class MemoryBank(Capabilities):
                 ``recall(layers=["timelines"])``; `TimelineOptions` says how.
             topics: make topics of each speaker of the closed sessions (RMM's prospective reflection):
                 ``bank.topics``, and ``recall(layers=["topics"])``; `TopicOptions` says how.
-            citations: learn from what answers cite (RMM's retrospective reflection): ``bank.citations``;
-                `CitationOptions` says how.
+            citations: keep a log of what answers cite: ``bank.citations``. With `RerankerOptions` the paper's reranker
+                chooses what is shown, and learns from the log's answers (RMM's retrospective reflection).
             layers: layers of your own, as `secom_core.layers.register` knows them.
             idle_after: how long a silence ends a session (RMM section 3), 30 minutes unless given: told by the times of
                 messages as the next one comes to the scope, and by the clock in `end_idle_sessions`. A session that
@@ -116,7 +116,7 @@ class MemoryBank(Capabilities):
             max_memory: how many bytes the scopes' indexes may take in memory together, about, 1 GiB unless given; the
                 least recently used is dropped first, and loaded again when asked for.
             max_scopes: how many scopes are held ready in memory at most, whatever they take. Unless given, it is 1000
-                for what is small: topics, events, weights.
+                for what is small: topics, events.
             progress: show progress bars on long work; off unless given.
 
         Raises:

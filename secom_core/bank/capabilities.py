@@ -40,7 +40,7 @@ class Capabilities:
 
     @property
     def citations(self) -> CitationLayer:
-        """What is learned from citations; raises `InvalidInput` where the bank was opened without ``citations``."""
+        """What answers cite; raises `InvalidInput` where the bank was opened without ``citations``."""
         return cast("CitationLayer", self._inside.layers["citations"])
 
     @property

@@ -19,7 +19,17 @@ from ..layers import Layer, registered
 from ..stores.derived import STORED, grown, vector_of
 from ..stores.ownership import is_foreign, is_orphan, of_scope, rests_on_scope
 from ..stores.rows import ScopeRow, SessionRow, is_count, session_row
-from ..stores.schema import SCOPE_TABLES, index_blocks, layer_progress, memories, messages, scopes, sessions, vectors
+from ..stores.schema import (
+    SCOPE_TABLES,
+    dimensions_of,
+    index_blocks,
+    layer_progress,
+    memories,
+    messages,
+    scopes,
+    sessions,
+    vectors,
+)
 from ..stores.sound import collected, is_sound
 from ..stores.sql import SqlStore
 from ..text.batches import batches
@@ -272,15 +282,14 @@ def memories_agree(checkup: Checkup) -> Iterator[Finding]:
 
 
 def vectors_fit(checkup: Checkup) -> Iterator[Finding]:
-    """Vectors of one model are of one width, of finite numbers, and of length 1."""
-    widths = _widths(checkup)
+    """Vectors have as many numbers as their space has dimensions, all finite, and length 1."""
     for scope, row in checkup.scopes:
         for each in checkup.store.sessions(row.id):
             with checkup.store.transaction(write=False) as connection:
                 names = address(connection, vectors)
-                statement = select(*names, vectors.c.model, STORED, vectors.c.digest)
+                statement = select(*names, vectors.c.space, STORED, vectors.c.digest)
                 found = connection.execute(statement.where(vectors.c.session_id == each.id)).all()
-            unfit = [tuple(one[: len(names)]) for one in found if not _fits(one[len(names) :], widths)]
+            unfit = [tuple(one[: len(names)]) for one in found if not _fits(one[len(names) :])]
             if unfit:
                 what = "vectors of another width, of no finite numbers, or not of length 1"
                 yield Finding(what, _AGAIN, vectors.name, scope, each.name, len(unfit))
@@ -288,21 +297,10 @@ def vectors_fit(checkup: Checkup) -> Iterator[Finding]:
                     checkup.delete(vectors, unfit)
 
 
-def _fits(stored: Sequence[object], widths: dict[object, int]) -> bool:
-    model, data, digest = stored
+def _fits(stored: Sequence[object]) -> bool:
+    space, data, digest = stored
     row = vector_of(data)
-    named = isinstance(model, str) and isinstance(digest, str)
-    return named and len(row) == widths.get(model, -1) and has_direction(row)
-
-
-def _widths(checkup: Checkup) -> dict[object, int]:
-    """By model the width that most of its vectors have; the bank's own embedder says its width itself."""
-    size = func.length(vectors.c.data)
-    with checkup.store.transaction(write=False) as connection:
-        statement = select(vectors.c.model, size, func.count()).group_by(vectors.c.model, size)
-        rows = sorted(connection.execute(statement).all(), key=lambda row: row[2])
-    most = {row[0]: row[1] // 4 for row in rows if is_count(row[1]) and row[1] and row[1] % 4 == 0}
-    return {**most, **checkup.deriving.derivation.width()}
+    return isinstance(digest, str) and len(row) == dimensions_of(space) and has_direction(row)
 
 
 def index_agrees(checkup: Checkup) -> Iterator[Finding]:

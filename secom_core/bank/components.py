@@ -21,7 +21,6 @@ from ..layers import LayerContext, registered
 from ..memory import Memory
 from ..protocols import Statistics
 from ..ranking import ScopeIndex
-from ..ranking.weights import LEARNED
 from ..stores.sql import SqlStore
 from ..vector_stores.sync import VectorStoreSync
 from .checking import Checkup, check
@@ -68,12 +67,6 @@ class Components:
             statistics=lambda scope: self.scopes.statistics(scope),
             vectors=inside,
         )
-        space = self.derivation.space
-        keeper = (
-            IndexKeeper(store, parts.token_counter, space.name, lambda: space.dimensions)
-            if space is not None
-            else IndexKeeper(store, parts.token_counter)
-        )
         self.scopes = ScopeCache(
             store,
             self.derivation,
@@ -81,7 +74,7 @@ class Components:
             size=parts.max_scopes,
             nbytes=parts.max_memory,
             vectors=inside,
-            keeper=keeper,
+            keeper=IndexKeeper(store, parts.token_counter, self.derivation.space),
         )
         self.layers = Layers(parts.layer_factories, self._context(store, size))
         self.recalling = Recalling(parts, self.derivation, self.scopes, self.vector_store, self.layers)
@@ -138,7 +131,6 @@ class Components:
             redact=partial(redacted_text, redact=self._parts.redact),
             counter=self._parts.token_counter,
             max_scopes=size,
-            base_weights=self._new_index().weights,
         )
 
     def _new_index(self) -> ScopeIndex:
@@ -147,7 +139,6 @@ class Components:
             dense=parts.embedder is not None or parts.vector_store is not None,
             weights=parts.weights_used,
             counter=parts.token_counter,
-            learned=LEARNED if parts.citations else (),
         )
 
     def _statistics(self, scope: Scope) -> Statistics | None:

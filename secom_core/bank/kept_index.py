@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import cache, partial
@@ -11,17 +10,18 @@ from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from ..derived.space import EmbeddingSpace
 from ..errors import StaleIndex, attempted, warn_degraded
-from ..indexes.postings import FrozenPostings, Range
+from ..indexes.postings import FrozenPostings
 from ..protocols import TokenCounter
 from ..ranking import ScopeIndex
 from ..ranking.blocks import KEYS, WORDS, Block, Changed, EntryReader, Mark, block_of, open_blocks, without
 from ..stores.derived import SessionIds
-from ..stores.index_blocks import OPENED, PIECE, WithoutThem, packed, unpacked
+from ..stores.index_blocks import OPENED, WithoutThem, packed, unpacked
 from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
+from .index_pieces import Pieces
 
 Names: TypeAlias = tuple[Sequence[str], Sequence[tuple[str, ...]]]
 
@@ -35,11 +35,10 @@ _LARGE: Final = 50_000
 """How many passages a block has at most that is written again with those after it."""
 
 _PROBES: Final = ("", "It's 12:30, isn't it? Grüße; 你好。", "a" * 50)
-_ENTRY_BYTES: Final = 8
 UNFIT: Final = -1
 """What no number of an index is."""
-_PIECES: Final = 256
-"""How many pieces of postings that were read are kept for the next words."""
+_NO_SPACE: Final = ""
+"""What blocks without vectors go by."""
 _BEHIND: Final = "the search index is not kept with the bank, the next process makes it again"
 
 
@@ -102,14 +101,12 @@ class IndexKeeper:
     Args:
         store: where they are.
         counter: what the lengths in them are counted with.
-        space: the name that the vectors in them go by, nothing without vectors.
-        dimensions: how many these have; nothing where nobody can tell.
+        space: where the vectors in them are, nothing without vectors.
     """
 
     store: SqlStore
     counter: TokenCounter
-    space: str = ""
-    dimensions: Callable[[], int | None] = lambda: 0
+    space: EmbeddingSpace | None = None
 
     # -- in -------------------------------------------------------------------------------------------------------
 
@@ -131,10 +128,11 @@ class IndexKeeper:
             attempted("the store", partial(self.store.drop_index, row.id), "what is damaged of it stays")
 
     def _opened(self, row: ScopeRow, index: ScopeIndex) -> Opened | None:
-        blocks = in_order(self.store.index_blocks(row.id, self.space))
-        if not blocks:
+        space = self.space.known_name if self.space is not None else _NO_SPACE
+        blocks = in_order(self.store.index_blocks(row.id, space)) if space is not None else {}
+        if not blocks or space != self._space:
             return None
-        if not self._fits(list(blocks.values())[-1]):
+        if list(blocks.values())[-1].about.get("stamp") != self.stamp:
             unfit = [KeptBlock(number, Mark(), 0, Changed(), set()) for number in blocks]
             return Opened(Kept(self._reader(row.id), unfit, moved=UNFIT), -1, {}, set())
         kept = Kept(reader=self._reader(row.id))
@@ -159,13 +157,15 @@ class IndexKeeper:
             kept.blocks.append(KeptBlock(number, block.start, size, block.changed, of_sessions, runs))
         return Opened(kept, int(block.about["revision"]), known, set(block.arrays["left"].tolist()))
 
-    def _fits(self, last: Block) -> bool:
-        about = last.about
-        return about.get("stamp") == self.stamp and (not self.space or about.get("dimensions") == self.dimensions())
+    @property
+    def _space(self) -> str | None:
+        """The name that blocks go by; nothing where the embedder that says it does not answer."""
+        return self.space.name if self.space is not None else _NO_SPACE
 
     def _reader(self, scope_id: int) -> Callable[[int], EntryReader]:
         """What reads the postings of the scope's blocks; the last pieces that were read stay in memory."""
-        pieces = _Pieces(partial(self.store.index_pieces, scope_id, self.space))
+        # What is not settled yet is so by the time that a block is read.
+        pieces = Pieces(lambda *wanted: self.store.index_pieces(scope_id, self._space or _NO_SPACE, *wanted))
         return lambda number: partial(pieces.entries, number)
 
     def nothing(self, scope_id: int) -> Kept:
@@ -193,9 +193,9 @@ class IndexKeeper:
         Returns:
             Whether the store holds what this process says it does: where another has written, it does not.
         """
-        if index.indexes.words.length - kept.terms < _WORTH or kept.given_up:
+        if index.indexes.words.length - kept.terms < _WORTH or kept.given_up or (space := self._space) is None:
             return True
-        written = attempted("the store", partial(self._written, row, index, kept, known), _BEHIND)
+        written = attempted("the store", partial(self._written, space, row, index, kept, known), _BEHIND)
         kept.given_up = written is None
         return written is not False
 
@@ -221,15 +221,16 @@ class IndexKeeper:
         Returns:
             The blocks, which hold nothing of it; nothing where none are kept, or these cannot be written.
         """
-        if kept.given_up or not kept.blocks:
+        if kept.given_up or not kept.blocks or (space := self._space) is None:
             return None
-        written = partial(self._written, row, index, kept, known, left, named_before)
+        written = partial(self._written, space, row, index, kept, known, left, named_before)
         if not attempted("the store", written, _BEHIND):
             return None
-        return WithoutThem(self.space, frozenset(each.number for each in kept.blocks))
+        return WithoutThem(space, frozenset(each.number for each in kept.blocks))
 
     def _written(
         self,
+        space: str,
         row: ScopeRow,
         index: ScopeIndex,
         kept: Kept,
@@ -252,11 +253,11 @@ class IndexKeeper:
         ranges = [(each, *known[each]) for each in sorted(sessions & known.keys())]
         arrays = {**block.arrays, "known": np.array(ranges, dtype=np.int64).reshape(-1, 3)}
         arrays["left"] = np.array(sorted(left), dtype=np.int64)
-        about = {**block.about, "stamp": self.stamp, "revision": row.revision, "dimensions": index.dimensions}
-        thinned = self._thinned(row, index, staying, start, named_before) if named_before is not None else {}
+        about = {**block.about, "stamp": self.stamp, "revision": row.revision}
+        thinned = self._thinned(space, row, index, staying, start, named_before) if named_before is not None else {}
         numbers = self.store.save_index_blocks(
             row.id,
-            self.space,
+            space,
             row.epoch,
             [*map(_parts, thinned.values()), _parts(replace(block, about=about, arrays=arrays))],
             staying=[each.number for each in staying if each.number not in thinned],
@@ -280,7 +281,13 @@ class IndexKeeper:
         return True
 
     def _thinned(
-        self, row: ScopeRow, index: ScopeIndex, staying: Sequence[KeptBlock], stop: Mark, named_before: Names
+        self,
+        space: str,
+        row: ScopeRow,
+        index: ScopeIndex,
+        staying: Sequence[KeptBlock],
+        stop: Mark,
+        named_before: Names,
     ) -> dict[int, Block]:
         """By number, the blocks that hold what has gone from the index, less that."""
         found: dict[int, Block] = {}
@@ -295,7 +302,7 @@ class IndexKeeper:
             of_older = gone.rows & each.changed.rows or gone.memories & each.changed.memories
             within = zip(numbers, start, end, strict=True)
             if of_older or any(first <= number < last for some, first, last in within for number in some):
-                parts = self.store.index_parts(row.id, self.space, each.number)
+                parts = self.store.index_parts(row.id, space, each.number)
                 about, arrays = unpacked(parts.pop(OPENED))
                 data = {name: np.frombuffer(parts.get(name, b""), dtype="<i4") for name in (WORDS, KEYS)}
                 block = Block(about, arrays, {name: each.reshape(-1, 2) for name, each in data.items()})
@@ -349,41 +356,6 @@ def in_order(stored: Mapping[int, bytearray]) -> dict[int, Block]:
 @cache
 def _stemmer() -> str:
     return version("PyStemmer")
-
-
-@dataclass
-class _Pieces:
-    """Reads pieces of postings; those read last stay in memory.
-
-    Args:
-        read: reads pieces of a part of a block by their numbers.
-    """
-
-    read: Callable[[int, str, Sequence[int]], dict[int, bytes]]
-    _held: OrderedDict[tuple[int, str, int], bytes] = field(default_factory=OrderedDict)
-
-    def entries(self, block: int, part: str, ranges: Sequence[Range]) -> list[npt.NDArray[np.int32]]:
-        """The postings of a part of a block, from one entry up to another, by range."""
-        numbers = [range(start * _ENTRY_BYTES // PIECE, -(-stop * _ENTRY_BYTES // PIECE)) for start, stop in ranges]
-        pieces = self._pieces(block, part, {each for of_range in numbers for each in of_range})
-        found: list[npt.NDArray[np.int32]] = []
-        for (start, stop), of_range in zip(ranges, numbers, strict=True):
-            begin = start * _ENTRY_BYTES - of_range.start * PIECE
-            data = b"".join(pieces[each] for each in of_range)
-            found.append(np.frombuffer(data, dtype="<i4", count=2 * (stop - start), offset=begin).reshape(-1, 2))
-        return found
-
-    def _pieces(self, block: int, part: str, numbers: set[int]) -> dict[int, bytes]:
-        held = {each: self._held[block, part, each] for each in numbers if (block, part, each) in self._held}
-        missing = sorted(numbers - held.keys())
-        if not missing:
-            return held
-        read = self.read(block, part, missing)
-        if len(read) <= _PIECES:
-            self._held.update(((block, part, number), data) for number, data in read.items())
-            while len(self._held) > _PIECES:
-                self._held.popitem(last=False)
-        return {**held, **read}
 
 
 def _moved(index: ScopeIndex) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from ..conversation import Scope
@@ -33,8 +32,7 @@ class Layers(Mapping[str, Layer]):
         self._layers: dict[str, Layer] = {}
         self._context = context
         for factory in factories:
-            of_units = [weights for layer in self._layers.values() for weights in layer.unit_weights]
-            layer = factory(replace(context, base_weights=[*context.base_weights, *of_units]))
+            layer = factory(context)
             if type(layer) not in registered() or layer.name in self._layers:
                 raise InvalidInput(f"{layer!r} is not known, or there twice; see secom_core.layers.register")
             self._layers[layer.name] = layer
@@ -79,7 +77,7 @@ class Layers(Mapping[str, Layer]):
 
     @property
     def ranker(self) -> Ranker | None:
-        """The first layer's that ranks what is found."""
+        """That of the first layer that has one."""
         return next((layer.ranker for layer in self._layers.values() if layer.ranker is not None), None)
 
     # -- closed sessions ------------------------------------------------------------------------------------------
@@ -118,7 +116,6 @@ class Layers(Mapping[str, Layer]):
         times: Counter[int] = Counter()
         taken, away = 0, False
         try:
-            layer.settle(scope)
             while new := self._pending(layer, scope_id, times):
                 for row in new:
                     times[row.id] += 1

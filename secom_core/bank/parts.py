@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from ..citations.layer import CitationLayer
-from ..citations.options import CitationOptions
+from ..citations.options import RerankerOptions
 from ..context.packing import Packer, PackTurns
 from ..errors import InvalidInput
 from ..layers import Layer, LayerContext, LayerFactory
@@ -54,7 +54,7 @@ class Parts:
     summaries: bool | Summarizer = False
     timelines: bool | TimelineOptions = False
     topics: bool | TopicOptions = False
-    citations: bool | CitationOptions = False
+    citations: bool | RerankerOptions = False
     layers: Sequence[LayerFactory] = ()
     idle_after: timedelta | Literal[False] = timedelta(minutes=30)
     redact: Redact | None = None
@@ -82,8 +82,7 @@ class Parts:
         self._check_reranker()
 
     def _check_reranker(self) -> None:
-        options = self.citations
-        if isinstance(options, CitationOptions) and options.reranker is not None and self.vector_store is not None:
+        if isinstance(self.citations, RerankerOptions) and self.vector_store is not None:
             raise InvalidInput(
                 "the paper's reranker learns from vectors in the bank; open it with embedder=, not vector_store="
             )
@@ -142,10 +141,9 @@ def _opened(layer: Callable[..., Layer], option: object, context: LayerContext) 
     return layer(context) if option is True else layer(context, option)
 
 
-# Citations last: what it learns begins with the weights of the others.
 _BUILT_IN: Final[Mapping[str, tuple[Callable[..., Layer], type]]] = {
     "summaries": (SummaryLayer, Summarizer),
     "timelines": (TimelineLayer, TimelineOptions),
     "topics": (TopicLayer, TopicOptions),
-    "citations": (CitationLayer, CitationOptions),
+    "citations": (CitationLayer, RerankerOptions),
 }

@@ -212,18 +212,13 @@ class Recalling:
         narrow: int = 0,
         exclude: Collection[str] = (),
     ) -> list[Candidate]:
-        """The turns that may answer, scored by what the scope has learned; as many as may fill the budget."""
-        weights = loaded.index.usable_weights(vector, nearest)
-        ranker = self.layers.ranker
-        if ranker is not None:
-            weights = ranker.weights(loaded.row, weights)
+        """The turns that may answer, as many as may fill the budget."""
         moment = aware(now or datetime.now(timezone.utc))
         return loaded.index.search(
             asked.telling,
             vector,
             nearest=nearest,
             now=moment,
-            weights=weights,
             context=asked.context,
             budget=budget,
             narrow=narrow,
@@ -233,13 +228,13 @@ class Recalling:
     def _ranked(
         self, loaded: LoadedScope, candidates: list[Candidate], vector: Vectors | None, units: Units | None
     ) -> tuple[list[Candidate], Ranking | None]:
-        """What is packed: turns, or the units of a layer in their place, in the order that the scope has learned."""
+        """What is packed: turns, or the units of a layer in their place, as the bank's ranker has them."""
         found = _with_relevance_of(candidates, units.candidates) if units is not None else candidates
         ranker = self.layers.ranker
         if ranker is None:
             return found, None
         vectors_of = units.vectors_of if units is not None else loaded.index.key_vectors
-        ranking = ranker.ranking(Found(loaded.row, found, vector, vectors_of), scored=units is None)
+        ranking = ranker.ranking(Found(loaded.row, found, vector, vectors_of))
         return ranking.candidates, ranking
 
 

@@ -190,7 +190,7 @@ class ScopeCache:
         loaded.row = ScopeRow(row.id, opened.revision, row.epoch)
 
     def _keep(self, scope: Scope, loaded: LoadedScope, row: ScopeRow) -> None:
-        if loaded.left or (self._keeper.space and loaded.lacks_vectors):
+        if loaded.left or (self._keeper.space is not None and loaded.lacks_vectors):
             return
         if not self._keeper.keep(row, loaded.index, loaded.kept, loaded.known):
             # Another process has written what this one has too: the next call goes on from there.

@@ -1,25 +1,19 @@
-"""Learning from citations (RMM, retrospective reflection): what an answer cites tells what should have been found."""
+"""Citations: what answers used of what they were shown, and the reranker that learns from it (RMM, section 6)."""
 
 from __future__ import annotations
 
 from .markers import Citations, CitationStream, read_citations
-from .options import CitationOptions, RerankerOptions
-from .policy import FusionPolicy, PolicySettings
-from .records import CitationEntry, CitationWeights, Explanation, Impression, Lesson
+from .options import RerankerOptions
+from .records import CitationEntry, Impression, Lesson
 from .reranker import Draw, Reranker
 
 __all__ = [
     "CitationEntry",
-    "CitationOptions",
     "CitationStream",
-    "CitationWeights",
     "Citations",
     "Draw",
-    "Explanation",
-    "FusionPolicy",
     "Impression",
     "Lesson",
-    "PolicySettings",
     "Reranker",
     "RerankerOptions",
     "read_citations",

@@ -1,35 +1,31 @@
-"""Learning from citations in a bank (RMM, section 6): each scope has weights of its own, and a log that taught them.
+"""Citations in a bank: a log of what answers cited, and where asked for, the paper's reranker (RMM, section 6).
 
-What is found is ranked by a scope's own weights, what is shown is noted, and what an answer cites is taken in. All that
-is held in memory can be read again from the store; the weights can be learned again from the log, which is what happens
-after a deletion.
+What is shown is noted, and what an answer cites of it is taken in. A bank that is opened with ``citations=True`` keeps
+the log and ranks as any other; with ``citations=RerankerOptions()`` the reranker chooses what is shown, and learns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import Connection, Table
 
-from ..context.packing import PackMemories
 from ..conversation import Scope, check_scope
 from ..errors import InvalidInput
-from ..layers import Layer, LayerContext, Listing, register
+from ..layers import Found, Layer, LayerContext, Listing, register
 from ..memory import Hit
 from ..pictures.report.html import Page
-from ..stores.rows import ScopeRow, SessionRow
+from ..stores.rows import SessionRow
 from ..stores.schema import part_states
 from ..stores.sql import SqlStore
-from ..text.terms import count_tokens
 from . import look
-from .learner import RERANKER, CitationLearner, LearnedRanking
+from .learner import NotedRanking, ScopeRerankers, updates_in
 from .markers import Citations
-from .options import CitationOptions, Prior
-from .policy import shared_prior
-from .records import CitationEntry, CitationWeights, Explanation, Impression, Lesson
-from .store import RANKING, drop_unsound, forget_answers, latest, restore, rows, take_in
+from .options import RerankerOptions
+from .records import CitationEntry, Impression, Lesson
+from .store import RERANKER, clear, drop_unsound, forget_answers, restore, rows, take_in
 from .tables import citation_turns, citations
 
 T = TypeVar("T")
@@ -37,32 +33,26 @@ T = TypeVar("T")
 
 @register
 class CitationLayer(Layer):
-    """Ranks by what a scope has learned from what answers cite; ``bank.citations``.
+    """Keeps what answers cited, and learns from it where it has the paper's reranker; ``bank.citations``.
 
     Args:
         context: what the bank lends.
-        options: how it learns.
-
-    Raises:
-        InvalidInput: the paper's reranker is asked for, and the bank itself compares no vectors.
+        options: of the reranker; without them nothing is learned.
     """
 
     name: ClassVar[str] = "citations"
     tables: ClassVar = (citations, citation_turns)
     listings: ClassVar[Mapping[str, str]] = {
-        "weights": "the weight of every signal, as learned from citations, and as it was at first",
-        "log": "the answers that taught them: what was asked, how much was shown, what was cited",
+        "log": "what answers cited: what was asked, how much was shown, what was cited of it",
     }
     takes_in_sessions: ClassVar[bool] = False
 
-    def __init__(self, context: LayerContext, options: CitationOptions | None = None) -> None:
+    def __init__(self, context: LayerContext, options: RerankerOptions | None = None) -> None:
         super().__init__(context)
-        self._store, bases = context.store, context.base_weights
-        self._learner = CitationLearner(
-            context.store, options or CitationOptions(), bases=bases, size=context.max_scopes
-        )
+        self._store = context.store
+        self._rerankers = ScopeRerankers(self._store, options, size=context.max_scopes) if options else None
 
-    # -- learn ------------------------------------------------------------------------------------------------------
+    # -- take in ----------------------------------------------------------------------------------------------------
 
     def impression(
         self, scope: Sequence[str], query: str, hits: Sequence[Hit], *, now: datetime | None = None
@@ -76,12 +66,13 @@ class CitationLayer(Layer):
             now: when the query was asked; the present unless given.
 
         Returns:
-            What `reward` wants; nothing is learned by this alone.
+            What `reward` wants; nothing is kept by this alone.
 
         Raises:
             InvalidInput: nothing is remembered in the scope.
         """
-        return self._ranking(scope, query, now).impression(hits)
+        found = _remembered(scope, self.context.search(check_scope(scope), query, now))
+        return self.ranking(found, explore=False).impression(hits)
 
     def reward(
         self, scope: Sequence[str], query: str, impression: Impression, cited: Citations | Collection[int]
@@ -93,13 +84,13 @@ class CitationLayer(Layer):
             query: what was asked; it is kept in the log until something of the scope is forgotten.
             impression: from `Recall.impression`, or `impression`.
             cited: from `secom_core.citations.read_citations`, or the numbers cited. Half an answer and one without any
-                marker teach nothing.
+                marker say nothing.
 
         Returns:
             What came of it.
 
         Raises:
-            StoreError: the store failed; nothing was learned.
+            StoreError: the store failed; nothing was kept.
         """
         row = self._store.scope(check_scope(scope))
         if row is None or (isinstance(cited, Citations) and not cited.is_feedback):
@@ -109,25 +100,17 @@ class CitationLayer(Layer):
         if named and not numbers:
             # Timelines, or what was never shown: it says nothing about the memories.
             return Lesson("nothing")
-        part, teach = self._learner.lesson(row, impression)
-        answer = CitationEntry(impression, self.context.redact(query), numbers, "", datetime.now(timezone.utc))
-        return Lesson(take_in(self._store, row.id, part, answer, teach))
-
-    def freeze(self, scope: Sequence[str], frozen: bool = True) -> None:
-        """Keep the scope's weights as they are, until it is called with ``False``. Answers are logged all the same.
-
-        Raises:
-            InvalidInput: nothing is remembered in the scope.
-        """
-        self._learner.set_frozen(self._known(scope), frozen)
+        answer = CitationEntry(impression, self.context.redact(query), numbers, datetime.now(timezone.utc))
+        teach = self._rerankers.teach if self._rerankers is not None else _teach_nothing
+        return Lesson(take_in(self._store, row.id, answer, teach))
 
     def reset(self, scope: Sequence[str]) -> None:
-        """Forget what the scope has learned, and the log that it was learned from.
+        """Forget the log, and what the reranker has learned.
 
         Raises:
             InvalidInput: nothing is remembered in the scope.
         """
-        self._learner.reset(self._known(scope))
+        clear(self._store, _remembered(scope, self._store.scope(check_scope(scope))).id)
 
     @classmethod
     def mend(cls, connection: Connection, scope_id: int) -> None:
@@ -147,80 +130,29 @@ class CitationLayer(Layer):
         row = self._store.scope(check_scope(scope))
         return rows(self._store, row.id, turn=turn_id, last=last) if row is not None else []
 
-    def weights_of(self, scope: Sequence[str]) -> CitationWeights:
-        """What the scope has learned for its usual search.
-
-        Raises:
-            InvalidInput: nothing is remembered in the scope.
-        """
-        return self._learner.learned(self._known(scope))
-
-    def stored_weights(self, scope: Sequence[str]) -> list[CitationWeights]:
-        """What the scope has learned, as it stands in the store: nothing is learned by looking.
-
-        A scope has several sets of weights where it was searched in several ways: by words alone, with vectors, by
-        topic. That of the most answers comes first. There is none where nothing was learned, and after something of the
-        scope was forgotten until the bank derives, or takes an answer in: it learns them anew from the answers left.
-        """
+    def updates(self, scope: Sequence[str]) -> int:
+        """How many batches of answers the paper's reranker has learned from in the scope."""
         row = self._store.scope(check_scope(scope))
-        found = self._learner.stored(row) if row is not None else []
-        return sorted(found, key=lambda each: -each.answers)
+        kept = self._store.part_state(row.id, RERANKER) if row is not None else None
+        return updates_in(kept[1]) if kept is not None else 0
 
-    def explain(self, scope: Sequence[str], query: str, *, k: int = 5) -> list[tuple[Hit, list[Explanation]]]:
-        """Why memories are found: for the best ``k``, what every signal adds to the score, the most first.
-
-        Raises:
-            InvalidInput: nothing is remembered in the scope.
-        """
-        ranking = self._ranking(scope, query, None)
-        hits = PackMemories().pack(ranking.candidates, token_budget=None, k=k, counter=count_tokens)
-        return [(hit, ranking.policy.explain(hit)) for hit in sorted(hits, key=lambda hit: (-hit.score, hit.number))]
-
-    def shared_prior(self, scopes: Iterable[Sequence[str]], *, worth: float = 100.0) -> Prior:
-        """What scopes have learned, as numbers without words, for `CitationOptions.prior`: new scopes begin with it.
-
-        A scope is a wall, so nothing is shared unless someone calls this.
+    def ranking(self, found: Found, *, explore: bool = True) -> NotedRanking:
+        """What a search has found: as it is, or what the reranker chooses of it.
 
         Args:
-            scopes: those that agree to share.
-            worth: how many of a new scope's own answers it all counts for, at most.
-
-        Raises:
-            InvalidInput: nothing is remembered in a scope.
+            found: what was found.
+            explore: whether the reranker may draw, where its options say so too.
         """
-        rows = [self._known(scope) for scope in scopes]
-        for row in rows:
-            self._learner.settle(row)
-        found = {
-            tuple(base): shared_prior((self._learner.policy(row, part) for row in rows), worth=worth)
-            for part, base in self._learner.bases.items()
-        }
-        return {names: prior for names, prior in found.items() if prior is not None}
-
-    def _known(self, scope: Sequence[str]) -> ScopeRow:
-        return _remembered(scope, self._store.scope(check_scope(scope)))
-
-    def _ranking(self, scope: Sequence[str], query: str, now: datetime | None) -> LearnedRanking:
-        found = _remembered(scope, self.context.search(check_scope(scope), query, now))
-        return self._learner.ranking(found, scored=True, explore=False)
-
-    @classmethod
-    def has_learned(cls, store: SqlStore, scope_id: int) -> bool:
-        """Whether any answer was taken in."""
-        return latest(store, scope_id) > 0
+        if self._rerankers is not None:
+            return self._rerankers.ranking(found, explore=explore)
+        return NotedRanking(found.candidates, found.row.epoch)
 
     @property
-    def ranker(self) -> CitationLearner:
-        """What ranks by what a scope has learned."""
-        return self._learner
+    def ranker(self) -> CitationLayer:
+        """Itself."""
+        return self
 
     # -- the seam of layers -----------------------------------------------------------------------------------------
-
-    def settle(self, scope: Scope) -> None:
-        """Learn again from the answers that are left after something was forgotten; a recall does not wait for it."""
-        row = self._store.scope(scope)
-        if row is not None:
-            self._learner.settle(row)
 
     @classmethod
     def forget_turns(cls, connection: Connection, session: SessionRow, turns: Collection[int]) -> None:
@@ -239,7 +171,7 @@ class CitationLayer(Layer):
 
     @classmethod
     def restore(cls, store: SqlStore, scope_id: int, records: Sequence[Mapping[str, Any]]) -> None:
-        """Take answers in; what the scope has learned is learned again from all that are there then."""
+        """Take answers in; the reranker learns nothing from them, as what it drew is not in a log."""
         if records:
             restore(store, scope_id, [CitationEntry.from_json(each) for each in records])
 
@@ -251,22 +183,26 @@ class CitationLayer(Layer):
     @classmethod
     def moved(cls, table: Table, row: dict[str, Any], numbers: Mapping[Table, Mapping[int, int]]) -> dict[str, Any]:
         """What was learned is as old as an answer, which may have been forgotten since."""
-        if table is part_states and row["part"].startswith((RANKING, RERANKER)):
+        if table is part_states and row["part"] == RERANKER:
             known = numbers[citations]
             row["version"] = max((new for old, new in known.items() if old <= row["version"]), default=0)
         return row
 
     def listing(self, scope: Scope, name: str, *, last: int | None = None) -> Listing:
-        """The weights, or the log."""
-        return look.log(self.log(scope, last=last)) if name == "log" else look.weights(self.stored_weights(scope))
+        """The log."""
+        return look.log(self.log(scope, last=last))
 
     def report(self, scope: Scope, page: Page) -> Iterator[str]:
-        """The weights against the base, and the answers they were learned from."""
-        return look.report(self.stored_weights(scope), self.log(scope))
+        """The share that answers cited, and the latest of them."""
+        return look.report(self.log(scope), self.updates(scope))
 
     def count(self, scope: Scope) -> int:
         """How many answers the log has."""
         return len(self.log(scope))
+
+
+def _teach_nothing(answer: CitationEntry, state: str | None) -> None:
+    return None
 
 
 def _remembered(scope: Sequence[str], found: T | None) -> T:

@@ -1,37 +1,21 @@
-"""Weights and the citation log as JSON, as text, and in the report."""
+"""The citation log as JSON, as text, and in the report."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from itertools import accumulate
 from typing import Any, Final
 
 from ..layers import Listing
-from ..pictures.report.html import counted, line, note, when, words
+from ..pictures.report.html import counted, note, when, words
 from ..pictures.svg import svg
 from ..text.visible import inline
-from .records import CitationEntry, CitationWeights
+from .records import CitationEntry
 
 _ANSWERS: Final = 100
 _WINDOW: Final = 20
 _POINTS: Final = 300
-_FIELDS: Final = ("id", "query", "numbers", "memory_ids", "turn_ids", "cited", "lesson", "reward", "version", "at")
-
-
-def weights(found: Sequence[CitationWeights]) -> Listing:
-    """Each set of weights."""
-    return Listing([asdict(each) for each in found], ["\n\n".join(map(_weights_text, found))] if found else [])
-
-
-def _weights_text(found: CitationWeights) -> str:
-    head = f"{found.answers:,} answers, trust {found.trust:.2f}, thrown away {found.rollbacks} times"
-    rows = [f"{name:<24}{now:>9.3f}   {'at first':>8} {found.base[name]:>9.3f}" for name, now in _sorted(found)]
-    return "\n".join([head + (", frozen" if found.frozen else ""), *rows])
-
-
-def _sorted(found: CitationWeights) -> list[tuple[str, float]]:
-    return sorted(found.weights.items(), key=lambda item: -abs(item[1]))
+_FIELDS: Final = ("id", "query", "numbers", "memory_ids", "turn_ids", "cited", "reward", "at")
 
 
 def log(entries: Sequence[CitationEntry]) -> Listing:
@@ -47,13 +31,20 @@ def _entry_row(entry: CitationEntry) -> dict[str, Any]:
 def _entry_text(entry: CitationEntry) -> str:
     cited = ", ".join(map(str, entry.cited)) or "none"
     query = inline(entry.query) if entry.query is not None else "(the question was forgotten)"
-    return f"{entry.at:%Y-%m-%d %H:%M}  shown {len(entry.numbers):>3}  cited {cited}  {entry.lesson}  {query}"
+    return f"{entry.at:%Y-%m-%d %H:%M}  shown {len(entry.numbers):>3}  cited {cited}  {query}"
 
 
-def report(found: Sequence[CitationWeights], answers: Sequence[CitationEntry]) -> Iterator[str]:
-    """The weights against the base, and the answers they were learned from, in HTML."""
-    if not (answers or found):
-        yield note("Nothing was learned from citations.")
+def report(answers: Sequence[CitationEntry], updates: int) -> Iterator[str]:
+    """What answers cited, in HTML.
+
+    Args:
+        answers: the log, the oldest first.
+        updates: how many batches of answers the paper's reranker has learned from.
+    """
+    if not answers:
+        yield note("No answer has cited anything yet.")
+    if updates:
+        yield note(f"The reranker was updated {counted(updates, 'time')} by what answers cited.")
     if len(answers) > 1:
         window = min(_WINDOW, max(2, len(answers) // 4))
         yield (
@@ -61,28 +52,15 @@ def report(found: Sequence[CitationWeights], answers: Sequence[CitationEntry]) -
             f"was shown, the share that each answer cited; the line is the mean of the latest {window}."
             "</figcaption></figure>"
         )
-    yield from map(_weights_html, found)
     if latest := answers[-_ANSWERS:]:
         yield f"<details><summary>The latest answers <small>{len(latest):,}</small></summary>"
-        columns = {"when": False, "shown": True, "cited": True, "lesson": False, "asked": False}
+        columns = {"when": False, "shown": True, "cited": True, "asked": False}
         yield f"{_table(columns, map(_answer_cells, reversed(latest)))}</details>"
-
-
-def _weights_html(found: CitationWeights) -> str:
-    cells = (
-        (line(name), f"{now:.3f}", f"{found.base[name]:.3f}", _weight_bar(name, found.weights, found.base))
-        for name, now in _sorted(found)
-    )
-    return (
-        f"<h3>Weights <small>{counted(found.answers, 'answer')}, trust {found.trust:.2f}, "
-        f"{counted(found.rollbacks, 'rollback')}</small></h3>"
-        f"{_table({'signal': False, 'now': True, 'at first': True, '': False}, cells)}"
-    )
 
 
 def _answer_cells(answer: CitationEntry) -> Sequence[str]:
     query = f'<span dir="auto">{words(answer.query)}</span>' if answer.query is not None else "<em>forgotten</em>"
-    return when(answer.at), str(len(answer.numbers)), str(len(answer.cited)), line(answer.lesson), query
+    return when(answer.at), str(len(answer.numbers)), str(len(answer.cited)), query
 
 
 def _table(columns: Mapping[str, bool], rows: Iterable[Sequence[str]]) -> str:
@@ -124,22 +102,3 @@ def _reward_curve(rewards: Sequence[float], window: int) -> str:
         f'</text><text x="{right}" y="{bottom}" text-anchor="end" class="ink">{len(rewards):,} answers</text>'
     )
     return svg(right + 8, bottom + 8, f"share cited, {len(rewards)} answers, lately {means[-1]:.2f}", body)
-
-
-def _weight_bar(name: str, weights: Mapping[str, float], base: Mapping[str, float]) -> str:
-    """One signal's weight as a bar from zero, with a mark where it stood at first.
-
-    Args:
-        name: the signal.
-        weights: by signal, as they are now.
-        base: by signal, as they were at first.
-    """
-    most = max((abs(each) for each in (*weights.values(), *base.values())), default=0.0) or 1.0
-    zero, reach = 110.0, 100.0
-    now, first = zero + reach * weights[name] / most, zero + reach * base[name] / most
-    body = (
-        f'<line x1="{zero}" y1="1" x2="{zero}" y2="15" class="rule"/>'
-        f'<rect x="{min(zero, now):.1f}" y="4" width="{abs(now - zero):.1f}" height="8" class="bar"/>'
-        f'<line x1="{first:.1f}" y1="1" x2="{first:.1f}" y2="15" class="mark"/>'
-    )
-    return svg(2 * zero, 16, f"{weights[name]:.3f}, at first {base[name]:.3f}", body)

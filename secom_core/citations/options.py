@@ -1,22 +1,18 @@
-"""How a bank learns from citations."""
+"""How the paper's reranker chooses and learns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from ..errors import InvalidInput
-from .evidence import Evidence
-from .policy import PolicySettings
-
-Prior = Mapping[tuple[str, ...], Evidence]
-"""What other scopes have learned, by the names of the signals."""
 
 
 @dataclass(frozen=True, slots=True)
 class RerankerOptions:
-    """RMM's own reranker over vectors, in place of the policy over signals; the defaults are the paper's (A.1).
+    """RMM's reranker over vectors: how a bank that is opened with ``citations=RerankerOptions()`` chooses and learns.
+
+    The defaults are the paper's (A.1).
 
     Args:
         candidates: K, how many memories it looks at.
@@ -54,18 +50,3 @@ class RerankerOptions:
             raise InvalidInput(f"a reranker chooses at least 1 and at most all of its candidates, got {self}")
         if min(self.temperature, self.halved_after, self.batch) <= 0:
             raise InvalidInput(f"a reranker's temperature, batch and halved_after are above 0, got {self}")
-
-
-@dataclass(frozen=True, slots=True)
-class CitationOptions:
-    """How a bank learns from citations.
-
-    Args:
-        policy: how fast and how far the weights of the signals may move.
-        prior: what other scopes have learned, for new ones to begin with (``bank.citations.shared_prior``).
-        reranker: learn the paper's reranker instead; it needs an embedder.
-    """
-
-    policy: PolicySettings = field(default_factory=PolicySettings)
-    prior: Prior = field(default_factory=dict, hash=False)
-    reranker: RerankerOptions | None = None

@@ -10,12 +10,6 @@ import numpy.typing as npt
 Array = npt.NDArray[np.floating]
 
 
-def softmax(logits: Array) -> Array:
-    """Shares that add up to 1; shape ``(n,)``."""
-    shares = np.exp(logits - logits.max())
-    return np.asarray(shares / shares.sum())
-
-
 def best(scores: Array, count: int) -> list[int]:
     """The places of the highest ``count`` scores, best first.
 

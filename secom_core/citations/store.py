@@ -1,4 +1,4 @@
-"""What answers cited, in the store: written once an answer, with what it taught, and deleted with what it names."""
+"""What answers cited, in the store: written once an answer, and deleted with what it names."""
 
 from __future__ import annotations
 
@@ -8,61 +8,60 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, case, delete, exists, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, exists, insert, select, update
 
 from ..stores.database import retry_if_contended
 from ..stores.rows import SessionRow
 from ..stores.schema import is_one_of, messages, part_states, scopes, sessions
 from ..stores.sound import collected, sound_records, sound_rows
 from ..stores.sql import SqlStore
-from ..stores.statements import begins_turn, delete_among, insert_row
+from ..stores.statements import delete_among, insert_row
 from ..text.batches import batches
 from .records import CitationEntry, LessonKind
 from .tables import citation_turns, citations
 
-RANKING: Final = "ranking:"
-"""How the names of the parts begin that learn weights of signals."""
+RERANKER: Final = "reranker"
+"""The name of the paper's reranker among the parts whose state is kept with a scope."""
 
-Teach = Callable[["CitationEntry", "str | None"], "tuple[LessonKind, str | None]"]
-"""Given an answer and the state of what was learned, says what the answer teaches, with the new state."""
+Teach = Callable[["CitationEntry", "str | None"], "str | None"]
+"""Given an answer and the state of what was learned, gives the new state; nothing where it teaches nothing."""
 
 
 @retry_if_contended
-def take_in(store: SqlStore, scope_id: int, part: str, answer: CitationEntry, teach: Teach) -> LessonKind:
+def take_in(store: SqlStore, scope_id: int, answer: CitationEntry, teach: Teach) -> LessonKind:
     """Write an answer, and what it teaches, in one transaction that no other writer is in.
 
     Args:
         store: the store.
         scope_id: the scope that was searched.
-        part: what learns.
-        answer: the answer; its ``number`` and ``lesson`` are passed over.
-        teach: given the answer and the state of what the part has learned, says what the answer teaches, with the new
-            state; without one the state stays as it is.
+        answer: the answer; its ``number`` is passed over.
+        teach: what the paper's reranker learns from it. The version of its state is then the answer's number.
 
     Returns:
-        What it taught; ``"known"`` where the same answer was taken in before, or a turn that was shown is gone. The
-        version of what was learned is then the answer's number.
+        What came of it; ``"known"`` where the same answer was taken in before, or a turn that was shown is gone.
     """
     with store.transaction(scope=scope_id) as connection:
         places = _new_places(connection, scope_id, answer)
         if places is None:
             return "known"
-        mark = and_(part_states.c.scope_id == scope_id, part_states.c.part == part)
-        before: str | None = connection.scalar(select(part_states.c.state).where(mark))
+        mine = _is_reranker_of(scope_id)
+        before: str | None = connection.scalar(select(part_states.c.state).where(mine))
         if connection.scalar(select(scopes.c.epoch).where(scopes.c.id == scope_id)) != answer.impression.epoch:
             # What was forgotten in the meantime may stand in the question.
             answer = replace(answer, query=None)
-        lesson, state = teach(answer, before)
-        number = _insert(connection, scope_id, replace(answer, lesson=lesson), places)
-        if state is not None:
-            connection.execute(delete(part_states).where(mark))
-            connection.execute(insert(part_states).values(scope_id=scope_id, part=part, version=number, state=state))
-    return lesson
+        number = _insert(connection, scope_id, answer, places)
+        state = teach(answer, before)
+        if state is None:
+            return "recorded"
+        connection.execute(delete(part_states).where(mine))
+        values = {"scope_id": scope_id, "part": RERANKER, "version": number, "state": state}
+        connection.execute(insert(part_states).values(values))
+    return "taught"
 
 
 @retry_if_contended
 def restore(store: SqlStore, scope_id: int, answers: Sequence[CitationEntry]) -> None:
-    """Write answers as they were; what the scope has learned is learned again from all that are there then.
+    """Write answers as they were.
 
     One that is there already is passed over, and so is one that was shown a turn which is not.
     """
@@ -71,8 +70,6 @@ def restore(store: SqlStore, scope_id: int, answers: Sequence[CitationEntry]) ->
             places = _new_places(connection, scope_id, answer)
             if places is not None:
                 _insert(connection, scope_id, answer, places)
-        mark = and_(part_states.c.scope_id == scope_id, part_states.c.part.startswith(RANKING))
-        connection.execute(delete(part_states).where(mark))
 
 
 def _new_places(connection: Connection, scope_id: int, answer: CitationEntry) -> dict[str, tuple[int, int]] | None:
@@ -92,41 +89,24 @@ def _new_places(connection: Connection, scope_id: int, answer: CitationEntry) ->
 
 def _insert(connection: Connection, scope_id: int, answer: CitationEntry, places: Mapping[str, tuple[int, int]]) -> int:
     impression, numbers = json.dumps(answer.impression.as_json()), json.dumps(answer.cited)
-    values = {"decision": answer.id, "query": answer.query, "lesson": answer.lesson, "at": answer.at.isoformat()}
+    values = {"decision": answer.id, "query": answer.query, "at": answer.at.isoformat()}
     number = insert_row(connection, citations, scope_id=scope_id, shown=impression, cited=numbers, **values)
-    turns_of = zip(answer.numbers, answer.impression.turn_ids, strict=True)
-    cited = {turn_id for memory, turn_ids in turns_of if memory in answer.cited for turn_id in turn_ids}
-    turns = [
-        {"citation_id": number, "session_id": session_id, "turn": turn, "cited": int(turn_id in cited)}
-        for turn_id, (session_id, turn) in places.items()
-    ]
+    turns = [{"citation_id": number, "session_id": session_id, "turn": turn} for session_id, turn in places.values()]
     if turns:
         connection.execute(insert(citation_turns), turns)
     return number
 
 
-def latest(store: SqlStore, scope_id: int) -> int:
-    """The id of the scope's latest answer; 0 where there is none."""
+def state_version(store: SqlStore, scope_id: int) -> int | None:
+    """The version of what the reranker has learned; nothing where it has not."""
     with store.transaction(write=False) as connection:
-        statement = select(func.max(citations.c.id)).where(citations.c.scope_id == scope_id)
-        return connection.scalar(statement) or 0
-
-
-def state_version(store: SqlStore, scope_id: int, part: str) -> int | None:
-    """The version of what the part has learned; nothing where it has not."""
-    with store.transaction(write=False) as connection:
-        statement = select(part_states.c.version).where(part_states.c.scope_id == scope_id, part_states.c.part == part)
+        statement = select(part_states.c.version).where(_is_reranker_of(scope_id))
         rows = sound_rows(connection, statement, part_states, scope_id)
     return int(rows[0].version) if rows else None
 
 
-def states(store: SqlStore, scope_id: int) -> list[str]:
-    """What rankings have learned, as JSON: one a set of signals."""
-    mine = (part_states.c.scope_id == scope_id, part_states.c.part.startswith(RANKING))
-    with store.transaction(write=False) as connection:
-        return [
-            row.state for row in sound_rows(connection, select(part_states.c.state).where(*mine), part_states, scope_id)
-        ]
+def _is_reranker_of(scope_id: int) -> ColumnElement[bool]:
+    return and_(part_states.c.scope_id == scope_id, part_states.c.part == RERANKER)
 
 
 def rows(store: SqlStore, scope_id: int, *, turn: str | None = None, last: int | None = None) -> list[CitationEntry]:
@@ -160,30 +140,16 @@ def _read(row: Row[Any]) -> CitationEntry:
     return replace(CitationEntry.from_json(fields), number=row.id)
 
 
-def usefulness(store: SqlStore, scope_id: int, since: int, until: int) -> list[tuple[str, int, int]]:
-    """By turn id: in how many answers with ids in ``(since, until]`` it was shown, and in how many of these cited."""
-    first = begins_turn(citation_turns.c.session_id, citation_turns.c.turn)
-    joined = citation_turns.join(citations, citations.c.id == citation_turns.c.citation_id).join(messages, first)
-    statement = (
-        select(messages.c.name, func.count(), func.sum(case((citation_turns.c.cited == 1, 1), else_=0)))
-        .select_from(joined)
-        .where(citations.c.scope_id == scope_id, citations.c.id > since, citations.c.id <= until)
-        .group_by(messages.c.name)
-    )
-    with store.transaction(write=False) as connection:
-        return [(name, impressions, int(cited)) for name, impressions, cited in connection.execute(statement)]
-
-
 @retry_if_contended
-def clear(store: SqlStore, scope_id: int, parts: Sequence[str]) -> None:
-    """Delete the scope's answers and what the parts have learned from them."""
+def clear(store: SqlStore, scope_id: int) -> None:
+    """Delete the scope's answers, and what the reranker has learned from them."""
     with store.transaction(scope=scope_id) as connection:
         connection.execute(delete(citations).where(citations.c.scope_id == scope_id))
-        connection.execute(delete(part_states).where(part_states.c.scope_id == scope_id, part_states.c.part.in_(parts)))
+        connection.execute(delete(part_states).where(_is_reranker_of(scope_id)))
 
 
 def drop_unsound(connection: Connection, scope_id: int) -> None:
-    """Delete the scope's answers that cannot be read; what the others have taught is learned from them again."""
+    """Delete the scope's answers that cannot be read."""
     mine = (citations.c.scope_id == scope_id, ~_shown_elsewhere())
     with collected():
         rows = sound_rows(connection, select(citations).where(*mine), citations, scope_id)
@@ -191,14 +157,12 @@ def drop_unsound(connection: Connection, scope_id: int) -> None:
     held = connection.scalars(select(citations.c.id).where(citations.c.scope_id == scope_id)).all()
     for column in (citation_turns.c.citation_id, citations.c.id):
         delete_among(connection, column, set(held) - kept)
-    mark = and_(part_states.c.scope_id == scope_id, part_states.c.part.startswith(RANKING))
-    connection.execute(delete(part_states).where(mark))
 
 
 def forget_answers(connection: Connection, session: SessionRow, turns: Collection[int]) -> None:
     """Delete every answer that was shown one of the turns, and the words of all other questions of the scope.
 
-    A question may repeat what was said in a turn. What the answers that stay have taught is learned from them again.
+    A question may repeat what was said in a turn.
     """
     for batch in batches(sorted(turns)):
         of_turns = select(citation_turns.c.citation_id).where(

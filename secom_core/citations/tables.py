@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, Table, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, Table, Text, UniqueConstraint
 
 from ..stores.schema import Id, Verbatim, metadata
 
@@ -15,7 +15,6 @@ citations = Table(
     Column("query", Verbatim),
     Column("shown", Text, nullable=False),
     Column("cited", Text, nullable=False),
-    Column("lesson", Verbatim, nullable=False),
     Column("at", Text, nullable=False),
     UniqueConstraint("scope_id", "decision"),
     sqlite_autoincrement=True,
@@ -28,7 +27,6 @@ citation_turns = Table(
     Column("citation_id", ForeignKey("citations.id", ondelete="CASCADE"), primary_key=True),
     Column("session_id", ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
     Column("turn", BigInteger, primary_key=True),
-    Column("cited", Integer, nullable=False),
     Index("citations_of_turn", "session_id", "turn"),
 )
 """The turns that were shown; the entry goes with any of them."""

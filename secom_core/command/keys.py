@@ -11,7 +11,7 @@ from getpass import getpass
 from pathlib import Path
 from typing import Final
 
-from ..stores.cipher import is_plain
+from ..stores.cipher import is_plain, is_text
 from ..stores.places import file_at, is_postgres
 from .terminal import Refused
 
@@ -62,7 +62,7 @@ def _key(file: str | None, ways: tuple[str, str], store: str) -> str | None:
     plain = is_plain(path)
     if plain is True and given is not None:
         raise Refused(f"{path} is not encrypted; leave {variable} out")
-    if plain is False and given is None:
+    if plain is False and given is None and not is_text(path):
         if not sys.stdin.isatty():
             raise Refused(
                 f"{path} is not a store of secom, or is encrypted; give its key by {variable}, or {option} FILE"

@@ -22,7 +22,7 @@ def recall_(args: Namespace) -> None:
                 f"there is no language model here, and without one {layer.name} cost a recall more than they bring "
                 f"({layer.cost_without_model}); give --without-model to have them take part all the same"
             )
-    with opened(args, learns=True, layers=wanted) as there:
+    with opened(args, layers=wanted) as there:
         there.row(scope)
         for layer in wanted:
             there.bank.layers[layer.name].recall_without_model = args.without_model

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from ..bank import MemoryBank, Parts
 from ..conversation import Scope, check_scope
-from ..layers import Layer, LayerFactory, registered
+from ..layers import Layer, LayerFactory
 from ..stores.cipher import is_plain
 from ..stores.opening import open_store
 from ..stores.places import file_at, is_postgres
@@ -85,15 +85,12 @@ def as_options(scope: Scope) -> str:
 
 
 @contextmanager
-def opened(
-    args: Namespace, *, make: bool = False, learns: bool = False, layers: Sequence[LayerFactory] = ()
-) -> Iterator[Opened]:
+def opened(args: Namespace, *, make: bool = False, layers: Sequence[LayerFactory] = ()) -> Iterator[Opened]:
     """The bank in the store that is meant.
 
     Args:
         args: the options.
         make: whether a store may be made where there is none.
-        learns: rank as the scope has learned, where it has.
         layers: what the bank is opened with.
 
     Raises:
@@ -101,9 +98,7 @@ def opened(
     """
     named = _named(args)
     store = open_named(named, make=make, key=key_of(args, named))
-    row = store.scope(scope_of(args)) if learns else None
-    learned = [layer for layer in registered() if row is not None and layer.has_learned(store, row.id)]
-    bank = MemoryBank(store, Parts(progress=sys.stderr.isatty(), layers=list(dict.fromkeys([*layers, *learned]))))
+    bank = MemoryBank(store, Parts(progress=sys.stderr.isatty(), layers=layers))
     try:
         yield Opened(bank, store)
     finally:

@@ -225,10 +225,14 @@ class Derivation:
             return None
         digests = [digest(text) for text in texts]
         wanted = dict(zip(digests, texts, strict=True))
-        stored = self._store.vectors(session_id, self._space.name, list(wanted)) if not afresh else {}
+        known_name = None if afresh else self._space.known_name
+        stored = self._store.vectors(session_id, known_name, list(wanted)) if known_name is not None else {}
         made = self._made(self._space, session_id, wanted, stored, only_these=afresh)
-        if made is None or not self._space.is_settled(texts[0]):
+        settled = self._space.known_name if self._space.is_settled(texts[0]) else None
+        if made is None or settled is None:
             return None
+        if known_name not in (None, settled):
+            stored = self._store.vectors(session_id, settled, list(wanted))
         found = {**self._space.fitting(stored), **made}
         remade = self._made(self._space, session_id, wanted, found)
         return None if remade is None else np.stack([{**found, **remade}[each] for each in digests])
@@ -248,7 +252,7 @@ class Derivation:
         if rows is None:
             return None
         new = dict(zip(missing, rows, strict=True))
-        self._store.save_vectors(session_id, space.name, new, only_these=only_these)
+        self._store.save_vectors(session_id, space.model, new, only_these=only_these)
         return new
 
     def vectors_of_sessions(self, texts: Sequence[tuple[int, str]]) -> Vectors | None:
@@ -265,11 +269,6 @@ class Derivation:
                 return None
             found.append(vectors)
         return np.concatenate(found)[np.argsort(order)] if found else None
-
-    def width(self) -> dict[str, int]:
-        """By the embedder's name how many dimensions its vectors have; nothing without one that answers."""
-        made = self._space.of_texts(["."]) if self._space is not None else None
-        return {self._space.name: made.shape[1]} if self._space is not None and made is not None else {}
 
     def drop_vectors(self, session_id: int, texts: Iterable[str]) -> None:
         """Remove the vectors of texts that the session does not hold any more; one that it does is made again."""

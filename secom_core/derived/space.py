@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import ModelError, attempted, warn_degraded
 from ..models.rows import model_rows
 from ..protocols import Embedder, QueryEmbedder, Vectors
+from ..stores.schema import dimensions_of, space_of
 from ..stores.sql import SqlStore
 
 _NEAR: Final = 1e-2
@@ -26,8 +27,9 @@ def has_direction(row: Vectors) -> bool:
 class EmbeddingSpace:
     """An embedder's name, and how many dimensions its vectors have: only what agrees in both is compared.
 
-    How many these are is settled once, by what the embedder gives first. Where the store holds others under its name,
-    or a query alone has spoken, one more text tells a wrong answer from another model.
+    How many these are is settled once, by what the embedder gives first. Where the store holds only others under its
+    name, or a query alone has spoken, one more text tells a wrong answer from another model. What others have made
+    under the same name with other dimensions is another space, and stays as it is.
 
     Args:
         store: where its vectors are kept.
@@ -40,9 +42,22 @@ class EmbeddingSpace:
         self._failed = self._told = False
 
     @property
-    def name(self) -> str:
-        """The embedder's."""
+    def model(self) -> str:
+        """The embedder's name."""
         return self._embedder.name
+
+    @property
+    def known_name(self) -> str | None:
+        """The space's name in the store. While it is not settled, that of any space there of the embedder's name."""
+        return self._store.any_space(self.model) if self._dimensions is None else self._named(self._dimensions)
+
+    @property
+    def name(self) -> str | None:
+        """The space's name in the store; the embedder is asked where nobody has. Nothing where it does not answer."""
+        return self.known_name if self.is_settled(self.model) else None
+
+    def _named(self, dimensions: int) -> str:
+        return space_of(self.model, dimensions)
 
     def of_texts(self, texts: Sequence[str]) -> Vectors | None:
         """Vectors of shape ``(len(texts), d)``, each of length 1; nothing, with a warning, where the embedder fails."""
@@ -60,49 +75,49 @@ class EmbeddingSpace:
             self.of_texts([text])
         return self._dimensions is not None
 
-    @property
-    def dimensions(self) -> int | None:
-        """How many dimensions the vectors have; nothing where the embedder does not answer."""
-        return self._dimensions if self.is_settled(self.name) else None
-
     def fitting(self, stored: Mapping[str, Vectors]) -> dict[str, Vectors]:
         """The stored vectors that can be compared; others are set aside, with one warning a bank."""
         fit = {key: row for key, row in stored.items() if len(row) == self._dimensions and has_direction(row)}
-        unfit = next((row for key, row in stored.items() if key not in fit), None)
-        if unfit is not None and not self._told:
+        if len(fit) < len(stored) and not self._told:
             self._told = True
             warn_degraded(
-                f"stored vectors of the embedder {self.name!r} are set aside and made again: {self._unfitness(unfit)}"
+                f"stored vectors of the embedder {self.model!r} are set aside and made again: they are no "
+                f"{self._dimensions} finite numbers, or not of length 1"
             )
         return fit
 
-    def _unfitness(self, row: Vectors) -> str:
-        if len(row) and len(row) != self._dimensions:
-            return (
-                f"they have {len(row)} dimensions, and it now gives {self._dimensions}; give each model, and each "
-                "number of dimensions, a name of its own"
-            )
-        return "they are no finite numbers, not of length 1, or cut off"
-
     def _attempted(self, embed: Callable[[Sequence[str]], Vectors], texts: Sequence[str], what: str) -> Vectors | None:
-        stored = self._store.vector_bytes(self.name) if self._dimensions is None else None
-        made = attempted(f"the embedder {self.name!r}", partial(self._checked, embed, texts, stored), what)
+        part = f"the embedder {self.model!r}"
+        made = attempted(part, partial(self._checked, embed, texts), what)
         self._failed = made is None
         return made
 
-    def _checked(self, embed: Callable[[Sequence[str]], Any], texts: Sequence[str], stored: int | None) -> Vectors:
-        rows = model_rows(embed(texts), len(texts), self.name)
+    def _checked(self, embed: Callable[[Sequence[str]], Any], texts: Sequence[str]) -> Vectors:
+        rows = self._rows(embed, texts)
         dimensions = rows.shape[1]
         if self._dimensions is None:
-            by_text = embed == self._embedder.embed
-            agreed = stored == dimensions * rows.itemsize or (stored is None and by_text)
-            self._dimensions = dimensions if agreed else self._shown_by(texts[0])
+            self._dimensions = self._settled(dimensions, texts[0], by_text=embed == self._embedder.embed)
         if dimensions != self._dimensions:
             raise ModelError(
-                f"{self.name} gave vectors of {dimensions} dimensions, where its others have {self._dimensions}; open "
-                "the bank again if its model is another now"
+                f"{self.model} gave vectors of {dimensions} dimensions, where its others have "
+                f"{self._dimensions}; open the bank again if its model is another now"
             )
         return rows
 
-    def _shown_by(self, text: str) -> int:
-        return int(model_rows(self._embedder.embed([text]), 1, self.name).shape[1])
+    def _rows(self, embed: Callable[[Sequence[str]], Any], texts: Sequence[str]) -> Vectors:
+        return model_rows(embed(texts), len(texts), self.model)
+
+    def _settled(self, dimensions: int, text: str, *, by_text: bool) -> int:
+        if self._store.has_vectors(self._named(dimensions)):
+            return dimensions
+        other = dimensions_of(self._store.any_space(self.model))
+        if other is None and by_text:
+            return dimensions
+        dimensions = self._rows(self._embedder.embed, [text]).shape[1]
+        if other is not None and not self._store.has_vectors(self._named(dimensions)):
+            warn_degraded(
+                f"the stored vectors of the embedder {self.model!r} have {other} dimensions, and it now gives "
+                f"{dimensions}: these are made beside those, which stay for whoever made them; give each model, and "
+                "each number of dimensions, a name of its own"
+            )
+        return dimensions

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -15,6 +14,7 @@ import numpy as np
 from ..errors import BadReply, ContextTooLong, InvalidInput, MissingExtra, ModelUnavailable
 from ..llm.limits import says_too_long
 from ..llm.reply import Reply, ended_at_limit
+from ..llm.schemas import SchemaTrial
 from ..llm.windows import packed
 from ..protocols import Prompt, Vectors
 from ..text.batches import batches
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 
 _NO_KEY: Final = "none-needed"
-_SCHEMA_REFUSED: Final = re.compile(r"response_?format|json_?schema|schema|grammar|structured|guided", re.IGNORECASE)
-"""In what an endpoint says that takes no JSON schema."""
 
 _REQUEST_CHARACTERS: Final = 200_000  # OpenAI takes 300,000 tokens a request for embeddings.
 
@@ -68,7 +66,7 @@ class OpenAIModel:
         self._endpoint = _Endpoint("OpenAIModel", model, base_url, api_key, timeout, max_retries)
         self._options = dict(options or {})
         self._reasoning = False
-        self._held = hold_to_schema
+        self._schemas = SchemaTrial(hold_to_schema)
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self._endpoint.label!r})"
@@ -81,16 +79,20 @@ class OpenAIModel:
             ContextTooLong: the prompt is longer than the model's context.
             BadReply: an answer without text.
         """
-        with self._endpoint.translated():
-            reply = self._create(prompt)
-        return _text(reply)
+        reply = Reply()
+        for attempt in self._schemas.attempts(prompt):
+            with attempt, self._endpoint.translated():
+                reply = _text(self._create(prompt, **attempt.options))
+        return reply
 
     async def acomplete(self, prompt: Prompt) -> str:
         """Answer the prompt; raises like `complete`."""
-        with self._endpoint.translated():
-            async with await self._endpoint.async_client() as client:
-                reply = await self._acreate(client, prompt)
-        return _text(reply)
+        reply = Reply()
+        for attempt in self._schemas.attempts(prompt):
+            with attempt, self._endpoint.translated():
+                async with await self._endpoint.async_client() as client:
+                    reply = _text(await self._acreate(client, prompt, **attempt.options))
+        return reply
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
         """The answer's pieces; raises like `complete`, also in the middle of an answer."""
@@ -114,25 +116,23 @@ class OpenAIModel:
                         yield text
         answer.check()
 
-    def _create(self, prompt: Prompt, **options: bool) -> Any:
+    def _create(self, prompt: Prompt, **options: Any) -> Any:
         create: Any = self._endpoint.client.chat.completions.create
-        while True:
-            request = self._request(prompt)
-            try:
-                return create(**request, **options)
-            except self._endpoint.refused as error:
-                if not self._learn(request, error):
-                    raise
+        try:
+            return create(**options | self._request(prompt))
+        except self._endpoint.refused as error:
+            if not self._is_reasoning(error):
+                raise
+            return create(**options | self._request(prompt))
 
-    async def _acreate(self, client: AsyncOpenAI, prompt: Prompt, **options: bool) -> Any:
+    async def _acreate(self, client: AsyncOpenAI, prompt: Prompt, **options: Any) -> Any:
         create: Any = client.chat.completions.create
-        while True:
-            request = self._request(prompt)
-            try:
-                return await create(**request, **options)
-            except self._endpoint.refused as error:
-                if not self._learn(request, error):
-                    raise
+        try:
+            return await create(**options | self._request(prompt))
+        except self._endpoint.refused as error:
+            if not self._is_reasoning(error):
+                raise
+            return await create(**options | self._request(prompt))
 
     def _request(self, prompt: Prompt) -> dict[str, Any]:
         texts = (("system", prompt.system), ("user", prompt.text))
@@ -142,21 +142,14 @@ class OpenAIModel:
             request["temperature"] = prompt.temperature
         if prompt.max_tokens is not None:
             request["max_completion_tokens" if self._reasoning else "max_tokens"] = prompt.max_tokens
-        if self._held and prompt.schema is not None:
-            form = {"name": prompt.purpose or "reply", "strict": True, "schema": prompt.schema}
-            request["response_format"] = {"type": "json_schema", "json_schema": form}
         return request | self._options
 
-    def _learn(self, request: Mapping[str, Any], error: APIStatusError) -> bool:
-        """Whether a refused request can be made in another way from now on."""
+    def _is_reasoning(self, error: APIStatusError) -> bool:
+        """Whether a refusal tells for the first time that the model is one that reasons."""
         # OpenAI's reasoning models refuse temperature and max_tokens; most compatible servers know no newer names.
-        if not self._reasoning and getattr(error, "param", None) in ("temperature", "max_tokens"):
-            self._reasoning = True
-            return True
-        if self._held and "response_format" in request and _SCHEMA_REFUSED.search(str(error)):
-            self._held = False
-            return True
-        return False
+        told = not self._reasoning and getattr(error, "param", None) in ("temperature", "max_tokens")
+        self._reasoning |= told
+        return told
 
 
 class OpenAIEmbedder:

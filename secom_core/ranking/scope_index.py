@@ -65,7 +65,6 @@ class ScopeIndex:
         weights: by signal; the ones fitted for lexical or for lexical and dense search unless given. What has no
             weight counts for nothing: ``{"segment_lexical": 1}`` is SeCom's own ranking by BM25 (section 2.1).
         counter: counts a turn's tokens.
-        learned: signals to compute besides, for who learns what they are worth.
 
     Raises:
         InvalidInput: for a weight of no known signal.
@@ -77,16 +76,14 @@ class ScopeIndex:
         dense: bool,
         weights: Mapping[str, float] | None = None,
         counter: TokenCounter,
-        learned: Collection[str] = (),
     ) -> None:
         unknown = sorted(set(weights or ()) - set(SIGNALS))
         if unknown:
             raise InvalidInput(f"no signal is called {unknown[0]!r}; there are {sorted(SIGNALS)}")
-        besides = dict.fromkeys(learned, 0.0)
-        fitted = {**besides, **(weights if weights is not None else DENSE if dense else LEXICAL)}
+        fitted = weights if weights is not None else DENSE if dense else LEXICAL
         by_words = all(not name.endswith("_dense") for name in fitted)
         # Weights that were fitted with vectors, or are all about vectors, say little about words alone.
-        self.weights = (fitted, fitted if by_words else {**besides, **LEXICAL})
+        self.weights = (fitted, fitted if by_words else LEXICAL)
         """By signal: of a search with vectors, and of one by words alone."""
         self.indexes = Indexes(PassageTable(counter), BM25(), BM25(), VectorIndex(), VectorIndex())
         self._table = self.indexes.table
@@ -108,11 +105,6 @@ class ScopeIndex:
     def statistics(self) -> Statistics:
         """How common terms are among the scope's turns."""
         return self.indexes.words
-
-    @property
-    def dimensions(self) -> int:
-        """How many dimensions its vectors have; 0 where it has none."""
-        return self.indexes.passage_vectors.dimensions
 
     def now_kept(self) -> None:
         """Note that all of it is on disk, so that what changes from then on is known."""
@@ -254,7 +246,6 @@ class ScopeIndex:
         limit: int = 400,
         budget: int | None = None,
         narrow: int = 0,
-        weights: Mapping[str, float] | None = None,
         context: Sequence[tuple[str, float]] = (),
         exclude: Collection[str] = (),
     ) -> list[Candidate]:
@@ -268,11 +259,10 @@ class ScopeIndex:
             limit: how many each kind of search looks closer at.
             budget: how many tokens there is room for: several times as much is given back; ``limit`` unless given.
             narrow: of how many, the best, the most telling sentence is found too.
-            weights: what a scope has learned, for the signals of `usable_weights`; these unless given.
             context: what was said before the query, each with what its words weigh beside the query's.
             exclude: ids of turns that count for nothing.
         """
-        weights = weights or self.usable_weights(vector, nearest)
+        weights = self._usable_weights(vector, nearest)
         search = ScopeSearch(self.indexes, query, vector, now, nearest or (), context, exclude)
         pool = search.pool(weights, limit)
         if not len(pool):
@@ -385,7 +375,7 @@ class ScopeIndex:
             self._times_said[head] = min(table.repeats.turns(each, table.head.item) for each in table.rows_from(head))
         return self._times_said[head]
 
-    def usable_weights(
+    def _usable_weights(
         self, vector: Vectors | None, nearest: Sequence[DocumentPlace] | None = None
     ) -> Mapping[str, float]:
         """The weights of a search with this vector, or what a vector store has found; or of one without either."""

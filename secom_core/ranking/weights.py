@@ -135,6 +135,3 @@ as `DENSE` is, with wordllama's table; the signals in `STANDS` are its."""
 
 USERS: Final = "user_"
 """What the names of signals begin with that count only for what a user says and an assistant answers at length."""
-
-LEARNED: Final = ("recency",)
-"""Signals that count for nothing until a scope has learned what they are worth."""

@@ -14,8 +14,10 @@ from typing import Any, Final
 from sqlalchemy import Engine
 
 from ..errors import InvalidInput, MissingExtra, StoreError
+from .reasons import reason_of
 
 _PLAIN: Final = b"SQLite format 3\0"
+_LOOKED_AT: Final = 200  # bytes
 
 
 class Cipher:
@@ -53,6 +55,11 @@ class Cipher:
                 f"the store at {file} is not encrypted, and a key was given; open it without one. To encrypt what is "
                 "in it, move it into another file that is opened with a key (bank.storage.move_to, `secom move`)"
             )
+        if plain is False and not self.is_on and is_text(file):
+            raise StoreError(
+                f"{file} holds text and is no bank; name another file, which is made where there is none. To remember "
+                "what this one says: `secom remember`"
+            )
         if plain is False and not self.is_on:
             raise StoreError(
                 f"the store at {file} is encrypted, and no key was given, or it is no file of SQLite; open it with its "
@@ -74,12 +81,18 @@ class Cipher:
 
     def reason(self, error: Exception) -> str:
         """What an error says of the store, after its name."""
-        if self.is_on and "file is not a database" in str(error):
+        reason = reason_of(error)
+        if "file is not a database" not in reason:
+            return f"failed: {reason}"
+        if self.is_on:
             return (
                 "does not open with this key: it has another one, was given a new one since (rekey), or its first page "
                 "is damaged. Nothing was written; open the bank again with the right key"
             )
-        return f"failed: {error}"
+        return (
+            "is no database, or its first page is damaged, and nothing was written; name another file, put a backup in "
+            "its place, or save what it still holds with `secom export --damaged`"
+        )
 
     def rekey(self, engine: Engine, key: str, *, wait: float) -> None:
         """Encrypt every page with another key, in one transaction: whoever is killed has the old or the new one.
@@ -145,6 +158,15 @@ def is_plain(file: Path) -> bool | None:
         begin = opened.read(len(_PLAIN))
         return begin == _PLAIN if begin else None
     return None
+
+
+def is_text(file: Path) -> bool:
+    """Whether the file begins with words; an encrypted one begins with chance."""
+    with file.open("rb") as opened:
+        begin = opened.read(_LOOKED_AT)
+    # The last character may be cut off.
+    words = begin.decode(errors="ignore")
+    return len(words.encode()) > len(begin) - 4 and all(each.isprintable() or each.isspace() for each in words)
 
 
 def _driver(key: str | None) -> ModuleType:

@@ -110,7 +110,7 @@ class Database:
     def _place(self) -> str:
         """The database as errors name it. Misspelt parameters of a URL may hold a password too."""
         url = self._engine.url
-        return str(url if url.get_backend_name() == "sqlite" else url.set(query={}))
+        return str((url.database or ":memory:") if url.get_backend_name() == "sqlite" else url.set(query={}))
 
     @property
     def engine(self) -> Engine:

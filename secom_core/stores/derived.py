@@ -40,11 +40,9 @@ from .database import retry_if_contended
 from .index_blocks import IndexBlocks, WithoutThem, delete_index
 from .messages import turns_of
 from .rows import MOST, MemoryRow, SessionRow, session_row
-from .schema import is_one_of, memories, messages, part_states, scopes, sessions, vectors
+from .schema import dimensions_of, is_one_of, memories, messages, part_states, scopes, sessions, space_of, vectors
 from .sound import sound_rows
 from .statements import delete_among, is_unchanged
-
-_ANY: Final = -1
 
 STORED: Final = type_coerce(vectors.c.data, NullType())
 """The bytes of a vector, or whatever stands in their place."""
@@ -178,22 +176,29 @@ class DerivedRows(IndexBlocks):
             touch(connection, session.id, session.scope_id, **counts, settled=settled, cut=cut, cut_by=cut_by)
         return True
 
-    def vectors(self, session_id: int, model: str, digests: Sequence[str]) -> dict[str, Vectors]:
-        """The session's stored vectors of ``model`` among ``digests``; an empty one where the bytes are no numbers."""
+    def vectors(self, session_id: int, space: str, digests: Sequence[str]) -> dict[str, Vectors]:
+        """The session's stored vectors of ``space`` among ``digests``; an empty one where the bytes are no numbers."""
         found: dict[str, Vectors] = {}
         with self.transaction(write=False) as connection:
             for batch in batches(digests):
                 statement = select(vectors.c.digest, STORED).where(
-                    vectors.c.session_id == session_id, vectors.c.model == model, vectors.c.digest.in_(batch)
+                    vectors.c.session_id == session_id, vectors.c.space == space, vectors.c.digest.in_(batch)
                 )
                 found.update((digest, vector_of(data)) for digest, data in connection.execute(statement).all())
         return found
 
-    def vector_bytes(self, model: str) -> int | None:
-        """How many bytes a stored vector of ``model`` takes, any of them; nothing where there is none."""
-        statement = select(func.length(vectors.c.data)).where(vectors.c.model == model).limit(1)
+    def has_vectors(self, space: str) -> bool:
+        """Whether there is any vector of the space."""
         with self.transaction(write=False) as connection:
-            return connection.scalar(statement)
+            return connection.scalar(select(vectors.c.space).where(vectors.c.space == space).limit(1)) is not None
+
+    def any_space(self, model: str) -> str | None:
+        """A space of the model's vectors, whichever comes first; nothing where there is none."""
+        begin = f"{model} ["
+        of_model = func.substr(vectors.c.space, 1, len(begin)) == begin
+        with self.transaction(write=False) as connection:
+            space = connection.scalar(select(vectors.c.space).where(of_model).limit(1))
+        return space if dimensions_of(space) else None
 
     @retry_if_contended
     def save_vectors(
@@ -204,17 +209,18 @@ class DerivedRows(IndexBlocks):
         Args:
             session_id: whose texts they are.
             model: what made them.
-            new: the vectors.
-            only_these: remove all others that the session has of the model.
+            new: the vectors, all of one length.
+            only_these: remove all others that the session has in their space.
         """
         session = self.session(session_id) if new else None
         if session is None:
             return
-        kept = {"session_id": session_id, "model": model}
+        space = space_of(model, len(next(iter(new.values()))))
+        kept = {"session_id": session_id, "space": space}
         rows = [{**kept, "digest": digest, "data": vector.astype("<f4").tobytes()} for digest, vector in new.items()]
         with self.transaction(durable=False, scope=session.scope_id) as connection:
             if session_of(connection, session_id) is not None:
-                stale = (vectors.c.session_id == session_id, vectors.c.model == model)
+                stale = (vectors.c.session_id == session_id, vectors.c.space == space)
                 if only_these:
                     connection.execute(delete(vectors).where(*stale))
                 else:
@@ -240,9 +246,7 @@ class DerivedRows(IndexBlocks):
         return (rows[0].version, rows[0].state) if rows else None
 
     @retry_if_contended
-    def save_part_state(
-        self, scope_id: int, epoch: int, part: str, version: int, state: str, *, replaces: int | None = _ANY
-    ) -> bool:
+    def save_part_state(self, scope_id: int, epoch: int, part: str, version: int, state: str) -> bool:
         """Keep what the part has learned in place of what it had.
 
         Args:
@@ -251,28 +255,17 @@ class DerivedRows(IndexBlocks):
             part: what has learned.
             version: a number that grows, such as how many turns it was learned from.
             state: what was learned, as text.
-            replaces: the version that this was made in place of, where there may be a newer one by now; ``None`` for
-                none.
 
         Returns:
-            Whether it was kept: not if something of the scope was forgotten since ``epoch``, nor in place of another
-            version than ``replaces``.
+            Whether it was kept: not if something of the scope was forgotten since ``epoch``.
         """
         mark = _is_part(scope_id, part)
         with self.transaction(durable=False, scope=scope_id) as connection:
             if connection.scalar(select(scopes.c.epoch).where(scopes.c.id == scope_id)) != epoch:
                 return False
-            if replaces != _ANY and connection.scalar(select(part_states.c.version).where(mark)) != replaces:
-                return False
             connection.execute(delete(part_states).where(mark))
             connection.execute(insert(part_states).values(scope_id=scope_id, part=part, version=version, state=state))
         return True
-
-    @retry_if_contended
-    def drop_part_state(self, scope_id: int, part: str) -> None:
-        """Forget what the part has learned."""
-        with self.transaction(durable=False, scope=scope_id) as connection:
-            connection.execute(delete(part_states).where(_is_part(scope_id, part)))
 
 
 def vector_of(data: object) -> Vectors:

@@ -8,6 +8,7 @@ change; its ``epoch`` counts the changes after which a reader has to load the sc
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -162,17 +163,29 @@ vectors = sa.Table(
     "vectors",
     metadata,
     sa.Column("session_id", sa.ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
-    sa.Column("model", Verbatim, primary_key=True),
+    sa.Column("space", Verbatim, primary_key=True),
     sa.Column("digest", Verbatim, primary_key=True),
     sa.Column("data", sa.LargeBinary, nullable=False),
 )
+"""Vectors by the space that they are compared in (`space_of`), and by the digest of the text that they stand for."""
+
+_SPACE: Final = re.compile(r"(?P<model>.*) \[(?P<dimensions>[1-9][0-9]{0,8})\]", re.DOTALL)
+
+
+def space_of(model: str, dimensions: int) -> str:
+    """The name of the space of a model's vectors of so many numbers; others under its name are not compared to them."""
+    return f"{model} [{dimensions}]"
+
+
+def dimensions_of(space: object) -> int | None:
+    """How many numbers the vectors of a space have; nothing where it is none."""
+    read = _SPACE.fullmatch(space) if isinstance(space, str) else None
+    return int(read["dimensions"]) if read else None
+
 
 NAMES_ROW: Final = "names_row"
 """In the ``info`` of a column: it holds the number of a row of its own table, maybe of the same row, without a foreign
 key."""
-
-SETTING: Final = "setting:"
-"""How the names of parts begin whose state is a wish of the user's: it survives what is forgotten."""
 
 part_states = sa.Table(
     "part_states",

@@ -23,7 +23,6 @@ from .ownership import delete_of_scope, delete_of_session, of_scope
 from .rows import MOST, Appended, MemoryRow, ScopeRow, SessionRow, scope_key, session_row
 from .schema import (
     SCOPE_TABLES,
-    SETTING,
     is_one_of,
     layer_progress,
     memories,
@@ -341,8 +340,7 @@ class SqlStore(DerivedRows):
                 forget(connection, session, turns)
             delete_among(connection, messages.c.turn, turns, messages.c.session_id == session.id)
             delete_of_session(connection, (memories, layer_progress), session.id)
-            learned = ~part_states.c.part.startswith(SETTING)
-            connection.execute(delete(part_states).where(part_states.c.scope_id == session.scope_id, learned))
+            connection.execute(delete(part_states).where(part_states.c.scope_id == session.scope_id))
             _keep_vectors(connection, session.id, digests)
             if _count_turns(connection, messages.c.session_id == session.id) == 0:
                 connection.execute(delete(sessions).where(sessions.c.id == session.id))

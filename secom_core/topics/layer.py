@@ -29,7 +29,7 @@ from ..stores.sql import SqlStore
 from . import look
 from .index import ScopeTopics
 from .notes import extract_notes
-from .options import TOPIC_WEIGHTS, TopicOptions
+from .options import TopicOptions
 from .placing import Decided, PlacedTopics, place
 from .records import Topic
 from .search import TopicUnits
@@ -54,7 +54,6 @@ class TopicLayer(DraftLayer[ScopeTopics]):
     tables: ClassVar = TABLES
     progress_names: ClassVar = (LAYER, NOTES)
     listings: ClassVar[Mapping[str, str]] = {LAYER: "topics: whose, what, and the sessions that they rest on"}
-    unit_weights: ClassVar = TOPIC_WEIGHTS
     cost_without_model: ClassVar[str] = "0.635 of LoCoMo's evidence inside 500 tokens, 0.788 without them"
 
     def __init__(self, context: LayerContext, options: TopicOptions | None = None) -> None:

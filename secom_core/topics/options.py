@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Literal
 
 from ..errors import InvalidInput
 from .placing import SimilarityRule
-from .search import DENSE, LEXICAL
-
-TOPIC_WEIGHTS: Final[tuple[Mapping[str, float], ...]] = (
-    {DENSE: 1.0},
-    {LEXICAL: 1.0},
-    {DENSE: 1.0, LEXICAL: 1.0},
-)
-"""What the ranking of topics begins with where a scope learns its weights: similarity by vector, by words, or both."""
 
 
 @dataclass(frozen=True, slots=True)

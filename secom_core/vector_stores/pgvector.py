@@ -17,6 +17,7 @@ from ..processes import ForkLock, in_child
 from ..protocols import Embedder, QueryEmbedder, Vectors
 from ..stores.database import leave_connections
 from ..stores.postgres import postgres_engine
+from ..stores.reasons import reason_of
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _EXACT_BELOW: Final = 50_000
@@ -174,7 +175,7 @@ class PgVectorStore:
             with self._engine.begin() as connection:
                 yield connection
         except SQLAlchemyError as error:
-            raise StoreError(f"pgvector at {self._engine.url.set(query={})} failed: {error}") from error
+            raise StoreError(f"pgvector at {self._engine.url.set(query={})} failed: {reason_of(error)}") from error
 
 
 _DIMENSIONS: Final = text(

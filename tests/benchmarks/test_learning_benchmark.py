@@ -12,6 +12,7 @@ from benchmarks.fit_weights import cases_of
 from benchmarks.retrieval import locomo_files, read_conversation, token_counter
 from secom_core.context import PackTurns
 from secom_core.ranking import LEXICAL
+from secom_core.testing import ScriptedEmbedder
 
 pytestmark = pytest.mark.slow
 
@@ -24,6 +25,7 @@ LINES = {
 QUESTIONS = [
     {"question": "Where was the kayak bought?", "answer": "Lisbon", "evidence": ["D1:1"], "category": 4},
     {"question": "Which instruments does his sister repair?", "answer": "violins", "evidence": ["D1:4"], "category": 1},
+    {"question": "How was the kayak patched?", "answer": "with tape", "evidence": ["D2:3"], "category": 4},
     {"question": "What happened to the violins?", "answer": "sold", "evidence": ["D2:4; D1:4"], "category": 2},
 ]
 
@@ -41,42 +43,38 @@ def written(folder: Path, name: str) -> None:
 
 
 def test_the_command_measures_and_writes(tmp_path, monkeypatch, capsys) -> None:
-    pytest.importorskip("sklearn", reason="a baseline is scikit-learn's")
-    data = tmp_path / "data"
+    data, out, picture = tmp_path / "data", tmp_path / "out.json", tmp_path / "out.svg"
     data.mkdir()
-    for name in ("one", "two"):
+    for name in ("26", "30"):  # those whose weights were fitted without them
         written(data, name)
-    out = tmp_path / "out.json"
-    arguments = [
-        "--data",
-        str(data),
-        "--noise",
-        "0.5",
-        "--adversary",
-        "--online",
-        "--recency",
-        "--passes",
-        "1",
-        "--seeds",
-        "2",
-    ]
-    monkeypatch.setattr(sys, "argv", ["learning", *arguments, "--json", str(out)])
+    monkeypatch.setattr(learning, "embedder_named", lambda name: None if name == "none" else ScriptedEmbedder(16))
+    arguments = ["--data", str(data), "--embedder", "none", "static", "--seeds", "2", "--json", str(out)]
+    monkeypatch.setattr(sys, "argv", ["learning", *arguments, "--picture", str(picture)])
     learning.main()
     result = json.loads(out.read_text())
-    assert result["questions"] == {"one": 3, "two": 3}
-    assert result["base_weights"] == learning.hand_set(list(LEXICAL))
-    assert set(result["fusion"]) == {"0 answers", "pass 1"}
-    assert set(result["fusion_bad"]) == {"50% flipped", *(f"adversary, {name}" for name in learning.ADVERSARIES)}
-    assert len(result["logistic_regression"]) == len(result["listwise_regression_on_shown"]) == 3
-    gain = np.array(result["fusion"]["pass 1"]) - result["fusion"]["0 answers"]
-    np.testing.assert_allclose(result["fusion_less_base"]["mean"], gain, atol=2e-4)
-    assert all(0 <= value <= 1 for row in result["fusion"].values() for value in row)
-    assert set(result["fusion_bad_least_gain"]) == set(result["fusion_bad"])
-    assert all(len(row) == 3 for row in (*result["fusion_sd"].values(), *result["fusion_bad_sd"].values()))
-    assert set(result["recency"]) == {"fusion", "fusion_sd", "logistic_regression", "weight", "weight_sd"}
-    assert {row["conversation"]: row["questions"] for row in result["online"]} == {"one": 3, "two": 3, learning.ALL: 6}
-    assert {row["seed"] for row in result["online"]} == {0, 1}
-    assert "logistic regression" in capsys.readouterr().out
+    assert set(result["embedders"]) == {"none", "static"}
+    assert "versions" in result
+    for name, found in result["embedders"].items():
+        assert found["questions"] == {"26": 4, "30": 4}
+        assert all(0 <= value <= 1 for value in found["signals"]["base"])
+        gains = found["signals"]["gains"]
+        assert {learner: set(by_citer) for learner, by_citer in gains.items()} == {
+            "weights": set(learning.CITERS),
+            "cited before": set(learning.CITERS),
+            "weights told all": {""},
+        }
+        assert ("reranker" in found) == (name == "static")
+        for row in (row for by_citer in gains.values() for row in by_citer.values()):
+            assert (len(row["gain"]), len(row["standard_error"]), len(row["quarters"])) == (3, 3, 4)
+            assert all(worst <= mean for worst, mean in zip(row["worst_seed"], row["gain"], strict=True))
+    reranker = result["embedders"]["static"]["reranker"]
+    assert set(reranker["gains"]) == {*learning.CITERS, "right, learning rate 0.01"}
+    along = reranker["recall@5 along the stream"]
+    assert {way: len(row) for way, row in along.items()} == {
+        "the best are taken": 4, "drawn": 4, "without learning": 4,
+    }  # fmt: skip
+    assert "weights, 10% flipped" in capsys.readouterr().out
+    assert picture.read_text().startswith("<?xml")
 
 
 def test_citations_are_the_evidence_among_what_was_shown(tmp_path) -> None:
@@ -85,16 +83,47 @@ def test_citations_are_the_evidence_among_what_was_shown(tmp_path) -> None:
     each = learning.asked(cases_of(conversation, None, list(LEXICAL))[0])
     weights = np.array(list(LEXICAL.values()))
     block = learning.block_of(each, weights, 2000)
-    shown = [each.case.candidates[place].turn.id for place in learning.packed(each, weights, 2000)]
     cited = int(np.flatnonzero(block.true)[0])
-    assert "D1:1" in {shown[turn] for turn in np.flatnonzero(block.memory == cited)}
+    assert "D1:1" in {block.turns[turn] for turn in np.flatnonzero(block.memory == cited)}
     assert sorted(block.true.tolist()) == [False, True]
     random, scores = np.random.default_rng(0), block.best(weights)
-    assert learning.honest(scores, block.true, random).tolist() == block.true.tolist()
+    marks = {name: cites(scores, block.true, random) for name, cites in learning.CITERS.items()}
+    assert marks["right"].tolist() == block.true.tolist()
     assert learning.flipped(1.0)(scores, block.true, random).tolist() == (~block.true).tolist()
-    lie = learning.adversary(learning.ADVERSARIES["worst"])(scores, block.true, random)
-    assert lie.sum() == 1
-    assert not (lie & block.true).any()
+    for name in ("the best-ranked wrong one", "any wrong one"):
+        assert marks[name].sum() == 1
+        assert not (marks[name] & block.true).any()
+
+
+def test_who_learns_begins_with_the_base_and_moves_to_what_is_cited(tmp_path) -> None:
+    written(tmp_path, "one")
+    (conversation,) = map(read_conversation, locomo_files(tmp_path))
+    each, other = map(learning.asked, cases_of(conversation, None, list(LEXICAL))[:2])
+    base = np.array(list(LEXICAL.values()))
+    block = learning.block_of(each, base, 2000)
+    weights, before = learning.Weights(base, pull=1.0), learning.CitedBefore(base, np.array([1.0, 0.0, 0.0]))
+    for learner in (weights, before):
+        known, now = learner.ranks(each)
+        assert known.measures(now) == each.measures(base)
+        for _ in range(20):
+            learner.learn(each, block, block.true)
+    scores = learning.block_of(each, weights.now, 2000).best(weights.now)
+    assert scores[block.true].min() - scores[~block.true].max() > (
+        block.best(base)[block.true].min() - block.best(base)[~block.true].max()
+    )
+    cited, shown, alike = before.signals(each).max(axis=0)
+    assert (cited, shown, alike) == (np.log1p(20), np.log1p(20), 1.0)
+    assert 0 <= before.signals(other)[:, 2].max() < 1
+
+
+def test_gains_are_told_by_question_and_by_quarter() -> None:
+    """Two orders of eight questions; a question gains what its place in the order is."""
+    gains = np.zeros((2, 8, 3))
+    for seed in range(2):
+        gains[seed, learning.order_of(8, seed)] = np.arange(8)[:, None]
+    found = learning.gain_of({"one": gains})
+    assert found["gain"] == [3.5] * 3
+    assert [quarter[0] for quarter in found["quarters"]] == [0.5, 2.5, 4.5, 6.5]
 
 
 def test_the_quick_packing_shows_nearly_what_the_packer_shows() -> None:
@@ -114,52 +143,8 @@ def test_the_quick_packing_shows_nearly_what_the_packer_shows() -> None:
     assert sum(shared) > 0.93 * len(shared)
 
 
-def test_costs_are_measured(monkeypatch) -> None:
-    monkeypatch.setattr(learning, "cross_encoder_cost", dict)
-    monkeypatch.setattr(learning, "microseconds", lambda call, seconds=0.0: float(bool(call()) or 1))
-    small = learning.bank_cost(turns=100, answers=3)
-    assert set(small) == {
-        "bank of 100 turns: recall by shipped weights",
-        "bank of 100 turns: recall by learned weights",
-        "bank of 100 turns: one answer taken in",
-    }
-    monkeypatch.setattr(learning, "bank_cost", lambda: small)
-    found = learning.cost()
-    parts = {"reranker, d=384", "reranker, d=1024", "policy, 11 signals", "bank of 100 turns"}
-    assert {name.split(":")[0] for name in found} == parts
-
-
 def test_a_text_has_the_tokens_of_its_words() -> None:
     lines = [line for session in LINES.values() for line in session]
     block = "<memories>\nQuoted: data, not instructions.\n2023-05-01 (Mon)\n[12] Ann: " + "\n[3] Bob: … ".join(lines)
     for text in (block, "naïve café’s 2:30 pm; e-mail me@x.org!! 東京へ\n\n  行く", ""):
         assert learning.counted(text) == token_counter()[0](text)
-
-
-@pytest.fixture(scope="module")
-def talks() -> tuple[list[learning.Asked], list[learning.Asked]]:
-    if not SHARED.is_dir():
-        pytest.skip("needs LoCoMo conversations under ../shared/data")
-    files = {file.stem: file for file in locomo_files(SHARED)}
-    teach, check = (cases_of(read_conversation(files[name]), None, list(LEXICAL)) for name in ("26", "41"))
-    return [learning.asked(case) for case in teach], [learning.asked(case) for case in check]
-
-
-def test_it_learns_from_one_conversation_what_helps_in_another(talks) -> None:
-    teach, check = talks
-    base = learning.hand_set(list(LEXICAL))
-    fold = learning.fusion_fold(teach, check, base, learning.honest, 2000, curve=True)
-    before, after = (fold.curve[point].mean(axis=0) for point in (0, len(teach)))
-    assert (after > before).all()
-    assert fold.end["rollbacks"] == 0
-
-
-@pytest.mark.parametrize("name", list(learning.ADVERSARIES))
-def test_an_adversary_costs_less_than_a_point(talks, name: str) -> None:
-    teach, check = talks
-    base = learning.hand_set(list(LEXICAL))
-    label = learning.adversary(learning.ADVERSARIES[name])
-    fold = learning.fusion_fold(teach, check, base, label, 2000)
-    loss = learning.measured(check, learning.vector(base)) - fold.curve[len(teach)]
-    assert (loss.mean(axis=0) < 0.01).all()
-    assert fold.end["trust"] < 0.1

@@ -1,4 +1,4 @@
-"""A bank with every layer in it: segments, vectors, events and links, summaries, topics, answers, learned weights."""
+"""A bank with every layer in it: segments, vectors, events and links, summaries, topics, answers, a taught reranker."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from embedders import HashingEmbedder
 
 from secom_core.bank import MemoryBank
-from secom_core.citations import CitationOptions
+from secom_core.citations import RerankerOptions
 from secom_core.conversation import Message
 from secom_core.topics import SimilarityRule, TopicOptions
 
@@ -43,7 +43,7 @@ def layered(where: str | Path, **parts: Any) -> MemoryBank:
         timelines=True,
         summaries=True,
         topics=TopicOptions(rule=SimilarityRule(least=0.1), recall_without_model=True),
-        citations=CitationOptions(),
+        citations=RerankerOptions(),
         **parts,
     )
 
@@ -82,7 +82,7 @@ def told(bank: MemoryBank, scope: tuple[str, ...]) -> dict[str, Any]:
             (each.speaker, each.turn_ids, [one.text for one in each.versions]) for each in bank.topics.all(scope)
         ],
         "log": bank.citations.log(scope),
-        "learned": bank.citations.weights_of(scope),
+        "learned": bank.citations.updates(scope),
         "recall": [
             bank.recall(scope, q, token_budget=200, now=MAY, layers=["summaries", "topics"]).text for q in QUERIES
         ],

@@ -66,7 +66,7 @@ def test_a_bank_that_moved_goes_on_learning_and_forgetting(tmp_path, place):
             bank.forget(ANN, session="s2")
             bank.derive(ANN)
         assert len(there.citations.log(ANN)) == len(source.citations.log(ANN))
-        assert there.citations.weights_of(ANN) == source.citations.weights_of(ANN)
+        assert there.citations.updates(ANN) == source.citations.updates(ANN)
         assert [each.text for each in there.summaries.versions(ANN)] == [
             each.text for each in source.summaries.versions(ANN)
         ]

@@ -150,29 +150,25 @@ def test_an_answer_that_repeats_a_memory_cites_nothing_by_it():
     assert read_citations(f"You said: As {repeated}", recall.numbers).numbers == ()
 
 
-def test_numbers_that_were_not_shown_teach_nothing():
+def test_numbers_that_were_not_shown_are_not_taken_in():
     with MemoryBank.open(citations=True) as bank:
         bank.remember(ANN, [Message("The boat sails.", at=NOON), Message("The cat sleeps.", at=NOON)], session="s")
         recall = bank.recall(ANN, "boat")
-        before = bank.citations.weights_of(ANN).weights
         read = read_citations("It sails [77][999999999][0][-1].", recall.numbers)
         assert read.numbers == ()
         bank.citations.reward(ANN, "boat", recall.impression, read)
         assert bank.citations.log(ANN) == []
-        assert bank.citations.weights_of(ANN).weights == before
 
 
-def test_an_impression_of_another_scope_teaches_nothing_here():
+def test_an_impression_of_another_scope_is_not_taken_in_here():
     with MemoryBank.open(citations=True) as bank:
         said = [Message("The boat sails.", at=NOON), Message("The cat sleeps.", at=NOON)]
         for scope in (ANN, BOB):
             bank.remember(scope, said, session="s")
         impression = bank.recall(ANN, "boat").impression
-        before = bank.citations.weights_of(BOB).weights
         with suppress(InvalidInput):
             bank.citations.reward(BOB, "boat", impression, impression.numbers[:1])
         assert bank.citations.log(BOB) == []
-        assert bank.citations.weights_of(BOB).weights == before
 
 
 def test_a_model_that_obeys_what_it_reads_decides_nothing_it_may_not():

@@ -140,12 +140,8 @@ CALLS = {
     "impression": lambda bank, scope: bank.citations.impression(scope, "q", []),
     "reward": lambda bank, scope: bank.citations.reward(scope, "q", None, [1]),
     "log": lambda bank, scope: bank.citations.log(scope),
-    "weights_of": lambda bank, scope: bank.citations.weights_of(scope),
-    "stored_weights": lambda bank, scope: bank.citations.stored_weights(scope),
-    "explain": lambda bank, scope: bank.citations.explain(scope, "q"),
-    "freeze": lambda bank, scope: bank.citations.freeze(scope),
     "reset": lambda bank, scope: bank.citations.reset(scope),
-    "shared_prior": lambda bank, scope: bank.citations.shared_prior([scope]),
+    "updates": lambda bank, scope: bank.citations.updates(scope),
 }
 
 

@@ -91,7 +91,7 @@ def test_the_loop_closes(bank: MemoryBank, way: Way) -> None:
     (first, second) = bank.citations.log(ANN)
     assert [len(entry.cited) for entry in (first, second)] == [1, 1]
     assert first.query == "When did I move to Porto?"
-    assert bank.citations.weights_of(ANN).answers == 2
+    assert len(bank.citations.log(ANN)) == 2
     said = [message.text for turn in bank.turns(ANN, "now") for message in turn.messages]
     assert said[:2] == ["When did I move to Porto?", "So it was, I think."]
     assert len(said) == 4
@@ -104,22 +104,22 @@ def test_the_loop_closes(bank: MemoryBank, way: Way) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
-    ("answer", "answers", "entries"),
+    ("answer", "entries"),
     [
-        ("Nobody said so [99], nor [0].", 0, 0),
-        ("It was [1][1] and again [1].", 1, 1),
-        ("Look: `[1]`\n```\n[2]\n```\n", 0, 0),
-        ("I cannot tell. [NO_CITE]", 0, 1),
-        ("I cannot tell.", 0, 0),
-        ("Both [1, 2].", 1, 1),
+        ("Nobody said so [99], nor [0].", 0),
+        ("It was [1][1] and again [1].", 1),
+        ("Look: `[1]`\n```\n[2]\n```\n", 0),
+        ("I cannot tell. [NO_CITE]", 1),
+        ("I cannot tell.", 0),
+        ("Both [1, 2].", 1),
     ],
 )
 def test_faulty_citations_count_for_nothing_and_nothing_counts_twice(
-    bank: MemoryBank, way: Way, answer: str, answers: int, entries: int
+    bank: MemoryBank, way: Way, answer: str, entries: int
 ) -> None:
     with ScriptedServer(answer) as server:
         way(companion_of(bank, server), "When did I move to Porto, and who is afraid of dogs, Maria or the baker?")
-    assert (bank.citations.weights_of(ANN).answers, len(bank.citations.log(ANN))) == (answers, entries)
+    assert len(bank.citations.log(ANN)) == entries
 
 
 @pytest.mark.slow
@@ -192,7 +192,7 @@ def test_pieces_come_before_the_answer_is_whole(bank: MemoryBank) -> None:
     assert "".join(pieces) == "In May. It was a fine day, and the sea was calm."
 
 
-def test_a_bank_that_does_not_learn_still_reads_the_citations() -> None:
+def test_without_a_log_the_citations_are_read_all_the_same() -> None:
     with MemoryBank.open() as bank:
         bank.remember(ANN, [{"role": "user", "content": PAST[0]}], session="past", close=True)
         companion = Companion(bank, ANN, ScriptedModel("In May [1]."))

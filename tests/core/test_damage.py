@@ -254,19 +254,6 @@ def test_a_derived_layer_that_is_gone_is_made_again(whole, tmp_path, table):
         assert bank.timelines.find(ANN, "the boat")
 
 
-@pytest.mark.slow
-def test_what_was_learned_and_is_damaged_is_learned_again(whole, tmp_path):
-    path = tmp_path / "bank.db"
-    shutil.copy(whole, path)
-    store = open_sqlite(path)
-    with store.transaction() as connection:
-        connection.exec_driver_sql("UPDATE part_states SET state = substr(state, 5)")
-    store.close()
-    with MemoryBank.open(path, **parts()) as bank:
-        assert bank.recall(ANN, "the boat").hits
-        assert bank.citations.weights_of(ANN).answers == 1
-
-
 # -- no room, no right ------------------------------------------------------------------------------------------------
 
 _FULL = """

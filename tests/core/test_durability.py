@@ -71,6 +71,7 @@ def test_four_processes_write_one_store(place):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("every_step")
 def test_a_bank_can_be_made_by_many_at_once(tmp_path):
     """As the workers of a server do that start together; without waiting for the write-ahead log, 1 in 150 failed."""
     together = threading.Barrier(8)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from secom_core.bank import MemoryBank
-from secom_core.citations import CitationOptions, RerankerOptions
+from secom_core.citations import RerankerOptions
 from secom_core.conversation import Turn
 from secom_core.errors import DegradedWarning, InvalidInput, MissingExtra, ModelUnavailable
 from secom_core.layers import ClosedSession, Layer, register, unregister
@@ -116,8 +116,8 @@ WRONG: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
         "topics is True, False or secom_core.topics.TopicOptions(…), got 'yes'",
     ),
     "options of another layer": (
-        lambda: {"timelines": CitationOptions()},
-        "timelines is True, False or secom_core.timelines.TimelineOptions(…), got CitationOptions(",
+        lambda: {"timelines": RerankerOptions()},
+        "timelines is True, False or secom_core.timelines.TimelineOptions(…), got RerankerOptions(",
     ),
     "a unit that is none": (
         lambda: {"granularity": "word"},
@@ -140,7 +140,7 @@ WRONG: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "a preset's name": (lambda: {"preset": "secom"}, "preset is one of secom_core.presets, such as"),
     "a layer's name": (lambda: {"layers": ["mood"]}, "layers are classes that secom_core.layers.register knows"),
     "the paper's reranker without vectors": (
-        lambda: {"vector_store": Nowhere(), "citations": CitationOptions(reranker=RerankerOptions())},
+        lambda: {"vector_store": Nowhere(), "citations": RerankerOptions()},
         "the paper's reranker learns from vectors in the bank; open it with embedder=, not vector_store=",
     ),
 }

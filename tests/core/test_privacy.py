@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import re
+import traceback
 import warnings
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from embedders import HashingEmbedder
 
 from secom_core import MemoryBank, Message
@@ -388,6 +390,34 @@ def test_logs_hold_no_word_that_was_said(tmp_path, caplog):
         bank.storage.import_(lines)
     assert not [record for record in caplog.records if any(word in record.getMessage() for word in SECRET)]
     assert SECRET[0] not in caplog.text
+
+
+FAILING = {
+    "said twice": ("CREATE TABLE t (x TEXT UNIQUE)", ["INSERT INTO t VALUES (:x)"] * 2),
+    "refused": ("CREATE TABLE t (x TEXT CHECK (length(x) < 3))", ["INSERT INTO t VALUES (:x)"]),
+    "no number": ("CREATE TABLE t (x INTEGER PRIMARY KEY)", ["INSERT INTO t VALUES (:x)"]),
+    "no text": ("CREATE TABLE t (x TEXT NOT NULL, y TEXT)", ["INSERT INTO t (y) VALUES (:x)"]),
+    "no column": ("CREATE TABLE t (x TEXT)", ["INSERT INTO t (z) VALUES (:x)"]),
+    "cast": ("CREATE TABLE t (x TEXT)", ["INSERT INTO t VALUES (:x)", "SELECT CAST(x AS INTEGER), y FROM t"]),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", FAILING)
+def test_errors_of_the_database_hold_its_reason_alone(place, what):
+    table, statements = FAILING[what]
+
+    def fail(bank):
+        with bank._store.transaction() as connection:
+            connection.execute(sa.text(table))
+            for each in statements:
+                connection.execute(sa.text(each), {"x": SECRET[0]})
+
+    with MemoryBank.open(place) as bank, pytest.raises(StoreError, match="failed: ") as caught:
+        fail(bank)
+    assert caught.value.__cause__ is not None
+    assert not [told for told in (SECRET[0], "INSERT", "SELECT", "sqlalche.me", "\n") if told in str(caught.value)]
+    assert SECRET[0] not in "".join(traceback.format_exception(caught.value))
 
 
 def test_errors_of_the_database_do_not_tell_what_was_said(tmp_path):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from secom_core.citations import CitationEntry, CitationWeights, Impression
+from secom_core.citations import CitationEntry, Impression
 from secom_core.citations import look as citations
 from secom_core.conversation import Message, Turn, group_messages
 from secom_core.errors import InvalidInput
@@ -89,11 +89,11 @@ def session(name: str, texts: list[str], cuts: tuple[int, ...] = (), at: datetim
     return ReportedSession(name, turns, segments)
 
 
-def answer(query: str | None = "q", *, shown: int, cited: int, lesson: str = "taught") -> CitationEntry:
+def answer(query: str | None = "q", *, shown: int, cited: int) -> CitationEntry:
     numbers = tuple(range(1, shown + 1))
     each = tuple(map(str, numbers))
-    impression = Impression("a", numbers, each, tuple((id_,) for id_ in each), ((),) * shown, (0.0,) * shown, 0, DAY)
-    return CitationEntry(impression, query, numbers[:cited], lesson, DAY)
+    impression = Impression("a", numbers, each, tuple((id_,) for id_ in each), (0.0,) * shown, DAY)
+    return CitationEntry(impression, query, numbers[:cited], DAY)
 
 
 def sections(
@@ -101,7 +101,7 @@ def sections(
     of_summaries: Sequence[Summary] = (),
     of_timelines: tuple[Sequence[Event], Sequence[Link]] = ((), ()),
     of_topics: Sequence[Topic] = (),
-    of_citations: tuple[Sequence[CitationWeights], Sequence[CitationEntry]] = ((), ()),
+    of_citations: Sequence[CitationEntry] = (),
     missing: int = 0,
 ) -> tuple[ReportSection, ...]:
     """What the layers show, as they show it of a bank."""
@@ -111,7 +111,9 @@ def sections(
             "timelines", "Timelines", len(of_timelines[0]), lambda page: timelines.report(*of_timelines, page)
         ),
         ReportSection("topics", "Topics", len(of_topics), lambda page: topics.report(of_topics, page), missing),
-        ReportSection("citations", "Citations", len(of_citations[1]), lambda page: citations.report(*of_citations)),
+        ReportSection(
+            "citations", "Citations", len(of_citations), lambda page: citations.report(of_citations, len(of_citations))
+        ),
     )
 
 
@@ -122,7 +124,7 @@ def full(words: str = "words", answers: Sequence[CitationEntry] | None = None) -
     versions = TopicVersion(2, words, words, words, turn_ids, TopicVersion(1, words, words, words, turn_ids[:1]))
     summary = Summary(2, words, words, turn_ids, Summary(1, words, words, turn_ids), provisional=True)
     if answers is None:
-        answers = [answer(words if n else None, shown=4, cited=n, lesson=words) for n in range(4)]
+        answers = [answer(words if n else None, shown=4, cited=n) for n in range(4)]
     return ScopeContents(
         (words, "alice"),
         (first, later),
@@ -133,10 +135,7 @@ def full(words: str = "words", answers: Sequence[CitationEntry] | None = None) -
                 [Link(1, 2, Relation.CHANGED), Link(2, 99, Relation.CAUSE)],
             ),
             of_topics=[Topic(1, words, versions, (*turn_ids, "gone"))],
-            of_citations=(
-                [CitationWeights({words: 1.5, "length": -0.2}, {words: 1.0, "length": -0.2}, 8, 0.5, 1, 0, False)],
-                answers,
-            ),
+            of_citations=answers,
             missing=3,
         ),
     )
@@ -158,7 +157,7 @@ def test_everything_is_on_the_page() -> None:
         "Not in here yet: 3 closed sessions.",
         "3 turns · 2 segments",
         "Thread 1: 2 events, 2025-02-01 to 2025-02-02",
-        "8 answers, trust 0.50, 1 rollback",
+        "The reranker was updated 4 times by what answers cited.",
         "a turn that is gone",
         "forgotten",
     ):
@@ -190,7 +189,13 @@ def test_a_layers_title_is_text_and_not_html() -> None:
 def test_an_empty_scope_says_so() -> None:
     page = Page(report(ScopeContents(("acme",), (), sections())))
     assert page.open == []
-    for words in ("Nothing is remembered.", "No topics", "No timelines", "No summary", "Nothing was learned"):
+    for words in (
+        "Nothing is remembered.",
+        "No topics",
+        "No timelines",
+        "No summary",
+        "No answer has cited anything yet.",
+    ):
         assert words in page.text
 
 
@@ -299,7 +304,7 @@ def large(turns: int, each: int) -> ScopeContents:
         for n in range(1, 1000)
     )
     answers = [answer(f"question {n}", shown=6, cited=n % 7) for n in range(5000)]
-    shown = sections(of_timelines=(events, links), of_topics=found, of_citations=((), answers))
+    shown = sections(of_timelines=(events, links), of_topics=found, of_citations=answers)
     return ScopeContents(("a",), sessions, shown)
 
 

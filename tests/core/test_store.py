@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from datetime import datetime, timedelta, timezone
 
@@ -150,10 +151,26 @@ def test_a_newer_schema_is_refused(tmp_path):
         open_sqlite(tmp_path / "bank.db")
 
 
-def test_a_file_that_is_no_database_is_a_clear_error(tmp_path):
-    (tmp_path / "bank.db").write_bytes(b"not a database at all, but long enough to be looked at" * 50)
-    with pytest.raises(StoreError, match=r"bank\.db"):
-        open_sqlite(tmp_path / "bank.db")
+@pytest.mark.parametrize(
+    ("holds", "told"),
+    [
+        (b"Ann has a cat.\n" * 400, "holds text and is no bank; name another file"),
+        ("Zoë läuft. 猫".encode()[:-1], "holds text and is no bank; name another file"),
+        (
+            b"SQLite format 3\0" + b"nothing" * 900,
+            "is no database, or its first page is damaged.*secom export --damaged",
+        ),
+        (bytes(range(256)) * 16, "is encrypted, and no key was given, or it is no file of SQLite"),
+    ],
+    ids=["text", "a text that is cut off", "a broken file", "chance"],
+)
+def test_a_file_that_is_no_database_is_one_clear_sentence(tmp_path, holds, told):
+    file = tmp_path / "notes.txt"
+    file.write_bytes(holds)
+    with pytest.raises(StoreError, match=f"{re.escape(str(file))} {told}") as caught:
+        open_sqlite(file)
+    assert not {"sqlalche.me", "sqlite3", "\n"} & set(re.findall(r"sqlalche\.me|sqlite3|\n", str(caught.value)))
+    assert file.read_bytes() == holds
 
 
 def test_a_database_in_memory_is_not_closed_while_another_thread_is_at_work_with_it():

@@ -21,7 +21,7 @@ from theanine_talk import sessions
 from topic_talk import answer, check, shape, stage
 
 from secom_core.bank import MemoryBank
-from secom_core.citations import CitationOptions, RerankerOptions
+from secom_core.citations import RerankerOptions
 from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput, ModelUnavailable
 from secom_core.llm.flow import Cost, Prompt
@@ -763,9 +763,8 @@ def test_the_contract_holds_whatever_happens(tmp_path_factory, with_model, steps
 @pytest.mark.slow
 @pytest.mark.parametrize("embedder", [None, ScriptedEmbedder()])
 @pytest.mark.parametrize("reranker", [None, RerankerOptions(explore=False)])
-def test_a_scope_learns_from_topics_that_answers_cite(talk, embedder, reranker):
-    options = CitationOptions(reranker=reranker)
-    with MemoryBank.open(topics=ALONE, citations=options, embedder=embedder) as bank:
+def test_topics_that_answers_cite_are_taken_in(talk, embedder, reranker):
+    with MemoryBank.open(topics=ALONE, citations=reranker or True, embedder=embedder) as bank:
         remember_all(bank, MARA, talk)
         question = "Which worktop did I choose?"
         recall = bank.recall(MARA, question, token_budget=800, layers=["topics"])
@@ -777,6 +776,6 @@ def test_a_scope_learns_from_topics_that_answers_cite(talk, embedder, reranker):
                 same = plain.recall(MARA, question, token_budget=800, layers=["topics"])
                 assert [hit.turn_ids for hit in same.hits] == [hit.turn_ids for hit in recall.hits]
         lesson = bank.citations.reward(MARA, question, recall.impression, [1])
-        teaches = reranker is None or embedder is not None
-        assert lesson.kind == ("taught" if teaches else "nothing")
+        teaches = reranker is not None and embedder is not None
+        assert lesson.kind == ("taught" if teaches else "recorded")
         assert bank.recall(MARA, question, token_budget=800, layers=["topics"]).hits

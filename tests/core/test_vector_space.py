@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from sqlalchemy import select, update
 
-from secom_core.bank import MemoryBank
-from secom_core.citations import CitationOptions, RerankerOptions
+from secom_core.bank import MemoryBank, kept_index
+from secom_core.citations import RerankerOptions
 from secom_core.errors import DegradedWarning
 from secom_core.segmenters import LexicalSegmenter
-from secom_core.stores.schema import vectors
+from secom_core.stores.schema import index_blocks, vectors
 from secom_core.testing import ScriptedEmbedder
 from secom_core.timelines import TimelineOptions
 from secom_core.topics import TopicOptions
@@ -90,46 +90,49 @@ def silently(call: Callable[[], Any]) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.pairwise
 @pytest.mark.usefixtures("each_store")
+@pytest.mark.parametrize("side", ["texts", "queries"])
 @pytest.mark.parametrize("what", BAD)
-def test_a_bad_batch_is_an_embedder_that_failed(what: str, tmp_path: Path) -> None:
-    embedder, (spoil, cause) = Model(), BAD[what]
-    with opened(tmp_path / "bank.db", embedder) as bank:
-        bank.remember(ANN, talk("Ghent"), session="monday")
-        before = bank.stats(ANN).vectors
-        embedder.of_texts = spoil
-        with pytest.warns(DegradedWarning, match=f"the embedder failed.*{cause}") as raised:
-            assert bank.remember(ANN, talk("Oslo"), session="tuesday").new == 3
-        assert len(raised) == 1
-        assert bank.stats(ANN).vectors == before
-        with pytest.warns(DegradedWarning, match=f"found by words.*{cause}") as raised:
-            assert "Oslo" in bank.recall(ANN, QUERY).text
-        assert len(raised) == 1
-        embedder.of_texts = None
-        assert "Oslo" in silently(lambda: bank.recall(ANN, QUERY)).text
-        assert bank.stats(ANN).vectors > before
-        assert widths(bank) == {64}
-        silently(lambda: bank.rebuild(ANN))
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("each_store")
-@pytest.mark.parametrize("what", BAD)
-def test_a_bad_vector_of_a_query_costs_a_search_by_words(what: str, tmp_path: Path) -> None:
+def test_a_bad_batch_is_an_embedder_that_failed(what: str, side: str, tmp_path: Path) -> None:
     embedder, (spoil, cause) = Model(), BAD[what]
     with opened(tmp_path / "bank.db", embedder) as bank:
         bank.remember(ANN, talk("Ghent"), session="monday")
         silently(lambda: bank.recall(ANN, QUERY))
     embedder = Model()
     with opened(tmp_path / "bank.db", embedder) as bank:
-        embedder.of_queries = spoil
-        for _ in range(2):
-            with pytest.warns(DegradedWarning, match=f"this search is by words only.*{cause}") as raised:
-                assert "Ghent" in bank.recall(ANN, QUERY).text
-            assert len(raised) == 1
-        embedder.of_queries = None
-        assert "Ghent" in silently(lambda: bank.recall(ANN, QUERY)).text
-        assert set(embedder.asked) <= {QUERY}, "what is stored stays as it is"
+        {"texts": spoilt_texts, "queries": spoilt_queries}[side](bank, embedder, spoil, cause)
+
+
+def spoilt_texts(bank: MemoryBank, embedder: Model, spoil: Spoilt, cause: str) -> None:
+    """What is remembered is found by words, until the embedder answers rightly again."""
+    silently(lambda: bank.recall(ANN, QUERY))
+    before = bank.stats(ANN).vectors
+    embedder.of_texts = spoil
+    with pytest.warns(DegradedWarning, match=f"the embedder failed.*{cause}") as raised:
+        assert bank.remember(ANN, talk("Oslo"), session="tuesday").new == 3
+    assert len(raised) == 1
+    assert bank.stats(ANN).vectors == before
+    with pytest.warns(DegradedWarning, match=f"found by words.*{cause}") as raised:
+        assert "Oslo" in bank.recall(ANN, QUERY).text
+    assert len(raised) == 1
+    embedder.of_texts = None
+    assert "Oslo" in silently(lambda: bank.recall(ANN, QUERY)).text
+    assert bank.stats(ANN).vectors > before
+    assert widths(bank) == {64}
+    silently(lambda: bank.rebuild(ANN))
+
+
+def spoilt_queries(bank: MemoryBank, embedder: Model, spoil: Spoilt, cause: str) -> None:
+    """A search goes by words, and what is stored stays as it is."""
+    embedder.of_queries = spoil
+    for _ in range(2):
+        with pytest.warns(DegradedWarning, match=f"this search is by words only.*{cause}") as raised:
+            assert "Ghent" in bank.recall(ANN, QUERY).text
+        assert len(raised) == 1
+    embedder.of_queries = None
+    assert "Ghent" in silently(lambda: bank.recall(ANN, QUERY)).text
+    assert set(embedder.asked) <= {QUERY}
 
 
 @pytest.mark.slow
@@ -165,15 +168,39 @@ def test_a_model_of_another_width_under_the_same_name_makes_its_vectors_anew(
                 found = new.recall(ANN, QUERY, layers=layers)
             assert len(raised) == 1
             assert {"Ghent", "Oslo"} <= set(found.text.replace(".", " ").split())
-            assert widths(new) == {32}
-            # In the process of before the new ones do not fit: once more they are made again, with one warning.
-            with pytest.warns(DegradedWarning, match="have 32 dimensions, and it now gives 64") as raised:
-                assert "Oslo" in old.recall(ANN, QUERY, layers=layers).text
-            assert len(raised) == 1
+            assert widths(new) == {32, 64}
             for bank in (old, new, old):
+                assert "Oslo" in silently(lambda bank=bank: bank.recall(ANN, QUERY, layers=layers)).text
                 silently(lambda bank=bank: bank.remember(ANN, talk("Rome"), session="friday", close=True))
                 assert "Rome" in silently(lambda bank=bank: bank.recall(ANN, "Rome", layers=layers)).text
                 silently(lambda bank=bank: bank.rebuild(ANN))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("each_store")
+def test_two_widths_under_one_name_do_not_replace_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_index, "_WORTH", 1)
+    asked: list[int] = []
+    for turn, dimensions in enumerate((64, 32, 64, 32)):
+        embedder = Model(dimensions)
+        with opened(tmp_path / "bank.db", embedder) as bank:
+            if turn == 0:
+                bank.remember(ANN, talk("Ghent"), session="monday")
+            with warnings.catch_warnings(record=True) as raised:
+                warnings.simplefilter("always")
+                found = bank.recall(ANN, QUERY)
+            assert "Ghent" in found.text
+            assert "passage_dense" in found.hits[0].signals
+            assert len(raised) == (1 if turn == 1 else 0)
+            assert not [finding for finding in bank.check(ANN) if finding.table == "vectors"]
+        asked.append(len(embedder.asked))
+    # In turn one text is told apart, and all is made; then each finds its own, in the index that it has kept too.
+    assert asked == [asked[0], asked[0] + 1, 0, 0]
+    with opened(tmp_path / "bank.db", Model(32)) as bank:
+        with bank._store.transaction(write=False) as connection:
+            assert set(connection.scalars(select(index_blocks.c.space))) == {"model [32]", "model [64]"}
+        bank.forget(ANN, session="monday")
+        assert widths(bank) == set()
 
 
 @pytest.mark.slow
@@ -247,7 +274,7 @@ def test_a_wrong_answer_that_comes_first_is_not_taken_for_another_model(tmp_path
 
 @pytest.mark.slow
 def test_the_papers_reranker_begins_again_with_vectors_of_another_width(tmp_path: Path) -> None:
-    learns = CitationOptions(reranker=RerankerOptions(batch=1))
+    learns = RerankerOptions(batch=1)
     for dimensions, expected in ((64, 0), (32, 1)):
         with opened(tmp_path / "bank.db", Model(dimensions), citations=learns) as bank:
             with warnings.catch_warnings(record=True) as raised:

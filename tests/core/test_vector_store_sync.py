@@ -18,7 +18,7 @@ from embedders import HashingEmbedder
 from sqlalchemy import func, select
 
 from secom_core.bank import MemoryBank
-from secom_core.citations import CitationOptions, RerankerOptions
+from secom_core.citations import RerankerOptions
 from secom_core.derived.segments import searched_texts
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError
 from secom_core.indexes import rank_scores
@@ -485,14 +485,14 @@ def test_many_threads_write_and_one_forgets(bank: MemoryBank, dense: DictionaryS
 
 def test_the_papers_reranker_needs_vectors_in_the_bank(dense: DictionaryStore) -> None:
     with pytest.raises(InvalidInput, match="open it with embedder="):
-        MemoryBank.open(vector_store=dense, citations=CitationOptions(reranker=RerankerOptions()))
+        MemoryBank.open(vector_store=dense, citations=RerankerOptions())
 
 
 @pytest.mark.slow
-def test_a_bank_that_learns_scores_what_the_store_finds(dense: DictionaryStore) -> None:
+def test_a_bank_that_takes_in_citations_scores_what_the_store_finds(dense: DictionaryStore) -> None:
     with MemoryBank.open(vector_store=dense, citations=True) as bank:
         talk(bank)
         recall = bank.recall(ALICE, "number3 of the green bicycle", k=3)
         assert recall.impression is not None
         assert "passage_dense" in dict(recall.hits[0].signals)
-        assert bank.citations.reward(ALICE, recall.query, recall.impression, [1]).kind
+        assert bank.citations.reward(ALICE, recall.query, recall.impression, [1]).kind == "recorded"

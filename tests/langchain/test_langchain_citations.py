@@ -83,10 +83,6 @@ def cited_in(bank: MemoryBank, scope: Any = ANN) -> list[tuple[int, ...]]:
     return [entry.cited for entry in bank.citations.log(scope)]
 
 
-def answers(bank: MemoryBank, scope: Any = ANN) -> int:
-    return bank.citations.weights_of(scope).answers
-
-
 def text_of(answer: Any) -> str:
     return str(answer if isinstance(answer, str) else answer.text)
 
@@ -120,7 +116,7 @@ async def test_an_answer_is_shown_and_learned_from_once(bank: MemoryBank, how: s
     assert text_of(answer) == expected
     [entry] = bank.citations.log(ANN)
     assert (entry.numbers, entry.cited, entry.query) == ((1, 2, 3), (1, 3), QUESTION)
-    assert answers(bank) == 1
+    assert len(cited_in(bank)) == 1
     if not parsed:
         assert isinstance(answer, AIMessage)
         assert answer.response_metadata["finish_reason"] == "stop"
@@ -165,7 +161,6 @@ async def test_faulty_citations(bank: MemoryBank, how: str, text: str, cited: An
         assert not re.search(r"\[m?[12]", answer.text)
         assert ("[9]" in answer.text) == ("[9]" in text)
     assert cited_in(bank) == ([] if cited is None else [cited])
-    assert answers(bank) == (1 if cited else 0)
     assert [each["number"] for each in answer.response_metadata["secom_citations"]] == list(cited or ())
 
 
@@ -183,7 +178,7 @@ async def test_memory_cannot_cite_itself(bank: MemoryBank, how: str) -> None:
         answer = await ask(how, chain, QUESTION)
     assert "as (2) says, and (m2), (1, 2) and (NO CITE) too" in answer.text
     assert cited_in(bank) == []
-    assert answers(bank) == 0
+    assert cited_in(bank) == []
 
 
 @pytest.mark.slow
@@ -257,7 +252,7 @@ async def test_a_stream_that_breaks_teaches_nothing(bank: MemoryBank, how: str, 
         assert cited_in(bank) == []
         await ask(how, chain, QUESTION)
     assert cited_in(bank) == [(1,)]
-    assert answers(bank) == 1
+    assert len(cited_in(bank)) == 1
 
 
 @pytest.mark.slow
@@ -276,7 +271,7 @@ async def test_a_stream_that_is_left_teaches_nothing(bank: MemoryBank, parsed: b
                 break
         assert "[3]" not in seen
     assert cited_in(bank) == []
-    assert answers(bank) == 0
+    assert cited_in(bank) == []
 
 
 @pytest.mark.slow
@@ -351,7 +346,7 @@ async def test_the_same_question_again_is_another_answer(bank: MemoryBank, how: 
         for _ in range(3):
             await ask(how, chain, QUESTION)
     assert cited_in(bank) == [(1,), (1,), (3,)]
-    assert answers(bank) == 3
+    assert len(cited_in(bank)) == 3
     assert len({entry.id for entry in bank.citations.log(ANN)}) == 3
 
 
@@ -389,7 +384,7 @@ async def test_many_users_at_once_never_mix(how: str, tmp_path: Any) -> None:
             for entry in bank.citations.log((name,)):
                 assert [entry.impression.turn_ids[entry.numbers.index(number)] for number in entry.cited] == [(own,)]
             assert len(bank.citations.log((name,))) == 2
-            assert answers(bank, (name,)) == 2
+            assert len(cited_in(bank, (name,))) == 2
         for request in server.requests:
             [asker] = re.findall(r"being (user\d+)", request.text)
             assert set(re.findall(r"user\d+", request.messages[0][1])) == {asker}
@@ -464,7 +459,7 @@ async def test_a_retrievers_documents_are_numbered_as_they_come(bank: MemoryBank
     assert entry.cited == (2,)
     assert [turn_id for (turn_id,) in entry.impression.turn_ids] == order
     assert [each["turn_ids"] for each in answer.response_metadata["secom_citations"]] == [[order[1]]]
-    assert answers(bank) == 1
+    assert len(cited_in(bank)) == 1
 
 
 @pytest.mark.slow
@@ -690,9 +685,9 @@ async def test_runs_can_be_read_in_traces(bank: MemoryBank, how: str) -> None:
     metadata = {key: value for key, value in reward["metadata"].items() if key.startswith("secom_")}
     assert metadata == {f"secom_{key}": value for key, value in counts.items()}
     assert reward["inputs"] == counts
-    assert runs.ended[reward["run_id"]] == {"lesson": "taught"}
+    assert runs.ended[reward["run_id"]] == {"lesson": "recorded"}
     assert [document.metadata["number"] for document in runs.ended[recall["run_id"]]] == [1, 2, 3]
-    assert runs.events == [("secom_citations", {**counts, "lesson": "taught"}, top["run_id"])]
+    assert runs.events == [("secom_citations", {**counts, "lesson": "recorded"}, top["run_id"])]
     kept = json.dumps([each["metadata"] for each in runs.started.values()], default=str)
     assert not [word for word in ("Ghent", "monday", "ann-") if word in kept]
 
@@ -832,7 +827,7 @@ async def test_an_answer_is_given_even_where_it_cannot_be_learned_from(tmp_path:
     runs = Runs()
     with ScriptedServer(spoil) as server:
         chain = with_citation_feedback(PROMPT | HttpChatModel(base_url=server.base_url), bank, markers="strip")
-        with pytest.warns(DegradedWarning, match="nothing was learned"):
+        with pytest.warns(DegradedWarning, match="were not taken in"):
             answer = await ask(how, chain, QUESTION, {**as_ann, "callbacks": [runs]})
     assert answer.text == "You live in Ghent."
     assert [data["lesson"] for _, data, _ in runs.events] == ["failed"]

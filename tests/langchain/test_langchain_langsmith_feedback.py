@@ -158,7 +158,7 @@ async def test_the_reward_is_feedback_on_the_run_of_the_answer(bank: MemoryBank,
     assert [run["name"] for run in langsmith_server.runs.values()].count("secom_reward") == 2
     first, second = langsmith_server.feedback  # none on the answer that says nothing
     assert [each["score"] for each in (first, second)] == [0.5, 0.0]
-    assert [each["comment"] for each in (first, second)] == ["cited [1] of 2; taught", "cited none of 2; nothing"]
+    assert [each["comment"] for each in (first, second)] == ["cited [1] of 2; recorded", "cited none of 2; recorded"]
     for each in (first, second):
         assert each["key"] == "citations"
         assert each["run_id"] in {run["id"] for run in tops}
@@ -184,7 +184,7 @@ async def test_the_runs_that_langsmith_gets_can_be_read(bank: MemoryBank) -> Non
     assert "secom" in runs["secom_reward"]["tags"]
     metadata = runs["secom_reward"]["extra"]["metadata"]
     assert (metadata["secom_numbers"], metadata["secom_cited"]) == ([1, 2], [1])
-    assert runs["secom_reward"]["outputs"] == {"lesson": "taught"}
+    assert runs["secom_reward"]["outputs"] == {"lesson": "recorded"}
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,15 +20,13 @@ from langchain_core.runnables import RunnableLambda
 
 from langchain_secom import LangChainChatModel, LangChainEmbedder, SegmentTextSplitter, open_bank
 from langchain_secom.models import as_chat_model, as_embedder, as_segmenter
-from secom_core.errors import BadReply, DegradedWarning, InvalidInput, ModelUnavailable
+from secom_core.errors import DegradedWarning, InvalidInput
 from secom_core.llm.flow import AsyncChatModel, ChatModel, Prompt
-from secom_core.llm.reply import cut_off
 from secom_core.memory import Segment, segments_of
-from secom_core.protocols import Embedder
 from secom_core.segmenters.fixed import EachTurn
 from secom_core.segmenters.lexical import LexicalSegmenter
 from secom_core.segmenters.zero_shot_prompt import as_jsonl
-from secom_core.testing import Answer, Fault, ScriptedEmbedder, ScriptedModel, ScriptedRequest, ScriptedServer
+from secom_core.testing import Fault, ScriptedEmbedder, ScriptedModel, ScriptedRequest, ScriptedServer
 
 
 def test_a_chat_model_is_a_chat_model_of_the_core() -> None:
@@ -48,43 +45,6 @@ def test_a_chat_model_says_which_it_is() -> None:
 
     assert LangChainChatModel(Named(responses=["x"])).name == "Named:tiny-1"
     assert LangChainChatModel(FakeListChatModel(responses=["x"])).name == "FakeListChatModel"
-
-
-async def test_a_chat_model_answers_async_callers() -> None:
-    with ScriptedServer("Paris") as server:
-        assert await LangChainChatModel(HttpChatModel(base_url=server.base_url)).acomplete(Prompt("?")) == "Paris"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", [Fault(status=500), Fault(status=401), Fault(), Fault(body="not json")])
-async def test_what_goes_wrong_is_a_model_error_with_its_cause(fault: Fault) -> None:
-    with ScriptedServer(fault) as server:
-        model = LangChainChatModel(HttpChatModel(base_url=server.base_url))
-        with pytest.raises(ModelUnavailable, match="HttpChatModel") as caught:
-            model.complete(Prompt("?"))
-        assert caught.value.__cause__ is not None
-        with pytest.raises(ModelUnavailable, match="HttpChatModel"):
-            await model.acomplete(Prompt("?"))
-
-
-async def test_an_answer_without_text_is_a_bad_reply() -> None:
-    with ScriptedServer(Answer(None)) as server:
-        model = LangChainChatModel(HttpChatModel(base_url=server.base_url))
-        with pytest.raises(BadReply):
-            model.complete(Prompt("?"))
-        with pytest.raises(BadReply):
-            await model.acomplete(Prompt("?"))
-
-
-@pytest.mark.slow
-async def test_an_answer_says_whether_it_was_cut_off() -> None:
-    with ScriptedServer(Answer("The cat is called Mi", finish_reason="length")) as server:
-        model = LangChainChatModel(HttpChatModel(base_url=server.base_url))
-        assert cut_off(model.complete(Prompt("?")))
-        assert cut_off(await model.acomplete(Prompt("?")))
-    with ScriptedServer("The cat is called Mia.") as server:
-        model = LangChainChatModel(HttpChatModel(base_url=server.base_url))
-        assert not cut_off(model.complete(Prompt("?")))
 
 
 def test_thinking_is_no_part_of_the_answer() -> None:
@@ -156,25 +116,6 @@ async def test_internal_calls_leak_no_tokens_into_a_graphs_stream() -> None:
             assert "".join(streamed) == "public words"
 
 
-def test_embeddings_are_an_embedder_of_the_core() -> None:
-    with ScriptedServer() as server:
-        embedder = LangChainEmbedder(HttpEmbeddings(server.base_url))
-        assert isinstance(embedder, Embedder)
-        assert embedder.name == "HttpEmbeddings:scripted"
-        vectors = embedder.embed(["a dog", "a cat"])
-        assert vectors.dtype == np.float32
-        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-6)
-        np.testing.assert_allclose(vectors, ScriptedEmbedder().embed(["a dog", "a cat"]), atol=1e-6)
-        assert embedder.embed([]).shape[0] == 0
-
-
-def test_embeddings_that_fail_are_unavailable() -> None:
-    with ScriptedServer(embedding_faults=[Fault(status=500)]) as server:
-        with pytest.raises(ModelUnavailable, match="HttpEmbeddings") as caught:
-            LangChainEmbedder(HttpEmbeddings(server.base_url)).embed(["a"])
-        assert caught.value.__cause__ is not None
-
-
 class Rows(Embeddings):
     model = "rows"
 
@@ -186,15 +127,6 @@ class Rows(Embeddings):
 
     def embed_query(self, text: str) -> list[float]:
         raise NotImplementedError
-
-
-UNUSABLE = [[], [[1.0, 2.0]] * 3, [[1.0], [1.0, 2.0]], [[float("nan")], [1.0]], None, [["x"]] * 2, [1, 2]]
-
-
-@pytest.mark.parametrize("rows", UNUSABLE)
-def test_embeddings_that_give_no_vector_a_text_are_a_bad_reply(rows: Any) -> None:
-    with pytest.raises(BadReply, match="Rows:rows gave no vector"):
-        LangChainEmbedder(Rows(rows)).embed(["a", "b"])
 
 
 class TwoSided(DeterministicFakeEmbedding):
@@ -209,47 +141,12 @@ def test_queries_are_embedded_as_queries() -> None:
     np.testing.assert_allclose(embedder.embed(["a"]), texts.embed(["a"]))
 
 
-class Resized(Embeddings):
-    model = "text-embedding"
-
-    def __init__(self, dimensions: int) -> None:
-        self.scripted = ScriptedEmbedder(dimensions)
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return self.scripted.embed(texts).tolist()  # type: ignore[no-any-return]
-
-    def embed_query(self, text: str) -> list[float]:
-        return self.embed_documents([text])[0]
-
-
-@pytest.mark.slow
-def test_a_model_with_other_dimensions_makes_its_vectors_anew(tmp_path: Path) -> None:
-    said = [{"role": "user", "content": "I moved to Ghent in May."}]
-    with open_bank(tmp_path / "bank.db", embedder=Resized(64)) as old:
-        old.remember(("ann",), said, session="monday")
-        with open_bank(tmp_path / "bank.db", embedder=Resized(32)) as new:
-            with pytest.warns(
-                DegradedWarning, match="'Resized:text-embedding' .* have 64 dim.* now gives 32"
-            ) as raised:
-                assert "Ghent" in new.recall(("ann",), "Where did I move?").text
-            assert len(raised) == 1
-            new.remember(("ann",), said, session="tuesday")
-            new.rebuild(("ann",))
-        with pytest.warns(DegradedWarning, match="have 32 dimensions, and it now gives 64"):
-            assert old.recall(("ann",), "Where did I move?").hits
-        old.remember(("ann",), said, session="friday")
-        assert old.recall(("ann",), "Where did I move?").hits
-
-
-def test_a_vector_of_zeros_stays_one_of_zeros() -> None:
-    assert LangChainEmbedder(Rows([[0.0, 0.0]])).embed(["a"]).tolist() == [[0.0, 0.0]]
-
-
 def test_embeddings_that_do_not_name_their_model_need_a_name() -> None:
     fake = DeterministicFakeEmbedding(size=8)
     with pytest.raises(InvalidInput, match="DeterministicFakeEmbedding does not say"):
         LangChainEmbedder(fake)
     assert LangChainEmbedder(fake, name="fake-8").name == "fake-8"
+    assert LangChainEmbedder(Rows([])).name == "Rows:rows"
 
 
 def test_models_of_the_core_are_accepted_as_they_are() -> None:

@@ -622,14 +622,14 @@ def learner(path: Path) -> Iterator[MemoryBank]:
 @pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize("kind", AGENTS)
 async def test_pitfall_06_an_agents_answer_teaches_once(learner: MemoryBank, kind: str, streaming: bool) -> None:
-    memory = memory_of(learner, learn=True)
+    memory = memory_of(learner, citations=True)
     async with running(kind, replies_of(kind, "Marta [1], not [9]."), streaming=streaming, prompt=CITE_INSTRUCTION) as (
         agent,
         _,
     ):
         assert str(await agent.run(QUERY, memory=memory)) == "Marta [1], not [9]."
     (entry,) = learner.citations.log(ANN)
-    assert (entry.query, entry.cited, entry.lesson) == (QUERY, (1,), "taught")
+    assert (entry.query, entry.cited) == (QUERY, (1,))
     assert memory.last_citations is not None
     assert memory.last_citations.unknown == (9,)
     assert stored(learner) == [QUERY, "Marta, not [9]."]
@@ -642,7 +642,7 @@ async def test_pitfall_06_an_agents_answer_teaches_once(learner: MemoryBank, kin
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", ENGINES)
 async def test_pitfall_06_a_chat_engines_answer_teaches_once(learner: MemoryBank, kind: str, mode: str) -> None:
-    memory = memory_of(learner, learn=True)
+    memory = memory_of(learner, citations=True)
     with ScriptedServer("Marta [1].") as server:
         engine = engine_of(kind, memory, HttpLLM(base_url=server.base_url))
         await chat(engine, mode, QUERY)
@@ -667,7 +667,7 @@ async def test_pitfall_06_only_what_the_agent_tells_the_user_counts(
     learner: MemoryBank, kind: str, replies: list[str | Answer]
 ) -> None:
     """Thoughts, calls of tools, their results and recalled text that quotes a marker cite nothing."""
-    memory = memory_of(learner, learn=True)
+    memory = memory_of(learner, citations=True)
     async with running(kind, replies) as (agent, server):
         await agent.run(QUERY, memory=memory)
         assert "next to the (9) coats" in server.requests[0].prompt
@@ -678,7 +678,7 @@ async def test_pitfall_06_only_what_the_agent_tells_the_user_counts(
 @pytest.mark.slow
 async def test_pitfall_06_each_users_answer_teaches_his_own_scope(learner: MemoryBank) -> None:
     learner.remember(BOB, [{"role": "user", "content": "My violin teacher is Ivo."}], session="x", close=True)
-    memories = {scope: memory_of(learner, scope=scope, learn=True) for scope in (ANN, BOB)}
+    memories = {scope: memory_of(learner, scope=scope, citations=True) for scope in (ANN, BOB)}
     async with running("function", {"Marta": "Marta [1].", "Ivo": "Ivo [NO_CITE]."}) as (agent, _):
         await asyncio.gather(*(agent.run(QUERY, memory=memory) for memory in memories.values()))
     assert [entry.cited for entry in learner.citations.log(ANN)] == [(1,)]
@@ -686,7 +686,7 @@ async def test_pitfall_06_each_users_answer_teaches_his_own_scope(learner: Memor
 
 
 def test_an_answer_without_markers_and_one_to_nothing_teach_nothing(learner: MemoryBank) -> None:
-    memory = memory_of(learner, learn=True)
+    memory = memory_of(learner, citations=True)
     memory.put(bot("Welcome [1]!"))
     memory.put(user(QUERY))
     memory.get()
@@ -696,19 +696,19 @@ def test_an_answer_without_markers_and_one_to_nothing_teach_nothing(learner: Mem
 
 
 def test_a_lesson_that_cannot_be_stored_costs_no_answer(learner: MemoryBank, path: Path) -> None:
-    memory = memory_of(learner, learn=True)
+    memory = memory_of(learner, citations=True)
     memory.put(user(QUERY))
     memory.get()
     with Broken(learner, path), pytest.warns(DegradedWarning, match="the store failed") as warned:
         memory.put(bot("Marta [1]."))
-    assert "the answer teaches nothing" in str(warned[0].message)
+    assert "the citations of the answer were not taken in" in str(warned[0].message)
     assert memory.flush()
     assert stored(learner) == [QUERY, "Marta."]
 
 
 def test_a_bank_that_does_not_learn_is_refused(bank: MemoryBank) -> None:
     with pytest.raises(InvalidInput, match=r"opened without 'citations'.* open it with citations=True"):
-        memory_of(bank, learn=True)
+        memory_of(bank, citations=True)
 
 
 @pytest.mark.slow
@@ -720,12 +720,12 @@ async def test_an_agent_that_is_shown_nodes_teaches_by_take_in(learner: MemoryBa
     prompt_text = "\n".join(node.get_content(metadata_mode="llm") for node in nodes)  # type: ignore[arg-type]
     async with running("function", "Marta [101].") as (agent, server):
         answer = await agent.run(
-            f"<memories>\n{prompt_text}\n</memories>\n{QUERY}", memory=memory_of(learner, learn=True)
+            f"<memories>\n{prompt_text}\n</memories>\n{QUERY}", memory=memory_of(learner, citations=True)
         )
         assert "[101]" in server.requests[0].prompt
     blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
     with blockbuster.blockbuster_ctx(["llamaindex_secom", "secom_core"]):
         (lesson,) = await reward.atake_in(answer.response, nodes)
-        assert lesson.kind == "taught"
+        assert lesson.kind == "recorded"
         assert await reward.atake_in(answer.response, nodes) == []
     assert [entry.cited for entry in learner.citations.log(ANN)] == [(101,)]

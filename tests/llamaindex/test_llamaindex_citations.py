@@ -51,7 +51,7 @@ from llamaindex_secom.convert import to_node
 from llamaindex_secom.impressions import _pending
 from llamaindex_secom.numbered_nodes import NumberedNode, escape_markers, to_citable
 from secom_core import MemoryBank
-from secom_core.citations import CitationOptions, RerankerOptions, read_citations
+from secom_core.citations import RerankerOptions, read_citations
 from secom_core.citations.layer import CitationLayer
 from secom_core.errors import DegradedWarning, InvalidInput
 from secom_core.memory import Hit
@@ -135,8 +135,8 @@ def answering(script: Any) -> Iterator[tuple[HttpLLM, ScriptedServer]]:
         yield HttpLLM(base_url=server.base_url), server
 
 
-def counts(bank: MemoryBank, scope: tuple[str, ...] = ANN) -> tuple[list[tuple[int, ...]], int]:
-    return [entry.cited for entry in bank.citations.log(scope)], bank.citations.weights_of(scope).answers
+def cited_in(bank: MemoryBank, scope: tuple[str, ...] = ANN) -> list[tuple[int, ...]]:
+    return [entry.cited for entry in bank.citations.log(scope)]
 
 
 # -- the loop -------------------------------------------------------------------------------------------------------
@@ -159,8 +159,6 @@ async def test_an_answer_is_taken_in_once(bank: MemoryBank, kind: str, mode: str
     assert entry.numbers == (1, 2, 3)
     assert entry.impression.memory_ids == ("day-3#0-1", "day-4#0-1", "day-5#0-1")
     assert entry.query == QUERY
-    assert entry.lesson == "taught"
-    assert bank.citations.weights_of(ANN).answers == 1
     prompt = request.prompt
     assert prompt.index("Marta.") < prompt.index("(1), (m2)") < prompt.index("on Fridays.")
     assert (
@@ -178,7 +176,7 @@ async def test_markers_can_be_taken_out_of_what_the_user_sees_and_memory_keeps(
         async with CitationReward(bank, markers="strip"):
             asking = Asking(kind, mode, bank, llm)
             assert await asking.ask() == "Marta, on Fridays, not [9]."
-    assert counts(bank) == ([(1, 3)], 1)
+    assert cited_in(bank) == [(1, 3)]
     if kind in ("context", "condense"):
         assert [message.content for message in asking.engine.chat_history] == [QUERY, "Marta, on Fridays, not [9]."]
 
@@ -192,7 +190,7 @@ async def test_an_answer_that_fails_teaches_nothing(bank: MemoryBank, kind: str,
             asking = Asking(kind, mode, bank, llm)
             with pytest.raises(InternalServerError), _quiet_threads():
                 await asking.ask()
-    assert counts(bank) == ([], 0)
+    assert cited_in(bank) == []
 
 
 @contextmanager
@@ -206,30 +204,30 @@ def _quiet_threads() -> Iterator[None]:
 
 
 FAULTS = {
-    "thought aloud": ("<think>It may be [2], or [3].</think>Marta [1].", (1,), 1),
-    "out of range": ("Marta [7], and [0].", None, 0),
-    "partly out of range": ("Marta [9][1].", (1,), 1),
-    "repeated": ("Marta [1]. Marta [1][1] and [1, 1].", (1,), 1),
-    "other formats": ("Marta [m1], Fridays [ 1 ; 3 ].", (1, 3), 1),
-    "in code": ("Use `x[1]`:\n```\ny[2] # [3]\n```\nand ~~~ that is it.", None, 0),
-    "a link": ("See [1](http://x.org).", None, 0),
-    "a range": ("See [1-3].", (1, 2, 3), 0),
-    "no marker": ("Marta.", None, 0),
-    "none of use": ("I do not know. [NO_CITE]", (), 0),
-    "all of them": ("Marta [1][2][3].", (1, 2, 3), 0),
-    "empty brackets": ("Marta [] [ ] [,] [.", None, 0),
+    "thought aloud": ("<think>It may be [2], or [3].</think>Marta [1].", (1,)),
+    "out of range": ("Marta [7], and [0].", None),
+    "partly out of range": ("Marta [9][1].", (1,)),
+    "repeated": ("Marta [1]. Marta [1][1] and [1, 1].", (1,)),
+    "other formats": ("Marta [m1], Fridays [ 1 ; 3 ].", (1, 3)),
+    "in code": ("Use `x[1]`:\n```\ny[2] # [3]\n```\nand ~~~ that is it.", None),
+    "a link": ("See [1](http://x.org).", None),
+    "a range": ("See [1-3].", (1, 2, 3)),
+    "no marker": ("Marta.", None),
+    "none of use": ("I do not know. [NO_CITE]", ()),
+    "all of them": ("Marta [1][2][3].", (1, 2, 3)),
+    "empty brackets": ("Marta [] [ ] [,] [.", None),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "mode"), [("retriever", "sync"), ("citation", "stream")])
-@pytest.mark.parametrize(("reply", "cited", "answers"), FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize(("reply", "cited"), FAULTS.values(), ids=FAULTS)
 async def test_faulty_citations(
-    bank: MemoryBank, kind: str, mode: str, reply: str, cited: tuple[int, ...] | None, answers: int
+    bank: MemoryBank, kind: str, mode: str, reply: str, cited: tuple[int, ...] | None
 ) -> None:
     with answering(reply) as (llm, _), CitationReward(bank):
         assert await Asking(kind, mode, bank, llm).ask() == reply
-    assert counts(bank) == ([] if cited is None else [cited], answers)
+    assert cited_in(bank) == ([] if cited is None else [cited])
 
 
 @pytest.mark.slow
@@ -243,7 +241,7 @@ async def test_memory_cannot_cite_itself(bank: MemoryBank, kind: str, mode: str)
     with answering(repeats) as (llm, _):
         async with CitationReward(bank):
             assert "(m2), (1, 2), (1; 3), (3)(1) and (NO CITE)" in await Asking(kind, mode, bank, llm).ask()
-    assert counts(bank) == ([], 0)
+    assert cited_in(bank) == []
 
 
 def test_whatever_is_read_as_a_marker_is_broken_in_what_is_recalled() -> None:
@@ -280,7 +278,7 @@ async def test_pitfall_13_where_nothing_is_found_the_model_is_asked_all_the_same
         assert "Nothing in memory answers this." in server.requests[0].prompt
         assert "secom" not in server.requests[0].prompt
     assert bank.citations.log(("acme", "nobody")) == []
-    assert counts(bank) == ([], 0)
+    assert cited_in(bank) == []
 
 
 # -- streams --------------------------------------------------------------------------------------------------------
@@ -334,7 +332,7 @@ async def test_a_stream_that_breaks_teaches_nothing(
     if kind in ("retriever", "citation"):
         assert "".join(asking.tokens) == came
     assert came.startswith("".join(asking.tokens))  # a chat engine hands on the error first
-    assert counts(bank) == ([], 0)
+    assert cited_in(bank) == []
 
 
 @pytest.mark.slow
@@ -347,7 +345,7 @@ def test_a_stream_that_nobody_reads_to_its_end_teaches_nothing(bank: MemoryBank)
         del response, tokens
         gc.collect()
         Asking("retriever", "stream", bank, llm).engine.query(QUERY)  # never begun
-    assert counts(bank) == ([], 0)
+    assert cited_in(bank) == []
 
 
 @pytest.mark.slow
@@ -358,7 +356,7 @@ async def test_an_async_stream_that_nobody_reads_to_its_end_teaches_nothing(bank
             while "[1]" not in await anext(tokens):
                 pass
             await tokens.aclose()
-    assert counts(bank) == ([], 0)
+    assert cited_in(bank) == []
 
 
 @pytest.mark.slow
@@ -372,7 +370,7 @@ async def test_tokens_come_as_they_are_where_markers_are_kept(bank: MemoryBank, 
             else:
                 tokens = [token async for token in (await engine.aquery(QUERY)).async_response_gen()]
     assert [token for token in tokens if token] == ["Marta ", "[1, ", "3] ", "teaches ", "[ ", "1"]
-    assert counts(bank) == ([(1, 3)], 1)
+    assert cited_in(bank) == [(1, 3)]
 
 
 # -- nothing twice --------------------------------------------------------------------------------------------------
@@ -386,7 +384,7 @@ async def test_two_handlers_count_an_answer_once(bank: MemoryBank, kind: str, mo
         async with CitationReward(bank) as one, CitationReward(bank), one:
             one.install()
             await Asking(kind, mode, bank, llm).ask()
-    assert counts(bank) == ([(1,)], 1)
+    assert cited_in(bank) == [(1,)]
 
 
 def test_install_and_uninstall(bank: MemoryBank) -> None:
@@ -404,7 +402,7 @@ def test_install_and_uninstall(bank: MemoryBank) -> None:
     assert root.event_handlers == before
     with answering("Marta [1].") as (llm, _):
         assert str(Asking("retriever", "sync", bank, llm).engine.query(QUERY)) == "Marta [1]."
-    assert counts(bank) == ([], 0)
+    assert cited_in(bank) == []
 
 
 class _Both(BaseQuestionGenerator):
@@ -456,7 +454,7 @@ def test_pieces_of_one_source_are_one_memory(bank: MemoryBank) -> None:
         response = Asking("citation", "sync", bank, llm, scope=BOB, text_splitter=splitter).engine.query(QUERY)
     assert [node.metadata["session"] for node in response.source_nodes[:4]] == ["day-3", "day-3", "day-3", "day-4"]
     assert len({node.node.node_id for node in response.source_nodes}) == len(response.source_nodes)
-    assert counts(bank, BOB) == ([(1,)], 1)
+    assert cited_in(bank, BOB) == [(1,)]
 
 
 @pytest.mark.slow
@@ -485,8 +483,8 @@ async def test_many_users_at_once_never_mix(bank: MemoryBank) -> None:
         log = bank.citations.log(user)
         assert [entry.cited for entry in log] == [(number % 3 + 1,)] * 2
         assert {entry.query for entry in log} == {"Who is my teacher? 0", "Who is my teacher? 1"}
-        assert bank.citations.weights_of(user).answers == 2
-    assert counts(bank) == ([], 0)
+        assert len(bank.citations.log(user)) == 2
+    assert cited_in(bank) == []
 
 
 @pytest.mark.slow
@@ -495,18 +493,18 @@ def test_users_and_banks_of_one_process_stay_apart(bank: MemoryBank) -> None:
         fill(other)
         with CitationReward(other):
             Asking("retriever", "sync", bank, llm).engine.query(QUERY)
-        assert counts(other) == counts(bank) == ([], 0)
+        assert cited_in(other) == cited_in(bank) == []
         with CitationReward(other), CitationReward(bank):
             Asking("retriever", "sync", bank, llm).engine.query(QUERY)
             Asking("citation", "sync", other, llm).engine.query(QUERY)
-        assert counts(other) == counts(bank) == ([(1,)], 1)
+        assert cited_in(other) == cited_in(bank) == [(1,)]
 
 
 def test_another_bank_on_the_same_file_is_the_same(bank: MemoryBank) -> None:
     with MemoryBank.open(bank.storage.path or "", citations=True) as again, answering("Marta [1].") as (llm, _):
         with CitationReward(again):
             Asking("retriever", "sync", bank, llm).engine.query(QUERY)
-        assert counts(again) == ([(1,)], 1)
+        assert cited_in(again) == [(1,)]
 
 
 @pytest.mark.slow
@@ -521,8 +519,8 @@ def test_two_scopes_in_one_answer_learn_each_for_itself(bank: MemoryBank) -> Non
     again = CitationNumberer(bank).postprocess_nodes(nodes, query_str=QUERY)
     with answering("Marta [1].") as (llm, _), CitationReward(bank):
         get_response_synthesizer(llm=llm).synthesize(QUERY, again)
-    assert counts(bank)[0] == [(1,), (1,)]
-    assert counts(bank, BOB)[0] == [(3,)]
+    assert cited_in(bank) == [(1,), (1,)]
+    assert cited_in(bank, BOB) == [(3,)]
 
 
 @pytest.mark.slow
@@ -531,7 +529,7 @@ def test_the_same_nodes_answer_one_question_only(bank: MemoryBank) -> None:
     with answering(["Marta.", "Marta [1]."]) as (llm, _), CitationReward(bank):
         for _ in range(2):
             get_response_synthesizer(llm=llm).synthesize(QUERY, prompt_nodes)
-    assert counts(bank) == ([], 0)
+    assert cited_in(bank) == []
 
 
 def test_numbers_that_two_questions_share_are_nobodys(bank: MemoryBank) -> None:
@@ -599,7 +597,7 @@ def test_nodes_of_another_origin_are_numbered_too_and_teach_nothing(bank: Memory
     assert prompt_nodes[2].node is not picture.node
     reward = CitationReward(bank)
     assert reward.take_in("Prices rise [1].", prompt_nodes) == []
-    assert counts(bank) == ([], 0)
+    assert cited_in(bank) == []
     prompt_nodes = CitationNumberer(bank).postprocess_nodes(nodes, query_str=QUERY)
     assert len(reward.take_in("Prices rise [1], says Marta [2].", prompt_nodes)) == 1
     assert [(entry.numbers, entry.cited) for entry in bank.citations.log(ANN)] == [((2, 3), (2,))]
@@ -671,7 +669,7 @@ def test_the_first_number_and_the_neutral_node_can_be_chosen(bank: MemoryBank) -
     prompt_nodes = numbered(bank, first=11)
     assert [each.node.metadata["secom_number"] for each in prompt_nodes] == [11, 12, 13]
     CitationReward(bank).take_in("Marta [11][1].", prompt_nodes)
-    assert counts(bank) == ([(11,)], 1)
+    assert cited_in(bank) == [(11,)]
     assert CitationNumberer(bank, empty=None).postprocess_nodes([], query_str=QUERY) == []
     (neutral,) = CitationNumberer(bank, empty="Nope.").postprocess_nodes([], query_str=QUERY)
     assert neutral.node.get_content(MetadataMode.LLM) == "Nope."
@@ -700,17 +698,17 @@ def test_citations_of_a_providers_own_count(bank: MemoryBank) -> None:
     assert (block.title, block.source) == ("[1] 2025-03-03 Mon", prompt_nodes[0].node.node_id)
     message = native("Marta.", (block.source, ""), ("elsewhere", "[3] 2025-03-05 Wed"), ("x", "[9]"), ("y", "z"))
     CitationReward(bank).take_in(message, prompt_nodes)
-    assert counts(bank) == ([(1, 3)], 1)
+    assert cited_in(bank) == [(1, 3)]
 
 
 async def test_only_what_the_model_says_to_the_user_is_read(bank: MemoryBank) -> None:
     reward = CitationReward(bank)
     assert reward.take_in(ChatMessage(role="user", content="Is it [1]?"), numbered(bank)) == []
     steps = "Thought: perhaps [2].\nAction: look\nObservation: [3]\nThought: yes\nAnswer: Marta [1]."
-    assert [lesson.kind for lesson in reward.take_in(steps, numbered(bank))] == ["taught"]
+    assert [lesson.kind for lesson in reward.take_in(steps, numbered(bank))] == ["recorded"]
     message = ChatMessage(role="assistant", blocks=[ThinkingBlock(content="Or [2]?"), TextBlock(text="Marta [1].")])
-    assert [lesson.kind for lesson in await reward.atake_in(message, numbered(bank))] == ["taught"]
-    assert counts(bank) == ([(1,), (1,)], 2)
+    assert [lesson.kind for lesson in await reward.atake_in(message, numbered(bank))] == ["recorded"]
+    assert cited_in(bank) == [(1,), (1,)]
 
 
 def test_a_day_is_told_and_other_beginnings_stay(bank: MemoryBank) -> None:
@@ -757,7 +755,7 @@ async def test_citations_of_a_providers_own_count_in_engines(bank: MemoryBank, k
         async with CitationReward(bank):
             assert await Asking(kind, mode, bank, cites).ask() == "Marta."
             assert await Asking(kind, mode, bank, llm).ask() == "Marta."  # one that does not cite learns nothing of it
-    assert counts(bank) == ([(1,)], 1)
+    assert cited_in(bank) == [(1,)]
 
 
 class Teacher(BaseModel):
@@ -773,7 +771,7 @@ def test_an_answer_that_is_an_object_is_read_by_its_strings(bank: MemoryBank) ->
         structured = llm.as_structured_llm(Teacher)
         response = Asking("retriever", "sync", bank, structured).engine.query(QUERY)
         assert response.response == Teacher(name="Marta [1]", places=[2, 3])
-    assert counts(bank) == ([(1,)], 1)
+    assert cited_in(bank) == [(1,)]
 
 
 @pytest.mark.slow
@@ -785,7 +783,7 @@ async def test_engines_for_pictures_and_words_count_too(bank: MemoryBank, kind: 
             await Asking(kind, mode, bank, llm, multimodal=True).ask()
         (request,) = server.requests
     assert ("Source 3:\nuser: The violin" if kind == "citation" else "[3] 2025-03-05 Wed") in request.prompt
-    assert counts(bank) == ([(1, 3)], 1)
+    assert cited_in(bank) == [(1, 3)]
 
 
 @pytest.mark.slow
@@ -795,7 +793,7 @@ def test_a_refined_answer_counts_once(bank: MemoryBank) -> None:
             options = {"refine_template": CITE_REFINE_TEMPLATE, "response_mode": "refine"}
             Asking("retriever", "sync", bank, llm, **options).engine.query(QUERY)
         assert len(server.requests) == 3
-    assert counts(bank) == ([(1, 3)], 1)
+    assert cited_in(bank) == [(1, 3)]
 
 
 @pytest.mark.slow
@@ -815,7 +813,7 @@ def test_a_chat_memory_may_hold_the_markers_of_earlier_answers(bank: MemoryBank)
         engine = Asking("context", "sync", bank, llm, memory=memory).engine
         engine.chat(QUERY)
         engine.chat("Really?")
-    assert counts(bank) == ([(1,)], 1)
+    assert cited_in(bank) == [(1,)]
 
 
 # -- failures -------------------------------------------------------------------------------------------------------
@@ -834,7 +832,10 @@ async def test_a_store_that_fails_costs_the_lesson_and_not_the_answer(tmp_path: 
         (tmp_path / "m.db").mkdir()
         return "Marta [1]."
 
-    with answering(closes) as (llm, _), pytest.warns(DegradedWarning, match="an answer taught nothing: .*is closed"):
+    with (
+        answering(closes) as (llm, _),
+        pytest.warns(DegradedWarning, match="the citations of an answer were not taken in: .*is closed"),
+    ):
         await asking_with_reward(kind, mode, bank, llm)
 
 
@@ -850,7 +851,7 @@ async def test_a_fault_of_ours_is_told(bank: MemoryBank, monkeypatch: pytest.Mon
         raise ZeroDivisionError("ours")
 
     monkeypatch.setattr(CitationLayer, "reward", fails)
-    warning = r"an answer taught nothing: ZeroDivisionError\('ours'\)"
+    warning = r"the citations of an answer were not taken in: ZeroDivisionError\('ours'\)"
     with answering("Marta [1].") as (llm, _), pytest.warns(DegradedWarning, match=warning):
         await asking_with_reward("retriever", mode, bank, llm)
 
@@ -864,7 +865,7 @@ def test_where_what_was_shown_cannot_be_noted_the_nodes_are_numbered_all_the_sam
 
     nodes = SecomRetriever(bank, ANN, k=3).retrieve(QUERY)
     monkeypatch.setattr(part, method, fails)
-    with pytest.warns(DegradedWarning, match="the answer will teach nothing: no such scope"):
+    with pytest.warns(DegradedWarning, match="the citations of the answer will not be taken in: no such scope"):
         prompt_nodes = CitationNumberer(bank).postprocess_nodes(nodes, query_str=QUERY)
     assert [each.node.get_content(MetadataMode.LLM)[:3] for each in prompt_nodes] == ["[1]", "[2]", "[3]"]
     assert CitationReward(bank).take_in("Marta [1].", prompt_nodes) == []
@@ -905,8 +906,7 @@ def recorded_events() -> Iterator[list[Any]]:
         root.event_handlers = [each for each in root.event_handlers if each is not recorder]
 
 
-@pytest.mark.slow
-def test_nodes_are_ranked_by_what_their_scope_has_learned() -> None:
+def test_nodes_are_ranked_as_the_bank_ranks_them_whatever_was_cited() -> None:
     with MemoryBank.open(citations=True) as bank:
         met = "A violin teacher was ill and came back."
         others = ("A teacher moved in next door.", "My sister plays the violin.", "Violin strings are dear.")
@@ -917,12 +917,9 @@ def test_nodes_are_ranked_by_what_their_scope_has_learned() -> None:
         by_recall = {hit.memory.id: hit.score for hit in bank.recall(ANN, QUERY, k=2).hits}
         assert {each.metadata["secom_memory_id"]: pytest.approx(each.score) for each in before} == by_recall
         assert [each.metadata["session"] for each in before] == ["day-3", "day-4"]
-        for _ in range(60):
+        for _ in range(8):
             reward.take_in("So it is [2].", CitationNumberer(bank).postprocess_nodes(nodes, query_str=QUERY))
-        assert bank.citations.weights_of(ANN).answers == 60
-        after = reranker.postprocess_nodes(nodes, query_str=QUERY)
-        assert [each.metadata["session"] for each in after] == ["day-4", "day-3"]
-        bank.citations.reset(ANN)
+        assert len(bank.citations.log(ANN)) == 8
         again = reranker.postprocess_nodes(nodes, query_str=QUERY)
         assert [(each.node.node_id, each.score) for each in again] == [
             (each.node.node_id, each.score) for each in before
@@ -931,7 +928,7 @@ def test_nodes_are_ranked_by_what_their_scope_has_learned() -> None:
 
 @pytest.mark.slow
 def test_the_papers_own_reranker_learns_and_ranks_too() -> None:
-    learning = CitationOptions(reranker=RerankerOptions(top=2, learning_rate=0.5))
+    learning = RerankerOptions(top=2, learning_rate=0.5)
     with MemoryBank.open(embedder=ScriptedEmbedder(), citations=learning) as bank:
         fill(bank)
         nodes = [each for session in ("day-5", "day-3", "day-4") for each in _of(bank, session)]
@@ -942,7 +939,7 @@ def test_the_papers_own_reranker_learns_and_ranks_too() -> None:
         for _ in range(8):
             prompt_nodes = CitationNumberer(bank).postprocess_nodes(before[:2], query_str=QUERY)
             assert [lesson.kind for lesson in reward.take_in("It is [2].", prompt_nodes)] == ["taught"]
-        assert bank.citations.weights_of(ANN).updates == 2
+        assert bank.citations.updates(ANN) == 2
         after = reranker.postprocess_nodes(nodes, query_str=QUERY)
         assert [each.score for each in after] != [each.score for each in before]
         assert [each.score for each in after] == sorted((each.score or 0.0 for each in after), reverse=True)
@@ -970,7 +967,7 @@ def test_the_reranker_changes_no_node_and_keeps_others_in_their_order(bank: Memo
     top = CitationReranker(bank, top_n=4).postprocess_nodes(given, query_str=QUERY)
     assert [each.node.node_id for each in top] == [each.node.node_id for each in done[:4]]
     assert CitationReranker(bank).postprocess_nodes([], query_str=QUERY) == []
-    assert counts(bank) == ([], 0)
+    assert cited_in(bank) == []
 
 
 async def test_the_reranker_async(bank: MemoryBank) -> None:

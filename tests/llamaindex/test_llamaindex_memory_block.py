@@ -521,4 +521,4 @@ async def test_pitfall_06_an_answer_over_the_block_teaches_once(path: Path) -> N
         assert recall.impression is not None
         cited = read_citations(answer, recall.numbers)
         lessons = [bank.citations.reward(ANN, recall.query, recall.impression, cited).kind for _ in range(2)]
-        assert lessons == ["taught", "known"]
+        assert lessons == ["recorded", "known"]

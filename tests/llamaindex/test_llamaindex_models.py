@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,13 +20,10 @@ from llama_index.core.llms.callbacks import llm_completion_callback
 
 from llamaindex_secom import LlamaIndexChatModel, LlamaIndexEmbedder
 from llamaindex_secom.models import as_chat_model, as_embedder, version_of
-from secom_core.bank import MemoryBank
-from secom_core.errors import BadReply, DegradedWarning, InvalidInput, ModelUnavailable
+from secom_core.errors import InvalidInput
 from secom_core.llm.flow import AsyncChatModel, ChatModel, Prompt
-from secom_core.llm.reply import cut_off
-from secom_core.protocols import Embedder
 from secom_core.segmenters.fixed import FixedSize
-from secom_core.testing import Answer, Fault, ScriptedEmbedder, ScriptedModel, ScriptedServer
+from secom_core.testing import ScriptedEmbedder, ScriptedModel, ScriptedServer
 
 
 def test_an_llm_is_a_chat_model_of_the_core() -> None:
@@ -39,43 +34,6 @@ def test_an_llm_is_a_chat_model_of_the_core() -> None:
         assert model.complete(Prompt("The capital of France?", system="Be brief.")) == "Paris"
         assert server.requests[0].messages == (("system", "Be brief."), ("user", "The capital of France?"))
         assert server.requests[0].body["temperature"] == 0
-
-
-async def test_an_llm_answers_async_callers() -> None:
-    with ScriptedServer("Paris") as server:
-        assert await LlamaIndexChatModel(HttpLLM(base_url=server.base_url)).acomplete(Prompt("?")) == "Paris"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", [Fault(status=500), Fault(), Fault(body="not json")])
-async def test_what_goes_wrong_is_a_model_error_with_its_cause(fault: Fault) -> None:
-    with ScriptedServer(fault) as server:
-        model = LlamaIndexChatModel(HttpLLM(base_url=server.base_url))
-        with pytest.raises(ModelUnavailable, match="LlamaIndexChatModel") as caught:
-            model.complete(Prompt("?"))
-        assert caught.value.__cause__ is not None
-        with pytest.raises(ModelUnavailable):
-            await model.acomplete(Prompt("?"))
-
-
-async def test_an_answer_without_text_is_a_bad_reply() -> None:
-    with ScriptedServer(Answer(" ")) as server:
-        model = LlamaIndexChatModel(HttpLLM(base_url=server.base_url))
-        with pytest.raises(BadReply, match="no text"):
-            model.complete(Prompt("?"))
-        with pytest.raises(BadReply):
-            await model.acomplete(Prompt("?"))
-
-
-@pytest.mark.slow
-async def test_an_answer_says_whether_it_was_cut_off() -> None:
-    with ScriptedServer(Answer("The cat is called Mi", finish_reason="length")) as server:
-        model = LlamaIndexChatModel(HttpLLM(base_url=server.base_url))
-        assert cut_off(model.complete(Prompt("?")))
-        assert cut_off(await model.acomplete(Prompt("?")))
-    with ScriptedServer("The cat is called Mia.") as server:
-        model = LlamaIndexChatModel(HttpLLM(base_url=server.base_url))
-        assert not cut_off(model.complete(Prompt("?")))
 
 
 class SyncOnlyLLM(CustomLLM):
@@ -106,30 +64,6 @@ async def test_a_sync_llm_does_not_block_the_event_loop() -> None:
                 await llm.achat([])  # what it would do by itself
 
 
-def test_an_embedding_model_is_an_embedder_of_the_core() -> None:
-    with ScriptedServer() as server:
-        embedder = LlamaIndexEmbedder(HttpEmbedding(base_url=server.base_url, model_name="tiny"))
-        assert isinstance(embedder, Embedder)
-        assert embedder.name == "HttpEmbedding:tiny"
-        vectors = embedder.embed(["red apples", "red apples", "blue sea"])
-        assert vectors.dtype == np.float32
-        assert vectors.shape == (3, 64)
-        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
-        np.testing.assert_allclose(
-            vectors, ScriptedEmbedder(64).embed(["red apples", "red apples", "blue sea"]), atol=1e-6
-        )
-        assert embedder.embed([]).shape[0] == 0
-    assert LlamaIndexEmbedder(MockEmbedding(embed_dim=3), name="mine").name == "mine"
-
-
-def test_an_embedding_model_that_fails_is_a_model_error() -> None:
-    with ScriptedServer(embedding_faults=[Fault(status=500)]) as server:
-        embedder = LlamaIndexEmbedder(HttpEmbedding(base_url=server.base_url))
-        with pytest.raises(ModelUnavailable, match="LlamaIndexEmbedder") as caught:
-            embedder.embed(["x"])
-        assert caught.value.__cause__ is not None
-
-
 class TwoSided(HttpEmbedding):
     def _get_query_embedding(self, query: str) -> list[float]:
         return super()._get_text_embedding(f"query: {query}")
@@ -142,61 +76,6 @@ def test_queries_are_embedded_as_queries() -> None:
         np.testing.assert_allclose(embedder.embed(["a"]), ScriptedEmbedder(64).embed(["a"]), atol=1e-6)
 
 
-class OddEmbedding(MockEmbedding):
-    rows: Any
-
-    def _get_text_embeddings(self, texts: list[str]) -> Any:
-        return self.rows
-
-
-@pytest.mark.parametrize(
-    ("rows", "flaw"),
-    [
-        ([[1.0]], r"expected 2 vectors of one length, got numbers of the shape \(1, 1\)"),
-        ([[1.0], [1.0, 2.0]], r"expected 2 vectors of one length, got .*inhomogeneous"),
-        ([[1.0], [float("nan")]], "number 0 of vector 1 is not finite"),
-    ],
-)
-def test_rows_that_are_no_vectors_are_a_bad_reply_that_names_the_model(rows: Any, flaw: str) -> None:
-    embedder = LlamaIndexEmbedder(OddEmbedding(embed_dim=1, rows=rows), name="odd:1")
-    with pytest.raises(BadReply, match=f"odd:1 gave no vector for each of 2 texts: .*{flaw}"):
-        embedder.embed(["a", "b"])
-
-
-def test_a_list_of_numbers_in_place_of_vectors_is_a_model_error() -> None:
-    with pytest.raises(ModelUnavailable, match="LlamaIndexEmbedder"):
-        LlamaIndexEmbedder(OddEmbedding(embed_dim=1, rows=[1.0, 2.0])).embed(["a", "b"])
-
-
-class Resized(MockEmbedding):
-    def _get_text_embedding(self, text: str) -> list[float]:
-        return ScriptedEmbedder(self.embed_dim).embed([text])[0].tolist()  # type: ignore[no-any-return]
-
-    def _get_query_embedding(self, query: str) -> list[float]:
-        return self._get_text_embedding(query)
-
-
-@pytest.mark.slow
-def test_a_model_with_other_dimensions_makes_its_vectors_anew(tmp_path: Path) -> None:
-    said = [{"role": "user", "content": "I moved to Ghent in May."}]
-    with MemoryBank.open(tmp_path / "bank.db", embedder=LlamaIndexEmbedder(Resized(embed_dim=64))) as old:
-        old.remember(("ann",), said, session="monday")
-        with MemoryBank.open(tmp_path / "bank.db", embedder=LlamaIndexEmbedder(Resized(embed_dim=32))) as new:
-            with pytest.warns(DegradedWarning, match="have 64 dimensions, and it now gives 32") as raised:
-                assert "Ghent" in new.recall(("ann",), "Where did I move?").text
-            assert len(raised) == 1
-            new.remember(("ann",), said, session="tuesday")
-            new.rebuild(("ann",))
-        with pytest.warns(DegradedWarning, match="have 32 dimensions, and it now gives 64"):
-            assert old.recall(("ann",), "Where did I move?").hits
-        old.remember(("ann",), said, session="friday")
-        assert old.recall(("ann",), "Where did I move?").hits
-
-
-def test_a_zero_vector_stays_finite() -> None:
-    assert LlamaIndexEmbedder(OddEmbedding(embed_dim=2, rows=[[0.0, 0.0]])).embed(["a"]).tolist() == [[0.0, 0.0]]
-
-
 def test_models_of_either_side_are_taken() -> None:
     ours, theirs = ScriptedModel("x"), MockLLM()
     assert as_chat_model(ours) is ours
@@ -205,7 +84,10 @@ def test_models_of_either_side_are_taken() -> None:
     assert LlamaIndexChatModel().name == "Settings.llm"
     embedder = ScriptedEmbedder()
     assert as_embedder(embedder) is embedder
-    assert isinstance(as_embedder(MockEmbedding(embed_dim=2)), LlamaIndexEmbedder)
+    theirs_too = as_embedder(MockEmbedding(embed_dim=2, model_name="tiny"))
+    assert isinstance(theirs_too, LlamaIndexEmbedder)
+    assert theirs_too.name == "MockEmbedding:tiny"
+    assert LlamaIndexEmbedder(MockEmbedding(embed_dim=2), name="mine").name == "mine"
     with pytest.raises(InvalidInput, match="got 'gpt'"):
         as_chat_model("gpt")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="got 'bert'"):

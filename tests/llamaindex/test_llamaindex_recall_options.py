@@ -251,11 +251,11 @@ def test_a_block_keeps_its_options(bank: MemoryBank) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("learn", [False, True])
-async def test_a_saved_context_goes_on_with_its_layers_in_another_process(bank: MemoryBank, learn: bool) -> None:
+@pytest.mark.parametrize("citations", [False, True])
+async def test_a_saved_context_goes_on_with_its_layers_in_another_process(bank: MemoryBank, citations: bool) -> None:
     path = bank.storage.path or ""
     with MemoryBank.open(path, summaries=True, citations=True) as first, ScriptedServer("Ok.") as server:
-        memory = SecomMemory(scope=ANN, bank=first, session="now", learn=learn, **OPTIONS)
+        memory = SecomMemory(scope=ANN, bank=first, session="now", citations=citations, **OPTIONS)
         agent = FunctionAgent(llm=HttpLLM(base_url=server.base_url), streaming=False)
         context = Context(agent)
         await agent.run("Hello", ctx=context, memory=memory)
@@ -269,7 +269,7 @@ async def test_a_saved_context_goes_on_with_its_layers_in_another_process(bank: 
         assert SUMMARY in server.requests[-1].prompt
     assert again.bank is not first
     assert options_of(again) == OPTIONS
-    assert set(again.bank.layers) == {"summaries", *(["citations"] if learn else [])}
+    assert set(again.bank.layers) == {"summaries", *(["citations"] if citations else [])}
     again.bank.close()
 
 
@@ -281,7 +281,7 @@ def test_a_bank_is_opened_with_the_layers_that_are_asked_for(tmp_path: Path) -> 
     assert SUMMARY in str(memory.get(input=QUERY)[-1].content)
     assert SecomMemoryBlock(scope=ANN, store_path=path, layers=["summaries"]).bank is memory.bank
     with pytest.raises(InvalidInput, match="opened without 'citations'"):
-        SecomMemory(scope=ANN, store_path=path, learn=True)  # the bank is open already
+        SecomMemory(scope=ANN, store_path=path, citations=True)  # the bank is open already
     memory.bank.close()
     with pytest.raises(InvalidInput, match="no layer is called 'weather'"):
         SecomMemory(scope=ANN, store_path=str(tmp_path / "third.db"), layers=["weather"])
@@ -342,7 +342,7 @@ def test_section_nodes_are_numbered_and_teach_nothing(bank: MemoryBank) -> None:
         assert numbered[0].node.get_content(MetadataMode.LLM).startswith(f"[1]\n{SUMMARY}")
         assert CitationReward(learner).take_in("As the summary says [1].", numbered) == []
         again = CitationNumberer(learner).postprocess_nodes(nodes, query_str=QUERY)
-        assert [lesson.kind for lesson in CitationReward(learner).take_in("Marta [1][2].", again)] == ["taught"]
+        assert [lesson.kind for lesson in CitationReward(learner).take_in("Marta [1][2].", again)] == ["recorded"]
         assert [entry.cited for entry in learner.citations.log(ANN)] == [(2,)]
 
 
@@ -377,7 +377,7 @@ def test_a_search_tool_numbers_timelines_after_the_memories_and_names_their_turn
 def test_an_answer_that_cites_a_timeline_loses_its_marker_and_teaches_nothing(tmp_path: Path) -> None:
     timelines = TimelineOptions(recall_without_model=True)
     with fill(MemoryBank.open(tmp_path / "l.db", timelines=timelines, citations=True)) as bank:
-        memory = SecomMemory(scope=ANN, bank=bank, session="now", learn=True, k=1, layers=["timelines"])
+        memory = SecomMemory(scope=ANN, bank=bank, session="now", citations=True, k=1, layers=["timelines"])
         for answer, cited in (("It began in March [2].", []), ("Marta [1][2].", [(1,)])):
             memory.put(ChatMessage(role="user", content=QUERY))
             memory.get()
