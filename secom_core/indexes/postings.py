@@ -118,8 +118,10 @@ class FrozenPostings:
 
 def frozen(digests: Longs, entries: Ints) -> dict[str, npt.NDArray[Any]]:
     """Entries with their terms, in any order, as `FrozenPostings` has them: ``digests``, ``stops``, ``entries``."""
-    order = np.lexsort((entries[:, 0], digests))
-    digests, entries = digests[order], entries[order]
+    rising = (digests[1:] > digests[:-1]) | ((digests[1:] == digests[:-1]) & (entries[1:, 0] >= entries[:-1, 0]))
+    if not rising.all():
+        order = np.lexsort((entries[:, 0], digests))
+        digests, entries = digests[order], entries[order]
     last = np.flatnonzero(np.append(digests[1:] != digests[:-1], True)) if len(digests) else np.zeros(0, np.int64)
     return {"digests": digests[last], "stops": last.astype(np.int64) + 1, "entries": entries}
 
