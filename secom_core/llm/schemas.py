@@ -12,7 +12,6 @@ from json import JSONDecodeError
 from types import TracebackType
 from typing import Any, Final
 
-from ..errors import BadReply
 from .flow import Prompt
 from .limits import says_too_long
 
@@ -104,14 +103,15 @@ def _form(prompt: Prompt) -> dict[str, Any]:
 
 
 def _can_be_refusal(error: BaseException | None) -> bool:
-    """Whether an error can be about the schema: it names it, the request was bad, or there was no text.
+    """Whether an error can be about the schema: it names it, or the request was bad.
 
-    An integration that knows no such argument raises what Python raises. What passes by itself is not counted.
+    An integration that knows no such argument raises what Python raises. What passes by itself is not counted. Nor is
+    an empty reply, which has been paid for: whoever asked asks once more, in words (`secom_core.llm.retry`).
     """
     if not isinstance(error, Exception) or says_too_long(str(error)):
         return False
     cause = error.__cause__ or error
     if isinstance(cause, JSONDecodeError):  # of a proxy's page
         return False
-    bad = isinstance(cause, (TypeError, ValueError, NotImplementedError, BadReply))
+    bad = isinstance(cause, (TypeError, ValueError, NotImplementedError))
     return bad or _NAMES_SCHEMA.search(str(error)) is not None or getattr(cause, "status_code", None) in _BAD_REQUEST

@@ -434,7 +434,7 @@ LOST = {
     "no JSON": ([Fault(body="<html>Bad gateway</html>")], 1, "not in the protocol"),
     "a wrong key": ([Fault(status=401)], 1, "401"),
     "prose twice": (["It changes twice."] * 2, 2, "no segment in the reply"),
-    "nothing, in a form or not": ([Answer("")] * 3, 3, "the reply is empty"),
+    "nothing twice": ([Answer("")] * 2, 2, "the reply is empty"),
     "broken off twice": ([GOOD[:40]] * 2, 2, "no JSON object"),
     "prose, then gone": (["It changes twice.", Fault(status=401)], 2, "401"),
 }
