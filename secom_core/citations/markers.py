@@ -155,7 +155,7 @@ class CitationStream:
         if self._stripper is None:
             return piece.text
         if stripped:
-            self._stripper.citation()
+            self._stripper.citation(piece.text)
             return ""
         return self._stripper.words(piece.text)
 

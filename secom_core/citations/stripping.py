@@ -16,7 +16,8 @@ class Stripper:
     """Gives the text that is shown, piece by piece.
 
     Blanks before a citation go with it, and what joins it to the next one; a line that begins with one begins with its
-    words; lines that hold nothing else go at the end of the answer.
+    words; lines that hold nothing else go at the end of the answer. An answer of citations alone, as small models give
+    it, is shown as it is: nothing would be left of it.
     """
 
     def __init__(self) -> None:
@@ -27,6 +28,8 @@ class Stripper:
         self._stripped = False
         self._margin = False
         self._begun = False
+        self._alone = ""
+        """The citations of an answer that has no words yet."""
 
     def words(self, text: str) -> str:
         """Take words; what is shown next."""
@@ -39,8 +42,10 @@ class Stripper:
             return ""
         return self._shown(self._released())
 
-    def citation(self) -> None:
+    def citation(self, mark: str) -> None:
         """Take a citation that is not shown."""
+        if not self._begun and len(self._alone) < _MOST and any(map(str.isdigit, mark)):
+            self._alone += mark
         if not self._stripped:
             self._blanks = self._blanks.rstrip(" \t")
             self._margin = self._blanks.endswith("\n") or not (self._begun or self._blanks)
@@ -50,6 +55,8 @@ class Stripper:
         """The answer has ended: what is shown last."""
         alone = self._stripped and self._margin and not self._joining.strip()
         rest = self._shown(self._released())
+        if not self._begun and self._alone:
+            return self._alone
         return rest if alone else rest + self._blanks
 
     def _released(self) -> str:

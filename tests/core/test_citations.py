@@ -331,3 +331,14 @@ def test_what_a_model_thinks_aloud_cites_nothing(answer: str, numbers: tuple[int
         text = "".join(stream.feed(answer[start : start + size]) for start in range(0, len(answer), size))
         done = stream.finish()
         assert (text + done.text, done.numbers) == (answer, numbers)
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"), [("[3]", "[3]"), (" [1][2]\n", "[1][2]"), ("[NO_CITE]", ""), ("[1] Yes", "Yes")]
+)
+def test_an_answer_of_citations_alone_is_shown(answer: str, shown: str) -> None:
+    """Small models answer so; the user is not to see nothing."""
+    whole = read_citations(answer, [1, 2, 3], markers="strip")
+    stream = CitationStream([1, 2, 3], markers="strip")
+    pieces = [*map(stream.feed, answer), stream.finish().text]
+    assert whole.text.strip() == "".join(pieces).strip() == shown
