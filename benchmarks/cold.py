@@ -1,7 +1,7 @@
 """How long a process that has just started takes to its first recall.
 
     python -m benchmarks.cold [--store sqlite postgres] [--turns 1000 10000 100000] [--vectors 1000 10000 100000]
-                              [--starts 5] [--json OUT]
+                              [--starts 5] [--locomo DIR] [--beam DIR] [--json OUT]
 
 A scope is filled with exchanges of about 50 words, in sessions of twenty that are closed; one recall makes its index,
 which is kept with the bank. Then a new process, ``--starts`` times, imports the package and opens the bank; from there
@@ -12,6 +12,10 @@ recall again, in a process that has the index.
 
 The blocks must be the same, to the letter, in the process that filled the bank, in one that starts, and where the index
 is made anew: the run ends with an error where they are not.
+
+With ``--locomo`` or ``--beam``, a folder of conversations as `benchmarks.retrieval` and `benchmarks.chats` read them,
+all their questions are asked too, by words: of the index that grew with the conversation, of one that is read from
+disk for each question, and of one made anew. *differ* is how many blocks are not the same, to the letter.
 
 Last, the whole command ``secom recall`` on a bank of 20,000 messages (``--command 0`` leaves it out).
 """
@@ -25,7 +29,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from statistics import median
@@ -34,15 +39,18 @@ from typing import Any
 from sqlalchemy import delete, select
 
 from benchmarks.adding import utterances
+from benchmarks.chats import chat_files, read_chat
 from benchmarks.latency import HashedWords
 from benchmarks.places import Places, resident_mib, stored_bytes, stores
-from benchmarks.retrieval import versions
+from benchmarks.retrieval import locomo_files, read_conversation, versions
 from secom_core import MemoryBank, Message
+from secom_core.conversation import Session
 from secom_core.stores.schema import index_blocks, scopes
 
 SCOPE = ("cold", "one")
 SESSION = 20
 BUDGET = 1000
+NOW = datetime(2025, 1, 1, tzinfo=timezone.utc)
 ASKED = 8
 """How many words a query has."""
 
@@ -139,6 +147,54 @@ def _bytes_without(target: str) -> int:
     return stored_bytes(target)
 
 
+Talk = tuple[str, Sequence[Session], Sequence[str]]
+
+
+def talks(options: argparse.Namespace) -> Iterator[Talk]:
+    """The name of each set, its conversations, and the questions about each."""
+    for file in locomo_files(options.locomo) if options.locomo else ():
+        found = read_conversation(file)
+        yield "LoCoMo", found.sessions, [each.question for each in found.questions]
+    for file in chat_files([options.beam]) if options.beam else ():
+        chat = read_chat(file)
+        yield "BEAM", chat.sessions, [each.question for each in chat.questions]
+
+
+def same(target: Path, talk: Talk) -> dict[str, Any]:
+    """How many blocks are not the same where the index grew, was read from disk, and was made anew."""
+    name, sessions, questions = talk
+
+    def asked(bank: MemoryBank, *, each_cold: bool = False) -> list[str]:
+        found = []
+        for question in questions:
+            if each_cold:
+                bank._inside.scopes.drop(SCOPE)
+            found += [bank.recall(SCOPE, question, token_budget=budget, now=NOW).text for budget in (500, 4000)]
+        return found
+
+    with MemoryBank.open(target) as bank:
+        for session in sessions:
+            bank.remember(SCOPE, session, close=True)
+            bank.recall(SCOPE, "so far", token_budget=100)
+        grown = asked(bank)
+    with MemoryBank.open(target) as bank:
+        read = asked(bank, each_cold=True)
+    drop_index(str(target))
+    with MemoryBank.open(target) as bank:
+        made = asked(bank)
+    differ = sum(len({*each}) > 1 for each in zip(grown, read, made, strict=True))
+    return {"set": name, "conversations": 1, "blocks": len(grown), "differ": differ}
+
+
+def all_same(folder: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """The same, added up by set."""
+    sums: dict[str, Counter[str]] = {}
+    for number, talk in enumerate(talks(options)):
+        found = same(folder / f"same{number}.db", talk)
+        sums.setdefault(found.pop("set"), Counter()).update(found)
+    return [{"set": name, **counts} for name, counts in sums.items()]
+
+
 def command(folder: Path, messages: int, seed: int) -> dict[str, Any]:
     """The command, from its start to its end, after the first that makes the index."""
     target = str(folder / "command.db")
@@ -169,6 +225,8 @@ def main() -> None:
     parser.add_argument("--vectors", type=int, nargs="*", default=[])
     parser.add_argument("--starts", type=int, default=5, help="how many processes start at each size")
     parser.add_argument("--command", type=int, default=20_000, help="how many messages `secom recall` is tried on")
+    parser.add_argument("--locomo", type=Path, help="a folder of LoCoMo conversations")
+    parser.add_argument("--beam", type=Path, help="a folder of chats")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -177,6 +235,10 @@ def main() -> None:
         for row in rows(options, places):
             result["cold"].append(row)
             print(", ".join(f"{name.replace('_', ' ')} {value}" for name, value in row.items()), flush=True)
+        if options.locomo or options.beam:
+            result["same"] = all_same(Path(folder), options)
+            for row in result["same"]:
+                print(", ".join(f"{name} {value}" for name, value in row.items()), flush=True)
         if options.command:
             result["command"] = command(Path(folder), options.command, options.seed)
             print(", ".join(f"{name.replace('_', ' ')} {value}" for name, value in result["command"].items()))
