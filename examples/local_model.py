@@ -15,7 +15,7 @@ def replies(request: ScriptedRequest) -> str:
     """Stands for the model: it writes the summary where it is asked to, and otherwise answers."""
     if "<memory>" in request.prompt:
         return "<memory>\nAlice takes the green bicycle.\nShe fetches it on Saturday.\n</memory>"
-    return "The green one, on Saturday [1]." if request.text.rstrip().endswith("and when?") else "A fine choice."
+    return "The green one, on Saturday [1]." if "and when?" in request.text else "A fine choice."
 
 
 with ScriptedServer(replies) as server:

@@ -42,7 +42,7 @@ def test_every_layer_is_made_and_found_as_on_sqlite(tmp_path, postgres_url):
             on_file, on_server = told(file, scope), told(server, scope)
             for each in (on_file, on_server):
                 # When an answer was taken in, and the number by which it is told from others.
-                each["log"] = [(one.query, one.impression.turn_ids, one.cited, one.lesson) for one in each["log"]]
+                each["log"] = [(one.query, one.impression.turn_ids, one.cited) for one in each["log"]]
             assert on_server == on_file
 
 
@@ -52,7 +52,7 @@ def test_one_connection_is_enough_for_all_layers(postgres_url):
         for name, lines in TALK.items():
             bank.remember(ANN, [{"role": "user", "content": words} for _, words in lines], session=name, close=True)
         recall = bank.recall(ANN, QUERIES[0], now=MAY)
-        assert bank.citations.reward(ANN, QUERIES[0], recall.impression, [1]).kind == "taught"
+        assert bank.citations.reward(ANN, QUERIES[0], recall.impression, [1]).kind == "recorded"
         assert bank.forget(ANN, session="s2") > 0
 
 
