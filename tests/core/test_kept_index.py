@@ -242,6 +242,26 @@ def test_the_index_that_stays_on_disk_holds_nothing_of_what_is_forgotten(
         assert answers(bank) == warm == anew(bank)
 
 
+@pytest.mark.parametrize("started", [False, True], ids=["warm", "in a process that starts"])
+def test_keys_that_were_cut_anew_leave_nothing_of_what_is_forgotten(started: bool, tmp_path: Path) -> None:
+    digest = digest_of("zyzzyva").to_bytes(8, "little", signed=True)
+    rng = random.Random(3)
+    with MemoryBank.open(tmp_path / "memory.db") as bank, patch.object(kept_index, "_LARGE", 1):
+        for number in range(8):
+            said = exchange(number, rng)
+            said[0]["content"] += " The zyzzyva came." if number == 1 else " Boats again."
+            bank.remember(SCOPE, said, session="one", at=AT + timedelta(minutes=number))
+            bank.recall(SCOPE, "bardan")
+        assert blocks(bank) > 3
+        if started:
+            bank._inside.scopes.drop(SCOPE)
+        for turn in bank.turns(SCOPE, "one")[:2]:
+            bank.forget(SCOPE, turn_ids=[turn.id])
+        assert blocks(bank)
+        assert digest not in kept(bank)
+        assert answers(bank) == anew(bank)
+
+
 def test_what_could_not_be_forgotten_is_still_found(tmp_path: Path) -> None:
     with MemoryBank.open(tmp_path / "memory.db") as bank:
         filled(bank, 30)
