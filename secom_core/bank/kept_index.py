@@ -32,7 +32,8 @@ _WORTH: Final = 4000
 """How many terms have to be new for a block: as long as it takes to read them anew, hardly anybody waits."""
 
 _LARGE: Final = 50_000
-"""How many passages a block has at most that is written again with those after it."""
+"""How many passages a block has at most that is written again with those after it, and at least one that is new in
+the midst of reading a scope."""
 
 _PROBES: Final = ("", "It's 12:30, isn't it? Grüße; 你好。", "a" * 50)
 UNFIT: Final = -1
@@ -180,6 +181,11 @@ class IndexKeeper:
         return [FORM, _stemmer(), f"{type(self.counter).__module__} {named}", *counts]
 
     # -- out ------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def fills_a_block(index: ScopeIndex) -> bool:
+        """Whether so much of an index is not on disk yet that it makes a block of its own."""
+        return len(index.indexes.table) - index.kept.passages >= _LARGE
 
     def keep(self, row: ScopeRow, index: ScopeIndex, kept: Kept, known: dict[int, tuple[int, int]]) -> bool:
         """Write what is new, where that is enough to be worth it.

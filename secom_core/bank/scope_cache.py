@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
@@ -175,6 +175,9 @@ class ScopeCache:
             if current is not None:
                 self._follow_session(scope, loaded, current)
             loaded.left.discard(session_id)
+            if self._keeper.fills_a_block(loaded.index):
+                # Of a scope that is read for the first time, what was read is not read again where this breaks off.
+                self._keep(scope, loaded, replace(row, revision=max(0, loaded.row.revision)))
         self._weigh(scope, loaded)
         self._keep(scope, loaded, row)
         return row
@@ -194,6 +197,7 @@ class ScopeCache:
             return
         if not self._keeper.keep(row, loaded.index, loaded.kept, loaded.known):
             # Another process has written what this one has too: the next call goes on from there.
+            loaded.kept.given_up = True
             self.drop(scope)
 
     def stale(self, scope: Scope, error: StaleIndex, *, again: bool) -> None:

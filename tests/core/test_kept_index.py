@@ -262,6 +262,31 @@ def test_keys_that_were_cut_anew_leave_nothing_of_what_is_forgotten(started: boo
         assert answers(bank) == anew(bank)
 
 
+def test_a_first_reading_that_breaks_off_goes_on_where_it_was(tmp_path: Path) -> None:
+    counted, breaks_at = 0, 150
+
+    def counter(text: str) -> int:
+        nonlocal counted
+        counted += 1
+        if counted == breaks_at:
+            raise KeyboardInterrupt
+        return len(text.split())
+
+    with MemoryBank.open(tmp_path / "memory.db", token_counter=counter) as bank:
+        rng = random.Random(7)
+        for number in range(80):
+            bank.remember(SCOPE, exchange(number, rng), session=f"s{number // 10}", at=AT + timedelta(hours=number))
+        with pytest.raises(KeyboardInterrupt):
+            bank.recall(SCOPE, "bardan")
+        assert blocks(bank)
+        counted, breaks_at = 0, -1
+        found = answers(bank)
+        again, counted = counted, 0
+        assert blocks(bank) > 2
+        assert anew(bank) == found
+        assert again < counted - 40
+
+
 def test_what_could_not_be_forgotten_is_still_found(tmp_path: Path) -> None:
     with MemoryBank.open(tmp_path / "memory.db") as bank:
         filled(bank, 30)
