@@ -3,7 +3,7 @@
 ``python -m benchmarks.agents [--turns 500 50000] [--measured 60] [--patience 900] [--json OUT]``
 
 Needs the extras ``langchain``, ``llamaindex`` and ``openai``. Agents answer over HTTP from a scripted server. Each is
-asked in conversations of ten turns, and before each of its turns the same agent without memory is asked the same:
+asked in conversations of thirty turns, and before each of its turns the same agent without memory is asked the same:
 *added* is the difference of such two. *recall* is the time inside memory before the model is called, *write* that of
 taking in what was said; *added* also has what a longer prompt costs and what the framework does around its hooks.
 
@@ -17,8 +17,13 @@ Ours keeps everything in a file, synced; what comes with the frameworks is in me
 
 Agents without memory keep the conversation at hand: a checkpointer in memory, and the ``ChatMemoryBuffer`` that agents
 make themselves. Vectors come from hashed words of 384 dimensions, the same for all, so that no embedding model drowns
-the rest. The frameworks' own search as many turns as ours shows in its 1,000 tokens, about. Turns are made of seeded
-words; *background* has a user who pauses until the writer is done, *no pause* one who never does.
+the rest. *cached* is what share of the prompts, by characters, begins as the prompt before it in the same conversation
+did, which is what providers charge less for; *tokens* is the length of a prompt. The frameworks' own search as many
+turns as ours shows in its 1,000 tokens, about. Turns are made of seeded words; *background* has a
+user who pauses until the writer is done, *no pause* one who never does.
+
+Last, ``--users 40`` talk to one agent at once, each in a scope of its own (`benchmarks.agent_crowd`): how many times as
+long as without memory they take, with a model that answers at once and with one that takes half a second.
 """
 
 from __future__ import annotations
@@ -35,18 +40,20 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from itertools import cycle
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.adding import sessions, utterances
+from benchmarks.agent_crowd import crowds
 from benchmarks.latency import HashedWords
 from benchmarks.peers import langchain_embeddings, llamaindex_embedding
 from benchmarks.retrieval import versions
 from secom_core.bank import MemoryBank
 from secom_core.testing import ScriptedServer
+from secom_core.text.terms import count_tokens
 
 SCOPE = ("benchmark", "agents")
 BUDGET = 1000
@@ -58,10 +65,11 @@ FLUSHED = 7
 """How many messages `Memory` hands to its blocks at a time, with this window; a block makes one text of them."""
 
 WARM_UP = 5
-CONVERSATION = 10
+CONVERSATION = 30
 CHUNK = 500
 PACKAGES = ("langchain", "langchain-core", "langgraph", "llama-index-core", "openai")
 PARTS = ("turn", "added", "recall", "write")
+PROMPTS = ("cached", "tokens")
 
 Ask = Callable[[str, str], object]
 
@@ -418,18 +426,42 @@ def took(ask: Ask, text: str, conversation: str) -> float:
     return time.perf_counter() - begin
 
 
-def turns(agent: Agent, setting: Setting, texts: Sequence[str]) -> list[dict[str, float]]:
-    """Seconds of each turn by part; the first ones are left out."""
+@dataclass
+class Prompts:
+    """What the model is sent in one conversation after the other."""
+
+    sent: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, conversation: str, prompt: str) -> None:
+        self.sent.append((conversation, prompt))
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """How much of them was sent before, and how long they are on average."""
+        pairs = [(before, after) for (one, before), (other, after) in pairwise(self.sent) if one == other]
+        same = sum(len(os.path.commonprefix(pair)) for pair in pairs)  # noqa: RUF071
+        whole = sum(len(after) for _, after in pairs)
+        tokens = [count_tokens(prompt) for _, prompt in self.sent]
+        return {"cached": same / whole if whole else 0.0, "tokens": sum(tokens) / len(tokens)}
+
+
+def turns(
+    agent: Agent, setting: Setting, server: ScriptedServer, texts: Sequence[str]
+) -> tuple[list[dict[str, float]], Prompts, Prompts]:
+    """Seconds of each turn by part, the first ones left out; the prompts without memory, and with it."""
     rows, begin = [], time.monotonic()
+    without, with_memory = Prompts(), Prompts()
     for number, text in enumerate(texts):
         conversation = f"conversation-{number // CONVERSATION}"
         plain = took(agent.plain, text, conversation)
+        without.add(conversation, server.requests[-1].prompt)
         setting.clock.reset()
         turn = took(agent.ask, text, conversation)
+        with_memory.add(conversation, server.requests[-1].prompt)
         rows.append({"plain": plain, "turn": turn, "added": turn - plain, **setting.clock.seconds})
         agent.pause()
         setting.check(begin, f"for {number + 1} of {len(texts)} turns")
-    return rows[WARM_UP:]
+    return rows[WARM_UP:], without, with_memory
 
 
 def percentiles(rows: Sequence[dict[str, float]], part: str) -> dict[str, float]:
@@ -442,12 +474,13 @@ def measure_agent(build: Build, setting: Setting, server: ScriptedServer, texts:
         try:
             agent = build(setting, stack)
             gc.collect()
-            rows = turns(agent, setting, texts)
+            rows, without, with_memory = turns(agent, setting, server, texts)
         except TooSlow as slow:
             return {"left_out": str(slow)}
         prompt = server.requests[-1].prompt
     shown = {"turns_shown": sum(text in prompt for text in setting.texts), "characters": len(prompt)}
-    return {part: percentiles(rows, part) for part in ("plain", *PARTS)} | shown
+    times = {part: percentiles(rows, part) for part in ("plain", *PARTS)}
+    return {**times, "plain_prompts": without.shares, **with_memory.shares, **shown}
 
 
 def measure(size: int, measured: int, patience: float, seed: int, only: str = "") -> dict[str, dict[str, Any]]:
@@ -472,11 +505,15 @@ def measure(size: int, measured: int, patience: float, seed: int, only: str = ""
 
 def with_plain(rows: dict[str, Any]) -> dict[str, Any]:
     """The agent without memory first: the medians of all the times that it was asked."""
-    asked = [row["plain"] for row in rows.values() if "plain" in row]
-    for row in rows.values():
-        row.pop("plain", None)
-    middle = {at: float(np.median([each[at] for each in asked])) for at in ("p50", "p95")} if asked else None
-    return ({"no memory": {"turn": middle}} if middle else {}) | rows
+    asked = [row.pop("plain") for row in rows.values() if "plain" in row]
+    prompts = [row.pop("plain_prompts") for row in rows.values() if "plain_prompts" in row]
+    if not asked:
+        return rows
+    middle = {at: float(np.median([each[at] for each in asked])) for at in ("p50", "p95")}
+    return {
+        "no memory": {"turn": middle, **{part: float(np.mean([each[part] for each in prompts])) for part in PROMPTS}},
+        **rows,
+    }
 
 
 def inside(row: dict[str, Any]) -> float:
@@ -495,6 +532,7 @@ def table(results: dict[int, dict[str, dict[str, Any]]]) -> str:
     for size, frameworks in results.items():
         for framework, rows in frameworks.items():
             heads = "".join(f"{part + ' p50':>13}{'p95':>9}" for part in PARTS)
+            heads += "".join(f"{part:>9}" for part in PROMPTS)
             lines.append(f"{f'{framework}, {size} turns (ms)':<46}{heads}{'x ours':>10}")
             lines += [line(name, rows) for name in rows]
     return "\n".join(lines)
@@ -505,6 +543,7 @@ def line(name: str, rows: dict[str, Any]) -> str:
     if "left_out" in row:
         return f"  {name:<44} left out: it {row['left_out']}"
     cells = "".join(f"{row[part]['p50']:>13.2f}{row[part]['p95']:>9.2f}" if part in row else " " * 22 for part in PARTS)
+    cells += f"{row['cached']:>9.1%}{row['tokens']:>9.0f}"
     times = ratio(name, rows)
     return f"  {name:<44}{cells}{f'{times:>9.2f}x' if times is not None else ''}"
 
@@ -515,6 +554,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, nargs="+", default=[500, 50_000])
     parser.add_argument("--measured", type=int, default=60, help="turns of each agent that count")
     parser.add_argument("--patience", type=float, default=900, help="seconds after which an agent is left out")
+    parser.add_argument("--users", type=int, default=40, help="users at once; 0 leaves this out")
     parser.add_argument("--only", default="", help="agents with this in their name")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
@@ -524,10 +564,11 @@ def main() -> None:
         size: measure(size, options.measured, options.patience, options.seed, options.only) for size in options.turns
     }
     print(table(results))
+    users = crowds(options.users) if options.users else {}
     if options.json:
         about = {"seed": options.seed, "measured": options.measured, "budget": BUDGET}
         about |= {"load": {"before": load, "after": os.getloadavg()[0]}, "processors": os.cpu_count()}
-        kept = {**about, "milliseconds": results, "versions": versions(*PACKAGES)}
+        kept = {**about, "milliseconds": results, "users": users, "versions": versions(*PACKAGES)}
         options.json.write_text(json.dumps(kept, indent=2) + "\n")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, bindparam, func, select
 
 from ..conversation import Scope
 from .derived import touch
@@ -25,9 +25,11 @@ def _last(column: Any) -> Any:
     return of_session.order_by(*_BACKWARDS).limit(1).scalar_subquery()
 
 
-_OPEN: Final[Select[Any]] = select(
-    sessions, _last(messages.c.at_us).label("said"), _last(messages.c.id).label("last")
-).where(IS_OPEN)
+_OPEN: Final[Select[Any]] = (
+    select(sessions, _last(messages.c.at_us).label("said"), _last(messages.c.id).label("last"))
+    .where(IS_OPEN, sessions.c.scope_id == bindparam("scope"))
+    .order_by(sessions.c.id)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class OpenSession:
 
 def open_sessions(connection: Connection, scope_id: int) -> list[OpenSession]:
     """The scope's open sessions, in the order in which they came."""
-    found = connection.execute(_OPEN.where(sessions.c.scope_id == scope_id).order_by(sessions.c.id)).all()
+    found = connection.execute(_OPEN, {"scope": scope_id}).all()
     return [OpenSession(session_row(each), each.said, each.last) for each in found if is_count(each.last)]
 
 

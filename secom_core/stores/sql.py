@@ -35,7 +35,10 @@ from .schema import (
 from .statements import delete_among, insert_row, is_unchanged
 from .unsettled import Unsettled
 
+_SCOPE: Final = select(scopes.c.id, scopes.c.revision, scopes.c.epoch).where(scopes.c.key == bindparam("key"))
 _SCOPE_ID: Final = select(scopes.c.id).where(scopes.c.key == bindparam("key"))
+_SESSIONS: Final = select(sessions).where(sessions.c.scope_id == bindparam("scope")).order_by(sessions.c.id)
+_CHANGED: Final = _SESSIONS.where(sessions.c.revision > bindparam("since"))
 _OF_SCOPE: Final = (
     select(sessions).join(scopes, scopes.c.id == sessions.c.scope_id).where(scopes.c.key == bindparam("key"))
 )
@@ -194,9 +197,8 @@ class SqlStore(DerivedRows):
 
     def scope(self, scope: Scope) -> ScopeRow | None:
         """The scope's row, or nothing where nothing is remembered."""
-        statement = select(scopes.c.id, scopes.c.revision, scopes.c.epoch).where(scopes.c.key == scope_key(scope))
         with self.transaction(write=False) as connection:
-            row = connection.execute(statement).one_or_none()
+            row = connection.execute(_SCOPE, {"key": scope_key(scope)}).one_or_none()
         return ScopeRow(*row) if row is not None else None
 
     def scopes(self) -> list[Scope]:
@@ -207,10 +209,9 @@ class SqlStore(DerivedRows):
 
     def sessions(self, scope_id: int, *, since: int = -1) -> list[SessionRow]:
         """The scope's sessions changed after revision ``since``, in the order in which they came."""
-        later = (sessions.c.revision > since,) if since >= 0 else ()
-        statement = select(sessions).where(sessions.c.scope_id == scope_id, *later).order_by(sessions.c.id)
+        statement, given = (_CHANGED, {"since": since}) if since >= 0 else (_SESSIONS, {})
         with self.transaction(write=False) as connection:
-            return [session_row(row) for row in connection.execute(statement).all()]
+            return [session_row(row) for row in connection.execute(statement, {"scope": scope_id, **given}).all()]
 
     def sessions_of(self, scope: Scope) -> list[SessionRow]:
         """The scope's sessions, in the order in which they came; none where nothing is remembered."""

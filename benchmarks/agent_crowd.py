@@ -1,0 +1,162 @@
+"""Users who talk to one agent at once, each with a memory of their own: how much longer than without memory.
+
+Part of `benchmarks.agents`. Every user has 200 turns in memory and says ten more, one after the other, in an
+asynchronous agent; all users at once, in one process, with one bank on disk. The model is a scripted server in the same
+process that answers at once, where nothing but the framework and memory takes time, or after half a second, as a quick
+model does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+from benchmarks.adding import sessions, utterances
+from secom_core.bank import MemoryBank
+from secom_core.testing import Answer, ScriptedServer
+
+KNOWN = 200
+SAID = 10
+BUDGET = 1000
+DELAYS = (0.0, 0.5)
+
+Turn = Callable[[str, str], Awaitable[object]]
+Build = Callable[[str, MemoryBank, ExitStack], Turn]
+
+
+def filled(bank: MemoryBank, users: int) -> None:
+    """Give every user a memory of their own, with its index."""
+    for user in range(users):
+        for session in sessions(utterances(KNOWN, user)):
+            bank.remember((f"user-{user}",), session, close=True)
+        bank.recall((f"user-{user}",), "ready", token_budget=BUDGET)
+
+
+def langchain_agent(base_url: str, middleware: list[Any]) -> Turn:
+    from http_agent import HttpAgentModel
+    from langchain.agents import create_agent
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    agent: Any = create_agent(HttpAgentModel(base_url=base_url), middleware=middleware, checkpointer=InMemorySaver())
+
+    def turn(user: str, text: str) -> Awaitable[object]:
+        given = {"configurable": {"thread_id": user, "user_id": user}}
+        return agent.ainvoke({"messages": [("user", text)]}, given)
+
+    return turn
+
+
+def langchain_plain(base_url: str, bank: MemoryBank, stack: ExitStack) -> Turn:
+    return langchain_agent(base_url, [])
+
+
+def langchain_ours(base_url: str, bank: MemoryBank, stack: ExitStack) -> Turn:
+    from langchain_secom import SecomMiddleware
+
+    memory = SecomMiddleware(bank, scope_keys=("user_id",), token_budget=BUDGET)
+    stack.callback(memory.close)
+    return langchain_agent(base_url, [memory])
+
+
+def llamaindex_agent(base_url: str, memory_of: Callable[[str], Any]) -> Turn:
+    from http_models import HttpLLM, _whole
+    from llama_index.core.agent.workflow import FunctionAgent
+    from openai import AsyncOpenAI
+
+    client = AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0)
+
+    class KeptHttpLLM(HttpLLM):
+        async def achat(self, messages: Any, **kwargs: Any) -> Any:
+            return _whole(await client.chat.completions.create(**self._body(messages, **kwargs)))
+
+    agent = FunctionAgent(llm=KeptHttpLLM(base_url=base_url), streaming=False)
+    memories: dict[str, Any] = {}
+
+    async def turn(user: str, text: str) -> object:
+        if user not in memories:
+            memories[user] = memory_of(user)
+        return await agent.run(text, memory=memories[user])
+
+    return turn
+
+
+def llamaindex_plain(base_url: str, bank: MemoryBank, stack: ExitStack) -> Turn:
+    from llama_index.core.memory import ChatMemoryBuffer
+
+    return llamaindex_agent(base_url, lambda user: ChatMemoryBuffer.from_defaults(token_limit=4000))
+
+
+def llamaindex_ours(base_url: str, bank: MemoryBank, stack: ExitStack) -> Turn:
+    from llamaindex_secom import SecomMemory
+
+    def memory_of(user: str) -> Any:
+        memory = SecomMemory(
+            bank=bank, scope=(user,), session="now", write="background", token_limit=4000, token_budget=BUDGET
+        )
+        stack.callback(memory.flush)
+        return memory
+
+    return llamaindex_agent(base_url, memory_of)
+
+
+AGENTS: dict[str, dict[str, Build]] = {
+    "LangChain create_agent": {"no memory": langchain_plain, "ours": langchain_ours},
+    "LlamaIndex FunctionAgent": {"no memory": llamaindex_plain, "ours": llamaindex_ours},
+}
+
+
+def seconds(turn: Turn, users: int, texts: list[str]) -> float:
+    """How long all users take for all that they say."""
+
+    async def of_one(user: str) -> None:
+        for text in texts:
+            await turn(user, text)
+
+    async def of_all(texts_of: Callable[[str], Awaitable[None]]) -> float:
+        begin = time.perf_counter()
+        await asyncio.gather(*(texts_of(f"user-{user}") for user in range(users)))
+        return time.perf_counter() - begin
+
+    async def whole() -> float:
+        # What the first turn makes once, such as clients, is no turn's.
+        await turn("user-0", "Hello there.")
+        return await of_all(of_one)
+
+    return asyncio.run(whole())
+
+
+def crowds(users: int) -> dict[str, Any]:
+    """By framework, memory and delay of the model: seconds, and how many times as long as without memory."""
+    answers = cycle(utterances(50, 10_001))
+    texts = utterances(SAID, 10_002)
+    found: dict[str, Any] = {"users": users, "turns": SAID}
+    with tempfile.TemporaryDirectory() as folder:
+        for framework, agents in AGENTS.items():
+            found[framework] = {}
+            for delay in DELAYS:
+                took: dict[str, float] = {}
+                for name, build in agents.items():
+                    place = Path(folder) / f"{framework} {delay} {name}.db"
+                    with (
+                        ScriptedServer(lambda request, delay=delay: Answer(next(answers), delay=delay)) as server,
+                        MemoryBank.open(place) as bank,
+                        ExitStack() as stack,
+                    ):
+                        if name != "no memory":
+                            filled(bank, users)
+                        took[name] = seconds(build(server.base_url, bank, stack), users, texts)
+                row = {"no memory": took["no memory"], "ours": took["ours"], "times": took["ours"] / took["no memory"]}
+                found[framework][str(delay)] = row
+                print(
+                    f"{users} users at once, {framework}, a model of {delay:g} s: {row['no memory']:.2f} s without "
+                    f"memory, {row['ours']:.2f} s with ours, {row['times']:.2f} times",
+                    file=sys.stdout,
+                )
+    return found
