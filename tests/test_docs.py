@@ -176,7 +176,6 @@ SHOWN = {
     ],
     "local_model": ["- Alice takes the green bicycle.", "AI: The green one, on Saturday.\n"],
     "many_users": ["1000 turns of 20 users", "50 turns of their own, and 0 of anybody else's", "user-18 has 50 still"],
-    "migrate": ["2025-06-02 Mon\n[1] user: I take", "2025-06-03 Tue\n[2] user: I fetch", "2025-06-04 Wed\n[3] user: I"],
 }
 SHORT = [path for path in sorted((ROOT / "examples").glob("*.py")) if path.stem != "quickstart"]
 
