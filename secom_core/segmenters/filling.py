@@ -10,9 +10,11 @@ from typing import Final
 import numpy as np
 
 from ..protocols import TokenCounter
+from ..text.captions import has_cues
 from ..text.passages import Span, blocks
 from ..text.terms import SENTENCE_END
 
+_CUE_END: Final = re.compile(r"\n[ \t\r]*\n")
 _LINE_END: Final = re.compile(r"\n")
 _WORD_END: Final = re.compile(r"\s+")
 _HEADING: Final = re.compile(r"(#{1,6})\s")
@@ -21,12 +23,13 @@ _BEFORE: Final = 40
 
 _PIECE: Final = 1.0
 """What one more piece costs: as much as to cut inside a line."""
-_INSIDE, _IN_LINE, _LINE, _PARAGRAPH = 2.0, 1.0, 0.7, 0.5
-"""What it costs to cut a passage, such as a block of code; between sentences of a line; lines; and paragraphs."""
+_IN_LINE, _LINE, _PARAGRAPH = 1.0, 0.7, 0.5
+"""What it costs to cut between sentences of a line, lines, and paragraphs."""
 _SECTION: Final = 0.05
 """What it costs to cut before a heading, a level."""
-_INDENTED, _SAME_SUBJECT, _BELOW_HEADING = 0.2, 0.2, 1.5
-"""What it costs more to cut before an indented line, where no segment begins, and between a heading and its text."""
+_INDENTED, _SAME_SUBJECT, _INSIDE, _BELOW_HEADING = 0.2, 0.2, 1.0, 1.5
+"""What it costs more to cut before an indented line, where no segment begins, inside a passage, such as a block of code,
+and between a heading and its text."""
 
 _LEAST: Final = 1 / 3
 """How much of the limit a piece takes at least, where the text goes on."""
@@ -39,8 +42,8 @@ def filled(
 
     Args:
         text: the whole text.
-        passages: ranges of characters that follow each other; one that is longer than the limit is cut, between blocks
-            and lines, then between sentences, words and characters.
+        passages: ranges of characters that follow each other; one that is longer than the limit is cut, between cues
+            of captions, blocks and lines, then between sentences, words and characters.
         begins: where segments begin.
         limit: the longest piece in tokens.
         counter: counts the tokens.
@@ -52,7 +55,7 @@ def filled(
     if counter(text[first:last]) <= limit:
         return [(first, last)]
     atoms = [(*atom, place) for span in passages for place, atom in enumerate(_atoms(text, span, limit, counter))]
-    costs = np.array([_cost(text, start, start in begins) if not place else _INSIDE for start, _, place in atoms])
+    costs = np.array([_cost(text, start, start in begins) + (_INSIDE if place else 0.0) for start, _, place in atoms])
     sizes = np.array([counter(text[start:stop]) for start, stop, _ in atoms])
     spans: list[Span] = []
     for begin, end in pairwise(_cheapest(costs, sizes, limit)):
@@ -138,6 +141,9 @@ def _atoms(text: str, span: Span, limit: int, counter: TokenCounter) -> Iterator
 
 
 def _divisions(text: str, start: int, stop: int) -> Iterator[list[Span]]:
-    yield [(start + first, start + last) for first, last, _ in blocks(text[start:stop])]
+    piece = text[start:stop]
+    if has_cues(piece):
+        yield cut_at(_CUE_END, text, start, stop)
+    yield [(start + first, start + last) for first, last, _ in blocks(piece)]
     for ends in (_LINE_END, SENTENCE_END, _WORD_END):
         yield cut_at(ends, text, start, stop)

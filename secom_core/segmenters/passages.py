@@ -1,4 +1,4 @@
-"""Text into passages that cover it exactly: the utterances of a transcript, or the sentences of prose.
+"""Text into passages that cover it exactly: the utterances of a transcript or of captions, or sentences of prose.
 
 The text splitters of both frameworks cut here. Each passage keeps its place in the text, so that what is cut can be
 put together again, character by character.
@@ -15,6 +15,7 @@ from typing import Final
 from ..conversation import Message, Turn, group_messages
 from ..memory import check_partition
 from ..protocols import Segmenter, TokenCounter
+from ..text.captions import captions, is_captions
 from ..text.passages import Span, blocks
 from ..text.terms import SENTENCE_END, count_tokens
 from .filling import cut_at, filled
@@ -44,9 +45,13 @@ class Passage:
 
 
 def passages(text: str) -> list[Passage]:
-    """Passages that cover the text: turns where it is a transcript, else sentences, and code and tables whole."""
+    """Passages that cover the text: the turns of a transcript or of captions, else sentences; code and tables whole."""
     if not text.strip():
         return []
+    if is_captions(text) and (said := captions(text)):
+        messages = [Message(each.words, role="", speaker=each.speaker or None) for each in said]
+        turns = group_messages(messages)
+        return [Passage(turn, each.start, each.stop) for turn, each in zip(turns, said, strict=True)]
     labels = _labels(text)
     return _utterances(text, labels) if labels else _sentences(text)
 
@@ -57,7 +62,7 @@ def segment_spans(
     """Cut a text into segments.
 
     Args:
-        text: a transcript, prose, Markdown, or code.
+        text: a transcript, captions (WebVTT, SubRip), prose, Markdown, or code.
         segmenter: cuts the passages into segments.
         limit: the longest piece in tokens. A longer segment is cut again, between passages where that is possible; the
             segments of a document that is no transcript are put together as far as they fit, so that it is cut before
