@@ -28,7 +28,7 @@ _IN_LINE, _LINE, _PARAGRAPH = 1.0, 0.7, 0.5
 _SECTION: Final = 0.05
 """What it costs to cut before a heading, a level."""
 _INDENTED, _SAME_SUBJECT, _INSIDE, _BELOW_HEADING = 0.2, 0.2, 1.0, 1.5
-"""What it costs more to cut before an indented line, where no segment begins, inside a passage, such as a block of code,
+"""What it costs more to cut before an indented line, where no segment begins, inside a passage such as a block of code,
 and between a heading and its text."""
 
 _LEAST: Final = 1 / 3

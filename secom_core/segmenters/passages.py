@@ -85,17 +85,19 @@ def segment_spans(
 
 def _labels(text: str) -> list[re.Match[str]]:
     """Where utterances begin; empty where the text is no transcript."""
-    found = list(_LABEL.finditer(text))
-    code = [span for *span, kind in blocks(text) if kind == "code"] if found else []
-    begins = [start for start, _ in code]
-    after = (bisect_right(begins, label.start()) for label in found)
-    found = [
-        label for label, place in zip(found, after, strict=True) if not place or code[place - 1][1] <= label.start()
-    ]
+    found = _outside_code(text, list(_LABEL.finditer(text)))
     lines = sum(1 for line in text.splitlines() if line.strip())
     # A lone "Note:" in prose is no speaker: a transcript opens with a label and is made of them.
     begins = bool(found) and not text[: found[0].start()].strip()
     return found if begins and len(found) >= 2 and 3 * len(found) >= lines else []
+
+
+def _outside_code(text: str, labels: list[re.Match[str]]) -> list[re.Match[str]]:
+    """The labels that do not stand between fences."""
+    code = [span for *span, kind in blocks(text) if kind == "code"] if labels else []
+    starts = [start for start, _ in code]
+    places = (bisect_right(starts, label.start()) for label in labels)
+    return [each for each, place in zip(labels, places, strict=True) if not place or code[place - 1][1] <= each.start()]
 
 
 def _utterances(text: str, labels: list[re.Match[str]]) -> list[Passage]:
