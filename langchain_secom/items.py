@@ -115,8 +115,7 @@ class Items:
         """Write an item in the place of what has its key."""
         scope, session = _scope(item.namespace), _session(item.key)
         self.bank.remember(scope, [item.message], session=session, close=True, later=True)
-        *old, _ = self.bank.turns(scope, session)
-        if old:
+        if old := self.bank.turns(scope, session)[:-1]:
             self.bank.forget(scope, turn_ids=[turn.id for turn in old])
         self.bank.derive(scope, session)
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,7 @@ from sqlalchemy import text
 from langchain_secom import SecomStore
 from secom_core.bank import MemoryBank
 from secom_core.conversation import ITEMS
-from secom_core.errors import InvalidInput, StoreError
+from secom_core.errors import DegradedWarning, InvalidInput, StoreError
 from secom_core.segmenters.lexical import LexicalSegmenter
 from secom_core.segmenters.zero_shot import ZeroShotSegmenter
 from secom_core.testing import Answer, ScriptedModel, ScriptedServer, ToolCall
@@ -175,6 +177,36 @@ def test_a_put_that_is_cut_short_leaves_the_new_value(bank: MemoryBank, monkeypa
     assert len(bank.turns((ITEMS, *ANN))) == 3
 
 
+def test_a_namespace_that_was_emptied_is_searched_anew(bank: MemoryBank) -> None:
+    store = SecomStore(bank)
+    for words in ("a dog swims", "a cat swims"):
+        store.put(ANN, "pet", {"content": words})
+        [found] = store.search(ANN, query="Who swims?")
+        assert (found.value, found.score is not None) == ({"content": words}, True)
+        store.delete(ANN, "pet")
+        assert store.search(ANN, query="Who swims?") == []
+    assert bank.scopes() == []
+
+
+@pytest.mark.slow
+def test_many_threads_put_one_key_and_one_value_is_left(place: Path | str) -> None:
+    with MemoryBank.open(place) as bank, warnings.catch_warnings(), ThreadPoolExecutor(4) as threads:
+        # While others read, what was forgotten may stand in the log of the file until they are done.
+        warnings.simplefilter("ignore", DegradedWarning)
+        store = SecomStore(bank)
+
+        def work(number: int) -> None:
+            for _ in range(5):
+                store.put(ANN, "pet", {"content": f"pet {number}"})
+                store.search(ANN, query="pet")
+                store.delete(BOB, "pet")
+                store.put(BOB, "pet", {"content": f"pet {number}"})
+
+        list(threads.map(work, range(4)))
+        assert [(item.namespace, item.key) for item in store.search(())] == [(ANN, "pet"), (BOB, "pet")]
+        assert [len(bank.turns((ITEMS, *namespace))) for namespace in (ANN, BOB)] == [1, 1]
+
+
 def test_the_bank_redacts_items_and_forgets_a_namespace() -> None:
     with MemoryBank.open(redact=lambda words: words.replace("4111", "[card]")) as bank:
         store = SecomStore(bank)
@@ -184,6 +216,19 @@ def test_the_bank_redacts_items_and_forgets_a_namespace() -> None:
         assert item.value == {"content": "Her card is [card].", "deep": [{"n": "[card]"}]}
         bank.forget((ITEMS, *ANN))
         assert store.list_namespaces() == []
+
+
+def test_items_move_with_the_bank(bank: MemoryBank) -> None:
+    store = filled(SecomStore(bank))
+    store.put(ANN, "pet", {"content": "A cat."})
+    with MemoryBank.open() as other, MemoryBank.open() as third:
+        bank.storage.move_to(other.storage)
+        for scope in other.scopes():
+            third.storage.import_(other.storage.export(scope))
+        for moved in (SecomStore(other), SecomStore(third)):
+            assert moved.list_namespaces() == [ANN, BOB]
+            assert [item.dict() for item in moved.search(ANN)] == [item.dict() for item in store.search(ANN)]
+            assert moved.search(ANN, query="school physics", limit=1)[0].key == "work"
 
 
 def test_no_layer_and_no_model_takes_items_in() -> None:
@@ -201,6 +246,8 @@ def test_no_layer_and_no_model_takes_items_in() -> None:
         bank.derive((ITEMS, *ANN))
         bank.rebuild((ITEMS, *ANN))
         assert bank.layers.behind((ITEMS, *ANN), "topics") == 0
+        assert bank.end_idle_sessions(datetime(2999, 1, 1, tzinfo=timezone.utc)) == []
+        assert bank.check() == ()
     assert model.requests == ()
 
 
