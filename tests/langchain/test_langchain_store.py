@@ -196,7 +196,7 @@ def test_many_threads_put_one_key_and_one_value_is_left(place: Path | str) -> No
         store = SecomStore(bank)
 
         def work(number: int) -> None:
-            for _ in range(5):
+            for _ in range(3):
                 store.put(ANN, "pet", {"content": f"pet {number}"})
                 store.search(ANN, query="pet")
                 store.delete(BOB, "pet")
