@@ -48,7 +48,7 @@ def targets() -> dict[str, Target]:
     from secom_core.citations import CitationStream, read_citations
     from secom_core.context import block as context
     from secom_core.llm import quoting
-    from secom_core.readers import read_transcript
+    from secom_core.readers import read_captions, read_transcript
     from secom_core.readers.moments import read_moment
     from secom_core.segmenters import zero_shot_reading as segmentation
     from secom_core.segmenters.rubric import Rubric
@@ -88,6 +88,7 @@ def targets() -> dict[str, Target]:
             count(text)
 
     return {
+        "captions": Target(read_captions, SEEDS["captions"]),
         "transcript": Target(read_transcript, SEEDS["transcript"]),
         "moment": Target(read_moment, SEEDS["moment"], 200),
         "messages": Target(_messages, SEEDS["messages"]),
@@ -199,6 +200,12 @@ def _export() -> str:
 
 
 SEEDS: dict[str, tuple[str, ...]] = {
+    "captions": (
+        "WEBVTT - Weekly\n\nNOTE made by hand\n\nintro\n00:01.000 --> 00:04.000 align:start\n"
+        "<v Ann>Hello &amp; <b>hi</b>.\n"
+        "<v Bob>Fine.\n\n00:00:09.500 --> 01:00:10.000\nAnn: bye\n",
+        "1\n00:00:01,000 --> 00:00:02,500\n{\\an8}Hello\nthere.\n\n2\n00:00:02,600 --> 00:00:04,000\nthere.\nHi?\n",
+    ),
     "transcript": (
         "[2024-05-03 14:05] Ann: Hi\nBob (14:06): Hello\n  there\n## Session 2\nUser: x\nAssistant: y",
         "14:05 - Ann: https://a.b\n=== Session 2: May 3, 2024, 2:05 pm ===\nAnn (laughing): *no*",

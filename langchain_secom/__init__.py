@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .models import LangChainChatModel, LangChainEmbedder, open_bank
     from .reranker import CitationReranker
     from .retriever import SecomRetriever
+    from .store import SecomStore
     from .summary import RecursiveSummaryMemory, SecomSummarizer
     from .text_splitter import SegmentTextSplitter
     from .timelines import TimelineRetriever
@@ -41,6 +42,7 @@ _HOME_OF = {
     "SecomMemory": "memory",
     "SecomMiddleware": "middleware",
     "SecomRetriever": "retriever",
+    "SecomStore": "store",
     "SecomSummarizer": "summary",
     "SegmentTextSplitter": "text_splitter",
     "SessionHistories": "history",
@@ -66,6 +68,7 @@ __all__ = [
     "SecomMemory",
     "SecomMiddleware",
     "SecomRetriever",
+    "SecomStore",
     "SecomSummarizer",
     "SegmentTextSplitter",
     "SessionHistories",

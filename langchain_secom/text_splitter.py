@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from typing import Any
@@ -26,7 +27,9 @@ except ImportError as error:
 class SegmentTextSplitter(TextSplitter):
     """Splits text into segments, a subject each (topic segmentation).
 
-    A transcript (``Name: words`` lines) is cut between turns, prose between sentences. With
+    A transcript (``Name: words`` lines) is cut between turns, a piece a segment. Segments of any other document, such
+    as Markdown, are put together up to ``chunk_size``: it is cut before headings, where the subject changes and between
+    paragraphs, and code between fences stays whole where it fits. With
     ``strip_whitespace=False`` the pieces put together are the text, character by character; else only white space
     between them is missing.
 
@@ -40,7 +43,8 @@ class SegmentTextSplitter(TextSplitter):
         segmenter: finds the segments; `LexicalSegmenter`, which needs no model, unless given.
         model: ask a language model of LangChain or of the core for the cuts instead.
         embeddings: cut where the meaning changes instead, by embeddings of LangChain or of the core.
-        chunk_size: the longest piece, as ``length_function`` counts; a longer segment is cut again.
+        chunk_size: the longest piece, as ``length_function`` counts; a longer segment is cut again. ``None`` gives
+            each segment as it is, of any document.
         chunk_overlap: 0; segments do not overlap.
         length_function: counts the length of a text; in characters unless given.
         add_start_index: put each piece's exact place in its text into the metadata as ``start_index``.
@@ -56,7 +60,7 @@ class SegmentTextSplitter(TextSplitter):
         *,
         model: BaseChatModel | ChatModel | None = None,
         embeddings: Embeddings | Embedder | None = None,
-        chunk_size: int = 4000,
+        chunk_size: int | None = 4000,
         chunk_overlap: int = 0,
         length_function: Callable[[str], int] = len,
         add_start_index: bool = False,
@@ -65,12 +69,13 @@ class SegmentTextSplitter(TextSplitter):
         if chunk_overlap != 0:
             raise InvalidInput(f"segments do not overlap: chunk_overlap is 0, not {chunk_overlap!r}")
         super().__init__(
-            chunk_size=chunk_size,
+            chunk_size=sys.maxsize if chunk_size is None else chunk_size,
             chunk_overlap=0,
             length_function=length_function,
             add_start_index=add_start_index,
             strip_whitespace=strip_whitespace,
         )
+        self._limit = chunk_size
         self.segmenter = as_segmenter(segmenter, model=model, embeddings=embeddings)
 
     def split_text(self, text: str) -> list[str]:
@@ -112,7 +117,7 @@ class SegmentTextSplitter(TextSplitter):
         def length(text: str) -> int:
             return self._length_function(text)
 
-        for start, stop in segment_spans(text, self.segmenter, limit=self._chunk_size, counter=length):
+        for start, stop in segment_spans(text, self.segmenter, limit=self._limit, counter=length):
             piece = text[start:stop]
             if not self._strip_whitespace:
                 yield start, piece

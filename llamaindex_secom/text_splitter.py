@@ -46,7 +46,7 @@ class _SegmentParser(NodeParser):
 
     segmenter: Any = Field(default=None, exclude=True, description="Cuts the turns or sentences into segments.")
     chunk_size: int | None = Field(
-        default=None, description="The longest node in tokens; a longer segment is cut.", ge=1
+        default=None, description="The longest node in tokens; documents that are no transcripts fill it.", ge=1
     )
     model_version: str = Field(default="", description="Identifies the segmenter for the ingestion cache.")
 
@@ -150,7 +150,9 @@ class SegmentTextSplitter(_SegmentParser, TextSplitter):
 
     Args:
         segmenter: cuts into segments; `LexicalSegmenter`, which needs no model, unless given.
-        chunk_size: the longest segment in tokens; no limit unless given.
+        chunk_size: the longest node in tokens; a node a segment unless given. A longer segment is cut again, and the
+            segments of a document that is no transcript, such as Markdown, are put together as far as they fit: it is
+            cut before headings, where the subject changes and between paragraphs, and code between fences stays whole.
         model_version: identifies the segmenter for caches; its class and settings unless given.
     """
 

@@ -19,6 +19,10 @@ from .errors import InvalidInput, InvalidScope, shorten
 Scope = tuple[str, ...]
 """Whose memory it is, such as ``("acme", "alice")``. Nothing crosses from one scope to another."""
 
+ITEMS: Final = "secom:items"
+"""The first part of scopes that hold no conversation: each session is an item, a document with a key. No layer takes
+them in, and a scope is gone with its last item."""
+
 _PAIR: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _DEEPEST: Final = 100
 """How deeply metadata may be nested: what can be written must be readable wherever it is read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from ..citations.options import RerankerOptions
 from ..context.packing import Packer
@@ -363,14 +363,19 @@ class MemoryBank(Capabilities):
     ) -> list[Turn]:
         """The session's turns, verbatim, in order; only the ``last`` so many where that is given.
 
-        Instead of a session, ``turn_ids`` names turns (or messages of theirs); `InvalidInput` for both or neither.
+        Instead of a session, ``turn_ids`` names turns (or messages of theirs); with neither, they are all of the
+        scope's, session after session. `InvalidInput` for both, or for ``last`` without a session.
         """
         scope = check_scope(scope)
-        if (session is None) == (turn_ids is None) or isinstance(turn_ids, str):
-            raise InvalidInput(f"turns needs a session, or turn_ids as a sequence, got {session!r} and {turn_ids!r}")
+        if (session is None and last is not None) or not (session is None or turn_ids is None):
+            raise InvalidInput(f"give a session, or turn_ids, or neither, got {session!r}, {turn_ids!r}, last={last!r}")
+        if isinstance(turn_ids, str):
+            raise InvalidInput(f"turn_ids is a sequence of ids, not the string {turn_ids!r}")
         if turn_ids is not None:
             return self._store.turns_named(scope, turn_ids)
-        row = self._store.session_named(scope, cast("str", session))
+        if session is None:
+            return self._store.all_turns(scope)
+        row = self._store.session_named(scope, session)
         return self._store.turns(row, last=last) if row is not None else []
 
     def memories(self, scope: Sequence[str], session: str) -> list[Memory]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from ..conversation import Scope
+from ..conversation import ITEMS, Scope
 from ..derived.progress import layers_in
 from ..derived.segments import Derivation
 from ..errors import StoreError, warn_degraded
@@ -42,10 +42,13 @@ class Forgetting:
             StoreError: the store or the vector store failed, or holds what a layer made that this process does not
                 know.
         """
+        layers = [layer.forget_scope for layer in registered()]
         if session is None and turn_ids is None and before is None:
-            gone = self._store.forget_scope(scope, also=[layer.forget_scope for layer in registered()])
+            gone = self._store.forget_scope(scope, also=layers)
         else:
             gone = self._turns(scope, session, turn_ids, before)
+            if gone and scope[0] == ITEMS:
+                self._store.forget_scope(scope, also=layers, only_empty=True)
         self._derivation.forget()
         emptied = self._store.empty_log()
         outside = self._vector_store

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from ..conversation import Scope
+from ..conversation import ITEMS, Scope
 from ..derived.progress import begin_again, guesses, pending
 from ..errors import InvalidInput, warn_degraded
 from ..layers import ClosedSession, Layer, LayerContext, LayerFactory, Ranker, registered
 from ..llm.flow import Cost, Metered
-from ..stores.rows import SessionRow
+from ..stores.rows import ScopeRow, SessionRow
 
 _TRIES: Final = 3
 """How often a session that changes while it is taken in is begun again at once; later the next close does it."""
@@ -87,7 +87,7 @@ class Layers(Mapping[str, Layer]):
 
         Whether the bank was opened with it or not.
         """
-        row = self._context.store.scope(scope)
+        row = self._conversation(scope)
         return len(pending(self._context.store, row.id, name)) if row is not None else 0
 
     def catch_up(self, scope: Scope) -> int:
@@ -96,14 +96,14 @@ class Layers(Mapping[str, Layer]):
         Warns:
             DegradedWarning: a layer failed; the session is taken in at the next occasion.
         """
-        row = self._context.store.scope(scope)
+        row = self._conversation(scope)
         if row is None:
             return 0
         return sum(self._catch_up(layer, scope, row.id) for layer in self._layers.values())
 
     def begin_again(self, scope: Scope) -> int:
         """Make every layer again from the raw turns; how many times a layer took a session in."""
-        row = self._context.store.scope(scope)
+        row = self._conversation(scope)
         if row is None:
             return 0
         for layer in self._layers.values():
@@ -111,6 +111,10 @@ class Layers(Mapping[str, Layer]):
                 begin_again(self._context.store, row.id, layer.progress_names or (layer.name,))
                 layer.begin_again(row.id)
         return self.catch_up(scope)
+
+    def _conversation(self, scope: Scope) -> ScopeRow | None:
+        """The scope's row, where it holds a conversation."""
+        return self._context.store.scope(scope) if scope[0] != ITEMS else None
 
     def _catch_up(self, layer: Layer, scope: Scope, scope_id: int) -> int:
         times: Counter[int] = Counter()

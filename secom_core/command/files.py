@@ -14,9 +14,10 @@ from typing import Any, Final
 
 from ..conversation import Message, Session, group_messages, stamped
 from ..errors import InvalidInput, shorten
-from ..readers import read_messages, read_transcript
+from ..readers import read_captions, read_messages, read_transcript
 from ..readers.fields import LONGEST_LINE
 from ..stores.places import file_at
+from ..text.captions import is_captions
 from .terminal import Refused
 
 _STDIN: Final = "-"
@@ -67,6 +68,8 @@ def _called(name: str) -> str:
 
 
 def _sessions(text: str, name: str, session: str | None) -> Sequence[Session]:
+    if is_captions(text):
+        return [read_captions(text, session=session or _stem(name))]
     rows = _rows(text, name)
     if rows is None:
         return _from_transcript(text, name, session)

@@ -1,4 +1,4 @@
-"""Text into passages that cover it exactly: the utterances of a transcript, or the sentences of prose.
+"""Text into passages that cover it exactly: the utterances of a transcript or of captions, or sentences of prose.
 
 The text splitters of both frameworks cut here. Each passage keeps its place in the text, so that what is cut can be
 put together again, character by character.
@@ -7,7 +7,7 @@ put together again, character by character.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Final
@@ -15,16 +15,17 @@ from typing import Final
 from ..conversation import Message, Turn, group_messages
 from ..memory import check_partition
 from ..protocols import Segmenter, TokenCounter
+from ..text.captions import captions, is_captions
+from ..text.passages import Span, blocks
 from ..text.terms import SENTENCE_END, count_tokens
-
-Span = tuple[int, int]
+from .filling import cut_at, filled
 
 _LABEL: Final = re.compile(
     r"^[ \t]*(?:[\[(][^\])\n]{4,40}[\])][ \t]*)?"
     r"(?P<name>[^\W\d_][^\n:：\[\](){}<>]{0,40}?)[ \t]*[:：](?:[ \t]|$|(?<=：))",
     re.M,
 )
-_WORD_END: Final = re.compile(r"\s+")
+_WHOLE: Final = ("code", "table")
 _ROLES: Final = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "system": "system"}
 
 
@@ -44,9 +45,13 @@ class Passage:
 
 
 def passages(text: str) -> list[Passage]:
-    """Passages that cover the text: turns where it is a transcript, else sentences; none where it is blank."""
+    """Passages that cover the text: the turns of a transcript or of captions, else sentences; code and tables whole."""
     if not text.strip():
         return []
+    if is_captions(text) and (said := captions(text)):
+        messages = [Message(each.words, role="", speaker=each.speaker or None) for each in said]
+        turns = group_messages(messages)
+        return [Passage(turn, each.start, each.stop) for turn, each in zip(turns, said, strict=True)]
     labels = _labels(text)
     return _utterances(text, labels) if labels else _sentences(text)
 
@@ -57,9 +62,11 @@ def segment_spans(
     """Cut a text into segments.
 
     Args:
-        text: a transcript or prose.
+        text: a transcript, captions (WebVTT, SubRip), prose, Markdown, or code.
         segmenter: cuts the passages into segments.
-        limit: the longest piece in tokens; a longer segment is cut again between passages, then between words.
+        limit: the longest piece in tokens. A longer segment is cut again, between passages where that is possible; the
+            segments of a document that is no transcript are put together as far as they fit, so that it is cut before
+            headings, where the subject changes and between paragraphs, and code between fences is not torn.
         counter: counts the tokens.
 
     Returns:
@@ -68,18 +75,29 @@ def segment_spans(
     found = passages(text)
     segments = check_partition(segmenter.segment([passage.turn for passage in found]), len(found))
     runs = [found[segment.start : segment.stop] for segment in segments]
-    if limit is None:
+    if limit is None or not runs:
         return [(run[0].start, run[-1].stop) for run in runs]
-    return [span for run in runs for span in _within(text, run, limit, counter)]
+    begins = {run[0].start for run in runs}
+    is_transcript = bool(found[0].turn.messages[0].label)
+    parts = [[(each.start, each.stop) for each in run] for run in (runs if is_transcript else [found])]
+    return [span for part in parts for span in filled(text, part, begins, limit, counter)]
 
 
 def _labels(text: str) -> list[re.Match[str]]:
     """Where utterances begin; empty where the text is no transcript."""
-    found = list(_LABEL.finditer(text))
+    found = _outside_code(text, list(_LABEL.finditer(text)))
     lines = sum(1 for line in text.splitlines() if line.strip())
     # A lone "Note:" in prose is no speaker: a transcript opens with a label and is made of them.
     begins = bool(found) and not text[: found[0].start()].strip()
     return found if begins and len(found) >= 2 and 3 * len(found) >= lines else []
+
+
+def _outside_code(text: str, labels: list[re.Match[str]]) -> list[re.Match[str]]:
+    """The labels that do not stand between fences."""
+    code = [span for *span, kind in blocks(text) if kind == "code"] if labels else []
+    starts = [start for start, _ in code]
+    places = (bisect_right(starts, label.start()) for label in labels)
+    return [each for each, place in zip(labels, places, strict=True) if not place or code[place - 1][1] <= each.start()]
 
 
 def _utterances(text: str, labels: list[re.Match[str]]) -> list[Passage]:
@@ -96,36 +114,14 @@ def _message(name: str, words: str) -> Message:
 
 
 def _sentences(text: str) -> list[Passage]:
-    starts = [start for start, stop in _cut(text, 0, len(text), SENTENCE_END) if text[start:stop].strip()]
+    """The sentences, each block of code and each table whole."""
+    pieces = (
+        span
+        for start, stop, kind in blocks(text)
+        for span in ([(start, stop)] if kind in _WHOLE else cut_at(SENTENCE_END, text, start, stop))
+    )
+    starts = [start for start, stop in pieces if text[start:stop].strip()]
     return [
         Passage(Turn((Message(text[start:stop].strip(), role=""),), index=place), start, stop)
         for place, (start, stop) in enumerate(pairwise([0, *starts[1:], len(text)]))
     ]
-
-
-def _cut(text: str, start: int, stop: int, ends: re.Pattern[str]) -> Iterator[Span]:
-    edges = [start, *(m.end() for m in ends.finditer(text, start, stop) if m.end() < stop), stop]
-    return ((first, last) for first, last in pairwise(edges) if first < last)
-
-
-def _within(text: str, run: list[Passage], limit: int, counter: TokenCounter) -> list[Span]:
-    """The passages in spans of at most ``limit`` tokens, each as long as it can be."""
-    spans: list[Span] = []
-    for start, stop in (atom for each in run for atom in _atoms(text, (each.start, each.stop), limit, counter)):
-        if spans and counter(text[spans[-1][0] : stop]) <= limit:
-            spans[-1] = (spans[-1][0], stop)
-        else:
-            spans.append((start, stop))
-    return spans
-
-
-def _atoms(text: str, span: Span, limit: int, counter: TokenCounter) -> Iterator[Span]:
-    """The span whole where it fits, else its sentences, its words, its characters."""
-    middle = sum(span) // 2
-    if middle == span[0] or counter(text[slice(*span)]) <= limit:
-        yield span
-        return
-    cuts = (list(_cut(text, *span, ends)) for ends in (SENTENCE_END, _WORD_END))
-    halves = [(span[0], middle), (middle, span[1])]
-    for part in next((parts for parts in cuts if len(parts) > 1), halves):
-        yield from _atoms(text, part, limit, counter)

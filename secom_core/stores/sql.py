@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, Float, Select, bindparam, cast, delete, func, insert, select
@@ -32,11 +33,11 @@ from .schema import (
     sessions,
     vectors,
 )
-from .statements import delete_among, insert_row, is_unchanged
+from .statements import delete_among, insert_row, is_unchanged, keep_vectors
 from .unsettled import Unsettled
 
+_Forget = Callable[[Connection, int], None]
 _SCOPE: Final = select(scopes.c.id, scopes.c.revision, scopes.c.epoch).where(scopes.c.key == bindparam("key"))
-_SCOPE_ID: Final = select(scopes.c.id).where(scopes.c.key == bindparam("key"))
 _SESSIONS: Final = select(sessions).where(sessions.c.scope_id == bindparam("scope")).order_by(sessions.c.id)
 _CHANGED: Final = _SESSIONS.where(sessions.c.revision > bindparam("since"))
 _OF_SCOPE: Final = (
@@ -121,8 +122,7 @@ class SqlStore(DerivedRows):
                 end(connection, [row])
             touched = turn_ids_among(rows) if len(rows) == len(new) else None
             if touched is None:
-                names = [m.id for m in new if m.id] + [r["name"] for r in rows]
-                touched = turn_ids_of(connection, scope_id, names)
+                touched = turn_ids_of(connection, scope_id, [m.id for m in new if m.id] + [r["name"] for r in rows])
         began = sum(each["position"] == 0 for each in rows)
         return Appended(row.id, touched, len(rows), tuple(each.name for each in ended), began)
 
@@ -249,12 +249,13 @@ class SqlStore(DerivedRows):
     # -- forgetting -----------------------------------------------------------------------------------------------
 
     @retry_if_contended
-    def forget_scope(self, scope: Scope, *, also: Sequence[Callable[[Connection, int], None]] = ()) -> int:
+    def forget_scope(self, scope: Scope, *, also: Sequence[_Forget] = (), only_empty: bool = False) -> int:
         """Delete everything of the scope, in one transaction.
 
         Args:
             scope: whose.
             also: what else deletes, first, given the connection and the scope's id.
+            only_empty: only where it has no turn.
 
         Returns:
             How many turns there were.
@@ -264,6 +265,8 @@ class SqlStore(DerivedRows):
             if scope_id is None:
                 return 0
             turns = _count_turns(connection, messages.c.scope_id == scope_id)
+            if turns and only_empty:
+                return 0
             for forget in also:
                 forget(connection, scope_id)
             delete_index(connection, scope_id)
@@ -298,6 +301,14 @@ class SqlStore(DerivedRows):
         places = self.matching_turns(row.id, session=None, turn_ids=turn_ids, before=None) if row is not None else {}
         found = self.turns_of(places)
         return [turn for session_id in sorted(found) for turn in found[session_id]]
+
+    def all_turns(self, scope: Scope) -> list[Turn]:
+        """Every turn of the scope, session after session in the order in which they came."""
+        order = (messages.c.session_id, messages.c.turn, messages.c.position)
+        with_names = select(messages, sessions.c.name.label("session")).join_from(messages, sessions).order_by(*order)
+        with self.transaction(write=False) as connection:
+            rows = connection.execute(with_names.where(messages.c.scope_id == scope_id_of(connection, scope))).all()
+        return [turn for name, run in groupby(rows, key=lambda row: row.session) for turn in turns_of(run, name)]
 
     def turns_of(self, places: Mapping[int, Collection[int]]) -> dict[int, list[Turn]]:
         """The turns at these places, by the ids of their sessions."""
@@ -342,7 +353,7 @@ class SqlStore(DerivedRows):
             delete_among(connection, messages.c.turn, turns, messages.c.session_id == session.id)
             delete_of_session(connection, (memories, layer_progress), session.id)
             connection.execute(delete(part_states).where(part_states.c.scope_id == session.scope_id))
-            _keep_vectors(connection, session.id, digests)
+            keep_vectors(connection, session.id, digests)
             if _count_turns(connection, messages.c.session_id == session.id) == 0:
                 connection.execute(delete(sessions).where(sessions.c.id == session.id))
             elif rows:
@@ -354,7 +365,7 @@ class SqlStore(DerivedRows):
 
 def scope_id_of(connection: Connection, scope: Scope) -> int | None:
     """The id of the scope's row; nothing where nothing is remembered."""
-    found: int | None = connection.scalar(_SCOPE_ID, {"key": scope_key(scope)})
+    found: int | None = connection.scalar(_SCOPE, {"key": scope_key(scope)})
     return found
 
 
@@ -382,16 +393,6 @@ def _unsettle(connection: Connection, session: SessionRow, turn: int) -> Session
     )
     new_epoch(connection, session.scope_id)
     return replace(session, settled=start or 0)
-
-
-def _keep_vectors(connection: Connection, session_id: int, digests: set[str]) -> None:
-    """Delete the session's vectors but those of texts with these digests; all of them where one has none."""
-    mine = vectors.c.session_id == session_id
-    stored = {row.digest for row in connection.execute(select(vectors.c.digest).where(mine)).all()}
-    if all(isinstance(each, str) for each in stored):
-        delete_among(connection, vectors.c.digest, stored - digests, mine)
-    else:
-        connection.execute(delete(vectors).where(mine))
 
 
 def _count_turns(connection: Connection, condition: Any) -> int:

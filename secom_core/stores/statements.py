@@ -9,7 +9,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Table, and_, bindparam
 
 from ..text.batches import batches
 from .rows import SessionRow
-from .schema import messages, sessions
+from .schema import messages, sessions, vectors
 
 _VERSION: Final = select(sessions.c.version).where(sessions.c.id == bindparam("id"))
 
@@ -36,3 +36,13 @@ def begins_turn(session_id: ColumnElement[int], turn: ColumnElement[int]) -> Col
 def is_unchanged(connection: Connection, session: SessionRow) -> bool:
     """Whether the session is as it was when its row was read: nobody has changed or forgotten it since."""
     return connection.scalar(_VERSION, {"id": session.id}) == session.version
+
+
+def keep_vectors(connection: Connection, session_id: int, digests: set[str]) -> None:
+    """Delete the session's vectors but those of texts with these digests; all of them where one has none."""
+    mine = vectors.c.session_id == session_id
+    stored = {row.digest for row in connection.execute(select(vectors.c.digest).where(mine)).all()}
+    if all(isinstance(each, str) for each in stored):
+        delete_among(connection, vectors.c.digest, stored - digests, mine)
+    else:
+        connection.execute(delete(vectors).where(mine))

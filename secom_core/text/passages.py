@@ -59,7 +59,7 @@ def passage_spans(text: str) -> list[Span]:
 
 def _atoms(text: str) -> Iterator[tuple[int, int, bool, bool]]:
     """Pieces that are not cut again, whether a new thought begins with each, and whether it is a heading."""
-    for start, stop, kind in _blocks(text):
+    for start, stop, kind in blocks(text):
         if kind == "heading" or (kind != "prose" and count_tokens(text[start:stop]) <= MOST):
             yield start, stop, True, kind == "heading"
             continue
@@ -70,37 +70,48 @@ def _atoms(text: str) -> Iterator[tuple[int, int, bool, bool]]:
                 opens = False
 
 
-def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
-    """Runs of lines of one kind: prose (a line each), a heading, a list, a table, code."""
-    begin, kind, fenced = 0, "", False
+def blocks(text: str) -> Iterator[tuple[int, int, str]]:
+    """Runs of lines of one kind, which cover the text: prose (a line each), a heading, a list, a table, code.
+
+    Each block of code between fences is one; its fences count to it.
+    """
+    begin, kind, fence = 0, "", ""
     for line in _LINE.finditer(text):
         if not line[0]:
             continue
-        found, fenced = _kind(line[0], kind, fenced)
-        if kind and (found != kind or kind in ("prose", "heading")):
+        found, after = _kind(line[0], kind, fence)
+        if kind and (found != kind or kind in ("prose", "heading") or (after and not fence)):
             yield begin, line.start(), kind
             begin = line.start()
-        kind = found
+        kind, fence = found, after
     yield begin, len(text), kind
 
 
-def _kind(line: str, before: str, fenced: bool) -> tuple[str, bool]:
-    """The kind of a line after one of the kind ``before``, and whether code goes on after it."""
-    words = line.lstrip()
+def _kind(line: str, before: str, fence: str) -> tuple[str, str]:
+    """The kind of a line after one of the kind ``before``, and the fence of the code that goes on after it.
+
+    Args:
+        line: the line.
+        before: the kind of the line before it.
+        fence: what has opened the code that it stands in; only as many of the same signs, or more, close it.
+    """
+    words = line.strip()
+    if fence:
+        return "code", "" if words.startswith(fence) and not words.strip(fence[0]) else fence
     if words.startswith(_FENCES):
-        return "code", not fenced
-    if fenced:
-        return "code", True
+        signs = words[: len(words) - len(words.lstrip(words[0]))]
+        # A fence that is opened and closed on its line is none.
+        return "code", "" if signs in words[len(signs) :] else signs
     if not words:
         # A blank line goes with what stands before it.
-        return before or "prose", False
+        return before or "prose", ""
     if words[0] == "|":
-        return "table", False
+        return "table", ""
     if words[0] in "#*" and _HEADING.match(words):
-        return "heading", False
-    if _ITEM.match(words) or (before == "list" and line[0] in " \t"):
-        return "list", False
-    return "prose", False
+        return "heading", ""
+    if _ITEM.match(line.lstrip()) or (before == "list" and line[0] in " \t"):
+        return "list", ""
+    return "prose", ""
 
 
 def _parts(text: str, start: int, stop: int, kind: str) -> Iterator[Span]:

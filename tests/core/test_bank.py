@@ -537,3 +537,12 @@ def test_other_scripts_are_found_by_their_words_in_one_mixed_bank(language):
         recall = bank.recall(ANN, LINES[language][1], token_budget=500)
         best = recall.ranked[0]
         assert f"{language}-fact" in best.turn_ids
+
+
+def test_the_turns_of_a_scope_come_session_after_session(full):
+    whole = [turn for session in full.sessions(ANN) for turn in full.turns(ANN, session)]
+    assert full.turns(ANN) == whole
+    assert full.turns(("nobody",)) == []
+    for wrong in ({"session": "s1", "turn_ids": ["s1-1"]}, {"last": 1}, {"turn_ids": "s1-1"}):
+        with pytest.raises(InvalidInput, match="1"):
+            full.turns(ANN, **wrong)

@@ -153,6 +153,15 @@ def test_it_is_installed_under_its_name() -> None:
     assert getattr(sys.modules[found["module"]], found["name"]) is main
 
 
+def test_captions_of_a_recording_are_remembered_once(secom: Secom) -> None:
+    Path("weekly.vtt").write_text(
+        "WEBVTT\n\n00:01.000 --> 00:04.000\n<v Ann>My cat is called Miso.\n", encoding="utf-8"
+    )
+    assert secom.ok("remember", "weekly.vtt", *ALICE) == "1 message remembered, in 1 session\n"
+    assert secom.ok("remember", "weekly.vtt", *ALICE) == "0 messages remembered, 1 known already, in 1 session\n"
+    assert "Ann: My cat is called Miso." in secom.ok("recall", "Miso", *ALICE)
+
+
 def test_a_file_may_be_remembered_again_when_it_has_grown(kept: Secom) -> None:
     assert kept.ok("remember", "chat.txt", *ALICE) == "0 messages remembered, 3 known already, in 1 session\n"
     Path("chat.txt").write_text(CHAT + "Bob: Noisy how?\nAnn: Noisy how?\nAnn: Noisy how?\n", encoding="utf-8")

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from secom_core.segmenters.fixed import EachTurn, FixedSize, WholeSession
+from secom_core.segmenters.lexical import LexicalSegmenter
 from secom_core.segmenters.passages import passages, segment_spans
 from secom_core.text.terms import count_tokens
 
@@ -88,3 +89,82 @@ def test_spans_cover_any_text(text: str, segmenter: FixedSize, limit: int | None
     assert all(left[1] == right[0] for left, right in pairwise(spans))
     if limit is not None:
         assert all(count_tokens(text[a:b]) <= limit for a, b in spans if b - a > 1)
+
+
+MARKDOWN = """# Birds
+
+Herons stand in the river Leie. They wait for fish, and nobody sees them move.
+
+```python
+def heron():
+    # waits
+
+    return "fish"
+```
+
+## Nests
+
+They nest in tall trees.
+
+~~~~ text
+```
+a fence within a fence
+```
+~~~~
+
+| bird  | nest |
+|-------|------|
+| heron | tree |
+
+- Where they live:
+
+  ```sh
+  ls nests
+  ```
+"""
+
+
+def fences(piece: str) -> int:
+    # The fences within a fence come in a pair too.
+    return sum(line.strip().startswith(("```", "~~~")) for line in piece.splitlines())
+
+
+@pytest.mark.parametrize("segmenter", [EachTurn(), FixedSize(2), WholeSession(), LexicalSegmenter()])
+@pytest.mark.parametrize("limit", [120, 200, 300])
+def test_code_between_fences_and_tables_are_not_torn(segmenter: FixedSize, limit: int) -> None:
+    pieces = [MARKDOWN[a:b] for a, b in segment_spans(MARKDOWN, segmenter, limit=limit, counter=len)]
+    assert "".join(pieces) == MARKDOWN
+    assert all(fences(piece) % 2 == 0 for piece in pieces)
+    assert sum("| bird  | nest |\n|-------|------|\n| heron | tree |" in piece for piece in pieces) == 1
+    assert all(len(piece) <= limit for piece in pieces)
+
+
+def test_code_that_is_longer_than_the_limit_is_cut_between_its_lines() -> None:
+    text = "Before.\n\n```\n" + "".join(f"line {n} = [1, 2. 3]\n" for n in range(40)) + "```\n"
+    pieces = [text[a:b] for a, b in segment_spans(text, LexicalSegmenter(), limit=200, counter=len)]
+    assert all(len(piece) <= 200 and piece.endswith("\n") for piece in pieces)
+    assert len(pieces) <= 7
+
+
+def test_a_document_is_cut_before_its_headings_and_fills_the_limit() -> None:
+    text = "\n".join(f"# Part {part}\n\n" + "Words stand here, one by one.\n\n" * 9 for part in range(9))
+    pieces = [text[a:b] for a, b in segment_spans(text, LexicalSegmenter(), limit=700, counter=len)]
+    assert all(piece.startswith("# Part") for piece in pieces)
+    assert len(pieces) == 5
+
+
+def test_a_heading_stays_with_what_it_stands_above() -> None:
+    text = "One two three four.\n\n# Five\n\nSix seven eight nine.\n"
+    assert [text[a:b] for a, b in segment_spans(text, EachTurn(), limit=32, counter=len)] == [
+        "One two three four.\n\n",
+        "# Five\n\nSix seven eight nine.\n",
+    ]
+
+
+def test_the_turns_of_a_transcript_keep_their_code() -> None:
+    code = "```yaml\nname: heron\nfood: fish\n```\n"
+    text = f"User: How do I write it?\nAssistant: So:\n{code}User: And for a tern?\nAssistant: Alike:\n{code}"
+    assert [each.turn.content for each in passages(text)] == [
+        f"How do I write it?\nSo:\n{code}".strip(),
+        f"And for a tern?\nAlike:\n{code}".strip(),
+    ]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,7 +44,7 @@ def test_it_is_a_text_splitter_and_cuts_a_transcript_between_topics() -> None:
 
 
 def test_start_index_is_exact_even_where_text_is_repeated() -> None:
-    documents = SegmentTextSplitter(EachTurn(), add_start_index=True).create_documents([REPEATED])
+    documents = SegmentTextSplitter(EachTurn(), chunk_size=None, add_start_index=True).create_documents([REPEATED])
     assert [document.metadata["start_index"] for document in documents] == [0, 21, 42]
     for document in documents:
         start = document.metadata["start_index"]
@@ -111,3 +114,44 @@ def test_arguments_that_make_no_sense_are_refused() -> None:
         SegmentTextSplitter(chunk_size=0)
     with pytest.raises(TypeError):
         SegmentTextSplitter(chunk_sise=10)  # type: ignore[call-arg]
+
+
+PAGES = sorted(Path(__file__).resolve().parents[2].glob("docs/*.md"))
+
+
+def torn(chunks: list[str]) -> int:
+    return sum(len(re.findall(r"^\s*(?:```|~~~)", chunk, re.MULTILINE)) % 2 for chunk in chunks)
+
+
+@pytest.mark.parametrize("size", [4000, 8000])
+def test_pages_of_markdown_keep_their_code_and_fill_their_chunks(size: int) -> None:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        chunks = SegmentTextSplitter(chunk_size=size, strip_whitespace=False).split_text(text)
+        assert "".join(chunks) == text
+        assert torn(chunks) == 0, page.name
+        assert max(map(len, chunks)) <= size
+        assert len(chunks) <= 1 + len(text) / (0.6 * size), page.name
+
+
+def test_without_a_chunk_size_each_segment_is_a_piece() -> None:
+    text = " ".join(f"Sentence {number} about herons." for number in range(400))
+    assert len(SegmentTextSplitter(FixedSize(4), chunk_size=None).split_text(text)) == 100
+    assert len(SegmentTextSplitter(FixedSize(4)).split_text(text)) == 3
+
+
+@pytest.mark.slow
+def test_a_megabyte_is_split_in_under_five_seconds() -> None:
+    text = ("\n".join(page.read_text(encoding="utf-8") for page in PAGES) * 20)[:1_000_000]
+    began = time.process_time()
+    chunks = SegmentTextSplitter().split_text(text)
+    assert time.process_time() - began < 5
+    assert torn(chunks) <= 1, "the end of the text may be cut inside code"
+
+
+def test_captions_are_cut_between_cues() -> None:
+    cues = [f"00:0{at}.000 --> 00:0{at}.900\n<v Ann>Herons eat fish, {at}.\n" for at in range(8)]
+    text = "WEBVTT\n\n" + "\n".join(cues)
+    chunks = SegmentTextSplitter(EachTurn(), chunk_size=200).split_text(text)
+    assert len(chunks) > 1
+    assert all(re.match(r"WEBVTT|00:0\d\.000 -->", chunk) for chunk in chunks)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +28,7 @@ from secom_core.memory import Segment
 from secom_core.segmenters.fixed import EachTurn, FixedSize
 from secom_core.segmenters.lexical import LexicalSegmenter
 from secom_core.testing import Fault, ScriptedServer
+from secom_core.text.terms import count_tokens
 
 TALK = "\n".join(
     [
@@ -319,3 +322,19 @@ def test_only_one_way_to_cut_is_taken() -> None:
 def test_a_misspelt_argument_is_an_error() -> None:
     with pytest.raises(ValueError, match="model_versoin"):
         SegmentTextSplitter(EachTurn(), model_versoin="2")
+
+
+@pytest.mark.slow
+def test_pages_of_markdown_keep_their_code_and_fill_their_nodes_in_time() -> None:
+    pages = [page.read_text(encoding="utf-8") for page in sorted(Path(__file__).resolve().parents[2].glob("docs/*.md"))]
+    text = "\n".join(pages)
+    text *= 1 + 1_000_000 // len(text)
+    began = time.process_time()
+    nodes = SegmentTextSplitter(chunk_size=1024).get_nodes_from_documents([Document(text=text)])
+    assert time.process_time() - began < 5 * len(text) / 1_000_000
+    pieces = [node.get_content() for node in nodes]
+    assert "".join(pieces) == text
+    assert not [piece for piece in pieces if len(re.findall(r"^\s*(?:```|~~~)", piece, re.MULTILINE)) % 2]
+    sizes = [count_tokens(piece) for piece in pieces]
+    assert max(sizes) <= 1024
+    assert sum(sizes) / len(sizes) > 0.6 * 1024

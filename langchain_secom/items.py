@@ -1,0 +1,176 @@
+"""Items of a LangGraph store in a bank: each a session of one turn, in a scope of its namespace.
+
+The value lies in the turn's metadata; the turn's words are what is searched of it. An item that is put anew gets its
+new turn first and loses its old one after, so that a process that is killed in between leaves the new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Any, Final, Literal
+
+from langgraph.store.base import get_text_at_path
+
+from secom_core import MemoryBank
+from secom_core.conversation import ITEMS, Message, Scope, Turn
+
+Namespace = tuple[str, ...]
+Index = Literal[False] | Sequence[str] | None
+"""What of a value is searched: some of its fields, nothing, or as the store has it."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_FIELD: Final = "item"
+_PREFIX: Final = "item "
+"""What the name of an item's session begins with: it is not empty, as a key may be."""
+
+_ALL_OF_IT: Final = 10**9
+"""A token budget that no namespace fills."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredItem:
+    """An item as the bank has it.
+
+    Args:
+        namespace: where it is.
+        key: its name there.
+        value: what was put.
+        created: when it was put first.
+        updated: when it was put last.
+        text: what is searched of it.
+        minutes: how long it lives after it was put, or read; for ever where there is nothing.
+        expires: when it ends.
+        turn_id: the turn that it is, once it is written.
+    """
+
+    namespace: Namespace
+    key: str
+    value: dict[str, Any]
+    created: datetime
+    updated: datetime
+    text: str
+    minutes: float | None = None
+    expires: datetime | None = None
+    turn_id: str = ""
+
+    @property
+    def message(self) -> Message:
+        """The message that is written for it. Times are numbers: what redacts texts leaves them alone."""
+        about = {
+            "value": self.value,
+            "created": _microseconds(self.created),
+            "minutes": self.minutes,
+            "expires": _microseconds(self.expires) if self.expires is not None else None,
+        }
+        return Message(self.text, role="", at=self.updated, metadata={_FIELD: about})
+
+    @classmethod
+    def of(cls, namespace: Namespace, turn: Turn) -> StoredItem:
+        """The item that a turn holds."""
+        message = turn.messages[0]
+        about = message.metadata[_FIELD]
+        return cls(
+            namespace,
+            turn.session.removeprefix(_PREFIX),
+            about["value"],
+            _moment(about["created"]),
+            message.at or _EPOCH,
+            message.text,
+            about["minutes"],
+            _moment(about["expires"]) if about["expires"] is not None else None,
+            turn.id,
+        )
+
+    def lives(self, now: datetime) -> bool:
+        """Whether its time has not come."""
+        return self.expires is None or now < self.expires
+
+
+@dataclass(frozen=True)
+class Items:
+    """The items of one bank.
+
+    Args:
+        bank: where they are.
+    """
+
+    bank: MemoryBank
+
+    def namespaces(self) -> list[Namespace]:
+        """The namespaces that hold anything, in the order in which they came."""
+        return [scope[1:] for scope in self.bank.scopes() if scope[0] == ITEMS]
+
+    def get(self, namespace: Namespace, key: str) -> StoredItem | None:
+        """The item of this key, whether its time has come or not."""
+        return next(_items_of(namespace, self.bank.turns(_scope(namespace), _session(key), last=1)), None)
+
+    def all(self, namespace: Namespace) -> list[StoredItem]:
+        """The items of a namespace, in the order in which their keys came."""
+        latest = {turn.session: turn for turn in self.bank.turns(_scope(namespace))}
+        return list(_items_of(namespace, latest.values()))
+
+    def put(self, item: StoredItem) -> None:
+        """Write an item in the place of what has its key."""
+        scope, session = _scope(item.namespace), _session(item.key)
+        self.bank.remember(scope, [item.message], session=session, close=True, later=True)
+        if old := self.bank.turns(scope, session)[:-1]:
+            self.bank.forget(scope, turn_ids=[turn.id for turn in old])
+        self.bank.derive(scope, session)
+
+    def delete(self, namespace: Namespace, key: str) -> None:
+        """Delete the item of this key, with all that was made of it; what is not there is passed over."""
+        self.bank.forget(_scope(namespace), session=_session(key))
+
+    def relevance(self, namespace: Namespace, query: str, without: Iterable[StoredItem]) -> dict[str, float]:
+        """How relevant the items of a namespace are to a query, from 0 to 1, by the ids of their turns, best first.
+
+        Args:
+            namespace: where is searched.
+            query: a question, or a few words.
+            without: items of the namespace that are not looked for.
+
+        Returns:
+            Nothing of items that nothing speaks for.
+        """
+        out = [item.turn_id for item in without]
+        recall = self.bank.recall(_scope(namespace), query, token_budget=_ALL_OF_IT, only_relevant=True, exclude=out)
+        found = sorted(recall.ranked, key=lambda hit: -hit.relevance)
+        return {turn_id: hit.relevance for hit in found for turn_id in hit.turn_ids}
+
+
+def _items_of(namespace: Namespace, turns: Iterable[Turn]) -> Iterator[StoredItem]:
+    return (StoredItem.of(namespace, turn) for turn in turns if _FIELD in turn.messages[0].metadata)
+
+
+def searched_text(value: Mapping[str, Any], index: Index) -> str:
+    """What is searched of a value: the texts and numbers at these paths, or all of them, a line each."""
+    if index is False:
+        return ""
+    found = (_leaves(value) if path == "$" else get_text_at_path(value, path) for path in index or ("$",))
+    return "\n".join(text for texts in found for text in texts)
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        yield str(value)
+    inner: Iterable[Any] = value.values() if isinstance(value, Mapping) else ()
+    for each in inner or (value if isinstance(value, (list, tuple)) else ()):
+        yield from _leaves(each)
+
+
+def _scope(namespace: Namespace) -> Scope:
+    return (ITEMS, *namespace)
+
+
+def _session(key: str) -> str:
+    return _PREFIX + key
+
+
+def _microseconds(at: datetime) -> int:
+    return (at - _EPOCH) // timedelta(microseconds=1)
+
+
+def _moment(microseconds: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=microseconds)

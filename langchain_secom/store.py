@@ -1,0 +1,244 @@
+"""A memory bank as the store of LangGraph: documents with keys, in namespaces, found by words and by meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from typing import Any, Final
+
+from langchain_core.runnables import run_in_executor
+
+from secom_core import MemoryBank
+from secom_core.conversation import json_flaw
+from secom_core.errors import InvalidInput, MissingExtra, shorten
+
+try:
+    from langgraph.store.base import (
+        BaseStore,
+        GetOp,
+        Item,
+        ListNamespacesOp,
+        Op,
+        PutOp,
+        Result,
+        SearchItem,
+        SearchOp,
+        TTLConfig,
+        validate_op_namespace,
+    )
+except ImportError as error:
+    raise MissingExtra("SecomStore", "langchain") from error
+
+from .item_filters import check_filter, is_in, matches
+from .items import Items, StoredItem, searched_text
+
+_TTL: Final = frozenset({"default_ttl", "omit_expired", "refresh_on_read"})
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+class SecomStore(BaseStore):
+    """LangGraph's store over a `MemoryBank`: what agents put by key is kept, encrypted, moved and searched as it is.
+
+    It takes the place of ``InMemoryStore``: ``create_agent(store=…)``, ``runtime.store``, tools and back ends that
+    keep their documents in a store. A search with a query ranks by the bank's own ranking, by words, and by vectors
+    where the bank has an embedder. Each result says how relevant it is, from 0 to 1; the items that nothing speaks for
+    follow without a score, in the order in which they came, as do all items where there is no query.
+
+    A namespace is a scope of the bank, ``("secom:items", *namespace)``, and an item a session in it, of which no layer
+    makes anything. So `MemoryBank.forget` deletes a namespace, and redaction, encryption and moves hold for items too.
+    What is deleted or put anew is gone from the file, with its vectors. Each put is one write of its own: a batch that
+    fails has written those before.
+
+    Setup: ``pip install "secom-memory[langchain]"``.
+
+    Usage::
+
+        store = SecomStore(MemoryBank.open("memory.db"))
+        agent = create_agent(model, tools=[…], store=store)
+
+    Args:
+        bank: where items are kept; it may hold conversations too.
+        fields: the paths that are searched of each value, such as ``["title", "pages[*].text"]``; all texts and
+            numbers unless given. ``index`` of a put goes before it.
+        ttl: how long items live: ``default_ttl`` in minutes, for ever unless given, and ``refresh_on_read``, whether
+            reading an item gives it its time anew, which is one more write; it does unless given. What has expired is
+            never shown, is deleted when it is met, and at once by `sweep_ttl`.
+
+    Raises:
+        InvalidInput: ``bank`` is no bank, ``fields`` are no paths, or ``ttl`` asks for what there is not.
+    """
+
+    supports_ttl = True
+
+    def __init__(self, bank: MemoryBank, *, fields: Sequence[str] | None = None, ttl: TTLConfig | None = None) -> None:
+        if not isinstance(bank, MemoryBank):
+            raise InvalidInput(f"SecomStore needs a MemoryBank, such as MemoryBank.open('memory.db'), got {bank!r}")
+        self.bank = bank
+        self.fields = _checked_paths("fields", fields)
+        self.ttl_config = _checked_ttl(ttl)
+        self._items = Items(bank)
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do several operations: first whatever reads, then the puts, of which the last of each key counts.
+
+        Raises:
+            InvalidNamespaceError: a label is empty, no string, or holds a period.
+            InvalidInput: a value that JSON cannot hold, a filter that cannot be used, or an unknown operation;
+                nothing is written.
+            StoreError: the bank failed.
+        """
+        given = list(ops)
+        for op in given:
+            _check(op)
+        results = [self._read(op) for op in given]
+        puts = {(op.namespace, op.key): op for op in given if isinstance(op, PutOp)}
+        for op in puts.values():
+            self._put(op)
+        return results
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do what `batch` does, in a worker thread."""
+        return await run_in_executor(None, self.batch, list(ops))
+
+    def sweep_ttl(self) -> int:
+        """Delete every item whose time has come; how many there were. For a scheduler."""
+        items = [each for namespace in self._items.namespaces() for each in self._items.all(namespace)]
+        return len(items) - len(self._living(items))
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def _read(self, op: Op) -> Result:
+        if isinstance(op, GetOp):
+            return self._get(op)
+        if isinstance(op, SearchOp):
+            return self._search(op)
+        return self._namespaces(op) if isinstance(op, ListNamespacesOp) else None
+
+    def _get(self, op: GetOp) -> Item | None:
+        found = self._items.get(op.namespace, op.key)
+        living = self._living([found] if found is not None else [], refresh=op.refresh_ttl)
+        return Item(**_fields_of(living[0])) if living else None
+
+    def _search(self, op: SearchOp) -> list[SearchItem]:
+        size = len(op.namespace_prefix)
+        found: list[tuple[StoredItem, float | None]] = []
+        for namespace in self._items.namespaces():
+            if namespace[:size] == op.namespace_prefix:
+                found += self._scored(namespace, op)
+        if op.query:
+            found.sort(key=lambda each: -1.0 if each[1] is None else each[1], reverse=True)
+        page = found[op.offset : op.offset + op.limit]
+        if op.refresh_ttl:
+            self._refresh([item for item, _ in page])
+        return [SearchItem(**_fields_of(item), score=score) for item, score in page]
+
+    def _scored(self, namespace: tuple[str, ...], op: SearchOp) -> list[tuple[StoredItem, float | None]]:
+        """The items of a namespace that match, in the order of their keys, each with its relevance where it has one."""
+        items: list[StoredItem] = []
+        others: list[StoredItem] = []
+        for each in self._living(self._items.all(namespace)):
+            (items if matches(each.value, op.filter) else others).append(each)
+        scores = self._items.relevance(namespace, op.query, others) if op.query and items else {}
+        return [(item, scores.get(item.turn_id)) for item in items]
+
+    def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+        conditions = op.match_conditions or ()
+        found = [each for each in self._items.namespaces() if all(is_in(each, condition) for condition in conditions)]
+        return sorted({each[: op.max_depth] for each in found})[op.offset : op.offset + op.limit]
+
+    def _living(self, items: Iterable[StoredItem], *, refresh: bool = False) -> list[StoredItem]:
+        """Those whose time has not come, maybe with their time anew; the others are deleted."""
+        now = _now()
+        living: list[StoredItem] = []
+        for item in items:
+            if item.lives(now):
+                living.append(item)
+            else:
+                self._items.delete(item.namespace, item.key)
+        if refresh:
+            self._refresh(living)
+        return living
+
+    def _refresh(self, items: Iterable[StoredItem]) -> None:
+        for item in items:
+            if item.minutes is not None:
+                self._items.put(replace(item, expires=_after(item.minutes, _now())))
+
+    # -- writing --------------------------------------------------------------------------------------------------
+
+    def _put(self, op: PutOp) -> None:
+        if op.value is None:
+            self._items.delete(op.namespace, op.key)
+            return
+        now, before = _now(), self._items.get(op.namespace, op.key)
+        created = before.created if before is not None and before.lives(now) else now
+        text = searched_text(op.value, op.index if op.index is not None else self.fields)
+        expires = _after(op.ttl, now) if op.ttl is not None else None
+        self._items.put(StoredItem(op.namespace, op.key, dict(op.value), created, now, text, op.ttl, expires))
+
+
+def _after(minutes: float, now: datetime) -> datetime:
+    return now + timedelta(minutes=minutes)
+
+
+def _fields_of(item: StoredItem) -> dict[str, Any]:
+    return {
+        "namespace": item.namespace,
+        "key": item.key,
+        "value": item.value,
+        "created_at": item.created,
+        "updated_at": item.updated,
+    }
+
+
+def _check(op: Op) -> None:
+    """Refuse what cannot be done before anything is."""
+    checks: dict[type, Callable[[Any], None]] = {
+        PutOp: _check_put,
+        SearchOp: lambda search: check_filter(search.filter),
+        GetOp: lambda _: None,
+        ListNamespacesOp: lambda _: None,
+    }
+    if type(op) not in checks:
+        raise InvalidInput(f"a store does GetOp, SearchOp, PutOp and ListNamespacesOp, got {shorten(op)}")
+    validate_op_namespace(op)
+    checks[type(op)](op)
+
+
+def _check_put(op: PutOp) -> None:
+    if op.value is None:
+        return
+    if flaw := json_flaw(dict(op.value)):
+        raise InvalidInput(f"the value of {op.key!r} must be what JSON can hold, got {shorten(op.value)}: {flaw}")
+    if op.index is not False:
+        _checked_paths("index", op.index)
+    _check_minutes("ttl", op.ttl)
+
+
+def _checked_paths(name: str, paths: Sequence[str] | None) -> list[str] | None:
+    if paths is not None and (isinstance(paths, str) or not all(isinstance(path, str) for path in paths)):
+        raise InvalidInput(f"{name} is a sequence of paths such as ['title', 'pages[*].text'], got {paths!r}")
+    return list(paths) if paths is not None else None
+
+
+def _checked_ttl(ttl: TTLConfig | None) -> TTLConfig | None:
+    if ttl is None:
+        return None
+    others = sorted(set(ttl) - _TTL)
+    if others or not ttl.get("omit_expired", True):
+        raise InvalidInput(
+            f"ttl takes default_ttl and refresh_on_read, got {ttl!r}: what has expired is never shown, and a scheduler "
+            "of yours calls sweep_ttl"
+        )
+    _check_minutes("default_ttl", ttl.get("default_ttl"))
+    return ttl
+
+
+def _check_minutes(name: str, minutes: object) -> None:
+    is_number = isinstance(minutes, (int, float)) and not isinstance(minutes, bool)
+    if minutes is not None and not (is_number and 0 < minutes < float("inf")):  # type: ignore[operator]
+        raise InvalidInput(f"{name} is a number of minutes above 0, or None, got {minutes!r}")

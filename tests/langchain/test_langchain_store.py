@@ -1,0 +1,383 @@
+"""The store of LangGraph over a bank: what only ours promises, and what others build on it.
+
+`tests/contracts/test_store_contract.py` is what any store does.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain.agents", reason="needs the extra 'langchain'")
+pytest.importorskip("openai", reason="the client speaks HTTP")
+
+from embedders import HashingEmbedder
+from http_agent import HttpAgentModel
+from langchain.agents import create_agent
+from langchain.tools import ToolRuntime
+from langchain_core.tools import tool
+from langgraph.store.base import GetOp, PutOp
+from sqlalchemy import text
+
+from langchain_secom import SecomStore
+from secom_core.bank import MemoryBank
+from secom_core.conversation import ITEMS
+from secom_core.errors import DegradedWarning, InvalidInput, StoreError
+from secom_core.segmenters.lexical import LexicalSegmenter
+from secom_core.segmenters.zero_shot import ZeroShotSegmenter
+from secom_core.testing import Answer, ScriptedModel, ScriptedServer, ToolCall
+
+ANN, BOB = ("memories", "ann"), ("memories", "bob")
+
+
+@pytest.fixture
+def bank() -> Iterator[MemoryBank]:
+    with MemoryBank.open() as bank:
+        yield bank
+
+
+def filled(store: SecomStore) -> SecomStore:
+    store.put(ANN, "pet", {"content": "Her dog Bello swims in the river Leie.", "kind": "fact"})
+    store.put(ANN, "work", {"content": "She teaches physics at a school in Ghent.", "kind": "fact"})
+    store.put(ANN, "tone", {"content": "Answer in short sentences.", "kind": "wish"})
+    store.put(BOB, "pet", {"content": "His cat sleeps all day.", "kind": "fact"})
+    return store
+
+
+def test_a_query_finds_by_words_and_says_how_relevant_each_item_is(bank: MemoryBank) -> None:
+    store = filled(SecomStore(bank))
+    found = store.search(ANN, query="Where does the dog swim?")
+    assert [item.key for item in found] == ["pet", "work", "tone"]
+    assert 0 < (found[0].score or 0) <= 1
+    assert found[1].score is None
+    assert [item.key for item in store.search(ANN, query="Where does the dog swim?", filter={"kind": "wish"})] == [
+        "tone"
+    ]
+    of_all = store.search(("memories",), query="Which cat sleeps?", limit=1)
+    assert [(item.namespace, item.key) for item in of_all] == [(BOB, "pet")]
+
+
+def test_a_query_finds_by_vector_where_the_bank_has_an_embedder() -> None:
+    with MemoryBank.open(embedder=HashingEmbedder()) as bank:
+        store = filled(SecomStore(bank))
+        assert store.search(ANN, query="dogs and rivers", limit=1)[0].key == "pet"
+        assert bank.stats((ITEMS, *ANN)).vectors > 0
+
+
+def test_items_that_say_the_same_are_all_found(bank: MemoryBank) -> None:
+    store = filled(SecomStore(bank))
+    store.put(ANN, "pet again", {"content": "Her dog Bello swims in the river Leie.", "kind": "fact"})
+    scores = {item.key: item.score for item in store.search(ANN, query="dog in the river")}
+    assert scores["pet"] is not None
+    assert scores["pet again"] is not None
+
+
+def test_only_the_fields_that_are_indexed_are_searched(bank: MemoryBank) -> None:
+    store = SecomStore(bank, fields=["title", "pages[*].text"])
+    store.put(ANN, "a", {"title": "Rivers", "pages": [{"text": "The Leie."}], "note": "zebra"})
+    store.put(ANN, "b", {"title": "Seas", "note": "zebra"}, index=["note"])
+    store.put(ANN, "c", {"title": "Lakes", "note": "zebra"}, index=False)
+
+    def found(query: str) -> list[str]:
+        return [item.key for item in store.search(ANN, query=query) if item.score is not None]
+
+    assert (found("Leie"), found("zebra"), found("seas"), found("lakes")) == (["a"], ["b"], [], [])
+    with pytest.raises(InvalidInput, match="'title'"):
+        SecomStore(bank, fields="title")
+    with pytest.raises(InvalidInput, match="needs a MemoryBank"):
+        SecomStore("memory.db")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [{"x": {1, 2}}, {"x": float("nan")}, {1: "x"}])
+def test_a_value_that_json_cannot_hold_is_refused_and_nothing_of_its_batch_is_written(
+    bank: MemoryBank, value: Any
+) -> None:
+    with pytest.raises(InvalidInput, match="JSON"):
+        SecomStore(bank).batch([PutOp(ANN, "a", {"n": 1}), PutOp(ANN, "b", value)])
+    assert bank.scopes() == []
+
+
+def test_what_is_no_number_meets_no_comparison(bank: MemoryBank) -> None:
+    store = SecomStore(bank)
+    store.put(ANN, "a", {"n": "many"})
+    store.put(ANN, "b", {"n": "7"})
+    assert [item.key for item in store.search(ANN, filter={"n": {"$gt": 5}})] == ["b"]
+    with pytest.raises(InvalidInput, match=r"\$gt.*'five'"):
+        store.search(ANN, filter={"n": {"$gt": "five"}})
+
+
+# -- what is kept, and what is gone -----------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_items_are_there_in_another_process_and_beside_conversations(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with MemoryBank.open(path) as bank:
+        bank.remember(("ann",), [("user", "My dog is called Bello.")], session="s1")
+        filled(SecomStore(bank))
+    code = (
+        "from langchain_secom import SecomStore\nfrom secom_core import MemoryBank\n"
+        f"bank = MemoryBank.open({str(path)!r})\nstore = SecomStore(bank)\n"
+        "print(store.search(('memories', 'ann'), query='dog', limit=1)[0].key, store.list_namespaces())\n"
+        "print([hit.turn_ids for hit in bank.recall(('ann',), 'school dog').hits].__len__())"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert ran.stdout.splitlines() == [f"pet {[ANN, BOB]}", "1"]
+
+
+@pytest.mark.slow
+def test_nothing_is_left_of_what_is_deleted_or_put_anew(place: Path | str) -> None:
+    store_names = ("Xanthippe", "Quetzalcoatl", "zylophone")
+    with MemoryBank.open(place, embedder=HashingEmbedder()) as bank:
+        store, secret = SecomStore(bank), ("memories", "Xanthippe")
+        store.put(secret, "Quetzalcoatl", {"content": "zylophone lessons"})
+        store.put(ANN, "pet", {"content": "zylophone dreams"})
+        assert store.search((), query="zylophone")[0].score is not None
+        store.put(ANN, "pet", {"content": "a dog"})
+        store.delete(secret, "Quetzalcoatl")
+        assert store.list_namespaces() == [ANN]
+        with bank._store.transaction(write=False) as connection:
+            dumped = str(
+                [
+                    list(map(tuple, connection.execute(text(f"SELECT * FROM {name}")).all()))
+                    for name in ("scopes", "sessions", "messages", "memories", "vectors")
+                ]
+            )
+        assert not [name for name in store_names if name in dumped]
+        assert bank.stats((ITEMS, *ANN)).vectors == 1
+    if isinstance(place, Path):
+        kept = b"".join(file.read_bytes() for file in place.parent.iterdir())
+        assert not [name for name in store_names if name.encode() in kept]
+
+
+def test_a_put_that_is_cut_short_leaves_the_new_value(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = filled(SecomStore(bank))
+
+    def cut_short(*_: Any, **__: Any) -> int:
+        raise StoreError("the power is off")
+
+    with monkeypatch.context() as during:
+        during.setattr(bank, "forget", cut_short)
+        with pytest.raises(StoreError):
+            store.put(ANN, "pet", {"content": "Her dog Bello has died."})
+    assert store.get(ANN, "pet").value == {"content": "Her dog Bello has died."}  # type: ignore[union-attr]
+    assert [item.key for item in store.search(ANN)] == ["pet", "work", "tone"]
+    assert [item.value for item in store.search(ANN, query="Bello swims", limit=1)] == [
+        {"content": "Her dog Bello has died."}
+    ]
+    store.put(ANN, "pet", {"content": "A cat."})
+    assert len(bank.turns((ITEMS, *ANN))) == 3
+
+
+def test_a_namespace_that_was_emptied_is_searched_anew(bank: MemoryBank) -> None:
+    store = SecomStore(bank)
+    for words in ("a dog swims", "a cat swims"):
+        store.put(ANN, "pet", {"content": words})
+        [found] = store.search(ANN, query="Who swims?")
+        assert (found.value, found.score is not None) == ({"content": words}, True)
+        store.delete(ANN, "pet")
+        assert store.search(ANN, query="Who swims?") == []
+    assert bank.scopes() == []
+
+
+@pytest.mark.slow
+def test_many_threads_put_one_key_and_one_value_is_left(place: Path | str) -> None:
+    with MemoryBank.open(place) as bank, warnings.catch_warnings(), ThreadPoolExecutor(4) as threads:
+        # While others read, what was forgotten may stand in the log of the file until they are done.
+        warnings.simplefilter("ignore", DegradedWarning)
+        store = SecomStore(bank)
+
+        def work(number: int) -> None:
+            for _ in range(3):
+                store.put(ANN, "pet", {"content": f"pet {number}"})
+                store.search(ANN, query="pet")
+                store.delete(BOB, "pet")
+                store.put(BOB, "pet", {"content": f"pet {number}"})
+
+        list(threads.map(work, range(4)))
+        assert [(item.namespace, item.key) for item in store.search(())] == [(ANN, "pet"), (BOB, "pet")]
+        assert [len(bank.turns((ITEMS, *namespace))) for namespace in (ANN, BOB)] == [1, 1]
+
+
+def test_the_bank_redacts_items_and_forgets_a_namespace() -> None:
+    with MemoryBank.open(redact=lambda words: words.replace("4111", "[card]")) as bank:
+        store = SecomStore(bank)
+        store.put(ANN, "4111", {"content": "Her card is 4111.", "deep": [{"n": "4111"}]})
+        item = store.get(ANN, "4111")
+        assert item is not None
+        assert item.value == {"content": "Her card is [card].", "deep": [{"n": "[card]"}]}
+        bank.forget((ITEMS, *ANN))
+        assert store.list_namespaces() == []
+
+
+def test_items_move_with_the_bank(bank: MemoryBank) -> None:
+    store = filled(SecomStore(bank))
+    store.put(ANN, "pet", {"content": "A cat."})
+    with MemoryBank.open() as other, MemoryBank.open() as third:
+        bank.storage.move_to(other.storage)
+        for scope in other.scopes():
+            third.storage.import_(other.storage.export(scope))
+        for moved in (SecomStore(other), SecomStore(third)):
+            assert moved.list_namespaces() == [ANN, BOB]
+            assert [item.dict() for item in moved.search(ANN)] == [item.dict() for item in store.search(ANN)]
+            assert moved.search(ANN, query="school physics", limit=1)[0].key == "work"
+
+
+def test_no_layer_and_no_model_takes_items_in() -> None:
+    model = ScriptedModel([])
+    with MemoryBank.open(
+        model=model,
+        segmenter=ZeroShotSegmenter(model, fallback=LexicalSegmenter()),
+        summaries=True,
+        timelines=True,
+        topics=True,
+    ) as bank:
+        store = filled(SecomStore(bank))
+        store.put(ANN, "pet", {"content": "Her dog Bello likes trams."})
+        store.search(ANN, query="dog")
+        bank.derive((ITEMS, *ANN))
+        bank.rebuild((ITEMS, *ANN))
+        assert bank.layers.behind((ITEMS, *ANN), "topics") == 0
+        assert bank.end_idle_sessions(datetime(2999, 1, 1, tzinfo=timezone.utc)) == []
+        assert bank.check() == ()
+    assert model.requests == ()
+
+
+# -- how long items live ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    class Clock:
+        now = datetime(2024, 5, 1, tzinfo=timezone.utc)
+
+        def pass_minutes(self, minutes: float) -> None:
+            self.now += timedelta(minutes=minutes)
+
+    clock = Clock()
+    monkeypatch.setattr("langchain_secom.store._now", lambda: clock.now)
+    return clock
+
+
+def test_an_item_lives_as_long_as_it_is_said_to_and_anew_when_it_is_read(bank: MemoryBank, clock: Any) -> None:
+    store = SecomStore(bank)
+    store.put(ANN, "a", {"text": "an apple"}, ttl=10)
+    store.put(ANN, "b", {"text": "a pear"}, ttl=10)
+    store.put(ANN, "c", {"text": "a plum"})
+    first = store.get(ANN, "a", refresh_ttl=False)
+    clock.pass_minutes(9)
+    assert store.get(ANN, "a") == first
+    clock.pass_minutes(2)
+    assert [item.key for item in store.search(ANN, query="apple or pear", refresh_ttl=False)] == ["a", "c"]
+    clock.pass_minutes(100)
+    assert store.get(ANN, "a") is None
+    assert len(bank.turns((ITEMS, *ANN))) == 1
+
+
+def test_what_has_expired_is_swept_and_begins_again_when_it_is_put(bank: MemoryBank, clock: Any) -> None:
+    store = SecomStore(bank, ttl={"default_ttl": 5, "refresh_on_read": False})
+    store.put(ANN, "a", {"n": 1})
+    store.put(BOB, "a", {"n": 1}, ttl=None)
+    clock.pass_minutes(4)
+    assert store.get(ANN, "a") is not None
+    clock.pass_minutes(2)
+    assert (store.sweep_ttl(), store.sweep_ttl()) == (1, 0)
+    assert store.list_namespaces() == [BOB]
+    store.put(ANN, "a", {"n": 2}, ttl=1)
+    clock.pass_minutes(3)
+    store.put(ANN, "a", {"n": 3})
+    assert store.get(ANN, "a").created_at == clock.now  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("ttl", [{"sweep_interval_minutes": 5}, {"omit_expired": False}, {"default_ttl": -1}])
+def test_a_time_to_live_that_cannot_be_kept_is_refused(bank: MemoryBank, ttl: Any) -> None:
+    with pytest.raises(InvalidInput, match=str(next(iter(ttl.values())))):
+        SecomStore(bank, ttl=ttl)
+    with pytest.raises(InvalidInput, match="minutes above 0"):
+        SecomStore(bank).put(ANN, "a", {"n": 1}, ttl=0)
+
+
+# -- what others build on it ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+async def test_a_tool_of_an_agent_reads_and_writes_the_store(bank: MemoryBank) -> None:
+    @tool
+    async def note(words: str, runtime: ToolRuntime) -> str:
+        """Keep a note."""
+        assert runtime.store is not None
+        await runtime.store.aput(ANN, "note", {"words": words})
+        return f"{len(await runtime.store.asearch(ANN))} notes"
+
+    calls = Answer(tool_calls=(ToolCall("note", {"words": "Bello swims"}, "call-1"),))
+    with ScriptedServer([calls, "Done."]) as server:
+        agent = create_agent(HttpAgentModel(base_url=server.base_url), [note], store=SecomStore(bank))
+        state = await agent.ainvoke({"messages": [("user", "Keep that Bello swims.")]})
+    assert [message.text for message in state["messages"]][-2:] == ["1 notes", "Done."]
+    assert SecomStore(bank).get(ANN, "note").value == {"words": "Bello swims"}  # type: ignore[union-attr]
+
+
+@pytest.mark.slow
+async def test_no_call_blocks_the_event_loop(tmp_path: Path) -> None:
+    blockbuster = pytest.importorskip("blockbuster", reason="needs blockbuster")
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        store = SecomStore(bank)
+        with blockbuster.blockbuster_ctx():
+            await store.aput(ANN, "a", {"text": "a dog"})
+            assert (await store.abatch([GetOp(ANN, "a")]))[0] is not None
+            assert await store.asearch(ANN, query="dog")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+async def test_the_memory_tools_of_langmem_keep_and_find_memories_in_it(bank: MemoryBank, how: str) -> None:
+    langmem = pytest.importorskip("langmem", reason="langmem is not installed")
+    namespace = ("memories", "{user}")
+    tools = [langmem.create_manage_memory_tool(namespace), langmem.create_search_memory_tool(namespace)]
+    calls = [
+        Answer(tool_calls=(ToolCall("manage_memory", {"content": "Bello the dog swims in the Leie."}, "call-1"),)),
+        Answer(tool_calls=(ToolCall("manage_memory", {"content": "Ann teaches physics."}, "call-2"),)),
+        Answer(tool_calls=(ToolCall("search_memory", {"query": "Where does the dog swim?", "limit": 1}, "call-3"),)),
+        "In the Leie.",
+    ]
+    store = SecomStore(bank)
+    with ScriptedServer(calls) as server:
+        agent = create_agent(HttpAgentModel(base_url=server.base_url), tools, store=store)
+        given: Any = {"messages": [("user", "Where does Bello swim?")]}
+        config: Any = {"configurable": {"user": "ann"}}
+        state = agent.invoke(given, config) if how == "invoke" else await agent.ainvoke(given, config)
+    found = state["messages"][-2].text
+    assert "Leie" in found
+    assert "physics" not in found
+    manage = langmem.create_manage_memory_tool(ANN, store=store)
+    key = store.search(ANN, query="dog", limit=1)[0].key
+    manage.invoke({"action": "update", "id": key, "content": "Bello the dog swims in the sea."})
+    assert store.get(ANN, key).value == {"content": "Bello the dog swims in the sea."}  # type: ignore[union-attr]
+    manage.invoke({"action": "delete", "id": key})
+    assert [item.value for item in store.search(ANN)] == [{"content": "Ann teaches physics."}]
+
+
+@pytest.mark.slow
+async def test_the_files_of_deepagents_live_in_it(bank: MemoryBank) -> None:
+    backends = pytest.importorskip("deepagents.backends", reason="deepagents is not installed")
+    store = SecomStore(bank)
+    files = backends.StoreBackend(store=store, namespace=lambda _: ("files", "ann@home"))
+    files.write("/notes/dog.md", "# Bello\n\nHe swims.\n")
+    await files.awrite("/notes/deep/cat.md", "# Tom\n")
+    assert files.edit("/notes/dog.md", "swims", "swims in the Leie").error is None
+    assert "Leie" in str((await files.aread("/notes/dog.md")).file_data)
+    assert [each["path"] for each in files.ls("/notes").entries] == ["/notes/deep/", "/notes/dog.md"]
+    assert [match["path"] for match in files.grep("Leie").matches] == ["/notes/dog.md"]
+    [(name, content)] = [(each.path, each.content) for each in files.download_files(["/notes/deep/cat.md"])]
+    assert (name, content) == ("/notes/deep/cat.md", b"# Tom\n")
+    assert store.search(("files",), query="Who swims in the Leie?", limit=1)[0].key == "/notes/dog.md"
+    assert files.delete("/notes").error is None
+    assert bank.scopes() == []
