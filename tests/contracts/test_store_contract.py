@@ -200,7 +200,7 @@ def test_both_stores_answer_the_same(place: Path | str) -> None:
         ours = SecomStore(bank)
 
         @given(st.lists(st.lists(operations, min_size=1, max_size=3), min_size=3, max_size=7), st.booleans())
-        @settings(max_examples=15, deadline=None, phases=FOUND, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=10, deadline=None, phases=FOUND, suppress_health_check=list(HealthCheck))
         def agree(batches: list[list[Any]], asynchronous: bool) -> None:
             root, theirs = f"r{next(ROOTS)}", InMemoryStore()
             for batch in batches:
