@@ -123,6 +123,21 @@ class Items:
         """Delete the item of this key, with all that was made of it; what is not there is passed over."""
         self.bank.forget(_scope(namespace), session=_session(key))
 
+    def best(self, namespace: Namespace, query: str, k: int) -> list[tuple[StoredItem, float]]:
+        """The ``k`` items of a namespace that a query finds first, and how relevant each is, from 0 to 1."""
+        recall = self.bank.recall(_scope(namespace), query, token_budget=_ALL_OF_IT, k=k, only_relevant=True)
+        relevance = {turn.id: hit.relevance for hit in recall.hits for turn in hit.turns}
+        sessions = dict.fromkeys(turn.session for turn in recall.turns)
+        latest = [self.get(namespace, session.removeprefix(_PREFIX)) for session in sessions]
+        return [(item, relevance[item.turn_id]) for item in latest if item is not None and item.turn_id in relevance]
+
+    def one_by_one(self, namespace: Namespace) -> Iterator[StoredItem]:
+        """The items of a namespace, in the order in which their keys came, each read when it is asked for."""
+        found = (
+            self.get(namespace, session.removeprefix(_PREFIX)) for session in self.bank.sessions(_scope(namespace))
+        )
+        return (item for item in found if item is not None)
+
     def relevance(self, namespace: Namespace, query: str, without: Iterable[StoredItem]) -> dict[str, float]:
         """How relevant the items of a namespace are to a query, from 0 to 1, by the ids of their turns, best first.
 

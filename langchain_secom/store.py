@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
-from typing import Any, Final
+from itertools import chain, islice
+from typing import Any, Final, TypeAlias
 
 from langchain_core.runnables import run_in_executor
 
@@ -33,6 +34,7 @@ except ImportError as error:
 from .item_filters import check_filter, is_in, matches
 from .items import Items, StoredItem, searched_text
 
+_Found: TypeAlias = tuple[StoredItem, float | None]
 _TTL: Final = frozenset({"default_ttl", "omit_expired", "refresh_on_read"})
 
 
@@ -124,19 +126,33 @@ class SecomStore(BaseStore):
         return Item(**_fields_of(living[0])) if living else None
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
-        size = len(op.namespace_prefix)
-        found: list[tuple[StoredItem, float | None]] = []
-        for namespace in self._items.namespaces():
-            if namespace[:size] == op.namespace_prefix:
-                found += self._scored(namespace, op)
+        size, last = len(op.namespace_prefix), op.offset + op.limit
+        namespaces = [each for each in self._items.namespaces() if each[:size] == op.namespace_prefix]
+        if op.filter:
+            found = [each for namespace in namespaces for each in self._scored(namespace, op)]
+        else:
+            found = self._best(namespaces, op.query, last) if op.query else []
+            found += self._others(namespaces, {item.turn_id for item, _ in found}, last - len(found))
         if op.query:
             found.sort(key=lambda each: -1.0 if each[1] is None else each[1], reverse=True)
-        page = found[op.offset : op.offset + op.limit]
+        page = found[op.offset : last]
         if op.refresh_ttl:
             self._refresh([item for item, _ in page])
         return [SearchItem(**_fields_of(item), score=score) for item, score in page]
 
-    def _scored(self, namespace: tuple[str, ...], op: SearchOp) -> list[tuple[StoredItem, float | None]]:
+    def _best(self, namespaces: Iterable[tuple[str, ...]], query: str, k: int) -> list[_Found]:
+        """The items that a query finds, ``k`` of each namespace at most."""
+        now = _now()
+        found = [each for namespace in namespaces for each in self._items.best(namespace, query, k)]
+        return [(item, relevance) for item, relevance in found if item.lives(now)]
+
+    def _others(self, namespaces: Iterable[tuple[str, ...]], known: set[str], count: int) -> list[_Found]:
+        """So many further items, read one after the other, in the order in which their keys came."""
+        each = chain.from_iterable(map(self._items.one_by_one, namespaces))
+        living = (item for item in each if self._living([item]) and item.turn_id not in known)
+        return [(item, None) for item in islice(living, max(0, count))]
+
+    def _scored(self, namespace: tuple[str, ...], op: SearchOp) -> list[_Found]:
         """The items of a namespace that match, in the order of their keys, each with its relevance where it has one."""
         items: list[StoredItem] = []
         others: list[StoredItem] = []
