@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from secom_core.protocols import Denoiser, Embedder, Segmenter
 from secom_core.text.terms import count_tokens
 
 from .answers import is_answer, without_markers
-from .banks import bank_of, new_bank, share_bank
+from .banks import bank_of, new_bank
 from .convert import answer_of, escape_braces, text_of
 from .dialogue import QueryHook, check_query_hook, last_user, said_before, searched_for
 from .insertion import insert_recalled, is_query_put, query_of, wordings
@@ -159,7 +158,6 @@ class SecomMemory(SessionMessages):
         self._count, self._hook = token_counter, hook  # set before super().__init__(), they would be lost
         if self._recalled_room >= self.token_limit:
             raise InvalidInput(f"token_budget {self.token_budget} leaves no room in token_limit {self.token_limit}")
-        share_bank(bank)
 
     @classmethod
     def class_name(cls) -> str:
@@ -226,6 +224,12 @@ class SecomMemory(SessionMessages):
     def injected_tokens(self) -> int:
         """How many tokens of recalled memory the last `get` put into the messages."""
         return self._injected
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The names of those arguments that cannot be saved and were given."""
+        own = {"token_counter": self._count is not count_tokens, "query": self._hook is not None}
+        return tuple(name for name, is_given in own.items() if is_given)
 
     def tokenizer_fn(self, text: str) -> Sequence[int]:
         """As many items as ``text`` has tokens; chat engines measure their own prompt with it."""
@@ -327,11 +331,6 @@ class SecomMemory(SessionMessages):
             self._failed("the citations of the answer were not taken in", error)
         # For the next query, the same numbers stand for other memories.
         return without_markers(answer, recall.numbers)
-
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> SecomMemory:
-        """A memory with a window of its own on the same bank."""
-        data = {name: copy.deepcopy(getattr(self, name), memo) for name in type(self).model_fields}
-        return type(self)(bank=self._bank, token_counter=self._count, query=self._hook, **data)
 
 
 def _needed_layers(layers: Sequence[str], data: dict[str, Any]) -> list[str]:

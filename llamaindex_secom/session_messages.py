@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Literal
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr, field_validator
 from llama_index.core.memory.types import BaseMemory
+from typing_extensions import Self
 
 from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.bank.answers import shared_writer, waiting_for_a_lock
@@ -20,6 +21,8 @@ from secom_core.processes import ForkLock
 
 from .convert import from_message, to_messages, without_recalled
 from .known_messages import match_messages, memorable_by_place, with_turns
+from .redacted import redacted
+from .saved import SAVED, Saved, know
 from .unstored import (
     FAILURES,
     Unstored,
@@ -53,6 +56,7 @@ class SessionMessages(BaseMemory):
     unstored: list[Unstored] = Field(default_factory=list)
     _bank: MemoryBank = PrivateAttr()
     _lock: Any = PrivateAttr()
+    _id: str = PrivateAttr(default_factory=lambda: uuid.uuid4().hex)
     _writer: BackgroundWriter | None = PrivateAttr(default=None)
     _epoch: tuple[int, int] | None = PrivateAttr(default=None)
 
@@ -64,6 +68,7 @@ class SessionMessages(BaseMemory):
         self._writer = shared_writer(bank) if self.write == "background" else None
         if "window" not in data:
             self.window = self._continued()
+        know(self)
 
     @field_validator("scope")
     @classmethod
@@ -79,6 +84,73 @@ class SessionMessages(BaseMemory):
         """Where everything is remembered."""
         return self._bank
 
+    # -- saving ---------------------------------------------------------------------------------------------------
+
+    @property
+    def id(self) -> str:
+        """Which memory of this process it is; in its saved form too."""
+        return self._id
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The names of those arguments that cannot be saved and were given."""
+        return ()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The options, as they are saved."""
+        return self.model_dump(mode="json", exclude={"window", "unstored", "store_path"})
+
+    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
+        """A dict that JSON can hold, with no word that the bank's redaction takes out.
+
+        Raises:
+            StoreError: the bank was in memory and is closed.
+        """
+        saved = Saved.of(self).model_dump(mode="json")
+        with self._lock:
+            self._drop_forgotten()
+        data = super().to_dict(**{"mode": "json", **kwargs})
+        kept = {"window": redacted(data["window"], self._bank), "unstored": redacted(data["unstored"], self._bank)}
+        return {**data, **kept, SAVED: saved}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
+        """The memory that was saved: itself or another one of its session where this process has it, else a new one.
+
+        A new one is made on the bank that it was saved on: that which is open in this process, or its file opened again.
+
+        Args:
+            data: from `to_dict`.
+            **kwargs: arguments that are given again, such as ``bank``, ``key`` and ``token_counter``; a new memory is
+                made with them.
+
+        Raises:
+            InvalidInput: the bank is not open and its place alone does not give all that it was opened with, or an
+                argument that cannot be saved is missing; the message says what to do.
+            StoreError: the file cannot be opened.
+        """
+        settings = {name: value for name, value in data.items() if name not in (SAVED, "class_name")}
+        if SAVED not in data:
+            return cls(**{**settings, **kwargs})
+        saved = Saved.model_validate(data[SAVED])
+        live = saved.live(cls, settings) if not kwargs else None
+        if isinstance(live, cls):
+            return live
+        saved.check_given(kwargs)
+        if kwargs.get("bank") is None and kwargs.get("store_path") is None:
+            opened = saved.reopened(key=kwargs.pop("key", None), busy_timeout=kwargs.pop("busy_timeout", None))
+            kwargs["bank"] = opened
+        return cls(**{**settings, "store_path": None, **kwargs})
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """As `to_dict` and `from_dict`."""
+        return type(self).from_dict, (self.to_dict(),)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """The memory itself, as with a file: workflows copy their state wherever a step edits it."""
+        return self
+
     # -- reading --------------------------------------------------------------------------------------------------
 
     def get_all(self) -> list[ChatMessage]:
@@ -86,12 +158,6 @@ class SessionMessages(BaseMemory):
         with self._lock:
             self._drop_forgotten()
             return [entry.message.model_copy(deep=True) for entry in self.window]
-
-    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
-        """A dict that JSON can hold: the file of the bank, scope, session, window and options."""
-        with self._lock:
-            self._drop_forgotten()
-        return super().to_dict(**{"mode": "json", **kwargs})
 
     def _drop_forgotten(self) -> tuple[int, int] | None:
         """Drop from the window what was forgotten since; returns the scope's epoch, nothing where it is not known."""

@@ -81,7 +81,7 @@ class Components:
         bar = partial(tqdm, disable=not parts.progress)
         self.deriving = Deriving(store, self.derivation, segmenters, self.vector_store, self.layers, bar)
         self.forgetting = Forgetting(store, self.derivation, self.vector_store, self.scopes)
-        self.storage = Storage(self.deriving, parts.redact)
+        self.storage = Storage(self.deriving, self._parts)
         if self.vector_store is not None:
             self.vector_store.drain()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 from ..archive.backup import back_up
 from ..archive.export import ImportedSession, header, layer_lines, read, session_lines
@@ -13,7 +15,8 @@ from ..conversation import Message, Scope, Turn, check_scope
 from ..derived.whole import agree
 from ..layers import registered
 from .deriving import Deriving
-from .redaction import Redact, redacted_message, redacted_text
+from .parts import Parts
+from .redaction import redacted_message, redacted_text, redacted_value
 
 
 class Storage:
@@ -21,12 +24,16 @@ class Storage:
 
     Args:
         deriving: the bank's, which derives what a writer that was killed had not, and what comes in.
-        redact: takes out of every text what must not be kept.
+        parts: what the bank is made of.
     """
 
-    def __init__(self, deriving: Deriving, redact: Redact | None) -> None:
-        self._deriving, self._redact = deriving, redact
+    def __init__(self, deriving: Deriving, parts: Parts) -> None:
+        self._deriving, self._redact = deriving, parts.redact
         self._store, self._layers = deriving.store, deriving.layers
+        self.id = self._store.path or f"memory:{uuid4().hex}"
+        """Which bank it is: its file, or its URL without the password; in memory an id that no other bank has."""
+        self.needs = (*parts.of_its_own, *([self._store.secret] if self._store.secret else []))
+        """The arguments of `MemoryBank.open` that its place alone does not give, such as ``redact`` and ``key``."""
 
     @property
     def path(self) -> str | None:
@@ -42,6 +49,10 @@ class Storage:
     def busy_timeout(self) -> float | None:
         """How many seconds a call waits for others who write; as long as the server says where there is none."""
         return self._store.busy_timeout
+
+    def redacted(self, value: Any) -> Any:
+        """A value that JSON can hold with every text in it redacted, as the bank does before it keeps a text."""
+        return redacted_value(value, self._redact) if self._redact is not None else value
 
     def epoch(self, scope: Sequence[str]) -> tuple[int, int] | None:
         """Another one wherever something of the scope was forgotten, so that what was recalled before may be gone.
