@@ -97,9 +97,9 @@ class Saved(BaseModel):
         missing = [name for name in self.given if name not in given]
         if missing:
             raise InvalidInput(
-                f"the memory was saved with {_arguments(missing)} of its own, which cannot be saved; make it again before "
-                f"it is restored, SecomMemory(scope=…, session=…, bank=…, {_arguments(missing, '…')}), and keep it, or "
-                f"give what is missing: from_dict(data, {_arguments(missing, '…')})"
+                f"the memory was saved with {_arguments(missing)} of its own, which cannot be saved; make it again "
+                f"before it is restored, SecomMemory(scope=…, session=…, bank=…, {_arguments(missing, '…')}), and keep "
+                f"it, or give what is missing: from_dict(data, {_arguments(missing, '…')})"
             )
 
     # -- its bank -------------------------------------------------------------------------------------------------
@@ -137,8 +137,8 @@ class Saved(BaseModel):
     def _missing(self, key: str | None) -> list[str]:
         if self.bank.startswith("memory:"):
             raise InvalidInput(
-                "the memory was saved on a bank in memory, which is gone with its process or was closed; keep the bank in "
-                'a file, or take the "memory" out of the saved context and give the run a new one, memory=…'
+                "the memory was saved on a bank in memory, which is gone with its process or was closed; keep the bank "
+                'in a file, or take the "memory" out of the saved context and give the run a new one, memory=…'
             )
         return [name for name in self.needs if name != "key" or key is None]
 

@@ -118,7 +118,7 @@ class SessionMessages(BaseMemory):
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
         """The memory that was saved: itself or another one of its session where this process has it, else a new one.
 
-        A new one is made on the bank that it was saved on: that which is open in this process, or its file opened again.
+        A new one is made on the bank that it was saved on: the one that is open in this process, or its file anew.
 
         Args:
             data: from `to_dict`.

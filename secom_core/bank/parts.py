@@ -117,10 +117,9 @@ class Parts:
     def of_its_own(self) -> tuple[str, ...]:
         """The names of the parts that a bank opened by its place alone, with the same layers, would not have."""
         usual = Parts()
-        other = [
-            each.name for each in fields(self) if not _is_like(getattr(self, each.name), getattr(usual, each.name))
-        ]
-        return tuple(name for name in other if name not in _NOT_KEPT and getattr(self, name) is not True)
+        names = [each.name for each in fields(self) if each.name not in _NOT_KEPT]
+        other = [name for name in names if not _is_like(getattr(self, name), getattr(usual, name))]
+        return tuple(name for name in other if getattr(self, name) is not True)
 
     @property
     def silence(self) -> timedelta | None:

@@ -1,6 +1,6 @@
-"""Cells of the matrix of saved contexts, for the tests and, run as a program, for the other process that restores them.
+"""Cells of the matrix of saved contexts, for the tests and, run as a program, for the process that restores them.
 
-The program reads one cell a line from its input, restores the context, asks on, and writes what came of it, a line each.
+The program reads a cell a line, restores the context, asks on, and writes what came of it, a line each.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def outcome(cell: dict[str, Any], *, with_bank: bool) -> str:
             kept = memory_on(bank, cell["parts"])
         try:
             memory = asyncio.run(restored(cell["data"], cell["serializer"]))
-        except Exception as error:  # whatever the user sees
+        except Exception as error:  # noqa: BLE001  # whatever the user sees
             return str(error)
         if with_bank:
             assert memory is kept

@@ -154,11 +154,11 @@ def test_the_order_in_which_banks_are_opened_decides_nothing(tmp_path: Path, bar
         assert bank_of(None, path, needed_by="a test") is own
         alike.close()
     first, second = ({}, {"redact": masked}) if bare_first else ({"redact": masked}, {})
-    with MemoryBank.open(path, **first), MemoryBank.open(path, **second):  # type: ignore[arg-type]
-        with pytest.raises(
-            InvalidInput, match=r"2 banks are open .*one with redact=.*give the one that is meant as bank="
-        ):
+    wanted = r"2 banks are open .*one with redact=.*give the one that is meant as bank="
+    with MemoryBank.open(path, **first) as one, MemoryBank.open(path, **second) as other:  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match=wanted):
             SecomMemory(scope=ANN, store_path=path)
+        assert {one.storage.needs, other.storage.needs} == {(), ("redact",)}
 
 
 @pytest.mark.parametrize(
