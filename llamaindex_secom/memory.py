@@ -24,6 +24,7 @@ from secom_core.text.terms import count_tokens
 
 from .answers import is_answer, without_markers
 from .banks import bank_of, new_bank
+from .chat_log import latest
 from .convert import answer_of, escape_braces, text_of
 from .dialogue import QueryHook, check_query_hook, last_user, said_before, searched_for
 from .insertion import insert_recalled, is_query_put, query_of, wordings
@@ -36,6 +37,7 @@ from .window import WindowEntry, fitting
 _TOKEN_LIMIT: Final = 8000
 _LLM_SHARE: Final = 0.75
 _TOKEN_BUDGET: Final = 1500
+_ENTRIES: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,7 @@ class SecomMemory(SessionMessages):
     _cached: _CachedRecall | None = PrivateAttr(default=None)
     _citations: Citations | None = PrivateAttr(default=None)
     _injected: int = PrivateAttr(default=0)
+    _most_entries: int = PrivateAttr(default=_ENTRIES)
 
     def __init__(
         self,
@@ -158,6 +161,7 @@ class SecomMemory(SessionMessages):
         self._count, self._hook = token_counter, hook  # set before super().__init__(), they would be lost
         if self._recalled_room >= self.token_limit:
             raise InvalidInput(f"token_budget {self.token_budget} leaves no room in token_limit {self.token_limit}")
+        self._show(self.window)
 
     @classmethod
     def class_name(cls) -> str:
@@ -300,6 +304,14 @@ class SecomMemory(SessionMessages):
         return self._cached.epoch if self._cached else None
 
     # -- writing --------------------------------------------------------------------------------------------------
+
+    def _latest(self, entries: list[WindowEntry]) -> list[WindowEntry]:
+        # Counted again only when so many more have come.
+        if len(entries) < self._most_entries:
+            return entries
+        shown = latest(entries, self.token_limit, self._count)
+        self._most_entries = len(shown) + _ENTRIES
+        return shown
 
     def set(self, messages: list[ChatMessage]) -> None:
         """Replace the window; messages that the session does not hold yet are remembered."""

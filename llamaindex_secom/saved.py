@@ -22,12 +22,12 @@ from secom_core.stores.places import is_postgres
 from .banks import new_bank, one_of, opening
 
 if TYPE_CHECKING:
-    from .session_messages import SessionMessages
+    from .saving import SavedMessages
 
 SAVED: Final = "saved"
 """The key of what a saved memory says of itself."""
 
-_live: Final[WeakValueDictionary[str, SessionMessages]] = WeakValueDictionary()
+_live: Final[WeakValueDictionary[str, SavedMessages]] = WeakValueDictionary()
 _lock: Final = ForkLock()
 
 
@@ -49,7 +49,7 @@ class Saved(BaseModel):
     given: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, memory: SessionMessages) -> Saved:
+    def of(cls, memory: SavedMessages) -> Saved:
         """What a memory says of itself.
 
         Raises:
@@ -68,7 +68,7 @@ class Saved(BaseModel):
 
     # -- the memory itself ----------------------------------------------------------------------------------------
 
-    def live(self, kind: type[SessionMessages], settings: Mapping[str, Any]) -> SessionMessages | None:
+    def live(self, kind: type[SavedMessages], settings: Mapping[str, Any]) -> SavedMessages | None:
         """The memory itself, where this process has it; else the one that it has of the same session, bank and scope.
 
         Args:
@@ -83,7 +83,7 @@ class Saved(BaseModel):
         found = itself or (session if len(session) == 1 else alike)
         return found[0] if found else None
 
-    def _is_of_session(self, memory: SessionMessages, settings: Mapping[str, Any]) -> bool:
+    def _is_of_session(self, memory: SavedMessages, settings: Mapping[str, Any]) -> bool:
         same = memory.session == settings.get("session") and memory.bank.storage.id == self.bank
         whole = set(self.given) <= set(memory.given) and not self._lacks(memory.bank)
         return same and whole and list(memory.scope) == list(settings.get("scope", ()))
@@ -153,7 +153,7 @@ class Saved(BaseModel):
         )
 
 
-def know(memory: SessionMessages) -> None:
+def know(memory: SavedMessages) -> None:
     """Make a memory known to this process, until nobody uses it any more."""
     with _lock:
         _live[memory.id] = memory

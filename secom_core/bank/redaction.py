@@ -31,14 +31,13 @@ def redacted_message(message: Message, redact: Redact | None) -> Message:
     """The message with its text, and every text in its metadata, redacted; names, roles and ids stay as they are."""
     if redact is None:
         return message
-    about = redacted_value(message.metadata, redact)
+    about = _inside(message.metadata, redact)
     return replace(message, text=redacted_text(message.text, redact), metadata=about)
 
 
-def redacted_value(value: Any, redact: Redact) -> Any:
-    """A value that JSON can hold, with every text in it redacted; keys stay as they are."""
+def _inside(value: Any, redact: Redact) -> Any:
     if isinstance(value, str):
         return redacted_text(value, redact)
     if isinstance(value, Mapping):
-        return {key: redacted_value(each, redact) for key, each in value.items()}
-    return [redacted_value(each, redact) for each in value] if isinstance(value, (list, tuple)) else value
+        return {key: _inside(each, redact) for key, each in value.items()}
+    return [_inside(each, redact) for each in value] if isinstance(value, (list, tuple)) else value

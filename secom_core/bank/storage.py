@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 from ..archive.backup import back_up
@@ -16,7 +15,7 @@ from ..derived.whole import agree
 from ..layers import registered
 from .deriving import Deriving
 from .parts import Parts
-from .redaction import redacted_message, redacted_text, redacted_value
+from .redaction import redacted_message, redacted_text
 
 
 class Storage:
@@ -49,10 +48,6 @@ class Storage:
     def busy_timeout(self) -> float | None:
         """How many seconds a call waits for others who write; as long as the server says where there is none."""
         return self._store.busy_timeout
-
-    def redacted(self, value: Any) -> Any:
-        """A value that JSON can hold with every text in it redacted, as the bank does before it keeps a text."""
-        return redacted_value(value, self._redact) if self._redact is not None else value
 
     def epoch(self, scope: Sequence[str]) -> tuple[int, int] | None:
         """Another one wherever something of the scope was forgotten, so that what was recalled before may be gone.
