@@ -39,6 +39,7 @@ from sqlalchemy import Column, Table
 from benchmarks.retrieval import versions
 from secom_core import MemoryBank, Message
 from secom_core.bank import kept_index
+from secom_core.chats.tables import chat_messages
 from secom_core.citations import RerankerOptions
 from secom_core.errors import DegradedWarning
 from secom_core.stores.schema import messages, metadata, schema_versions, scopes, sessions
@@ -158,7 +159,7 @@ KINDS: Final = (*_VALUES, *_ROWS)
 
 def columns() -> list[tuple[Table, Column[Any]]]:
     """Every column that can be made again from messages, by reflection: a new table is spoilt too."""
-    whole = {schema_versions.name, scopes.name, messages.name}
+    whole = {schema_versions.name, scopes.name, messages.name, chat_messages.name}
     return [
         (table, column)
         for table in metadata.sorted_tables

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +23,8 @@ from secom_core.protocols import Denoiser, Embedder, Segmenter
 from secom_core.text.terms import count_tokens
 
 from .answers import is_answer, without_markers
-from .banks import bank_of, new_bank, share_bank
+from .banks import bank_of, new_bank
+from .chat_log import latest
 from .convert import answer_of, escape_braces, text_of
 from .dialogue import QueryHook, check_query_hook, last_user, said_before, searched_for
 from .insertion import insert_recalled, is_query_put, query_of, wordings
@@ -37,6 +37,7 @@ from .window import WindowEntry, fitting
 _TOKEN_LIMIT: Final = 8000
 _LLM_SHARE: Final = 0.75
 _TOKEN_BUDGET: Final = 1500
+_ENTRIES: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,7 @@ class SecomMemory(SessionMessages):
     _cached: _CachedRecall | None = PrivateAttr(default=None)
     _citations: Citations | None = PrivateAttr(default=None)
     _injected: int = PrivateAttr(default=0)
+    _most_entries: int = PrivateAttr(default=_ENTRIES)
 
     def __init__(
         self,
@@ -159,7 +161,7 @@ class SecomMemory(SessionMessages):
         self._count, self._hook = token_counter, hook  # set before super().__init__(), they would be lost
         if self._recalled_room >= self.token_limit:
             raise InvalidInput(f"token_budget {self.token_budget} leaves no room in token_limit {self.token_limit}")
-        share_bank(bank)
+        self._show(self.window)
 
     @classmethod
     def class_name(cls) -> str:
@@ -226,6 +228,12 @@ class SecomMemory(SessionMessages):
     def injected_tokens(self) -> int:
         """How many tokens of recalled memory the last `get` put into the messages."""
         return self._injected
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The names of those arguments that cannot be saved and were given."""
+        own = {"token_counter": self._count is not count_tokens, "query": self._hook is not None}
+        return tuple(name for name, is_given in own.items() if is_given)
 
     def tokenizer_fn(self, text: str) -> Sequence[int]:
         """As many items as ``text`` has tokens; chat engines measure their own prompt with it."""
@@ -297,6 +305,14 @@ class SecomMemory(SessionMessages):
 
     # -- writing --------------------------------------------------------------------------------------------------
 
+    def _latest(self, entries: list[WindowEntry]) -> list[WindowEntry]:
+        # Counted again only when so many more have come.
+        if len(entries) < self._most_entries:
+            return entries
+        shown = latest(entries, self.token_limit, self._count)
+        self._most_entries = len(shown) + _ENTRIES
+        return shown
+
     def set(self, messages: list[ChatMessage]) -> None:
         """Replace the window; messages that the session does not hold yet are remembered."""
         with self._lock:
@@ -327,11 +343,6 @@ class SecomMemory(SessionMessages):
             self._failed("the citations of the answer were not taken in", error)
         # For the next query, the same numbers stand for other memories.
         return without_markers(answer, recall.numbers)
-
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> SecomMemory:
-        """A memory with a window of its own on the same bank."""
-        data = {name: copy.deepcopy(getattr(self, name), memo) for name in type(self).model_fields}
-        return type(self)(bank=self._bank, token_counter=self._count, query=self._hook, **data)
 
 
 def _needed_layers(layers: Sequence[str], data: dict[str, Any]) -> list[str]:

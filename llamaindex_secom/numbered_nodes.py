@@ -22,7 +22,7 @@ from secom_core.context.lines import escaped
 from secom_core.conversation import Scope
 from secom_core.errors import InvalidInput, SecomError, warn_degraded
 
-from .banks import bank_of, share_bank
+from .banks import bank_of
 from .convert import escape_braces
 from .impressions import PendingQuery, impressions_of, keep_pending
 from .node_origins import LocatedNode, locate
@@ -125,7 +125,7 @@ class CitationNumberer(BaseNodePostprocessor):
     ) -> None:
         if data.get("first", 1) < 1:
             raise InvalidInput(f"first is a whole number from 1 on, got {data['first']!r}")
-        bank = share_bank(bank_of(bank, store_path, needed_by="CitationNumberer", layers=["citations"], key=key))
+        bank = bank_of(bank, store_path, needed_by="CitationNumberer", layers=["citations"], key=key)
         data.pop("class_name", None)  # dumps have it
         super().__init__(**{**data, "store_path": bank.storage.path})
         self._bank = bank  # set before super().__init__(), it would be lost

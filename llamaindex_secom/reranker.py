@@ -15,7 +15,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from secom_core.bank import MemoryBank
 from secom_core.errors import InvalidInput
 
-from .banks import bank_of, share_bank
+from .banks import bank_of
 from .impressions import impressions_of
 from .node_origins import locate
 
@@ -62,7 +62,7 @@ class CitationReranker(BaseNodePostprocessor):
     ) -> None:
         if top_n is not None and top_n < 1:
             raise InvalidInput(f"top_n is a whole number from 1 on, got {top_n!r}")
-        bank = share_bank(bank_of(bank, store_path, needed_by="CitationReranker", layers=["citations"], key=key))
+        bank = bank_of(bank, store_path, needed_by="CitationReranker", layers=["citations"], key=key)
         bank.layers.check(["citations"])
         data.pop("class_name", None)  # dumps have it
         super().__init__(**{**data, "top_n": top_n, "store_path": bank.storage.path})

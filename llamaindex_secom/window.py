@@ -25,10 +25,14 @@ _LEAST: Final = 20
 
 
 class WindowEntry(BaseModel):
-    """A message of the session, and the turn of the bank that holds it; no turn where it is not remembered."""
+    """A message of the session, and the turn of the bank that holds it; no turn where it is not remembered.
+
+    ``name`` is the id of the message that is remembered of it.
+    """
 
     message: ChatMessage
     turn: str | None = None
+    name: str | None = None
 
 
 def fitting(entries: Sequence[WindowEntry], room: int, counter: Callable[[str], int]) -> list[WindowEntry]:

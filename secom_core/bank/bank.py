@@ -25,6 +25,7 @@ from .capabilities import Capabilities
 from .checks import check_session_name
 from .components import Components
 from .health import health_of
+from .known import know
 from .parts import Granularity, Parts
 from .records import Finding, Health, Remembered, Stats
 from .redaction import Redact, redacted_message
@@ -47,6 +48,7 @@ class MemoryBank(Capabilities):
         self._store, self._inside = store, Components(store, self._parts)
         self.writers = self._inside.writers
         """The background writers of the bank, which add themselves."""
+        know(self)
 
     @classmethod
     def open(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from ..chats.layer import Chats
 from ..citations.layer import CitationLayer
 from ..summaries.layer import SummaryLayer
 from ..timelines.layer import TimelineLayer
@@ -42,6 +43,11 @@ class Capabilities:
     def citations(self) -> CitationLayer:
         """What answers cite; raises `InvalidInput` where the bank was opened without ``citations``."""
         return cast("CitationLayer", self._inside.layers["citations"])
+
+    @property
+    def chats(self) -> Chats:
+        """The messages of sessions as a framework holds them; every bank keeps them."""
+        return self._inside.chats
 
     @property
     def storage(self) -> Storage:

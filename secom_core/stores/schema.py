@@ -1,8 +1,9 @@
 """The tables of turns and of what every bank derives from them, once for every database that SQLAlchemy Core speaks.
 
-Raw turns live in ``messages`` and are never rewritten. All other tables but ``scopes`` and ``sessions`` are derived
-from them and can be made again; each layer brings its own (`secom_core.layers`). A scope's ``revision`` counts every
-change; its ``epoch`` counts the changes after which a reader has to load the scope afresh (a deletion, a rebuild).
+Raw turns live in ``messages`` and are never rewritten. All other tables but ``scopes``, ``sessions`` and the chats of
+frameworks are derived from them and can be made again; each layer brings its own (`secom_core.layers`). A scope's
+``revision`` counts every change; its ``epoch`` counts the changes after which a reader has to load the scope afresh (a
+deletion, a rebuild).
 """
 
 from __future__ import annotations
