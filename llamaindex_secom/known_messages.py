@@ -21,10 +21,7 @@ def memorable_by_place(chats: Iterable[ChatMessage], *, tools: bool) -> list[tup
 def with_turns(entries: Iterable[WindowEntry], *, tools: bool) -> list[tuple[Message, str]]:
     """The remembered messages of a window, each with its turn."""
     return [
-        (message, entry.turn)
-        for entry in entries
-        if entry.turn
-        for message in to_messages([entry.message], tools=tools)
+        (message, entry.turn) for entry in entries if entry.turn for message in to_messages([entry.seen], tools=tools)
     ]
 
 

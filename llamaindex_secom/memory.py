@@ -23,6 +23,7 @@ from secom_core.memory import Recall, RecallOptions
 from secom_core.protocols import Denoiser, Embedder, Segmenter
 from secom_core.text.terms import count_tokens
 
+from .agent_steps import UserHook, check_user_hook, said_by_user
 from .answers import is_answer, without_markers
 from .banks import bank_of, new_bank, share_bank
 from .convert import answer_of, escape_braces, text_of
@@ -96,6 +97,10 @@ class SecomMemory(SessionMessages):
         query: makes what is searched for out of the messages of the session, the user's last one at the end, such as
             `rewritten_query`; the user's last message as it is unless given. It is not serialised: pass it again to
             ``from_dict``.
+        by_user: says which messages with the role of the user are the user's own words; unless given, all but results
+            of the code that a ``CodeActAgent`` has run (`agent_steps.said_by_user`). Others count as a tool's results,
+            and what the assistant said right before them, in the same `put_messages` or `set`, as the call. It is not
+            serialised.
         insert_method: ``"user"`` puts the recalled block before the user's last message, where it keeps the prefix of
             the prompt stable and no agent drops it; ``"system"`` puts it after the system message; ``"off"`` recalls
             nothing, such as for an agent that searches by `memory_tools` alone.
@@ -143,6 +148,7 @@ class SecomMemory(SessionMessages):
         layers: Sequence[str] = (),
         only_relevant: bool = False,
         query: QueryHook | None = None,
+        by_user: UserHook = said_by_user,
         token_counter: Callable[[str], int] = count_tokens,
         **data: Any,
     ) -> None:
@@ -151,12 +157,13 @@ class SecomMemory(SessionMessages):
         options = RecallOptions(default if token_budget is None else token_budget, k, layers, only_relevant)
         needed = _needed_layers(options.layers, data)
         check_part("token_counter", token_counter)
-        hook = check_query_hook(query)
+        hook, user_hook = check_query_hook(query), check_user_hook(by_user)
         bank = bank_of(bank, store_path, needed_by="SecomMemory", layers=needed, key=key, busy_timeout=busy_timeout)
         bank.layers.check(needed)
         named = {"scope": checked, "session": uuid.uuid4().hex if session is None else session, **options.arguments}
         super().__init__(bank, **{**data, **named})
-        self._count, self._hook = token_counter, hook  # set before super().__init__(), they would be lost
+        # Set before super().__init__(), they would be lost.
+        self._count, self._hook, self._by_user = token_counter, hook, user_hook
         if self._recalled_room >= self.token_limit:
             raise InvalidInput(f"token_budget {self.token_budget} leaves no room in token_limit {self.token_limit}")
         share_bank(bank)
@@ -254,11 +261,12 @@ class SecomMemory(SessionMessages):
             visible = fitting(self.window, room, self._count)
             text = escape_braces(self._recall(query_of(input, visible), visible, epoch).text)
             put = self._cached is not None and self._cached.put
+            place = last_user([entry.seen for entry in visible]) if put else None
             messages = [entry.message.model_copy(deep=True) for entry in visible]
             self._injected = self._count(text) if text else 0
         if not text or self.insert_method == "off":
             return messages
-        return insert_recalled(messages, text, method=self.insert_method, put=put)
+        return insert_recalled(messages, text, method=self.insert_method, query=place)
 
     @property
     def _recalled_room(self) -> int:
@@ -277,7 +285,7 @@ class SecomMemory(SessionMessages):
         return self._cached.recall
 
     def _before(self, *, put: bool) -> list[ChatMessage]:
-        messages = [entry.message for entry in self.window]
+        messages = [entry.seen for entry in self.window]
         return messages[: last_user(messages)] if put else messages
 
     def _searched(self, asked: str, earlier: Sequence[ChatMessage], exclude: set[str]) -> Recall:
@@ -309,11 +317,12 @@ class SecomMemory(SessionMessages):
             super().reset()
             self._cached = self._citations = None
 
-    def _received(self, message: ChatMessage) -> ChatMessage:
-        """The message as it is kept. A new query ends the cached recall; the citations of an answer are taken in."""
-        received = self._taken_in(message) if self.citations and is_answer(message) else message
-        self._cached = self._cached.after(message) if self._cached is not None else None
-        return received
+    def _received(self, entry: WindowEntry) -> WindowEntry:
+        """The entry as it is kept. A new query ends the cached recall; the citations of an answer are taken in."""
+        if self.citations and is_answer(entry.seen):
+            entry = entry.model_copy(update={"message": self._taken_in(entry.message)})
+        self._cached = self._cached.after(entry.seen) if self._cached is not None else None
+        return entry
 
     def _taken_in(self, answer: ChatMessage) -> ChatMessage:
         recall = self.last_recall
@@ -331,7 +340,7 @@ class SecomMemory(SessionMessages):
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> SecomMemory:
         """A memory with a window of its own on the same bank."""
         data = {name: copy.deepcopy(getattr(self, name), memo) for name in type(self).model_fields}
-        return type(self)(bank=self._bank, token_counter=self._count, query=self._hook, **data)
+        return type(self)(bank=self._bank, token_counter=self._count, query=self._hook, by_user=self._by_user, **data)
 
 
 def _needed_layers(layers: Sequence[str], data: dict[str, Any]) -> list[str]:

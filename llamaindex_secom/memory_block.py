@@ -21,6 +21,7 @@ from secom_core.errors import StoreLocked
 from secom_core.memory import Recall, RecallOptions
 from secom_core.processes import ForkLock
 
+from .agent_steps import UserHook, as_steps, check_user_hook, said_by_user
 from .banks import bank_of
 from .convert import escape_braces, text_of, without_recalled
 from .dialogue import QueryHook, before, check_query_hook, last_user, said_before, searched_for
@@ -87,6 +88,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         only_relevant: recall what answers the query, and leave the rest of the block empty.
         query: makes what is searched for out of the messages in the window, the user's last one at the end; that one as
             it is unless given. It is not serialised.
+        by_user: says which messages with the role of the user are the user's own words, as for `SecomMemory`.
         remember_tools: remember tool calls and results too.
         write: ``"inline"`` makes segments, keys and vectors at once, ``"background"`` in a thread; ``"off"`` remembers
             nothing, such as beside a `RecursiveSummaryMemoryBlock` on the same bank, which remembers the same messages.
@@ -117,6 +119,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     unstored: list[Unstored] = Field(default_factory=list, description="The messages that the store has refused.")
     _bank: MemoryBank = PrivateAttr()
     _hook: QueryHook | None = PrivateAttr()
+    _by_user: UserHook = PrivateAttr()
     _writer: BackgroundWriter | None = PrivateAttr()
     _lock: Any = PrivateAttr()
     _recalls: OrderedDict[str, tuple[_Query, Recall]] = PrivateAttr()
@@ -135,11 +138,12 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         layers: Sequence[str] = (),
         only_relevant: bool = False,
         query: QueryHook | None = None,
+        by_user: UserHook = said_by_user,
         **data: Any,
     ) -> None:
         checked = check_scope(scope if scope is not None else ())
         options = RecallOptions(_TOKEN_BUDGET if token_budget is None else token_budget, k, layers, only_relevant)
-        hook = check_query_hook(query)
+        hook, user_hook = check_query_hook(query), check_user_hook(by_user)
         bank = bank_of(
             bank,
             store_path,
@@ -151,7 +155,8 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         bank.layers.check(options.layers)
         super().__init__(**{**data, **options.arguments, "scope": checked, "store_path": bank.storage.path})
         # Private attributes that are set before super().__init__() are lost.
-        self._bank, self._hook, self._lock, self._recalls = bank, hook, ForkLock(), OrderedDict()
+        self._bank, self._hook, self._by_user = bank, hook, user_hook
+        self._lock, self._recalls = ForkLock(), OrderedDict()
         self._writer = shared_writer(bank) if self.write == "background" else None
 
     @classmethod
@@ -174,9 +179,10 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         session = str(block_kwargs.get(SESSION_KEY) or UNNAMED_SESSION)
-        return await asyncio.to_thread(self._block, list(messages or ()), session)
+        return await asyncio.to_thread(self._block, messages or (), session)
 
     def _block(self, messages: Sequence[ChatMessage], session: str) -> str:
+        messages = as_steps([without_recalled(each) for each in messages], self._by_user)
         asked, place = _last_query(messages)
         if not asked.strip():
             return ""
@@ -238,7 +244,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         # The messages are shared with the other blocks, and were marked with the session id for the block alone.
-        await asyncio.to_thread(self._take_in, [without_recalled(message) for message in messages])
+        await asyncio.to_thread(self._take_in, as_steps(list(map(without_recalled, messages)), self._by_user))
 
     def _take_in(self, chats: Sequence[ChatMessage]) -> None:
         by_session = messages_by_session(chats, tools=self.remember_tools)
@@ -312,7 +318,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> SecomMemoryBlock:
         """A block of the same settings on the same bank."""
         data = {name: getattr(self, name) for name in type(self).model_fields if name != "unstored"}
-        return type(self)(bank=self._bank, query=self._hook, **data)
+        return type(self)(bank=self._bank, query=self._hook, by_user=self._by_user, **data)
 
 
 def _last_query(messages: Sequence[ChatMessage]) -> tuple[str, int]:
@@ -321,4 +327,4 @@ def _last_query(messages: Sequence[ChatMessage]) -> tuple[str, int]:
     if place is None:
         return "", 0
     others = sum(message.role != MessageRole.USER for message in messages[:place])
-    return text_of(without_recalled(messages[place])), others
+    return text_of(messages[place]), others

@@ -15,6 +15,7 @@ from secom_core.conversation import Scope, check_scope
 from secom_core.errors import InvalidInput, shorten
 from secom_core.memory import Hit, Recall, RecallOptions
 
+from .agent_steps import as_steps
 from .convert import section_nodes, to_node
 from .dialogue import QueryHook, before, check_query_hook, said_before, searched_for
 
@@ -84,7 +85,7 @@ class SecomRetriever(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         asked = query_bundle.query_str
-        earlier = before(self._context(), asked) if self._context is not None else []
+        earlier = before(as_steps(self._context()), asked) if self._context is not None else []
         query, options = searched_for(asked, earlier, self._hook), self._recall_options.arguments
         if self._hook is not None and not query:
             return self._neutral()

@@ -18,6 +18,7 @@ from secom_core.conversation import Message, Scope, check_scope
 from secom_core.errors import StoreLocked
 from secom_core.processes import ForkLock
 
+from .agent_steps import UserHook, steps_of
 from .convert import from_message, to_messages, without_recalled
 from .known_messages import match_messages, memorable_by_place, with_turns
 from .unstored import (
@@ -55,6 +56,7 @@ class SessionMessages(BaseMemory):
     _lock: Any = PrivateAttr()
     _writer: BackgroundWriter | None = PrivateAttr(default=None)
     _epoch: tuple[int, int] | None = PrivateAttr(default=None)
+    _by_user: UserHook = PrivateAttr()
 
     def __init__(self, bank: MemoryBank, **data: Any) -> None:
         data.pop("class_name", None)  # dumps have it
@@ -126,16 +128,16 @@ class SessionMessages(BaseMemory):
 
     def put_messages(self, messages: list[ChatMessage]) -> None:
         """Add messages to the session and remember them, all together."""
-        cleaned = _cleaned(messages)
+        entries = self._entries(messages)
         with self._lock:
-            entries = self._remembered([self._received(message) for message in cleaned])
+            entries = self._remembered([self._received(entry) for entry in entries])
             self.window = [*self.window, *entries]
 
     def set(self, messages: list[ChatMessage]) -> None:
         """Replace the window; messages that the session does not hold yet are remembered."""
-        cleaned = _cleaned(messages)
+        entries = self._entries(messages)
         with self._lock:
-            self.window = self._remembered(cleaned, known=self._known(cleaned))
+            self.window = self._remembered(entries, known=self._known([entry.seen for entry in entries]))
 
     def reset(self) -> None:
         """Begin a new session. What was remembered stays; `MemoryBank.forget` deletes it."""
@@ -172,26 +174,31 @@ class SessionMessages(BaseMemory):
         """As `flush`, off the event loop."""
         return await asyncio.to_thread(self.flush, timeout)
 
-    def _received(self, message: ChatMessage) -> ChatMessage:
-        """The message as it is kept."""
-        return message
+    def _entries(self, messages: Iterable[ChatMessage]) -> list[WindowEntry]:
+        cleaned = _cleaned(messages)
+        steps = steps_of(cleaned, self._by_user)
+        return [WindowEntry(message=chat, step=step) for chat, step in zip(cleaned, steps, strict=True)]
+
+    def _received(self, entry: WindowEntry) -> WindowEntry:
+        """The entry as it is kept."""
+        return entry
 
     @property
     def _target(self) -> MemoryBank | BackgroundWriter:
         return self._writer or self._bank
 
-    def _remembered(self, messages: Sequence[ChatMessage], known: dict[int, str] | None = None) -> list[WindowEntry]:
-        """The messages with their turns; those that have none yet, and are worth it, go into the bank."""
+    def _remembered(self, entries: Sequence[WindowEntry], known: dict[int, str] | None = None) -> list[WindowEntry]:
+        """The entries with their turns; those that have none yet, and are worth it, go into the bank."""
         turns: dict[int, str] = dict(known or {})
         new = {
             place: with_id_and_time(message)
-            for place, chat in enumerate(messages)
+            for place, entry in enumerate(entries)
             if place not in turns
-            for message in to_messages([chat], tools=self.remember_tools)
+            for message in to_messages([entry.seen], tools=self.remember_tools)
         }
         if new:
             turns |= zip(new, self._stored(list(new.values())), strict=True)
-        return [WindowEntry(message=chat, turn=turns.get(place)) for place, chat in enumerate(messages)]
+        return [entry.model_copy(update={"turn": turns.get(place)}) for place, entry in enumerate(entries)]
 
     def _stored(self, messages: list[Message]) -> list[str]:
         """The turns of the messages; where the store fails, the ids of the messages stand for them until it works."""

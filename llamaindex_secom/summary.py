@@ -27,6 +27,7 @@ from secom_core.summaries import Summary
 from secom_core.summaries.extraction import labelled
 from secom_core.summaries.section import summary_block
 
+from .agent_steps import UserHook, as_steps, check_user_hook, said_by_user
 from .convert import escape_braces, without_recalled
 from .handed_over import hand_over, messages_by_session
 from .models import as_chat_model
@@ -66,6 +67,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         busy_timeout: how many seconds a bank that is opened so waits for others who write, as for `MemoryBank.open`.
         llm: the language model of the bank that is opened; without one, sentences are extracted.
         token_budget: the length of the block, in the bank's token counter; 1500 unless given.
+        by_user: says which messages with the role of the user are the user's own words, as for `SecomMemory`.
         remember_tools: remember tool calls and results too.
         **data: ``name``, ``description``, ``priority`` and ``accept_short_term_memory`` of ``BaseMemoryBlock``.
 
@@ -83,6 +85,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
     token_budget: int = Field(default=_TOKEN_BUDGET, description="The length of the block, in tokens.")
     remember_tools: bool = Field(default=False, description="Whether tool calls and results are remembered too.")
     _bank: MemoryBank = PrivateAttr()
+    _by_user: UserHook = PrivateAttr()
     _lock: Any = PrivateAttr()
     _queue: list[_Batch] = PrivateAttr()
     _worker: ForkWorker = PrivateAttr()
@@ -98,9 +101,11 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         busy_timeout: float | None = None,
         llm: LLM | ChatModel | None = None,
         token_budget: int | None = None,
+        by_user: UserHook = said_by_user,
         **data: Any,
     ) -> None:
         checked = check_scope(scope if scope is not None else ())
+        hook = check_user_hook(by_user)
         budget = RecallOptions(_TOKEN_BUDGET if token_budget is None else token_budget).token_budget
         if bank is not None and llm is not None:
             raise InvalidInput("a bank that is open already takes no llm; open it with model=LlamaIndexChatModel(llm)")
@@ -111,7 +116,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         bank.layers.check(["summaries"])
         super().__init__(**{**data, "scope": checked, "store_path": bank.storage.path, "token_budget": budget})
         # Private attributes that are set before super().__init__() are lost.
-        self._bank, self._lock, self._queue = bank, ForkLock(), []
+        self._bank, self._by_user, self._lock, self._queue = bank, hook, ForkLock(), []
         self._worker = ForkWorker("secom-summary")
 
     @classmethod
@@ -169,7 +174,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         # The messages are shared with the other blocks, and were marked with the session id for the block alone.
-        copies = [without_recalled(message) for message in messages]
+        copies = as_steps(list(map(without_recalled, messages)), self._by_user)
         await asyncio.to_thread(self._take_in, copies)
 
     def _take_in(self, chats: Sequence[ChatMessage]) -> None:
@@ -257,7 +262,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> RecursiveSummaryMemoryBlock:
         """A block of the same settings on the same bank."""
         data = {name: getattr(self, name) for name in type(self).model_fields}
-        return type(self)(bank=self._bank, **data)
+        return type(self)(bank=self._bank, by_user=self._by_user, **data)
 
 
 def _opened(

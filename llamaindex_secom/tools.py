@@ -8,6 +8,7 @@ The scope is given by the caller or the run, never by the language model.
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from inspect import Parameter, Signature
 from typing import Annotated, Any, Final, Literal
 
 from llama_index.core.base.llms.types import MessageRole
@@ -243,24 +244,42 @@ def _tool(
     act: Callable[..., str], name: str, schema: type[_Arguments], about: str, bound: _Place | None
 ) -> FunctionTool:
     metadata = ToolMetadata(name=name, description=about, fn_schema=schema)
+    signature = _signature(schema)
 
-    def call(**arguments: Any) -> str:
-        return act(bound, **schema(**arguments).model_dump())
+    def call(*given: Any, **named: Any) -> str:
+        return act(bound, **schema(**signature.bind(*given, **named).arguments).model_dump())
 
     async def acall(ctx: Context, **arguments: Any) -> str:
         checked = schema(**arguments).model_dump()
         return await asyncio.to_thread(act, await _place_of(ctx, name), **checked)
 
-    if bound is not None:
-        return FunctionTool(fn=call, metadata=metadata)
-    return FunctionTool(async_fn=acall, metadata=metadata)
+    if bound is None:
+        return FunctionTool(async_fn=acall, metadata=metadata)
+    # An agent that writes code sees these, and calls the function itself.
+    call.__name__, call.__doc__ = name, about
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    return FunctionTool(fn=call, metadata=metadata)
+
+
+def _signature(schema: type[_Arguments]) -> Signature:
+    """The arguments of a tool as those of a function."""
+    parameters = [
+        Parameter(
+            name,
+            Parameter.POSITIONAL_OR_KEYWORD,
+            default=Parameter.empty if field.is_required() else field.default,
+            annotation=field.annotation,
+        )
+        for name, field in schema.model_fields.items()
+    ]
+    return Signature(parameters, return_annotation=str)
 
 
 async def _place_of(ctx: Context, name: str) -> _Place:
     memory = await ctx.store.get("memory", default=None)
     if not isinstance(memory, SecomMemory):
         raise InvalidScope(f"whose memory? Give {name} a bank and a scope, or run the agent with a SecomMemory")
-    said = said_before([entry.message for entry in memory.window])
+    said = said_before([entry.seen for entry in memory.window])
     return _Place(memory.bank, memory.scope, _query_turn(memory), tuple(said))
 
 
@@ -271,6 +290,6 @@ def _unknown(memory_id: str) -> str:
 def _query_turn(memory: SecomMemory) -> frozenset[str]:
     """The turn of the current query, which would be the best match for itself."""
     for entry in reversed(memory.window):
-        if entry.message.role == MessageRole.USER:
+        if entry.seen.role == MessageRole.USER:
             return frozenset([entry.turn] if entry.turn else [])
     return frozenset()
