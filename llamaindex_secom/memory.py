@@ -5,16 +5,17 @@ from __future__ import annotations
 import copy
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
-from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.bridge.pydantic import Field, PrivateAttr, field_validator
 from llama_index.core.llms.llm import LLM
+from llama_index.core.memory.memory import InsertMethod
+from typing_extensions import Unpack
 
 from secom_core.bank import MemoryBank
-from secom_core.bank.checks import check_part
+from secom_core.bank.checks import check_count, check_part
 from secom_core.citations import Citations, read_citations
 from secom_core.conversation import check_scope
 from secom_core.errors import InvalidInput
@@ -25,10 +26,13 @@ from secom_core.text.terms import count_tokens
 
 from .agent_steps import UserHook, check_user_hook, said_by_user
 from .answers import is_answer, without_markers
+from .arguments import refuse_unknown
 from .banks import bank_of, new_bank, share_bank
+from .cached_recall import CachedRecall
 from .convert import answer_of, escape_braces, text_of
 from .dialogue import QueryHook, check_query_hook, last_user, said_before, searched_for
-from .insertion import insert_recalled, is_query_put, query_of, wordings
+from .insertion import insert_recalled, is_query_put, query_of
+from .memory_options import MemoryOptions, Placement, SessionFields
 from .models import as_embedder
 from .session_messages import SessionMessages
 from .tracing import trace_recall
@@ -38,39 +42,6 @@ from .window import WindowEntry, fitting
 _TOKEN_LIMIT: Final = 8000
 _LLM_SHARE: Final = 0.75
 _TOKEN_BUDGET: Final = 1500
-
-
-@dataclass(frozen=True, slots=True)
-class _CachedRecall:
-    """The recall for the current query.
-
-    Args:
-        asked: the query as the user said it.
-        recall: the recall.
-        put: whether the query has been put into the session; some chat engines read before they put it.
-        epoch: the scope's epoch at that time; another one means that something was forgotten since.
-        early: whether it was recalled before the query was put.
-        over: whether the query has been answered, as far as can be told: engines that read early put query and answer
-            together. The same words are another query then.
-    """
-
-    asked: str
-    recall: Recall
-    put: bool
-    epoch: tuple[int, int] | None = None
-    early: bool = False
-    over: bool = False
-
-    def answers(self, asked: str, epoch: tuple[int, int] | None) -> bool:
-        # Where nothing was remembered yet, nothing was recalled that could have been forgotten.
-        return self.asked == asked and not self.over and (self.epoch is None or self.epoch == epoch)
-
-    def after(self, message: ChatMessage) -> _CachedRecall | None:
-        """What is left of it once the message is put: a new query ends it."""
-        if message.role == MessageRole.USER:
-            same = not self.put and self.asked in wordings(message)
-            return replace(self, put=True, early=True) if same else None
-        return replace(self, over=True) if self.early and is_answer(message) else self
 
 
 class SecomMemory(SessionMessages):
@@ -130,7 +101,7 @@ class SecomMemory(SessionMessages):
     trace_contents: bool = True
     _count: Callable[[str], int] = PrivateAttr()
     _hook: QueryHook | None = PrivateAttr()
-    _cached: _CachedRecall | None = PrivateAttr(default=None)
+    _cached: CachedRecall | None = PrivateAttr(default=None)
     _citations: Citations | None = PrivateAttr(default=None)
     _injected: int = PrivateAttr(default=0)
 
@@ -143,30 +114,56 @@ class SecomMemory(SessionMessages):
         store_path: str | None = None,
         key: str | None = None,
         busy_timeout: float | None = None,
+        token_limit: int = _TOKEN_LIMIT,
         token_budget: int | None = None,
         k: int | None = None,
         layers: Sequence[str] = (),
         only_relevant: bool = False,
         query: QueryHook | None = None,
         by_user: UserHook = said_by_user,
+        insert_method: Placement = "user",
+        remember_tools: bool = False,
+        write: Literal["inline", "background"] = "inline",
+        on_error: Literal["warn", "raise"] = "warn",
+        citations: bool = False,
+        trace_contents: bool = True,
         token_counter: Callable[[str], int] = count_tokens,
-        **data: Any,
+        **saved: Unpack[SessionFields],
     ) -> None:
+        refuse_unknown("SecomMemory", SecomMemory.__init__, saved.keys(), besides=type(self).model_fields)
         checked = check_scope(scope if scope is not None else ())
-        default = max(1, min(_TOKEN_BUDGET, data.get("token_limit", _TOKEN_LIMIT) // 4))
+        check_count("token_limit", token_limit)
+        default = max(1, min(_TOKEN_BUDGET, token_limit // 4))
         options = RecallOptions(default if token_budget is None else token_budget, k, layers, only_relevant)
-        needed = _needed_layers(options.layers, data)
+        needed = _needed_layers(options.layers, citations)
         check_part("token_counter", token_counter)
         hook, user_hook = check_query_hook(query), check_user_hook(by_user)
         bank = bank_of(bank, store_path, needed_by="SecomMemory", layers=needed, key=key, busy_timeout=busy_timeout)
         bank.layers.check(needed)
-        named = {"scope": checked, "session": uuid.uuid4().hex if session is None else session, **options.arguments}
-        super().__init__(bank, **{**data, **named})
+        super().__init__(
+            bank,
+            scope=checked,
+            session=uuid.uuid4().hex if session is None else session,
+            token_limit=token_limit,
+            insert_method=insert_method,
+            remember_tools=remember_tools,
+            write=write,
+            on_error=on_error,
+            citations=citations,
+            trace_contents=trace_contents,
+            **options.arguments,
+            **saved,
+        )
         # Set before super().__init__(), they would be lost.
         self._count, self._hook, self._by_user = token_counter, hook, user_hook
         if self._recalled_room >= self.token_limit:
             raise InvalidInput(f"token_budget {self.token_budget} leaves no room in token_limit {self.token_limit}")
         share_bank(bank)
+
+    @field_validator("insert_method", mode="before")
+    @classmethod
+    def _as_text(cls, value: object) -> object:
+        return value.value if isinstance(value, InsertMethod) else value
 
     @classmethod
     def class_name(cls) -> str:
@@ -174,7 +171,7 @@ class SecomMemory(SessionMessages):
         return "SecomMemory"
 
     @classmethod
-    def from_defaults(
+    def from_defaults(  # type: ignore[override]  # a misspelt argument is an error here
         cls,
         chat_history: list[ChatMessage] | None = None,
         llm: LLM | None = None,
@@ -187,12 +184,14 @@ class SecomMemory(SessionMessages):
         store_path: str | None = None,
         key: str | None = None,
         token_limit: int | None = None,
-        **data: Any,
+        token_counter: Callable[[str], int] | None = None,
+        tokenizer_fn: Callable[[str], Sequence[Any]] | None = None,
+        **options: Unpack[MemoryOptions],
     ) -> SecomMemory:
         """Make a memory, and its bank where none is given.
 
         Args:
-            chat_history: messages to begin with; those not yet remembered are.
+            chat_history: messages to begin with; those that the session does not hold yet are remembered.
             llm: sets ``token_limit`` to three quarters of its context window where no limit is given.
             scope: whose memory it is.
             embed_model: a LlamaIndex or core embedder for the bank that is opened.
@@ -202,19 +201,39 @@ class SecomMemory(SessionMessages):
             store_path: the file of the bank to open.
             key: the passphrase of that file, where it is encrypted.
             token_limit: the length of everything that `get` returns.
-            **data: as for the class.
+            token_counter: counts tokens; an estimate unless given.
+            tokenizer_fn: cuts a text into tokens, as other memories take it; in place of a ``token_counter``.
+            **options: as for the class.
+
+        Raises:
+            InvalidInput: as for the class; or the parts do not go together.
         """
+        refuse_unknown("SecomMemory", SecomMemory.__init__, options.keys(), besides=MemoryOptions.__annotations__)
+        if isinstance(chat_history, str):
+            raise InvalidInput(f"chat_history is a list of messages; session={chat_history!r} names a session")
+        if tokenizer_fn is not None and token_counter is not None:
+            raise InvalidInput("give a token_counter or a tokenizer_fn, not both")
         embedder = embed_model and as_embedder(embed_model)
         parts: dict[str, Any] = {"embedder": embedder, "segmenter": segmenter, "denoiser": denoiser}
         given = {name: part for name, part in parts.items() if part is not None}
         if bank is not None and given:
             raise InvalidInput(f"a bank that is open already takes no {' or '.join(given)}")
         if given and store_path is not None:
-            layers, wait = _needed_layers(data.get("layers", ()), data), data.get("busy_timeout")
-            bank, key = new_bank(store_path, layers, key=key, busy_timeout=wait, **given), None
+            layers = _needed_layers(options.get("layers", ()), options.get("citations", False))
+            bank, key = new_bank(store_path, layers, key=key, busy_timeout=options.get("busy_timeout"), **given), None
         if token_limit is None:
             token_limit = int(llm.metadata.context_window * _LLM_SHARE) if llm is not None else _TOKEN_LIMIT
-        memory = cls(scope=scope, bank=bank, store_path=store_path, key=key, token_limit=token_limit, **data)
+        if token_counter is None:
+            token_counter = (lambda text: len(tokenizer_fn(text))) if tokenizer_fn is not None else count_tokens
+        memory = cls(
+            scope=scope,
+            bank=bank,
+            store_path=store_path,
+            key=key,
+            token_limit=token_limit,
+            token_counter=token_counter,
+            **options,
+        )
         if chat_history:
             memory.set(chat_history)
         return memory
@@ -280,7 +299,7 @@ class SecomMemory(SessionMessages):
             answered = self._cached is not None and self._cached.over
             put = is_query_put(visible, asked) and not answered
             recall = self._searched(asked, self._before(put=put), {entry.turn for entry in visible if entry.turn})
-            self._cached = _CachedRecall(asked, recall, put, epoch)
+            self._cached = CachedRecall(asked, recall, put, epoch)
             trace_recall(recall, self.session, contents=self.trace_contents)
         return self._cached.recall
 
@@ -343,6 +362,6 @@ class SecomMemory(SessionMessages):
         return type(self)(bank=self._bank, token_counter=self._count, query=self._hook, by_user=self._by_user, **data)
 
 
-def _needed_layers(layers: Sequence[str], data: dict[str, Any]) -> list[str]:
+def _needed_layers(layers: Sequence[str], citations: bool) -> list[str]:
     """The layers that the bank has to have been opened with."""
-    return [*layers, *(["citations"] if data.get("citations") else [])]
+    return [*layers, *(["citations"] if citations else [])]

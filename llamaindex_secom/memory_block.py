@@ -12,6 +12,7 @@ from llama_index.core.async_utils import asyncio_run
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
 from llama_index.core.memory import BaseMemoryBlock, Memory
+from typing_extensions import Unpack
 
 from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.bank.answers import shared_writer, waiting_for_a_lock
@@ -22,10 +23,12 @@ from secom_core.memory import Recall, RecallOptions
 from secom_core.processes import ForkLock
 
 from .agent_steps import UserHook, as_steps, check_user_hook, said_by_user
+from .arguments import refuse_unknown
 from .banks import bank_of
 from .convert import escape_braces, text_of, without_recalled
 from .dialogue import QueryHook, before, check_query_hook, last_user, said_before, searched_for
 from .handed_over import SESSION_KEY, UNNAMED_SESSION, hand_over, messages_by_session
+from .memory_options import BlockFields
 from .tracing import trace_recall
 from .unstored import FAILURES, Unstored, keep_meanwhile, store_all, warn_store_failed
 
@@ -93,8 +96,8 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         write: ``"inline"`` makes segments, keys and vectors at once, ``"background"`` in a thread; ``"off"`` remembers
             nothing, such as beside a `RecursiveSummaryMemoryBlock` on the same bank, which remembers the same messages.
         trace_contents: whether the `tracing.SecomRecallEvent` of a recall holds the query and the recalled block.
-        **data: ``name``, ``description``, ``priority`` and ``accept_short_term_memory`` of ``BaseMemoryBlock``. With a
-            ``priority`` of 1 or more, ``Memory`` may have the block shortened.
+        name, description, accept_short_term_memory: as for every block of ``Memory``.
+        priority: with 1 or more, ``Memory`` may have the block shortened.
 
     Raises:
         InvalidScope: the scope is missing, empty, or no tuple of strings.
@@ -139,8 +142,16 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         only_relevant: bool = False,
         query: QueryHook | None = None,
         by_user: UserHook = said_by_user,
-        **data: Any,
+        remember_tools: bool = False,
+        write: Literal["inline", "background", "off"] = "inline",
+        trace_contents: bool = True,
+        name: str = "SecomMemory",
+        description: str | None = None,
+        priority: int = 0,
+        accept_short_term_memory: bool = True,
+        **saved: Unpack[BlockFields],
     ) -> None:
+        refuse_unknown("SecomMemoryBlock", SecomMemoryBlock.__init__, saved.keys(), besides=type(self).model_fields)
         checked = check_scope(scope if scope is not None else ())
         options = RecallOptions(_TOKEN_BUDGET if token_budget is None else token_budget, k, layers, only_relevant)
         hook, user_hook = check_query_hook(query), check_user_hook(by_user)
@@ -153,7 +164,14 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
             busy_timeout=busy_timeout,
         )
         bank.layers.check(options.layers)
-        super().__init__(**{**data, **options.arguments, "scope": checked, "store_path": bank.storage.path})
+        own: dict[str, Any] = {"scope": checked, "store_path": bank.storage.path, **options.arguments, **saved}
+        super().__init__(
+            name=name,
+            description=description,
+            priority=priority,
+            accept_short_term_memory=accept_short_term_memory,
+            **{**own, "remember_tools": remember_tools, "write": write, "trace_contents": trace_contents},
+        )
         # Private attributes that are set before super().__init__() are lost.
         self._bank, self._hook, self._by_user = bank, hook, user_hook
         self._lock, self._recalls = ForkLock(), OrderedDict()

@@ -11,10 +11,13 @@ from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr
 from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
+from typing_extensions import Unpack
 
 from secom_core.bank import MemoryBank
+from secom_core.bank.checks import check_count
 from secom_core.errors import InvalidInput
 
+from .arguments import PostprocessorFields, refuse_unknown
 from .banks import bank_of, share_bank
 from .impressions import impressions_of
 from .node_origins import locate
@@ -58,14 +61,16 @@ class CitationReranker(BaseNodePostprocessor):
         top_n: int | None = None,
         store_path: str | None = None,
         key: str | None = None,
-        **data: Any,
+        **fields: Unpack[PostprocessorFields],
     ) -> None:
-        if top_n is not None and top_n < 1:
-            raise InvalidInput(f"top_n is a whole number from 1 on, got {top_n!r}")
+        refuse_unknown("CitationReranker", CitationReranker.__init__, fields.keys(), besides=type(self).model_fields)
+        if top_n is not None:
+            check_count("top_n", top_n)
         bank = share_bank(bank_of(bank, store_path, needed_by="CitationReranker", layers=["citations"], key=key))
         bank.layers.check(["citations"])
-        data.pop("class_name", None)  # dumps have it
-        super().__init__(**{**data, "top_n": top_n, "store_path": bank.storage.path})
+        fields.pop("class_name", None)  # dumps have it
+        values: dict[str, Any] = {"top_n": top_n, "store_path": bank.storage.path, **fields}
+        super().__init__(**values)
         self._bank = bank  # set before super().__init__(), it would be lost
 
     @classmethod

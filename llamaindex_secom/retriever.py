@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from typing_extensions import Unpack
 
 from secom_core.bank import MemoryBank, check_bank
 from secom_core.conversation import Scope, check_scope
@@ -16,6 +17,7 @@ from secom_core.errors import InvalidInput, shorten
 from secom_core.memory import Hit, Recall, RecallOptions
 
 from .agent_steps import as_steps
+from .arguments import RetrieverFields, refuse_unknown
 from .convert import section_nodes, to_node
 from .dialogue import QueryHook, before, check_query_hook, said_before, searched_for
 
@@ -63,8 +65,10 @@ class SecomRetriever(BaseRetriever):
         query: QueryHook | None = None,
         order: Literal["score", "time"] = "score",
         empty: str | None = None,
-        **options: Any,
+        **options: Unpack[RetrieverFields],
     ) -> None:
+        takes = type(self).__init__
+        refuse_unknown(type(self).__name__, takes, options.keys(), besides=RetrieverFields.__annotations__)
         if order not in ("score", "time"):
             raise InvalidInput(f"order is 'score' or 'time', not {order!r}")
         self._recall_options = RecallOptions(token_budget, k, layers, only_relevant)

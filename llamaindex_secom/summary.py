@@ -16,6 +16,7 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
 from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import BaseMemoryBlock, Memory
+from typing_extensions import Unpack
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, check_scope
@@ -28,6 +29,7 @@ from secom_core.summaries.extraction import labelled
 from secom_core.summaries.section import summary_block
 
 from .agent_steps import UserHook, as_steps, check_user_hook, said_by_user
+from .arguments import NoOthers, refuse_unknown
 from .convert import escape_braces, without_recalled
 from .handed_over import hand_over, messages_by_session
 from .models import as_chat_model
@@ -69,7 +71,8 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         token_budget: the length of the block, in the bank's token counter; 1500 unless given.
         by_user: says which messages with the role of the user are the user's own words, as for `SecomMemory`.
         remember_tools: remember tool calls and results too.
-        **data: ``name``, ``description``, ``priority`` and ``accept_short_term_memory`` of ``BaseMemoryBlock``.
+        name, description, accept_short_term_memory: as for every block of ``Memory``.
+        priority: with 1 or more, ``Memory`` may have the block shortened.
 
     Raises:
         InvalidScope: the scope is missing, empty, or no tuple of strings.
@@ -102,8 +105,19 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         llm: LLM | ChatModel | None = None,
         token_budget: int | None = None,
         by_user: UserHook = said_by_user,
-        **data: Any,
+        remember_tools: bool = False,
+        name: str = "RecursiveSummary",
+        description: str | None = None,
+        priority: int = 0,
+        accept_short_term_memory: bool = True,
+        **others: Unpack[NoOthers],
     ) -> None:
+        refuse_unknown(
+            "RecursiveSummaryMemoryBlock",
+            RecursiveSummaryMemoryBlock.__init__,
+            others.keys(),
+            besides=type(self).model_fields,
+        )
         checked = check_scope(scope if scope is not None else ())
         hook = check_user_hook(by_user)
         budget = RecallOptions(_TOKEN_BUDGET if token_budget is None else token_budget).token_budget
@@ -114,7 +128,14 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         if bank is None:
             bank = _opened(store_path, llm, key=key, busy_timeout=busy_timeout)
         bank.layers.check(["summaries"])
-        super().__init__(**{**data, "scope": checked, "store_path": bank.storage.path, "token_budget": budget})
+        own = {"scope": checked, "store_path": bank.storage.path, "token_budget": budget, **others}
+        super().__init__(
+            name=name,
+            description=description,
+            priority=priority,
+            accept_short_term_memory=accept_short_term_memory,
+            **{**own, "remember_tools": remember_tools},
+        )
         # Private attributes that are set before super().__init__() are lost.
         self._bank, self._by_user, self._lock, self._queue = bank, hook, ForkLock(), []
         self._worker = ForkWorker("secom-summary")

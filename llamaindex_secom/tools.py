@@ -15,6 +15,7 @@ from llama_index.core.base.llms.types import MessageRole
 from llama_index.core.bridge.pydantic import BaseModel, ConfigDict, Field
 from llama_index.core.tools import FunctionTool, ToolMetadata
 from llama_index.core.workflow import Context
+from typing_extensions import Unpack
 
 from secom_core.bank import MemoryBank, check_bank
 from secom_core.bank.checks import check_choice, check_count
@@ -25,6 +26,7 @@ from secom_core.conversation import Message, Scope, check_scope
 from secom_core.errors import InvalidInput, InvalidScope
 from secom_core.memory import Recall, RecallOptions
 
+from .arguments import NoOthers, refuse_unknown
 from .convert import escape_braces
 from .dialogue import said_before
 from .memory import SecomMemory
@@ -177,6 +179,7 @@ def memory_tools(
     first: int = 101,
     session: str = NOTES,
     on_error: Literal["warn", "raise"] = "warn",
+    **others: Unpack[NoOthers],
 ) -> list[FunctionTool]:
     """Tools that search and read a scope's memory, and that remember, correct and forget in it.
 
@@ -211,6 +214,7 @@ def memory_tools(
         InvalidInput: for no action or an unknown one, a scope without a bank, a number below 1, or layers that the bank
             cannot recall with; when called, where the bank of the run's memory cannot.
     """
+    refuse_unknown("memory_tools", memory_tools, others.keys())
     if not actions or not set(actions) <= set(_DESCRIPTIONS):
         raise InvalidInput(f"actions are some of {', '.join(map(repr, _DESCRIPTIONS))}, got {tuple(actions)!r}")
     check_count("first", first)
