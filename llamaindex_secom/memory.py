@@ -35,7 +35,7 @@ from .insertion import insert_recalled, is_query_put, query_of
 from .memory_options import MemoryOptions, Placement, SessionFields
 from .models import as_embedder
 from .session_messages import SessionMessages
-from .tracing import trace_recall
+from .tracing import traced_recall
 from .unstored import FAILURES
 from .window import WindowEntry, fitting
 
@@ -289,7 +289,7 @@ class SecomMemory(SessionMessages):
 
     @property
     def _recalled_room(self) -> int:
-        return 0 if self.insert_method == "off" else self.token_budget
+        return 0 if self.insert_method == "off" else self.token_budget + self._count("\n")
 
     def _recall(self, asked: str, visible: Sequence[WindowEntry], epoch: tuple[int, int] | None) -> Recall:
         if not asked.strip() or self.insert_method == "off":
@@ -300,7 +300,6 @@ class SecomMemory(SessionMessages):
             put = is_query_put(visible, asked) and not answered
             recall = self._searched(asked, self._before(put=put), {entry.turn for entry in visible if entry.turn})
             self._cached = CachedRecall(asked, recall, put, epoch)
-            trace_recall(recall, self.session, contents=self.trace_contents)
         return self._cached.recall
 
     def _before(self, *, put: bool) -> list[ChatMessage]:
@@ -313,7 +312,8 @@ class SecomMemory(SessionMessages):
         try:
             query = searched_for(asked, earlier, self._hook)
             if query:
-                return self._bank.recall(self.scope, query, **options.arguments, **about)
+                about |= {"session": self.session, "contents": self.trace_contents, **options.arguments}
+                return traced_recall(self._bank, self.scope, query, **about)
         except FAILURES as error:
             self._failed("nothing is recalled", error)
         return Recall(asked, (), "", 0)

@@ -29,7 +29,7 @@ from .convert import escape_braces, text_of, without_recalled
 from .dialogue import QueryHook, before, check_query_hook, last_user, said_before, searched_for
 from .handed_over import SESSION_KEY, UNNAMED_SESSION, hand_over, messages_by_session
 from .memory_options import BlockFields
-from .tracing import trace_recall
+from .tracing import traced_recall
 from .unstored import FAILURES, Unstored, keep_meanwhile, store_all, warn_store_failed
 
 _TOKEN_BUDGET: Final = 1500
@@ -228,14 +228,15 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         options = RecallOptions(token_budget or self.token_budget, self.k, self.layers, self.only_relevant)
         recall = Recall(query.asked, (), "", 0)
         if query.text:
-            recall = self._bank.recall(self.scope, query.text, **options.arguments, context=query.context)
+            traced: dict[str, Any] = {"session": session, "contents": self.trace_contents}
+            about = {**options.arguments, "context": query.context}
+            recall = traced_recall(self._bank, self.scope, query.text, **traced, **about)
         with self._lock:
             self._epoch = query.epoch
             self._recalls.pop(session, None)
             self._recalls[session] = query, recall
             while len(self._recalls) > _MOST:
                 self._recalls.popitem(last=False)
-        trace_recall(recall, session, contents=self.trace_contents)
         return recall
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:

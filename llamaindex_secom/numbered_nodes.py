@@ -29,6 +29,7 @@ from .banks import bank_of, share_bank
 from .convert import escape_braces
 from .impressions import PendingQuery, impressions_of, keep_pending
 from .node_origins import LocatedNode, locate
+from .pickling import by_saved_form
 
 ANSWER_KEY: Final = "secom_answer"
 """The metadata key that says for which query a node was numbered."""
@@ -145,6 +146,9 @@ class CitationNumberer(BaseNodePostprocessor):
     def class_name(cls) -> str:
         """The name it is serialised under."""
         return "CitationNumberer"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return by_saved_form(self)
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None

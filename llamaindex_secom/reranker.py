@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
 from llama_index.core.callbacks import CBEventType, EventPayload
 from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
@@ -16,11 +17,13 @@ from typing_extensions import Unpack
 from secom_core.bank import MemoryBank
 from secom_core.bank.checks import check_count
 from secom_core.errors import InvalidInput
+from secom_core.ranking.relevance import chance
 
 from .arguments import PostprocessorFields, refuse_unknown
 from .banks import bank_of, share_bank
 from .impressions import impressions_of
 from .node_origins import locate
+from .pickling import by_saved_form
 
 _MODEL: Final = "secom"
 
@@ -34,7 +37,8 @@ class CitationReranker(BaseNodePostprocessor):
     scores.
 
     Any retriever may have found the nodes; the scope is read from their metadata. Each node keeps its id and gets the
-    score of its memory; the nodes given are not changed. Nodes of another origin come after the others, in the order in
+    score of its memory, which the logistic function puts between 0 and 1: it orders nodes, and is no chance that they
+    help. The nodes given are not changed. Nodes of another origin come after the others, in the order in
     which they were given. Nodes whose turns were forgotten since they were retrieved are left out.
 
     Args:
@@ -78,6 +82,9 @@ class CitationReranker(BaseNodePostprocessor):
         """The name it is serialised under."""
         return "CitationReranker"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return by_saved_form(self)
+
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
@@ -101,7 +108,7 @@ class CitationReranker(BaseNodePostprocessor):
         located = list(enumerate(locate(self._bank, nodes)))
         scores: dict[int, float] = {}
         for impression in impressions_of(self._bank, query, located).values():
-            scores.update(zip(impression.numbers, impression.scores, strict=True))
+            scores.update(zip(impression.numbers, chance(np.array(impression.scores)).tolist(), strict=True))
         best = sorted(scores, key=lambda place: -scores[place])
         others = [each.node for place, each in located if place not in scores]
         return [NodeWithScore(node=located[place][1].node.node, score=scores[place]) for place in best] + others

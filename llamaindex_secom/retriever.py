@@ -20,6 +20,7 @@ from .agent_steps import as_steps
 from .arguments import RetrieverFields, refuse_unknown
 from .convert import section_nodes, to_node
 from .dialogue import QueryHook, before, check_query_hook, said_before, searched_for
+from .tracing import traced_recall
 
 
 class SecomRetriever(BaseRetriever):
@@ -45,6 +46,7 @@ class SecomRetriever(BaseRetriever):
         order: ``"score"``, best first, or ``"time"``, oldest first.
         empty: the text of the single node that comes back where nothing is found, so that a query engine still asks its
             language model; no node unless given.
+        trace_contents: whether the `tracing.SecomRecallEvent` of a recall holds the query and the recalled block.
         **options: ``callback_manager``, ``objects``, ``object_map`` and ``verbose`` of ``BaseRetriever``.
 
     Raises:
@@ -65,6 +67,7 @@ class SecomRetriever(BaseRetriever):
         query: QueryHook | None = None,
         order: Literal["score", "time"] = "score",
         empty: str | None = None,
+        trace_contents: bool = True,
         **options: Unpack[RetrieverFields],
     ) -> None:
         takes = type(self).__init__
@@ -80,6 +83,7 @@ class SecomRetriever(BaseRetriever):
         self._scope = check_scope(scope)
         self._order = order
         self._empty = empty
+        self._trace_contents = trace_contents
         super().__init__(**options)
 
     @property
@@ -93,7 +97,8 @@ class SecomRetriever(BaseRetriever):
         query, options = searched_for(asked, earlier, self._hook), self._recall_options.arguments
         if self._hook is not None and not query:
             return self._neutral()
-        recall = self._bank.recall(self._scope, query, **options, context=said_before(earlier))
+        about = {**options, "context": said_before(earlier), "contents": self._trace_contents}
+        recall = traced_recall(self._bank, self._scope, query, **about)
         return self._nodes(recall) or self._neutral()
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

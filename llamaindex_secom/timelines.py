@@ -27,6 +27,7 @@ from secom_core.timelines.retrieval import timelines
 from .arguments import PostprocessorFields, RetrieverFields, refuse_unknown
 from .models import as_chat_model
 from .node_origins import string_list
+from .pickling import by_saved_form
 from .retriever import SecomRetriever
 from .timeline_nodes import timeline_node, timeline_of
 
@@ -74,12 +75,13 @@ class TimelineRetriever(SecomRetriever):
         visible_metadata: Collection[str] = (),
         **options: Unpack[RetrieverFields],
     ) -> None:
-        self._timelines: TimelineLayer = check_bank(bank, "TimelineRetriever").timelines
+        layer = check_bank(bank, "TimelineRetriever").timelines
         if n is not None and n < 1:
             raise InvalidInput(f"n is a whole number from 1 on, got {n!r}")
         self._draw: dict[str, Any] = {"n": n, "seed": seed, "refined": refined}
         self._visible_metadata = frozenset(visible_metadata)
         super().__init__(bank, scope, token_budget=token_budget, k=k, layers=(), order=order, empty=empty, **options)
+        self._timelines = layer
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         options = self._recall_options
@@ -166,6 +168,9 @@ class TimelinePostprocessor(BaseNodePostprocessor):
             InvalidInput: ``bank`` is not given, or ``llm`` is not where there was one.
         """
         return cls(**{**data, **kwargs})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return by_saved_form(self)
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None

@@ -30,6 +30,7 @@ from .arguments import NoOthers, refuse_unknown
 from .convert import escape_braces
 from .dialogue import said_before
 from .memory import SecomMemory
+from .tracing import traced_recall
 from .unstored import FAILURES, warn_store_failed
 
 NOTES: Final = "notes"
@@ -72,12 +73,13 @@ class _Forget(_Arguments):
 
 @dataclass(frozen=True)
 class _Place:
-    """The bank and scope of a call; what was said before it, and the turns that a search leaves out."""
+    """The bank and scope of a call; its session, what was said before it, and the turns that a search leaves out."""
 
     bank: MemoryBank
     scope: Scope
     exclude: frozenset[str] = frozenset()
     context: tuple[Message, ...] = ()
+    session: str | None = None
 
 
 @dataclass(frozen=True)
@@ -87,10 +89,12 @@ class _Tools:
     options: RecallOptions
     first: int
     session: str
+    trace_contents: bool
 
     def search(self, place: _Place, query: str) -> str:
-        about: dict[str, Any] = {"exclude": place.exclude, "context": place.context}
-        recall = place.bank.recall(place.scope, query, **self.options.arguments, **about)
+        about: dict[str, Any] = {"exclude": place.exclude, "context": place.context, "session": place.session}
+        about |= {"contents": self.trace_contents, **self.options.arguments}
+        recall = traced_recall(place.bank, place.scope, query, **about)
         if recall.text:
             return self._result(recall)
         return why_empty(self.options, remembered=place.bank.stats(place.scope).turns > len(place.exclude))
@@ -179,6 +183,7 @@ def memory_tools(
     first: int = 101,
     session: str = NOTES,
     on_error: Literal["warn", "raise"] = "warn",
+    trace_contents: bool = True,
     **others: Unpack[NoOthers],
 ) -> list[FunctionTool]:
     """Tools that search and read a scope's memory, and that remember, correct and forget in it.
@@ -208,6 +213,7 @@ def memory_tools(
         session: the session of the facts that are remembered.
         on_error: what happens where the store fails: with ``"warn"`` the result says that memory cannot be reached, and
             there is a `DegradedWarning`; ``"raise"`` raises, and agents show the error to the model.
+        trace_contents: whether the `tracing.SecomRecallEvent` of a search holds the query and the recalled block.
 
     Raises:
         InvalidScope: for a bad scope, or a bank without one; when called, where the run has no `SecomMemory`.
@@ -225,7 +231,7 @@ def memory_tools(
     bound = _Place(bank, check_scope(scope if scope is not None else ())) if bank is not None else None
     if bank is not None:
         check_bank(bank, "memory_tools").layers.check(options.layers)
-    tools = _Tools(options, first, session)
+    tools = _Tools(options, first, session, trace_contents)
     return [
         _tool(_guarded(getattr(tools, each), on_error), *_DESCRIPTIONS[each], bound) for each in dict.fromkeys(actions)
     ]
@@ -284,7 +290,7 @@ async def _place_of(ctx: Context, name: str) -> _Place:
     if not isinstance(memory, SecomMemory):
         raise InvalidScope(f"whose memory? Give {name} a bank and a scope, or run the agent with a SecomMemory")
     said = said_before([entry.seen for entry in memory.window])
-    return _Place(memory.bank, memory.scope, _query_turn(memory), tuple(said))
+    return _Place(memory.bank, memory.scope, _query_turn(memory), tuple(said), memory.session)
 
 
 def _unknown(memory_id: str) -> str:
