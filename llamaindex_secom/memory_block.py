@@ -28,6 +28,7 @@ from .banks import bank_of
 from .convert import escape_braces, text_of, without_recalled
 from .dialogue import QueryHook, before, check_query_hook, last_user, said_before, searched_for
 from .handed_over import SESSION_KEY, UNNAMED_SESSION, hand_over, messages_by_session
+from .known_messages import given_again
 from .memory_options import BlockFields
 from .tracing import traced_recall
 from .unstored import FAILURES, Unstored, keep_meanwhile, store_all, warn_store_failed
@@ -75,9 +76,11 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     """Remembers what no longer fits in the window of a ``Memory``, and recalls what answers the user's last message.
 
     ``Memory`` hands over its oldest messages when its window overflows. They are remembered verbatim, under the session
-    id that comes with them, so that one block serves any number of sessions. Where the store fails they are kept and
-    stored with the next ones, with a `DegradedWarning`. A session that ends within its window overflows nothing:
-    `aend_session` hands over what is left. `SecomMemory` in place of ``Memory`` remembers every message at once.
+    id that comes with them, so that one block serves any number of sessions. A history that is given again, as by
+    ``agent.run(chat_history=…)``, is remembered once; so is what is said again word for word, question and answer,
+    where it leaves the window by itself. Where the store fails messages are kept and stored with the next ones, with a
+    `DegradedWarning`. A session that ends within its window overflows nothing: `aend_session` hands over what is left.
+    `SecomMemory` in place of ``Memory`` remembers every message at once.
 
     Args:
         scope: whose memory it is; always given.
@@ -267,11 +270,13 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
 
     def _take_in(self, chats: Sequence[ChatMessage]) -> None:
         by_session = messages_by_session(chats, tools=self.remember_tools)
-        new = [
-            Unstored(session=session, messages=list(map(with_id_and_time, messages)))
-            for session, messages in by_session.items()
-        ]
         with self._lock:
+            unseen = {session: self._unseen(session, messages) for session, messages in by_session.items()}
+            new = [
+                Unstored(session=session, messages=list(map(with_id_and_time, messages)))
+                for session, messages in unseen.items()
+                if messages
+            ]
             for session in by_session:
                 # These messages have left the window, and the last recall did not have them.
                 self._recalls.pop(session, None)
@@ -285,6 +290,16 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
                 keep_meanwhile(self._bank, self.scope, new)
             except FAILURES as error:
                 warn_store_failed("what left the window is kept and stored with what leaves it next", error)
+
+    def _unseen(self, session: str, messages: list[Message]) -> list[Message]:
+        """The messages without those at the beginning that are a part of the session given again."""
+        try:
+            held = [message for turn in self._bank.turns(self.scope, session) for message in turn.messages]
+        except FAILURES:
+            held = []  # storing them fails too, and is told
+        held += [message for each in self.unstored if each.session == session for message in each.messages]
+        as_kept = self._bank.storage.as_kept
+        return messages[given_again(as_kept(messages), as_kept(held)) :]
 
     def _store(self, waiting: int) -> None:
         if waiting and is_forgotten(self._epoch, self._bank.storage.epoch(self.scope)):

@@ -32,6 +32,7 @@ from .agent_steps import UserHook, as_steps, check_user_hook, said_by_user
 from .arguments import NoOthers, refuse_unknown
 from .convert import escape_braces, without_recalled
 from .handed_over import hand_over, messages_by_session
+from .known_messages import given_again
 from .models import as_chat_model
 
 _TOKEN_BUDGET: Final = 1500
@@ -202,9 +203,22 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         now = datetime.now(timezone.utc)
         by_session = messages_by_session(chats, tools=self.remember_tools)
         with self._lock:
-            self._queue += [_Batch(session, tuple(messages), now) for session, messages in by_session.items()]
+            unseen = {session: self._unseen(session, messages) for session, messages in by_session.items()}
+            self._queue += [_Batch(session, tuple(new), now) for session, new in unseen.items() if new]
             self._remember()
             self._closing = self._worker.submit(copy_context().run, self._close)
+
+    def _unseen(self, session: str, messages: list[Message]) -> list[Message]:
+        """The messages without those at the beginning that are a part of the session given again."""
+        try:
+            parts = [name for name in self._bank.sessions(self.scope) if _PART.sub("", name) == session]
+            turns = [turn for name in parts for turn in self._bank.turns(self.scope, name)]
+        except StoreError:
+            turns = []  # storing them fails too, and is told
+        held = [message for turn in turns for message in turn.messages]
+        held += [message for batch in self._queue if batch.session == session for message in batch.messages]
+        as_kept = self._bank.storage.as_kept
+        return messages[given_again(as_kept(messages), as_kept(held)) :]
 
     def _remember(self) -> None:
         """Store what is queued, in order; what the store refuses stays in the queue."""
