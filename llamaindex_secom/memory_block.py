@@ -266,10 +266,10 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         # The messages are shared with the other blocks, and were marked with the session id for the block alone.
-        await asyncio.to_thread(self._take_in, as_steps(list(map(without_recalled, messages)), self._by_user))
+        await asyncio.to_thread(self._take_in, [without_recalled(message) for message in messages])
 
     def _take_in(self, chats: Sequence[ChatMessage]) -> None:
-        by_session = messages_by_session(chats, tools=self.remember_tools)
+        by_session = messages_by_session(as_steps(chats, self._by_user), tools=self.remember_tools)
         with self._lock:
             unseen = {session: self._unseen(session, messages) for session, messages in by_session.items()}
             new = [

@@ -196,12 +196,12 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         # The messages are shared with the other blocks, and were marked with the session id for the block alone.
-        copies = as_steps(list(map(without_recalled, messages)), self._by_user)
+        copies = [without_recalled(message) for message in messages]
         await asyncio.to_thread(self._take_in, copies)
 
     def _take_in(self, chats: Sequence[ChatMessage]) -> None:
         now = datetime.now(timezone.utc)
-        by_session = messages_by_session(chats, tools=self.remember_tools)
+        by_session = messages_by_session(as_steps(chats, self._by_user), tools=self.remember_tools)
         with self._lock:
             unseen = {session: self._unseen(session, messages) for session, messages in by_session.items()}
             self._queue += [_Batch(session, tuple(new), now) for session, new in unseen.items() if new]

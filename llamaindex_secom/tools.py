@@ -257,7 +257,7 @@ def _tool(
     signature = _signature(schema)
 
     def call(*given: Any, **named: Any) -> str:
-        return act(bound, **schema(**signature.bind(*given, **named).arguments).model_dump())
+        return act(bound, **schema(**signature.bind_partial(*given).arguments, **named).model_dump())
 
     async def acall(ctx: Context, **arguments: Any) -> str:
         checked = schema(**arguments).model_dump()
