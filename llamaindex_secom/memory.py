@@ -142,6 +142,7 @@ class SecomMemory(SessionMessages):
         bank.layers.check(needed)
         super().__init__(
             bank,
+            user_hook,
             scope=checked,
             session=uuid.uuid4().hex if session is None else session,
             token_limit=token_limit,
@@ -154,8 +155,7 @@ class SecomMemory(SessionMessages):
             **options.arguments,
             **saved,
         )
-        # Set before super().__init__(), they would be lost.
-        self._count, self._hook, self._by_user = token_counter, hook, user_hook
+        self._count, self._hook = token_counter, hook  # set before super().__init__(), they would be lost
         if self._recalled_room >= self.token_limit:
             raise InvalidInput(f"token_budget {self.token_budget} leaves no room in token_limit {self.token_limit}")
         share_bank(bank)

@@ -18,7 +18,7 @@ from secom_core.conversation import Message, Scope, check_scope
 from secom_core.errors import StoreLocked
 from secom_core.processes import ForkLock
 
-from .agent_steps import UserHook, steps_of
+from .agent_steps import UserHook, said_by_user, steps_of
 from .convert import from_message, to_messages, without_recalled
 from .known_messages import match_messages, memorable_by_place, with_turns
 from .unstored import (
@@ -39,6 +39,7 @@ class SessionMessages(BaseMemory):
 
     Args:
         bank: where the messages are remembered.
+        by_user: says which messages with the role of the user are the user's own words.
         **data: the fields, as `SecomMemory` explains them.
     """
 
@@ -58,11 +59,11 @@ class SessionMessages(BaseMemory):
     _epoch: tuple[int, int] | None = PrivateAttr(default=None)
     _by_user: UserHook = PrivateAttr()
 
-    def __init__(self, bank: MemoryBank, **data: Any) -> None:
+    def __init__(self, bank: MemoryBank, by_user: UserHook = said_by_user, **data: Any) -> None:
         data.pop("class_name", None)  # dumps have it
         super().__init__(**{**data, "store_path": bank.storage.path})
         # Private attributes that are set before super().__init__() are lost.
-        self._bank, self._lock = bank, ForkLock()
+        self._bank, self._lock, self._by_user = bank, ForkLock(), by_user
         self._writer = shared_writer(bank) if self.write == "background" else None
         if "window" not in data:
             self.window = self._continued()
