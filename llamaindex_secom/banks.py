@@ -1,26 +1,25 @@
-"""The banks that are open in this process, by their file.
+"""The bank of a part: the one that it was given, the one that is open at its place, or a new one.
 
-Whatever is made again from its serialised form shares the bank of its file, with its models, instead of opening the
-file a second time. A bank leaves the registry when nobody uses it any more.
+Whatever is made again from its serialised form shares the bank that this process has open at the same place, whoever
+opened it and when, with its models and its redaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from pathlib import Path
+from collections.abc import Collection, Sequence
 from typing import Any, Final
-from weakref import WeakValueDictionary
 
 from secom_core.bank import MemoryBank, check_bank
+from secom_core.bank.known import open_banks
 from secom_core.errors import InvalidInput
 from secom_core.layers import registered
 from secom_core.processes import ForkLock
-from secom_core.stores.places import is_postgres
+from secom_core.stores.opening import place_of
 
 _BUILT_IN: Final = frozenset({"summaries", "timelines", "topics", "citations"})
 
-_banks: WeakValueDictionary[str, MemoryBank] = WeakValueDictionary()
-_lock = ForkLock()
+opening: Final = ForkLock()
+"""Held while a bank is looked for and opened, so that threads open a place once."""
 
 
 def bank_of(
@@ -32,7 +31,7 @@ def bank_of(
     key: str | None = None,
     busy_timeout: float | None = None,
 ) -> MemoryBank:
-    """The bank that a part was given, or that of its file: the one that a part of this process has open, or a new one.
+    """The bank that a part was given, or that of its file: the one that this process has open, or a new one.
 
     Args:
         bank: what the part was given.
@@ -43,7 +42,8 @@ def bank_of(
         busy_timeout: how many seconds a new bank waits for others who write.
 
     Raises:
-        InvalidInput: it is no bank, there is neither a bank nor a path, or there is a key beside a bank.
+        InvalidInput: it is no bank, there is neither a bank nor a path, there is a key beside a bank, or several banks
+            are open there that differ.
         StoreError: the file cannot be opened.
     """
     if bank is not None:
@@ -54,18 +54,31 @@ def bank_of(
         raise InvalidInput(
             f"{needed_by} needs a bank, or a store_path to open one; a bank in memory cannot be reopened"
         )
-    with _lock:
-        known = _banks.get(_key(store_path))
-        if known is None or not known.storage.is_open:
-            known = new_bank(store_path, layers, key=key, busy_timeout=busy_timeout)
-        return share_bank(known)
+    with opening:
+        known = open_banks(place_of(store_path))
+        if known:
+            return one_of([each for each in known if set(layers) <= set(each.layers)] or known)
+        return new_bank(store_path, layers, key=key, busy_timeout=busy_timeout)
 
 
-def share_bank(bank: MemoryBank) -> MemoryBank:
-    """Make the bank the one of its file in this process, and return it; a bank in memory is not shared."""
-    if bank.storage.path is not None:
-        _banks[bank.storage.path] = bank
-    return bank
+def one_of(banks: Sequence[MemoryBank]) -> MemoryBank:
+    """The first of banks that are open at one place, which are all alike.
+
+    Raises:
+        InvalidInput: they differ, and the order in which they were opened says nothing about which is meant.
+    """
+    ways = list(dict.fromkeys(map(_opened_with, banks)))
+    if len(ways) > 1:
+        raise InvalidInput(
+            f"{len(banks)} banks are open in this process at {banks[0].storage.path!r}, {', '.join(ways)}: "
+            "give the one that is meant as bank=, or close the others"
+        )
+    return banks[0]
+
+
+def _opened_with(bank: MemoryBank) -> str:
+    given = [f"{name}=" for name in sorted({*bank.storage.needs, *bank.layers})]
+    return f"one with {' '.join(given)}" if given else "one as its place alone gives it"
 
 
 def new_bank(store_path: str, layers: Collection[str], **parts: Any) -> MemoryBank:
@@ -82,7 +95,3 @@ def new_bank(store_path: str, layers: Collection[str], **parts: Any) -> MemoryBa
     own = [layer for layer in registered() if layer.name in layers and layer.name not in _BUILT_IN]
     switches: dict[str, Any] = dict.fromkeys(_BUILT_IN.intersection(layers), True)
     return MemoryBank.open(store_path, layers=own, **switches, **parts)
-
-
-def _key(store_path: str) -> str:
-    return store_path if is_postgres(store_path) else str(Path(store_path).expanduser().resolve())

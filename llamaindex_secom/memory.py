@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal
@@ -27,8 +26,9 @@ from secom_core.text.terms import count_tokens
 from .agent_steps import UserHook, check_user_hook, said_by_user
 from .answers import is_answer, without_markers
 from .arguments import refuse_unknown
-from .banks import bank_of, new_bank, share_bank
+from .banks import bank_of, new_bank
 from .cached_recall import CachedRecall
+from .chat_log import latest
 from .convert import answer_of, escape_braces, text_of
 from .dialogue import QueryHook, check_query_hook, last_user, said_before, searched_for
 from .insertion import insert_recalled, is_query_put, query_of
@@ -42,6 +42,7 @@ from .window import WindowEntry, fitting
 _TOKEN_LIMIT: Final = 8000
 _LLM_SHARE: Final = 0.75
 _TOKEN_BUDGET: Final = 1500
+_ENTRIES: Final = 64
 
 
 class SecomMemory(SessionMessages):
@@ -104,6 +105,7 @@ class SecomMemory(SessionMessages):
     _cached: CachedRecall | None = PrivateAttr(default=None)
     _citations: Citations | None = PrivateAttr(default=None)
     _injected: int = PrivateAttr(default=0)
+    _most_entries: int = PrivateAttr(default=_ENTRIES)
 
     def __init__(
         self,
@@ -158,7 +160,7 @@ class SecomMemory(SessionMessages):
         self._count, self._hook = token_counter, hook  # set before super().__init__(), they would be lost
         if self._recalled_room >= self.token_limit:
             raise InvalidInput(f"token_budget {self.token_budget} leaves no room in token_limit {self.token_limit}")
-        share_bank(bank)
+        self._show(self.window)
 
     @field_validator("insert_method", mode="before")
     @classmethod
@@ -253,6 +255,13 @@ class SecomMemory(SessionMessages):
         """How many tokens of recalled memory the last `get` put into the messages."""
         return self._injected
 
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The names of those arguments that cannot be saved and were given."""
+        own = {"token_counter": self._count is not count_tokens, "query": self._hook is not None}
+        own["by_user"] = self._by_user is not said_by_user
+        return tuple(name for name, is_given in own.items() if is_given)
+
     def tokenizer_fn(self, text: str) -> Sequence[int]:
         """As many items as ``text`` has tokens; chat engines measure their own prompt with it."""
         return range(self._count(text))
@@ -324,6 +333,14 @@ class SecomMemory(SessionMessages):
 
     # -- writing --------------------------------------------------------------------------------------------------
 
+    def _latest(self, entries: list[WindowEntry]) -> list[WindowEntry]:
+        # Counted again only when so many more have come.
+        if len(entries) < self._most_entries:
+            return entries
+        shown = latest(entries, self.token_limit, self._count)
+        self._most_entries = len(shown) + _ENTRIES
+        return shown
+
     def set(self, messages: list[ChatMessage]) -> None:
         """Replace the window; messages that the session does not hold yet are remembered."""
         with self._lock:
@@ -355,11 +372,6 @@ class SecomMemory(SessionMessages):
             self._failed("the citations of the answer were not taken in", error)
         # For the next query, the same numbers stand for other memories.
         return without_markers(answer, recall.numbers)
-
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> SecomMemory:
-        """A memory with a window of its own on the same bank."""
-        data = {name: copy.deepcopy(getattr(self, name), memo) for name in type(self).model_fields}
-        return type(self)(bank=self._bank, token_counter=self._count, query=self._hook, by_user=self._by_user, **data)
 
 
 def _needed_layers(layers: Sequence[str], citations: bool) -> list[str]:

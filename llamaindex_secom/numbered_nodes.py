@@ -25,7 +25,7 @@ from secom_core.conversation import Scope
 from secom_core.errors import SecomError, warn_degraded
 
 from .arguments import PostprocessorFields, refuse_unknown
-from .banks import bank_of, share_bank
+from .banks import bank_of
 from .convert import escape_braces
 from .impressions import PendingQuery, impressions_of, keep_pending
 from .node_origins import LocatedNode, locate
@@ -136,7 +136,7 @@ class CitationNumberer(BaseNodePostprocessor):
     ) -> None:
         refuse_unknown("CitationNumberer", CitationNumberer.__init__, fields.keys(), besides=type(self).model_fields)
         check_count("first", first)
-        bank = share_bank(bank_of(bank, store_path, needed_by="CitationNumberer", layers=["citations"], key=key))
+        bank = bank_of(bank, store_path, needed_by="CitationNumberer", layers=["citations"], key=key)
         fields.pop("class_name", None)  # dumps have it
         values: dict[str, Any] = {"empty": empty, "first": first, "store_path": bank.storage.path, **fields}
         super().__init__(**values)

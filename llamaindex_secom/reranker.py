@@ -20,7 +20,7 @@ from secom_core.errors import InvalidInput
 from secom_core.ranking.relevance import chance
 
 from .arguments import PostprocessorFields, refuse_unknown
-from .banks import bank_of, share_bank
+from .banks import bank_of
 from .impressions import impressions_of
 from .node_origins import locate
 from .pickling import by_saved_form
@@ -70,7 +70,7 @@ class CitationReranker(BaseNodePostprocessor):
         refuse_unknown("CitationReranker", CitationReranker.__init__, fields.keys(), besides=type(self).model_fields)
         if top_n is not None:
             check_count("top_n", top_n)
-        bank = share_bank(bank_of(bank, store_path, needed_by="CitationReranker", layers=["citations"], key=key))
+        bank = bank_of(bank, store_path, needed_by="CitationReranker", layers=["citations"], key=key)
         bank.layers.check(["citations"])
         fields.pop("class_name", None)  # dumps have it
         values: dict[str, Any] = {"top_n": top_n, "store_path": bank.storage.path, **fields}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr, field_validator
-from llama_index.core.memory.types import BaseMemory
 
 from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.bank.answers import shared_writer, waiting_for_a_lock
@@ -19,8 +19,11 @@ from secom_core.errors import StoreLocked
 from secom_core.processes import ForkLock
 
 from .agent_steps import UserHook, said_by_user, steps_of
-from .convert import from_message, to_messages, without_recalled
+from .chat_log import chat_of, edited_away, records
+from .convert import to_messages, without_recalled
 from .known_messages import match_messages, memorable_by_place, with_turns
+from .saved import know
+from .saving import SavedMessages
 from .unstored import (
     FAILURES,
     Unstored,
@@ -32,7 +35,7 @@ from .unstored import (
 from .window import WindowEntry, forgotten_turns, without_forgotten
 
 
-class SessionMessages(BaseMemory):
+class SessionMessages(SavedMessages):
     """Stores each message of a session in the bank when it is put, and keeps the window of the session.
 
     `SecomMemory` adds what is recalled for a query.
@@ -45,19 +48,17 @@ class SessionMessages(BaseMemory):
 
     model_config = ConfigDict(extra="forbid")
 
-    scope: tuple[str, ...]
-    session: str = Field(min_length=1)
     store_path: str | None = None
     remember_tools: bool = False
     write: Literal["inline", "background"] = "inline"
     on_error: Literal["warn", "raise"] = "warn"
-    window: list[WindowEntry] = Field(default_factory=list)
     unstored: list[Unstored] = Field(default_factory=list)
-    _bank: MemoryBank = PrivateAttr()
-    _lock: Any = PrivateAttr()
     _writer: BackgroundWriter | None = PrivateAttr(default=None)
     _epoch: tuple[int, int] | None = PrivateAttr(default=None)
     _by_user: UserHook = PrivateAttr()
+    _kept_turn: str | None = PrivateAttr(default=None)
+    _is_whole: bool = PrivateAttr(default=True)
+    _is_anew: bool = PrivateAttr(default=False)
 
     def __init__(self, bank: MemoryBank, by_user: UserHook = said_by_user, **data: Any) -> None:
         data.pop("class_name", None)  # dumps have it
@@ -65,8 +66,9 @@ class SessionMessages(BaseMemory):
         # Private attributes that are set before super().__init__() are lost.
         self._bank, self._lock, self._by_user = bank, ForkLock(), by_user
         self._writer = shared_writer(bank) if self.write == "background" else None
-        if "window" not in data:
-            self.window = self._continued()
+        self.window = chat_of(bank, self.scope, self.session)
+        self._kept_turn = next((entry.turn for entry in reversed(self.window) if entry.turn), None)
+        know(self)
 
     @field_validator("scope")
     @classmethod
@@ -77,24 +79,13 @@ class SessionMessages(BaseMemory):
         """Scope and session, without any message: workflows log this at every event."""
         return [("scope", self.scope), ("session", self.session), ("messages", len(self.window))]
 
-    @property
-    def bank(self) -> MemoryBank:
-        """Where everything is remembered."""
-        return self._bank
-
     # -- reading --------------------------------------------------------------------------------------------------
 
     def get_all(self) -> list[ChatMessage]:
         """Every message of the session as it was put, without the exchanges that were forgotten since."""
         with self._lock:
             self._drop_forgotten()
-            return [entry.message.model_copy(deep=True) for entry in self.window]
-
-    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
-        """A dict that JSON can hold: the file of the bank, scope, session, window and options."""
-        with self._lock:
-            self._drop_forgotten()
-        return super().to_dict(**{"mode": "json", **kwargs})
+            return [entry.message.model_copy(deep=True) for entry in self._chat()]
 
     def _drop_forgotten(self) -> tuple[int, int] | None:
         """Drop from the window what was forgotten since; returns the scope's epoch, nothing where it is not known."""
@@ -132,13 +123,26 @@ class SessionMessages(BaseMemory):
         entries = self._entries(messages)
         with self._lock:
             entries = self._remembered([self._received(entry) for entry in entries])
-            self.window = [*self.window, *entries]
+            self._show([*self.window, *entries], whole=self._is_whole)
+            self._keep(entries)
 
     def set(self, messages: list[ChatMessage]) -> None:
-        """Replace the window; messages that the session does not hold yet are remembered."""
+        """Replace the chat; messages that the session does not hold yet are remembered.
+
+        What was edited away, regenerated or taken back leaves the memory too (`chat_log.edited_away`); what is left out
+        at the beginning, to make the history shorter, stays remembered.
+        """
         entries = self._entries(messages)
         with self._lock:
-            self.window = self._remembered(entries, known=self._known([entry.seen for entry in entries]))
+            old = self._chat()
+            edited = edited_away([entry.message for entry in old], [entry.message for entry in entries])
+            again = self._retracted(old, edited)
+            chats = [entry.seen for entry in entries]
+            names = self._names(chats)
+            told = {place: again[name] for place, name in names.items() if name in again}
+            entries = self._remembered(entries, self._known(chats), names, told)
+            self._show(entries)
+            self._keep(entries, anew=True)
 
     def reset(self) -> None:
         """Begin a new session. What was remembered stays; `MemoryBank.forget` deletes it."""
@@ -152,7 +156,7 @@ class SessionMessages(BaseMemory):
             except FAILURES as error:
                 self._failed("the session is left open", error)
                 self.session = uuid.uuid4().hex
-            self.window = []
+            self.window, self._unkept, self._kept_turn, self._is_whole = [], [], None, True
 
     def flush(self, timeout: float | None = None) -> bool:
         """Store what the store had refused, and wait until the background writer has made everything of it.
@@ -188,18 +192,35 @@ class SessionMessages(BaseMemory):
     def _target(self) -> MemoryBank | BackgroundWriter:
         return self._writer or self._bank
 
-    def _remembered(self, entries: Sequence[WindowEntry], known: dict[int, str] | None = None) -> list[WindowEntry]:
-        """The entries with their turns; those that have none yet, and are worth it, go into the bank."""
-        turns: dict[int, str] = dict(known or {})
+    def _remembered(
+        self,
+        entries: Sequence[WindowEntry],
+        known: Mapping[int, str] = MappingProxyType({}),
+        names: Mapping[int, str] = MappingProxyType({}),
+        told: Mapping[int, Message] = MappingProxyType({}),
+    ) -> list[WindowEntry]:
+        """The entries with their turns; those that have none yet, and are worth it, go into the bank.
+
+        Args:
+            entries: in order.
+            known: by place, the turns of those that the bank holds.
+            names: by place, the ids that messages have in the bank.
+            told: by place, how messages were remembered before.
+        """
+        turns = dict(known)
         new = {
-            place: with_id_and_time(message)
+            place: told.get(place) or with_id_and_time(message)
             for place, entry in enumerate(entries)
             if place not in turns
             for message in to_messages([entry.seen], tools=self.remember_tools)
         }
         if new:
             turns |= zip(new, self._stored(list(new.values())), strict=True)
-        return [entry.model_copy(update={"turn": turns.get(place)}) for place, entry in enumerate(entries)]
+        ids = {**names, **{place: message.id for place, message in new.items()}}
+        return [
+            entry.model_copy(update={"turn": turns.get(place), "name": ids.get(place)})
+            for place, entry in enumerate(entries)
+        ]
 
     def _stored(self, messages: list[Message]) -> list[str]:
         """The turns of the messages; where the store fails, the ids of the messages stand for them until it works."""
@@ -221,8 +242,86 @@ class SessionMessages(BaseMemory):
         if is_forgotten(self._epoch, self._bank.storage.epoch(self.scope)):
             self.unstored = []
         turns = store_all(self._target, self.scope, self.unstored)
-        for entry in self.window:
+        for entry in (*self.window, *self._unkept):
             entry.turn = turns.get(entry.turn or "", entry.turn)
+
+    # -- the chat beside the turns --------------------------------------------------------------------------------
+
+    def _chat(self) -> list[WindowEntry]:
+        """All of the chat; the window alone where the store fails."""
+        if self._is_whole:
+            return self.window
+        try:
+            return [*chat_of(self._bank, self.scope, self.session), *self._unkept]
+        except FAILURES as error:
+            self._failed("only the latest messages of the session are known", error)
+        return self.window
+
+    def _show(self, entries: list[WindowEntry], *, whole: bool = True) -> None:
+        """Keep in the window what can be shown of these entries; ``whole`` where they are all of the chat."""
+        self.window = self._latest(entries)
+        self._is_whole = whole and len(self.window) == len(entries)
+
+    def _latest(self, entries: list[WindowEntry]) -> list[WindowEntry]:
+        """The entries that can be shown."""
+        return entries
+
+    def _keep(self, entries: Sequence[WindowEntry], *, anew: bool = False) -> None:
+        """Keep the entries in the bank as they are; those that it does not take wait for the next ones."""
+        self._kept_turn = None if anew else self._kept_turn
+        self._unkept = [*([] if anew else self._unkept), *entries]
+        self._is_anew = anew or self._is_anew
+        if self.unstored or not self._unkept:
+            return
+        try:
+            with waiting_for_a_lock(shared_writer(self._bank), self.scope):
+                kept = records(self._unkept, self._kept_turn)
+                if self._bank.chats.write(self.scope, self.session, kept, anew=self._is_anew):
+                    self._kept_turn = next((each.turn_id for each in reversed(kept) if each.turn_id), self._kept_turn)
+                    self._unkept, self._is_anew = [], False
+        except FAILURES as error:
+            # What is remembered of them is stored already: nothing is raised, or it would be put again.
+            warn_store_failed("tool calls and system messages are kept with the next ones", error)
+
+    def _retracted(self, chat: Sequence[WindowEntry], gone: Collection[int]) -> dict[str, Message]:
+        """Take the entries at these places out of the chat, and out of the memory; the others are the window then.
+
+        Returns:
+            What was forgotten with them and is to be remembered anew, by its id: the rest of their turns, and all that
+            was said later.
+        """
+        kept = [entry for place, entry in enumerate(chat) if place not in gone]
+        names = {entry.name for place, entry in enumerate(chat) if place in gone and entry.name}
+        again: dict[str, Message] = {}
+        try:
+            again = self._forgotten_from(names) if names else {}
+        except FAILURES as error:
+            self._failed("what was edited away is still remembered", error)
+        self.window = [entry.model_copy(update={"turn": None}) if entry.name in again else entry for entry in kept]
+        shown = {entry.name for entry in kept}
+        others = [message for name, message in again.items() if name not in shown]
+        if others:
+            self._stored(others)
+        return again
+
+    def _forgotten_from(self, names: Collection[str]) -> dict[str, Message]:
+        """Forget all turns from the first one of these messages on; what else was said there, by its id."""
+        turns = self._bank.turns(self.scope, self.session)
+        known = [not set(names).isdisjoint(message.id for message in turn.messages) for turn in turns]
+        later = turns[known.index(True) :] if any(known) else []
+        self._bank.forget(self.scope, turn_ids=[turn.id for turn in later])
+        return {str(each.id): each for turn in later for each in turn.messages if each.id not in names}
+
+    def _names(self, chats: Sequence[ChatMessage]) -> dict[int, str]:
+        """The ids of the remembered messages of the chat, for the places of those that are given again."""
+        given = memorable_by_place(chats, tools=self.remember_tools)
+        known = [
+            (message, entry.name)
+            for entry in self.window
+            if entry.name
+            for message in to_messages([entry.seen], tools=self.remember_tools)
+        ]
+        return match_messages(given, known)
 
     # -- what the session holds already ---------------------------------------------------------------------------
 
@@ -241,15 +340,6 @@ class SessionMessages(BaseMemory):
             self._failed("the messages of the session are not known", error)
             return []
         return [(message, turn.id) for turn in turns if turn.id not in besides for message in turn.messages]
-
-    def _continued(self) -> list[WindowEntry]:
-        # A tool's result without the call it answers is refused by models, and calls come back as text only.
-        return [
-            WindowEntry(message=from_message(message), turn=turn.id)
-            for turn in self._bank.turns(self.scope, self.session)
-            for message in turn.messages
-            if message.role != "tool"
-        ]
 
 
 def _cleaned(messages: Iterable[ChatMessage]) -> list[ChatMessage]:

@@ -28,11 +28,13 @@ _LEAST: Final = 20
 class WindowEntry(BaseModel):
     """A message of the session, and the turn of the bank that holds it; no turn where it is not remembered.
 
-    ``step`` says which step of an agent the message is, where its role does not say so.
+    ``name`` is the id of the message that is remembered of it. ``step`` says which step of an agent the message is,
+    where its role does not say so.
     """
 
     message: ChatMessage
     turn: str | None = None
+    name: str | None = None
     step: Step | None = None
 
     @property

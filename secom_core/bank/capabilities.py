@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, NoReturn, cast
 
+from typing_extensions import Self
+
+from ..chats.layer import Chats
 from ..citations.layer import CitationLayer
+from ..errors import InvalidInput
 from ..summaries.layer import SummaryLayer
 from ..timelines.layer import TimelineLayer
 from ..topics.layer import TopicLayer
@@ -14,9 +18,22 @@ from .storage import Storage
 
 
 class Capabilities:
-    """The layers of a bank, and its storage."""
+    """The layers of a bank, and its storage. What holds a bank shares it with its copies, and is not pickled."""
 
     _inside: Components
+
+    def __copy__(self) -> Self:
+        """The bank itself: what holds a bank and is copied goes on with the same one."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise InvalidInput(
+            "an open bank cannot be pickled, nor can what holds one: open it in the other process, from its place and "
+            "with the same parts, and make there what holds it"
+        )
 
     @property
     def layers(self) -> Layers:
@@ -42,6 +59,11 @@ class Capabilities:
     def citations(self) -> CitationLayer:
         """What answers cite; raises `InvalidInput` where the bank was opened without ``citations``."""
         return cast("CitationLayer", self._inside.layers["citations"])
+
+    @property
+    def chats(self) -> Chats:
+        """The messages of sessions as a framework holds them; every bank keeps them."""
+        return self._inside.chats
 
     @property
     def storage(self) -> Storage:

@@ -13,6 +13,7 @@ from weakref import WeakSet
 from sqlalchemy import Table
 from tqdm import tqdm
 
+from ..chats.layer import Chats
 from ..conversation import Scope
 from ..derived.cutting import TAIL
 from ..derived.segmenters import ScopeSegmenters
@@ -81,7 +82,8 @@ class Components:
         bar = partial(tqdm, disable=not parts.progress)
         self.deriving = Deriving(store, self.derivation, segmenters, self.vector_store, self.layers, bar)
         self.forgetting = Forgetting(store, self.derivation, self.vector_store, self.scopes)
-        self.storage = Storage(self.deriving, parts.redact)
+        self.chats = Chats(store, partial(redacted_text, redact=parts.redact))
+        self.storage = Storage(self.deriving, self._parts)
         if self.vector_store is not None:
             self.vector_store.drain()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final, Literal
@@ -114,6 +114,14 @@ class Parts:
         return AdaptiveSegmenter(CachedEmbedder(self.embedder))
 
     @property
+    def of_its_own(self) -> tuple[str, ...]:
+        """The names of the parts that a bank opened by its place alone, with the same layers, would not have."""
+        usual = Parts()
+        names = [each.name for each in fields(self) if each.name not in _NOT_KEPT]
+        other = [name for name in names if not _is_like(getattr(self, name), getattr(usual, name))]
+        return tuple(name for name in other if getattr(self, name) is not True)
+
+    @property
     def silence(self) -> timedelta | None:
         """How long a silence ends a session; nothing where none ends by itself."""
         return self.idle_after or None
@@ -137,9 +145,17 @@ class Parts:
         return [*(partial(_opened, layer, option) for layer, option in chosen), *self.layers]
 
 
+def _is_like(value: object, usual: object) -> bool:
+    return value is usual or (isinstance(value, _PLAIN) and value == usual) or type(value) is type(usual) is PackTurns
+
+
 def _opened(layer: Callable[..., Layer], option: object, context: LayerContext) -> Layer:
     return layer(context) if option is True else layer(context, option)
 
+
+_NOT_KEPT: Final = frozenset({"layers", "max_memory", "max_scopes", "progress"})
+"""Parts that change nothing of what is kept and found, and layers, which are opened by their names."""
+_PLAIN: Final = (bool, int, str, timedelta)
 
 _BUILT_IN: Final[Mapping[str, tuple[Callable[..., Layer], type]]] = {
     "summaries": (SummaryLayer, Summarizer),

@@ -31,7 +31,7 @@ def redacted_message(message: Message, redact: Redact | None) -> Message:
     """The message with its text, and every text in its metadata, redacted; names, roles and ids stay as they are."""
     if redact is None:
         return message
-    about = {key: _inside(value, redact) for key, value in message.metadata.items()}
+    about = _inside(message.metadata, redact)
     return replace(message, text=redacted_text(message.text, redact), metadata=about)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
 from ..archive.backup import back_up
 from ..archive.export import ImportedSession, header, layer_lines, read, session_lines
@@ -13,7 +14,8 @@ from ..conversation import Message, Scope, Turn, check_scope
 from ..derived.whole import agree
 from ..layers import registered
 from .deriving import Deriving
-from .redaction import Redact, redacted_message, redacted_text
+from .parts import Parts
+from .redaction import redacted_message, redacted_text
 
 
 class Storage:
@@ -21,12 +23,16 @@ class Storage:
 
     Args:
         deriving: the bank's, which derives what a writer that was killed had not, and what comes in.
-        redact: takes out of every text what must not be kept.
+        parts: what the bank is made of.
     """
 
-    def __init__(self, deriving: Deriving, redact: Redact | None) -> None:
-        self._deriving, self._redact = deriving, redact
+    def __init__(self, deriving: Deriving, parts: Parts) -> None:
+        self._deriving, self._redact = deriving, parts.redact
         self._store, self._layers = deriving.store, deriving.layers
+        self.id = self._store.path or f"memory:{uuid4().hex}"
+        """Which bank it is: its file, or its URL without the password; in memory an id that no other bank has."""
+        self.needs = (*parts.of_its_own, *([self._store.secret] if self._store.secret else []))
+        """The arguments of `MemoryBank.open` that its place alone does not give, such as ``redact`` and ``key``."""
 
     @property
     def path(self) -> str | None:

@@ -12,7 +12,7 @@ from functools import wraps
 from threading import TIMEOUT_MAX
 from typing import Any, Final, ParamSpec, TypeVar
 
-from sqlalchemy import Connection, Engine, Table, inspect
+from sqlalchemy import URL, Connection, Engine, Table, inspect
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ..conversation import Scope
@@ -43,6 +43,11 @@ def leave_connections(engine: Engine) -> None:
 
 
 _until: ContextVar[float] = ContextVar("until", default=math.inf)
+
+
+def shown_url(url: URL) -> str:
+    """The URL of a database without the password."""
+    return str(url._replace(password=None))
 
 
 @contextmanager
@@ -104,7 +109,12 @@ class Database:
     def path(self) -> str | None:
         """The database's file, or its URL without the password; nothing where it lives in memory."""
         url = self._engine.url
-        return url.database if url.get_backend_name() == "sqlite" else str(url._replace(password=None))
+        return url.database if url.get_backend_name() == "sqlite" else shown_url(url)
+
+    @property
+    def secret(self) -> str | None:
+        """What it was opened with beside its path: a ``key`` or a ``password``; nothing where it took neither."""
+        return "key" if self.cipher.is_on else "password" if self._engine.url.password else None
 
     @property
     def _place(self) -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from ..errors import InvalidInput
-from .places import is_postgres
-from .postgres import open_postgres
+from .places import file_at, is_postgres
+from .postgres import open_postgres, postgres_place
 from .sql import SqlStore
 from .sqlite import open_sqlite
 
@@ -45,3 +45,12 @@ def open_store(
     if key is not None:
         raise InvalidInput("a key is for a file; encrypt the disk that PostgreSQL writes to")
     return open_postgres(str(where), busy_timeout=busy_timeout)
+
+
+def place_of(where: str | Path) -> str:
+    """The `path` that the store of a file, or of a PostgreSQL database, has once it is open; nothing is opened.
+
+    Raises:
+        InvalidInput: no place of a bank.
+    """
+    return postgres_place(str(where)) if is_postgres(where) else str(file_at(where).resolve())

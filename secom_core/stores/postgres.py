@@ -8,6 +8,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
 from ..errors import InvalidInput, MissingExtra, StoreError
+from .database import shown_url
 from .places import is_postgres
 from .sql import SqlStore
 
@@ -70,6 +71,15 @@ def postgres_engine(url: str, *, pool_size: int = _POOL) -> Engine:
     # First of all: what the driver asks next, it cannot read in every encoding.
     event.listen(engine, "connect", _configure, insert=True)
     return engine
+
+
+def postgres_place(url: str) -> str:
+    """The URL as errors and `Database.path` show it: without passwords.
+
+    Raises:
+        InvalidInput: the URL cannot be read.
+    """
+    return shown_url(_without_secrets(_with_driver(url))[0])
 
 
 def _with_driver(url: str) -> URL:

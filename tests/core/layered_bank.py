@@ -9,6 +9,7 @@ from typing import Any
 from embedders import HashingEmbedder
 
 from secom_core.bank import MemoryBank
+from secom_core.chats import ChatRecord
 from secom_core.citations import RerankerOptions
 from secom_core.conversation import Message
 from secom_core.topics import SimilarityRule, TopicOptions
@@ -60,6 +61,7 @@ def filled(where: str | Path, **parts: Any) -> MemoryBank:
                 for place, (who, text) in enumerate(lines)
             ]
             bank.remember(scope, said, session=name, close=True)
+        bank.chats.write(scope, "s1", [ChatRecord("s1-0", "s1-0", None), ChatRecord("s1-0", None, {"role": "tool"})])
         for query in QUERIES * 2:
             impression = bank.recall(scope, query, k=3, now=MAY).impression
             assert impression is not None

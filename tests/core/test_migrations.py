@@ -51,6 +51,8 @@ FROZEN = {
     "0008.sqlite.sql": "87b15cbe9a5cf24746b51499ade995afa9dec7d8eee51ceb7a6de84c6c4251a2",
     "0009.postgresql.sql": "c2d9d22a193e5bfdb8bfd4ca8059cf8c836c621b28405ed8b1d263abe64f4067",
     "0009.sqlite.sql": "c2d9d22a193e5bfdb8bfd4ca8059cf8c836c621b28405ed8b1d263abe64f4067",
+    "0010.postgresql.sql": "ca6de2c2e53bf9870500916e00afb8b52b575b4919a80003917141d0b9ed8b1c",
+    "0010.sqlite.sql": "72237aa965adc79dea74bca1273b8a36d2cf5df42ec6919277f96d303332254c",
 }
 
 

@@ -43,7 +43,6 @@ from llamaindex_secom import (
     memory_tools,
     rewritten_query,
 )
-from llamaindex_secom.banks import _banks
 from llamaindex_secom.tracing import SecomRecallEvent
 from secom_core import DegradedWarning, InvalidInput, MemoryBank, StoreError
 from secom_core.citations.prompt import CITE_INSTRUCTION
@@ -176,7 +175,6 @@ async def test_a_saved_context_goes_on_in_another_process(bank: MemoryBank, kind
         assert FACT not in json.dumps(data), "nothing recalled is in it"
         del memory, context
         bank.close()
-        _banks.clear()  # as in another process
         restored = Context.from_dict(agent, data, serializer=serializer)
         await agent.run(QUERY, ctx=restored)
         again = await restored.store.get("memory")

@@ -28,10 +28,14 @@ from llamaindex_secom import (
     TimelineRetriever,
     memory_tools,
 )
-from llamaindex_secom.banks import _banks, bank_of, new_bank, share_bank
+from llamaindex_secom.banks import bank_of, new_bank
 from secom_core import InvalidInput, MemoryBank
+from secom_core.bank.known import open_banks
+from secom_core.citations import RerankerOptions
+from secom_core.context.packing import PackTurns
 from secom_core.layers import Layer, register, unregister
 from secom_core.segmenters.fixed import EachTurn
+from secom_core.testing import ScriptedEmbedder
 
 ANN = ("acme", "ann")
 
@@ -120,28 +124,61 @@ def test_the_same_file_by_another_path_is_the_same_bank(tmp_path: Path, monkeypa
 
 @pytest.mark.slow
 def test_a_bank_that_nobody_uses_is_let_go(tmp_path: Path) -> None:
-    path = str(tmp_path / "m.db")
+    path = os.path.realpath(tmp_path / "m.db")
     bank = bank_of(None, path, needed_by="a test")
-    assert _banks[os.path.realpath(path)] is bank
-    bank.close()
+    assert open_banks(path) == [bank]
     del bank
     gc.collect()
-    assert os.path.realpath(path) not in _banks
+    assert open_banks(path) == []
 
 
-def test_a_bank_in_memory_is_not_shared() -> None:
-    with MemoryBank.open() as bank:
-        before = dict(_banks)
-        assert share_bank(bank) is bank
-        assert dict(_banks) == before
+def test_a_bank_is_known_from_open_on_under_an_id_of_its_own(tmp_path: Path) -> None:
+    with MemoryBank.open() as one, MemoryBank.open() as other, MemoryBank.open(tmp_path / "m.db") as stored:
+        assert one.storage.id != other.storage.id
+        assert stored.storage.id == stored.storage.path
+        for bank in (one, other, stored):
+            assert open_banks(bank.storage.id) == [bank]
+    assert open_banks(one.storage.id) == [], "a closed bank is nobody's any more"
 
 
-def test_the_bank_that_was_shared_last_is_the_one_of_its_file(tmp_path: Path) -> None:
+def masked(text: str) -> str:
+    return text.replace("4711", "[PIN]")
+
+
+@pytest.mark.parametrize("bare_first", [True, False])
+def test_the_order_in_which_banks_are_opened_decides_nothing(tmp_path: Path, bare_first: bool) -> None:
     path = str(tmp_path / "m.db")
-    with MemoryBank.open(path) as first, MemoryBank.open(path) as second:
-        for bank in (first, second, first):
-            share_bank(bank)
-            assert bank_of(None, path, needed_by="a test") is bank
+    with MemoryBank.open(path, redact=masked) as own:
+        assert bank_of(None, path, needed_by="a test") is own, "the application's own, though no part has it yet"
+        alike = MemoryBank.open(path, redact=masked)
+        assert bank_of(None, path, needed_by="a test") is own
+        alike.close()
+    first, second = ({}, {"redact": masked}) if bare_first else ({"redact": masked}, {})
+    wanted = r"2 banks are open .*one with redact=.*give the one that is meant as bank="
+    with MemoryBank.open(path, **first) as one, MemoryBank.open(path, **second) as other:  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match=wanted):
+            SecomMemory(scope=ANN, store_path=path)
+        assert {one.storage.needs, other.storage.needs} == {(), ("redact",)}
+
+
+@pytest.mark.parametrize(
+    ("parts", "needs"),
+    [
+        ({}, ()),
+        ({"summaries": True, "citations": True, "max_memory": 10**6, "progress": True}, ()),
+        ({"redact": masked, "segmenter": EachTurn()}, ("segmenter", "redact")),
+        (
+            {"idle_after": False, "granularity": "turn", "token_counter": len},
+            ("granularity", "token_counter", "idle_after"),
+        ),
+        ({"embedder": ScriptedEmbedder(), "citations": RerankerOptions()}, ("embedder", "citations")),
+        ({"packer": PackTurns()}, ()),
+        ({"weights": {"turn_lexical": 1.0}}, ("weights",)),
+    ],
+)
+def test_a_bank_says_what_its_place_alone_would_not_give(parts: dict[str, Any], needs: tuple[str, ...]) -> None:
+    with MemoryBank.open(**parts) as bank:
+        assert bank.storage.needs == needs
 
 
 def test_threads_open_a_file_once(tmp_path: Path) -> None:
@@ -181,6 +218,7 @@ def test_a_postgresql_database_is_known_by_its_url(postgres_url: str) -> None:
     assert bank.storage.path is not None
     assert bank.storage.path.startswith("postgresql")
     assert bank_of(None, bank.storage.path, needed_by="a test") is bank
+    assert bank_of(None, postgres_url, needed_by="a test") is bank, "with the password too"
     numberer = CitationNumberer(store_path=bank.storage.path)
     assert numberer._bank is bank
     bank.close()

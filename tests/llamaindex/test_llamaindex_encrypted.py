@@ -66,7 +66,7 @@ def test_a_memory_that_is_made_again_gets_its_key_again(path: str) -> None:
     memory._bank.close()
     del memory
     gc.collect()
-    with pytest.raises(StoreError, match="no key was given"):
+    with pytest.raises(InvalidInput, match=r"saved on a bank opened with key=.*MemoryBank.open\(.*key=…\)"):
         SecomMemory.from_dict(dump)
     again = SecomMemory.from_dict(dump, key=KEY)
     assert [message.content for message in again.get_all()] == ["I moved to Ghent."]

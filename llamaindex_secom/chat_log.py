@@ -1,0 +1,155 @@
+"""The chat of a session as it is kept in the bank, whole, beside the turns that are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import takewhile
+from typing import Any, Final
+
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.bridge.pydantic import ValidationError
+
+from secom_core.bank import MemoryBank
+from secom_core.chats import ChatRecord
+from secom_core.conversation import Message, Scope, Turn, json_flaw
+
+from .convert import from_message, text_of, to_messages
+from .message_tokens import MessageTokens
+from .window import SYSTEM, WindowEntry, exchanges
+
+_SPOKEN: Final = frozenset({MessageRole.USER, MessageRole.ASSISTANT})
+
+
+# -- out and in -------------------------------------------------------------------------------------------------------
+
+
+def records(entries: Sequence[WindowEntry], turn: str | None) -> list[ChatRecord]:
+    """The entries as they are kept; calls of tools and their results go with the turn that they stand in.
+
+    Args:
+        entries: in order.
+        turn: the turn before them.
+    """
+    kept = []
+    for entry in entries:
+        turn = entry.turn or turn
+        of_session = entry.message.role in SYSTEM
+        kept.append(ChatRecord(None if of_session else turn, entry.name, _body(entry)))
+    return kept
+
+
+def _body(entry: WindowEntry) -> dict[str, Any] | None:
+    """The entry as JSON; nothing where the message that is remembered of it says it all."""
+    values = dumped(entry)
+    spoken = to_messages([entry.message]) if entry.name and entry.message.role in _SPOKEN else []
+    plain = ChatMessage(role=entry.message.role, content=spoken[0].text) if len(spoken) == 1 else None
+    return None if plain == entry.message and values.keys() <= {"message"} else values
+
+
+def dumped(entry: WindowEntry) -> dict[str, Any]:
+    """The entry as JSON holds it, without its place in the bank."""
+    try:
+        return entry.model_dump(mode="json", exclude={"turn", "name"}, exclude_none=True)
+    except ValueError:
+        # An object that JSON cannot hold, which somebody has put beside the words.
+        kept = {key: each for key, each in entry.message.additional_kwargs.items() if not json_flaw(each)}
+        message = entry.message.model_copy(update={"additional_kwargs": kept})
+        return dumped(entry.model_copy(update={"message": message}))
+
+
+def chat_of(bank: MemoryBank, scope: Scope, session: str) -> list[WindowEntry]:
+    """The chat of a session as it was left, and what was remembered after it by others.
+
+    Args:
+        bank: where it is.
+        scope: whose it is.
+        session: its name.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    turns = bank.turns(scope, session)
+    said = {message.id: (message, turn) for turn in turns for message in turn.messages}
+    kept = bank.chats.read(scope, session)
+    entries = [entry for each in kept if (entry := _entry(each, said.get(each.name))) is not None]
+    names = {each.name for each in kept}
+    unkept = list(takewhile(lambda each: each[0].id not in names, reversed(said.values())))
+    # A tool's result without the call that it answers is refused by models.
+    spoken = [(message, turn) for message, turn in reversed(unkept) if message.role != "tool"]
+    return [*entries, *(WindowEntry(message=from_message(each), turn=turn.id, name=each.id) for each, turn in spoken)]
+
+
+def _entry(record: ChatRecord, said: tuple[Message, Turn] | None) -> WindowEntry | None:
+    """The entry that was kept; nothing where the message that is remembered of it is gone, or it cannot be read."""
+    if record.name is not None and said is None:
+        return None
+    place: dict[str, Any] = {"turn": said[1].id if said is not None else None, "name": record.name}
+    if record.body is None:
+        plain = ChatMessage(role=said[0].role, content=said[0].text) if said is not None else None
+        return WindowEntry(message=plain, **place) if plain is not None else None
+    try:
+        return WindowEntry(**{**record.body, **place})
+    except ValidationError:
+        return None
+
+
+# -- the window -------------------------------------------------------------------------------------------------------
+
+
+def latest(entries: Sequence[WindowEntry], room: int, counter: Callable[[str], int]) -> list[WindowEntry]:
+    """The system messages, and the latest exchanges up to the one that makes them longer than the room.
+
+    Args:
+        entries: the window.
+        room: how many tokens can be shown.
+        counter: counts the tokens of a text.
+    """
+    count = MessageTokens(counter)
+    shown = {id(entry) for entry in entries if entry.message.role in SYSTEM}
+    for exchange in reversed(list(exchanges([entry for entry in entries if id(entry) not in shown]))):
+        if room < 0:
+            break
+        shown |= set(map(id, exchange))
+        room -= sum(count(entry.message) for entry in exchange)
+    return [entry for entry in entries if id(entry) in shown]
+
+
+# -- edits ------------------------------------------------------------------------------------------------------------
+
+
+def edited_away(old: Sequence[ChatMessage], new: Sequence[ChatMessage]) -> range:
+    """Which messages of a chat were edited away, regenerated or taken back, by their places in ``old``.
+
+    That is what a new history says by beginning as the old one did, with something of the user in it, and going on
+    otherwise: with nothing, or with another message of the same role. In the middle, as many messages of the same roles
+    have taken the place of others. A message with an id, such as ``additional_kwargs["id"]``, is edited where its text
+    is another one. A history that begins otherwise was cut short, and nothing is edited away.
+
+    Args:
+        old: the chat as it is.
+        new: the chat as it is handed over.
+    """
+    before = _alike(old, new)
+    after = _alike(old[before:][::-1], new[before:][::-1])
+    gone, come = range(before, len(old) - after), new[before : len(new) - after]
+    roles = [old[place].role for place in gone]
+    if after:
+        edited = roles == [each.role for each in come]
+    else:
+        same_id = bool(gone and come) and _id(come[0]) is not None and _id(come[0]) == _id(old[before])
+        begins_alike = any(each.role == MessageRole.USER for each in old[:before]) or same_id
+        edited = begins_alike and (not come or roles[:1] == [come[0].role])
+    return gone if edited else range(0)
+
+
+def _alike(one: Sequence[ChatMessage], other: Sequence[ChatMessage]) -> int:
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: _said(pair[0]) == _said(pair[1]), pairs))
+
+
+def _said(message: ChatMessage) -> tuple[str, str]:
+    return message.role.value, text_of(message, tools=True).strip()
+
+
+def _id(message: ChatMessage) -> Any:
+    return message.additional_kwargs.get("id")

@@ -1,0 +1,105 @@
+"""A memory that is saved and restored: itself where this process has it, else on the bank that it was saved on."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.memory.types import BaseMemory
+from typing_extensions import Self
+
+from secom_core.bank import MemoryBank
+
+from .chat_log import dumped
+from .saved import SAVED, Saved
+from .window import WindowEntry
+
+
+class SavedMessages(BaseMemory):
+    """What a memory of a session is saved with, and restored from."""
+
+    scope: tuple[str, ...]
+    session: str = Field(min_length=1)
+    window: list[WindowEntry] = Field(default_factory=list, exclude=True)
+    _bank: MemoryBank = PrivateAttr()
+    _lock: Any = PrivateAttr()
+    _id: str = PrivateAttr(default_factory=lambda: uuid.uuid4().hex)
+    _unkept: list[WindowEntry] = PrivateAttr(default_factory=list)
+
+    @property
+    def bank(self) -> MemoryBank:
+        """Where everything is remembered."""
+        return self._bank
+
+    @property
+    def id(self) -> str:
+        """Which memory of this process it is; in its saved form too."""
+        return self._id
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The names of those arguments that cannot be saved and were given."""
+        return ()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The options, as they are saved."""
+        return self.model_dump(mode="json", exclude={"window", "unstored", "store_path"})
+
+    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
+        """A dict that JSON can hold: whose memory it is, its session and its options.
+
+        What was said is in the bank. Of messages that the bank does not hold yet it has the words, as the bank's
+        redaction leaves them.
+
+        Raises:
+            StoreError: the bank was in memory and is closed.
+        """
+        saved = Saved.of(self).model_dump(mode="json")
+        with self._lock:
+            data = super().to_dict(**{"mode": "json", **kwargs})
+            unkept = [{**dumped(entry), "turn": entry.turn, "name": entry.name} for entry in self._unkept]
+        held = self._bank.chats.redacted({"unstored": data["unstored"], "window": unkept})
+        return {**data, **held, SAVED: saved}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
+        """The memory that was saved: itself or another one of its session where this process has it, else a new one.
+
+        A new one is made on the bank that it was saved on: the one that is open in this process, or its file anew.
+
+        Args:
+            data: from `to_dict`.
+            **kwargs: arguments that are given again, such as ``bank``, ``key`` and ``token_counter``; a new memory is
+                made with them.
+
+        Raises:
+            InvalidInput: the bank is not open and its place alone does not give all that it was opened with, or an
+                argument that cannot be saved is missing; the message says what to do.
+            StoreError: the file cannot be opened.
+        """
+        settings = {name: value for name, value in data.items() if name not in (SAVED, "class_name")}
+        if SAVED not in data:
+            return cls(**{**settings, **kwargs})
+        saved = Saved.model_validate(data[SAVED])
+        live = saved.live(cls, settings) if not kwargs else None
+        if isinstance(live, cls):
+            return live
+        saved.check_given(kwargs)
+        if kwargs.get("bank") is None and kwargs.get("store_path") is None:
+            opened = saved.reopened(key=kwargs.pop("key", None), busy_timeout=kwargs.pop("busy_timeout", None))
+            kwargs["bank"] = opened
+        memory = cls(**{**settings, "window": [], "store_path": None, **kwargs})
+        memory._unkept = [WindowEntry(**each) for each in settings.get("window", [])]
+        memory.window = [*memory.window, *memory._unkept]
+        return memory
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """As `to_dict` and `from_dict`."""
+        return type(self).from_dict, (self.to_dict(),)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """The memory itself, as with a file: workflows copy their state wherever a step edits it."""
+        return self

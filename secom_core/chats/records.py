@@ -1,0 +1,74 @@
+"""A message of a chat, as it is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+_NAMES: Final = frozenset({"role", "block_type", "tool_name", "format", "session", "turn", "step", "created_at", "at"})
+_ENDS: Final = ("id", "mimetype", "timestamp")
+_DATA: Final = frozenset({"image", "audio", "video", "data"})
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRecord:
+    """A message of a chat.
+
+    Args:
+        turn_id: the turn that it goes with, and is forgotten with; nothing where it goes with the session.
+        name: the id of the message that is remembered of it; nothing where none is.
+        body: all of it as the framework writes it, which JSON can hold; nothing where the remembered message is all
+            of it.
+    """
+
+    turn_id: str | None
+    name: str | None
+    body: Mapping[str, Any] | None
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> ChatRecord:
+        """The record of a line of an export.
+
+        Raises:
+            ValueError: it is none.
+        """
+        turn_id, name, body = record["turn_id"], record["name"], record["body"]
+        if not (_is_text(turn_id) and _is_text(name) and (body is None or isinstance(body, Mapping))):
+            raise ValueError("a message of a chat has a turn_id, a name and a body, or null in their place")
+        return cls(turn_id, name, body)
+
+
+def _is_text(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def body_of(text: str | None) -> Mapping[str, Any] | None:
+    """The body that a row holds.
+
+    Raises:
+        ValueError: it holds none.
+    """
+    body = json.loads(text) if text is not None else None
+    if body is not None and not isinstance(body, dict):
+        raise ValueError("the body of a message of a chat is a JSON object")
+    return body
+
+
+def redacted(value: Any, redact: Callable[[str], str]) -> Any:
+    """A value that JSON can hold, with every text in it redacted but ids, roles, times, names of tools, and pictures.
+
+    Args:
+        value: such as the body of a message.
+        redact: gives a text without what must not be kept.
+    """
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {key: each if _is_kept(key, each) else redacted(each, redact) for key, each in value.items()}
+    return [redacted(each, redact) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def _is_kept(key: str, value: object) -> bool:
+    return isinstance(value, str) and (key in _NAMES or key in _DATA or key.endswith(_ENDS))

@@ -1,0 +1,118 @@
+"""Chats in the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, func, insert, select
+
+from ..stores.database import retry_if_contended
+from ..stores.rows import SessionRow
+from ..stores.schema import is_one_of, messages, sessions
+from ..stores.sound import collected, sound_records, sound_rows
+from ..stores.sql import SqlStore
+from ..stores.statements import delete_among
+from ..text.batches import batches
+from .records import ChatRecord, body_of
+from .tables import chat_messages
+
+
+@retry_if_contended
+def write(store: SqlStore, session: SessionRow, records: Sequence[ChatRecord], *, anew: bool) -> bool:
+    """Add records to the chat of a session, in one transaction; those whose turn is forgotten by now are left out.
+
+    Args:
+        store: the store.
+        session: the session's row.
+        records: in order.
+        anew: in the place of all that it holds.
+
+    Returns:
+        Whether the session was still there.
+    """
+    with store.transaction(scope=session.scope_id) as connection:
+        if connection.scalar(select(sessions.c.id).where(sessions.c.id == session.id)) is None:
+            return False
+        mine = chat_messages.c.session_id == session.id
+        if anew:
+            connection.execute(delete(chat_messages).where(mine))
+        last = connection.scalar(select(func.max(chat_messages.c.place)).where(mine))
+        turns = _turns(connection, session, {each.turn_id for each in records if each.turn_id is not None})
+        rows = [
+            {"session_id": session.id, "place": place, "turn": turns.get(each.turn_id or ""), **_values(each)}
+            for place, each in enumerate(records, start=(last if last is not None else -1) + 1)
+            if each.turn_id is None or each.turn_id in turns
+        ]
+        if rows:
+            connection.execute(insert(chat_messages), rows)
+    return True
+
+
+def _values(record: ChatRecord) -> dict[str, Any]:
+    return {"name": record.name, "body": json.dumps(record.body) if record.body is not None else None}
+
+
+def _turns(connection: Connection, session: SessionRow, turn_ids: Collection[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for batch in batches(sorted(turn_ids)):
+        named = is_one_of(connection, messages.c.name, batch)
+        statement = select(messages.c.name, messages.c.turn).where(messages.c.session_id == session.id, named)
+        found.update(connection.execute(statement).tuples().all())
+    return found
+
+
+def records(store: SqlStore, session: SessionRow) -> list[ChatRecord]:
+    """The chat of a session, in order."""
+    with store.transaction(write=False) as connection:
+        return _records(connection, session)
+
+
+def _records(connection: Connection, session: SessionRow) -> list[ChatRecord]:
+    firsts = select(messages.c.turn, messages.c.name).where(
+        messages.c.session_id == session.id, messages.c.position == 0
+    )
+    names: dict[int, str] = dict(connection.execute(firsts).tuples().all())
+    mine = select(chat_messages).where(chat_messages.c.session_id == session.id).order_by(chat_messages.c.place)
+
+    def read(row: Row[Any]) -> ChatRecord:
+        return ChatRecord(names[row.turn] if row.turn is not None else None, row.name, body_of(row.body))
+
+    rows = sound_rows(connection, mine, chat_messages, session.scope_id)
+    return sound_records(connection, rows, read, chat_messages, session.scope_id)
+
+
+def exported(store: SqlStore, scope_id: int) -> Iterator[Mapping[str, Any]]:
+    """A line a message, of all chats of a scope."""
+    for session in store.sessions(scope_id):
+        for each in records(store, session):
+            yield {"session": session.name, "turn_id": each.turn_id, "name": each.name, "body": each.body}
+
+
+def restore(store: SqlStore, scope_id: int, lines: Sequence[Mapping[str, Any]]) -> None:
+    """Take in what `exported` gave; the chat of a session that has one is left as it is."""
+    for session in store.sessions(scope_id):
+        mine = [ChatRecord.from_json(each) for each in lines if each["session"] == session.name]
+        if mine and not records(store, session):
+            write(store, session, mine, anew=False)
+
+
+def forget_turns(connection: Connection, session: SessionRow, turns: Collection[int]) -> None:
+    """Delete the messages that go with these turns."""
+    delete_among(connection, chat_messages.c.turn, turns, chat_messages.c.session_id == session.id)
+
+
+def drop_unsound(connection: Connection, scope_id: int) -> None:
+    """Delete the messages of the scope's chats that cannot be read; nobody can make them again."""
+    mine = chat_messages.c.session_id.in_(select(sessions.c.id).where(sessions.c.scope_id == scope_id))
+
+    def read(row: Row[Any]) -> int:
+        body_of(row.body)
+        return int(row.id)
+
+    with collected():
+        rows = sound_rows(connection, select(chat_messages).where(mine), chat_messages, scope_id)
+        kept = set(sound_records(connection, rows, read, chat_messages, scope_id))
+    held = connection.scalars(select(chat_messages.c.id).where(mine)).all()
+    delete_among(connection, chat_messages.c.id, set(held) - kept)

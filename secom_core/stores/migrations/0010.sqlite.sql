@@ -1,0 +1,13 @@
+-- The messages of a session as a framework holds them.
+-- Frozen: whoever changes the tables appends a step.
+
+CREATE TABLE chat_messages (
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    session_id INTEGER NOT NULL,
+    place BIGINT NOT NULL,
+    turn BIGINT,
+    name TEXT,
+    body TEXT,
+    UNIQUE (session_id, place),
+    FOREIGN KEY(session_id) REFERENCES sessions (id) ON DELETE CASCADE
+);

@@ -1,0 +1,223 @@
+"""The chat of a session beside its turns: whole as it was left, and without what was edited away."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
+
+from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock
+
+from llamaindex_secom import SecomMemory
+from llamaindex_secom.chat_log import edited_away
+from secom_core import MemoryBank
+from secom_core.chats import ChatRecord
+
+ANN = ("acme", "ann")
+
+
+def user(text: str, **extra: Any) -> ChatMessage:
+    return ChatMessage(role="user", content=text, additional_kwargs=extra)
+
+
+def bot(text: str) -> ChatMessage:
+    return ChatMessage(role="assistant", content=text)
+
+
+SYSTEM = ChatMessage(role="system", content="You are kind.")
+CALL = ChatMessage(
+    role="assistant", blocks=[ToolCallBlock(tool_call_id="1", tool_name="rain", tool_kwargs={"at": "Ghent"})]
+)
+RESULT = ChatMessage(role="tool", content="Drizzle since seven.", additional_kwargs={"tool_call_id": "1"})
+LEFT = [
+    SYSTEM,
+    user("Does it rain in Ghent?"),
+    CALL,
+    RESULT,
+    ChatMessage(role="assistant", blocks=[ThinkingBlock(content="Short."), TextBlock(text="It does.")]),
+    ChatMessage(role="user", blocks=[TextBlock(text="And here?"), ImageBlock(url="https://a.example/window.png")]),
+    bot("Thought: I can see it.\nAnswer: It does not."),
+    user("Thanks.", name="Ann", client="phone"),
+    ChatMessage(role="system", content="Be brief from now on."),
+    bot("You are welcome."),
+]
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Iterator[MemoryBank]:
+    with MemoryBank.open(tmp_path / "m.db") as bank:
+        yield bank
+
+
+def memory_of(bank: MemoryBank, **given: Any) -> SecomMemory:
+    return SecomMemory(bank=bank, scope=ANN, session="now", **given)
+
+
+def left_in(bank: MemoryBank) -> SecomMemory:
+    """A memory whose session was left."""
+    memory = memory_of(bank)
+    for message in LEFT[:2]:
+        memory.put(message)
+    memory.put_messages(LEFT[2:5])
+    for message in LEFT[5:]:
+        memory.put(message)
+    return memory
+
+
+def said(bank: MemoryBank) -> list[list[str]]:
+    return [[message.text for message in turn.messages] for turn in bank.turns(ANN, "now")]
+
+
+def texts(messages: Sequence[ChatMessage]) -> list[str | None]:
+    return [message.content for message in messages]
+
+
+def test_a_session_resumed_by_name_equals_the_one_that_was_left(tmp_path: Path, bank: MemoryBank) -> None:
+    assert left_in(bank).get_all() == LEFT
+    assert memory_of(bank).get_all() == LEFT
+    bank.close()
+    with MemoryBank.open(tmp_path / "m.db") as again:
+        resumed = memory_of(again)
+        assert resumed.get_all() == LEFT
+        resumed.put(bot("Bye."))
+        assert memory_of(again).get_all() == [*LEFT, bot("Bye.")]
+
+
+def test_what_others_remembered_after_it_follows(bank: MemoryBank) -> None:
+    left_in(bank)
+    bank.remember(ANN, [("user", "By telephone: it rains again.")], session="now")
+    assert texts(memory_of(bank).get_all())[-2:] == ["You are welcome.", "By telephone: it rains again."]
+
+
+TALK = [user("My cat is Tuna."), bot("Nice."), user("My dog is Rex."), bot("Two animals!"), user("Bye."), bot("Bye!")]
+EDITS: dict[str, tuple[list[ChatMessage], list[list[str]]]] = {
+    "the last answer is to be made again": (
+        TALK[:5],
+        [["My cat is Tuna.", "Nice."], ["My dog is Rex.", "Two animals!"], ["Bye."]],
+    ),
+    "a question is asked otherwise": (
+        [*TALK[:2], user("My dog is Max.")],
+        [["My cat is Tuna.", "Nice."], ["My dog is Max."]],
+    ),
+    "an answer in the middle is another one": (
+        [*TALK[:3], bot("A dog too!"), *TALK[4:]],
+        [["My cat is Tuna.", "Nice."], ["My dog is Rex.", "A dog too!"], ["Bye.", "Bye!"]],
+    ),
+    "the first question, by its id": ([user("My cat is Salmon.", id="u1")], [["My cat is Salmon."]]),
+    "the history goes on": ([*TALK, user("One more.")], [*(texts(TALK[i : i + 2]) for i in (0, 2, 4)), ["One more."]]),  # type: ignore[list-item]
+    "the history is cut short": (TALK[4:], [texts(TALK[i : i + 2]) for i in (0, 2, 4)]),  # type: ignore[misc]
+    "the history begins anew": ([user("Hello?")], [*(texts(TALK[i : i + 2]) for i in (0, 2, 4)), ["Hello?"]]),  # type: ignore[list-item]
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("write", ["inline", "background"])
+@pytest.mark.parametrize("case", EDITS)
+def test_what_was_edited_away_leaves_the_memory(bank: MemoryBank, case: str, write: Any) -> None:
+    history, kept = EDITS[case]
+    memory = memory_of(bank, write=write)
+    memory.put_messages([user("My cat is Tuna.", id="u1"), *TALK[1:]] if case.endswith("id") else TALK)
+    memory.set(history)
+    assert said(bank) == kept
+    assert texts(memory.get_all()) == texts(memory_of(bank).get_all()) == texts(history)
+    memory.put(bot("Ciao!"))
+    assert said(bank) == [*kept[:-1], [*kept[-1], "Ciao!"]]
+    assert texts(memory_of(bank).get_all()) == [*texts(history), "Ciao!"]
+    shown = {turn.id for turn in bank.turns(ANN, "now")}
+    assert {entry.turn for entry in memory.window if entry.turn} <= shown
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "gone"),
+    [
+        ("uaua", "uau", [3]),
+        ("suaua", "s", []),
+        ("uaua", "ua", [2, 3]),
+        ("uaua", "sua", []),
+        ("ua", "uas", []),
+        ("uaua", "", []),
+    ],
+)
+def test_a_history_that_only_became_shorter_retracts_nothing(old: str, new: str, gone: list[int]) -> None:
+    roles = {"u": "user", "a": "assistant", "s": "system"}
+
+    def chat(letters: str) -> list[ChatMessage]:
+        return [
+            ChatMessage(role=roles[each], content=f"{each}{letters[:place].count(each)}")  # type: ignore[arg-type]
+            for place, each in enumerate(letters)
+        ]
+
+    assert list(edited_away(chat(old), chat(new))) == gone
+
+
+def test_a_turn_that_is_forgotten_takes_the_results_of_its_tools_with_it(tmp_path: Path, bank: MemoryBank) -> None:
+    memory = left_in(bank)
+    bank.forget(ANN, turn_ids=[bank.turns(ANN, "now")[0].id])
+    assert memory.get_all() == [SYSTEM, *LEFT[5:]] == memory_of(bank).get_all()
+    bank.close()
+    assert b"Drizzle" not in (tmp_path / "m.db").read_bytes()
+
+
+def test_redaction_holds_in_the_chat_and_in_what_is_saved(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with MemoryBank.open(path, redact=lambda text: text.replace("4711", "[PIN]")) as bank:
+        memory = memory_of(bank)
+        memory.put(ChatMessage(role="system", content="The PIN is 4711."))
+        assert "4711" not in memory.to_json(), "it waits for the session to begin"
+        result = ChatMessage(
+            role="tool", content="4711", additional_kwargs={"tool_call_id": "id-4711", "raw": {"pin": "4711"}}
+        )
+        memory.put_messages([user("My PIN is 4711."), result, bot("I know 4711.")])
+        resumed = memory_of(bank).get_all()
+    assert texts(resumed) == ["The PIN is [PIN].", "My PIN is [PIN].", "[PIN]", "I know [PIN]."]
+    assert resumed[2].additional_kwargs == {"tool_call_id": "id-4711", "raw": {"pin": "[PIN]"}}
+    assert b"4711" not in path.read_bytes().replace(b"id-4711", b"")
+
+
+@pytest.mark.slow
+def test_a_long_session_is_neither_in_the_window_nor_in_what_is_saved(bank: MemoryBank) -> None:
+    memory = memory_of(bank, token_limit=300, token_budget=100)
+    everything = []
+    for number in range(50):
+        exchange = [user(f"The number of house {number} is {number * 7}."), bot(f"House {number}, noted.")]
+        memory.put_messages(exchange)
+        everything += exchange
+    whole = memory_of(bank, token_limit=300, token_budget=100)
+    assert max(len(memory.window), len(whole.window)) < 100
+    assert memory.get_all() == whole.get_all() == everything
+    assert memory.get("Hello?")[:-1] == whole.get("Hello?")[:-1]
+    assert len(memory.to_json()) < 2000
+    memory.set(everything[:-1])
+    assert len(bank.turns(ANN, "now")) == 50, "the last answer alone is retracted"
+    assert len(bank.turns(ANN, "now")[-1].messages) == 1
+
+
+def test_a_chat_moves_leaves_and_comes_back_with_its_scope(tmp_path: Path, bank: MemoryBank) -> None:
+    left_in(bank)
+    with MemoryBank.open(tmp_path / "moved.db") as moved, MemoryBank.open(tmp_path / "back.db") as back:
+        bank.storage.move_to(moved.storage)
+        assert memory_of(moved).get_all() == LEFT
+        lines = list(bank.storage.export(ANN))
+        for _ in range(2):
+            back.storage.import_(lines)
+            assert memory_of(back).get_all() == LEFT
+        assert back.forget(ANN) == 3
+        assert back.chats.read(ANN, "now") == []
+        assert not back.chats.write(ANN, "now", [ChatRecord(None, None, {})]), "there is no such session"
+
+
+def test_a_damaged_message_of_a_chat_is_set_aside(tmp_path: Path, bank: MemoryBank) -> None:
+    left_in(bank)
+    with closing(sqlite3.connect(tmp_path / "m.db")) as file:
+        file.execute("UPDATE chat_messages SET body = '[' WHERE place = 3")
+        file.execute("UPDATE chat_messages SET body = '{\"message\": 7}' WHERE place = 2")
+        file.commit()
+    with pytest.warns(Warning, match="chat_messages"):
+        resumed = memory_of(bank).get_all()
+    assert resumed == [*LEFT[:2], *LEFT[4:]]
