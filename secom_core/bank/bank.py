@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, Literal, NoReturn, cast
+from typing import Any, Literal, cast
 
 from ..citations.options import RerankerOptions
 from ..context.packing import Packer
@@ -168,19 +168,6 @@ class MemoryBank(Capabilities):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def __copy__(self) -> MemoryBank:
-        """The bank itself: what holds a bank and is copied goes on with the same one."""
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> MemoryBank:
-        return self
-
-    def __reduce__(self) -> NoReturn:
-        raise InvalidInput(
-            "an open bank cannot be pickled, nor can what holds one: open it in the other process, from its place and "
-            "with the same parts, and make there what holds it"
-        )
 
     # -- remember -------------------------------------------------------------------------------------------------
 
