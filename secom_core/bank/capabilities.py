@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, cast
 
-from typing_extensions import Self
-
 from ..citations.layer import CitationLayer
 from ..errors import InvalidInput
 from ..summaries.layer import SummaryLayer
@@ -21,11 +19,11 @@ class Capabilities:
 
     _inside: Components
 
-    def __copy__(self) -> Self:
+    def __copy__(self) -> Capabilities:
         """The bank itself: what holds a bank and is copied goes on with the same one."""
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Capabilities:
         return self
 
     def __reduce__(self) -> NoReturn:
