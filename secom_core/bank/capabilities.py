@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, cast
 
-from typing_extensions import Self
-
 from ..chats.layer import Chats
 from ..citations.layer import CitationLayer
 from ..errors import InvalidInput
@@ -22,11 +20,11 @@ class Capabilities:
 
     _inside: Components
 
-    def __copy__(self) -> Self:
+    def __copy__(self) -> Capabilities:
         """The bank itself: what holds a bank and is copied goes on with the same one."""
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Capabilities:
         return self
 
     def __reduce__(self) -> NoReturn:
