@@ -11,6 +11,7 @@ except ModuleNotFoundError as error:
         raise  # it is there and lacks something of its own
     raise MissingExtra("llamaindex_secom", "llamaindex") from error
 
+from .agent_steps import said_by_user
 from .citations import CitationReward
 from .denoiser import LLMLinguaDenoiser
 from .dialogue import rewritten_query
@@ -59,5 +60,6 @@ __all__ = [
     "TimelineRetriever",
     "memory_tools",
     "rewritten_query",
+    "said_by_user",
     "to_property_graph",
 ]

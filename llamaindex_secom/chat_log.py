@@ -83,7 +83,7 @@ def _entry(record: ChatRecord, said: tuple[Message, Turn] | None) -> WindowEntry
     """The entry that was kept; nothing where the message that is remembered of it is gone, or it cannot be read."""
     if record.name is not None and said is None:
         return None
-    place = {"turn": said[1].id if said is not None else None, "name": record.name}
+    place: dict[str, Any] = {"turn": said[1].id if said is not None else None, "name": record.name}
     if record.body is None:
         plain = ChatMessage(role=said[0].role, content=said[0].text) if said is not None else None
         return WindowEntry(message=plain, **place) if plain is not None else None

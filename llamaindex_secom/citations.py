@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.base.response.schema import (
@@ -31,7 +31,7 @@ from typing_extensions import Self
 
 from secom_core.bank import MemoryBank, check_bank
 from secom_core.citations import Citations, Lesson, read_citations
-from secom_core.errors import SecomError, warn_degraded
+from secom_core.errors import InvalidInput, SecomError, warn_degraded
 from secom_core.processes import ForkLock, ForkWorker
 
 from .answers import (
@@ -89,6 +89,13 @@ class CitationReward(BaseEventHandler):
     def class_name(cls) -> str:
         """The name of the class."""
         return "CitationReward"
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> CitationReward:
+        """Another one on the same bank, which listens to nothing yet."""
+        return type(self)(self._bank, markers=self.markers)
+
+    def __reduce__(self) -> NoReturn:
+        raise InvalidInput("a CitationReward cannot be pickled: install one in the other process, with its bank")
 
     # -- install ----------------------------------------------------------------------------------------------------
 

@@ -9,11 +9,12 @@ from typing import Any, Final
 from llama_index.core.bridge.pydantic import ConfigDict, Field, field_validator
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle, TransformComponent
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
 from secom_core.errors import InvalidInput
 from secom_core.protocols import Denoiser
 
+from .arguments import PostprocessorFields, refuse_unknown
 from .models import check_version, version_of
 
 ORIGINAL_TEXT: Final = "secom_original_text"
@@ -38,9 +39,14 @@ class LLMLinguaDenoiser(BaseNodePostprocessor, TransformComponent):
     denoiser: Any = Field(default=None, exclude=True, description="Drops uninformative words.")
     model_version: str = Field(default="", description="Identifies the denoiser for the ingestion cache.")
 
-    def __init__(self, denoiser: Denoiser | None = None, **data: Any) -> None:
-        data.pop("class_name", None)  # dumps have it
-        super().__init__(**{**data, "denoiser": denoiser if denoiser is not None else _default()})
+    def __init__(
+        self, denoiser: Denoiser | None = None, *, model_version: str = "", **fields: Unpack[PostprocessorFields]
+    ) -> None:
+        refuse_unknown("LLMLinguaDenoiser", LLMLinguaDenoiser.__init__, fields.keys(), besides=type(self).model_fields)
+        fields.pop("class_name", None)  # dumps have it
+        chosen = denoiser if denoiser is not None else _default()
+        values: dict[str, Any] = {"denoiser": chosen, "model_version": model_version, **fields}
+        super().__init__(**values)
         if not self.model_version:
             self.model_version = version_of(self.denoiser)
 

@@ -8,6 +8,7 @@ from typing import Literal
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 
 from .convert import text_of
+from .dialogue import last_user
 from .window import SYSTEM, WindowEntry
 
 
@@ -15,14 +16,19 @@ def query_of(input: str | ChatMessage | None, entries: Sequence[WindowEntry]) ->
     """The query that memory is recalled for: the input, or else the last message of the user in the window."""
     if isinstance(input, ChatMessage):
         return text_of(input)
-    users = (entry.message for entry in reversed(entries) if entry.message.role == MessageRole.USER)
-    return input if input is not None else next((text_of(message) for message in users), "")
+    said = _last_of_user(entries)
+    return input if input is not None else text_of(said) if said is not None else ""
 
 
 def is_query_put(entries: Sequence[WindowEntry], query: str) -> bool:
     """Whether the query is the last message of the user in the window; some chat engines put it after the answer."""
-    users = [entry.message for entry in entries if entry.message.role == MessageRole.USER]
-    return bool(users) and query in wordings(users[-1])
+    said = _last_of_user(entries)
+    return said is not None and query in wordings(said)
+
+
+def _last_of_user(entries: Sequence[WindowEntry]) -> ChatMessage | None:
+    place = last_user([entry.seen for entry in entries])
+    return entries[place].message if place is not None else None
 
 
 def wordings(message: ChatMessage) -> set[str]:
@@ -31,7 +37,7 @@ def wordings(message: ChatMessage) -> set[str]:
 
 
 def insert_recalled(
-    messages: list[ChatMessage], text: str, *, method: Literal["user", "system"], put: bool
+    messages: list[ChatMessage], text: str, *, method: Literal["user", "system"], query: int | None
 ) -> list[ChatMessage]:
     """The messages with the recalled block.
 
@@ -39,17 +45,16 @@ def insert_recalled(
         messages: the messages of the prompt; those that take the block are changed in place.
         text: the block.
         method: ``"user"`` puts it before the user's last message, ``"system"`` after the system message.
-        put: whether the user's last message is the query.
+        query: the place of the query among the messages; nothing where it is not put yet.
     """
-    block = TextBlock(text=text)
+    # Blocks of one message are joined without a break by some models' interfaces.
     if method == "system":
         if not messages or messages[0].role not in SYSTEM:
-            return [ChatMessage(role=MessageRole.SYSTEM, blocks=[block]), *messages]
-        messages[0].blocks = [*messages[0].blocks, block]
+            return [ChatMessage(role=MessageRole.SYSTEM, content=text), *messages]
+        messages[0].blocks = [*messages[0].blocks, TextBlock(text=f"\n{text}")]
         return messages
-    last = next((each for each in reversed(messages) if each.role == MessageRole.USER), None)
-    if last is None or not put:
+    if query is None:
         # A context chat engine puts the query after the answer: it is not in the window yet.
-        return [*messages, ChatMessage(role=MessageRole.USER, blocks=[block])]
-    last.blocks = [block, *last.blocks]
+        return [*messages, ChatMessage(role=MessageRole.USER, content=text)]
+    messages[query].blocks = [TextBlock(text=f"{text}\n"), *messages[query].blocks]
     return messages

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
+from itertools import takewhile
 
 from llama_index.core.base.llms.types import ChatMessage
 
@@ -21,10 +22,7 @@ def memorable_by_place(chats: Iterable[ChatMessage], *, tools: bool) -> list[tup
 def with_turns(entries: Iterable[WindowEntry], *, tools: bool) -> list[tuple[Message, str]]:
     """The remembered messages of a window, each with its turn."""
     return [
-        (message, entry.turn)
-        for entry in entries
-        if entry.turn
-        for message in to_messages([entry.message], tools=tools)
+        (message, entry.turn) for entry in entries if entry.turn for message in to_messages([entry.seen], tools=tools)
     ]
 
 
@@ -44,6 +42,30 @@ def match_messages(given: Sequence[tuple[int, Message]], known: Sequence[tuple[M
         for step in range(block.size):
             found.setdefault(given[block.b + step][0], known[block.a + step][1])
     return found
+
+
+def given_again(given: Sequence[Message], held: Sequence[Message]) -> int:
+    """How many of the messages, from the first on, are a part of the session that is given again.
+
+    They are where the session holds all of them in a row, or a row of them with which it ends: what follows is new. One
+    message alone may have been said twice. Messages are matched by id where they have one, and else by role and text.
+
+    Args:
+        given: messages in order, redacted as the bank does.
+        held: those of the session, in order.
+    """
+    longest = 0
+    for start in range(len(held)):
+        size = _alike(given, held[start:])
+        if size == len(given) or start + size == len(held):
+            longest = max(longest, size)
+    return longest if longest > 1 else 0
+
+
+def _alike(given: Sequence[Message], held: Sequence[Message]) -> int:
+    pairs = zip(given, held, strict=False)
+    alike = (one.id == other.id if one.id else _key(one) == _key(other) for one, other in pairs)
+    return sum(1 for _ in takewhile(bool, alike))
 
 
 def _key(message: Message) -> tuple[str, str]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
-from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.bridge.pydantic import Field, PrivateAttr, field_validator
 from llama_index.core.llms.llm import LLM
+from llama_index.core.memory.memory import InsertMethod
+from typing_extensions import Unpack
 
 from secom_core.bank import MemoryBank
-from secom_core.bank.checks import check_part
+from secom_core.bank.checks import check_count, check_part
 from secom_core.citations import Citations, read_citations
 from secom_core.conversation import check_scope
 from secom_core.errors import InvalidInput
@@ -22,15 +23,19 @@ from secom_core.memory import Recall, RecallOptions
 from secom_core.protocols import Denoiser, Embedder, Segmenter
 from secom_core.text.terms import count_tokens
 
+from .agent_steps import UserHook, check_user_hook, said_by_user
 from .answers import is_answer, without_markers
+from .arguments import refuse_unknown
 from .banks import bank_of, new_bank
+from .cached_recall import CachedRecall
 from .chat_log import latest
 from .convert import answer_of, escape_braces, text_of
 from .dialogue import QueryHook, check_query_hook, last_user, said_before, searched_for
-from .insertion import insert_recalled, is_query_put, query_of, wordings
+from .insertion import insert_recalled, is_query_put, query_of
+from .memory_options import MemoryOptions, Placement, SessionFields
 from .models import as_embedder
 from .session_messages import SessionMessages
-from .tracing import trace_recall
+from .tracing import traced_recall
 from .unstored import FAILURES
 from .window import WindowEntry, fitting
 
@@ -38,39 +43,6 @@ _TOKEN_LIMIT: Final = 8000
 _LLM_SHARE: Final = 0.75
 _TOKEN_BUDGET: Final = 1500
 _ENTRIES: Final = 64
-
-
-@dataclass(frozen=True, slots=True)
-class _CachedRecall:
-    """The recall for the current query.
-
-    Args:
-        asked: the query as the user said it.
-        recall: the recall.
-        put: whether the query has been put into the session; some chat engines read before they put it.
-        epoch: the scope's epoch at that time; another one means that something was forgotten since.
-        early: whether it was recalled before the query was put.
-        over: whether the query has been answered, as far as can be told: engines that read early put query and answer
-            together. The same words are another query then.
-    """
-
-    asked: str
-    recall: Recall
-    put: bool
-    epoch: tuple[int, int] | None = None
-    early: bool = False
-    over: bool = False
-
-    def answers(self, asked: str, epoch: tuple[int, int] | None) -> bool:
-        # Where nothing was remembered yet, nothing was recalled that could have been forgotten.
-        return self.asked == asked and not self.over and (self.epoch is None or self.epoch == epoch)
-
-    def after(self, message: ChatMessage) -> _CachedRecall | None:
-        """What is left of it once the message is put: a new query ends it."""
-        if message.role == MessageRole.USER:
-            same = not self.put and self.asked in wordings(message)
-            return replace(self, put=True, early=True) if same else None
-        return replace(self, over=True) if self.early and is_answer(message) else self
 
 
 class SecomMemory(SessionMessages):
@@ -97,6 +69,10 @@ class SecomMemory(SessionMessages):
         query: makes what is searched for out of the messages of the session, the user's last one at the end, such as
             `rewritten_query`; the user's last message as it is unless given. It is not serialised: pass it again to
             ``from_dict``.
+        by_user: says which messages with the role of the user are the user's own words; unless given, all but results
+            of the code that a ``CodeActAgent`` has run (`agent_steps.said_by_user`). Others count as a tool's results,
+            and what the assistant said right before them, in the same `put_messages` or `set`, as the call. It is not
+            serialised.
         insert_method: ``"user"`` puts the recalled block before the user's last message, where it keeps the prefix of
             the prompt stable and no agent drops it; ``"system"`` puts it after the system message; ``"off"`` recalls
             nothing, such as for an agent that searches by `memory_tools` alone.
@@ -126,7 +102,7 @@ class SecomMemory(SessionMessages):
     trace_contents: bool = True
     _count: Callable[[str], int] = PrivateAttr()
     _hook: QueryHook | None = PrivateAttr()
-    _cached: _CachedRecall | None = PrivateAttr(default=None)
+    _cached: CachedRecall | None = PrivateAttr(default=None)
     _citations: Citations | None = PrivateAttr(default=None)
     _injected: int = PrivateAttr(default=0)
     _most_entries: int = PrivateAttr(default=_ENTRIES)
@@ -140,28 +116,56 @@ class SecomMemory(SessionMessages):
         store_path: str | None = None,
         key: str | None = None,
         busy_timeout: float | None = None,
+        token_limit: int = _TOKEN_LIMIT,
         token_budget: int | None = None,
         k: int | None = None,
         layers: Sequence[str] = (),
         only_relevant: bool = False,
         query: QueryHook | None = None,
+        by_user: UserHook = said_by_user,
+        insert_method: Placement = "user",
+        remember_tools: bool = False,
+        write: Literal["inline", "background"] = "inline",
+        on_error: Literal["warn", "raise"] = "warn",
+        citations: bool = False,
+        trace_contents: bool = True,
         token_counter: Callable[[str], int] = count_tokens,
-        **data: Any,
+        **saved: Unpack[SessionFields],
     ) -> None:
+        refuse_unknown("SecomMemory", SecomMemory.__init__, saved.keys(), besides=type(self).model_fields)
         checked = check_scope(scope if scope is not None else ())
-        default = max(1, min(_TOKEN_BUDGET, data.get("token_limit", _TOKEN_LIMIT) // 4))
+        check_count("token_limit", token_limit)
+        default = max(1, min(_TOKEN_BUDGET, token_limit // 4))
         options = RecallOptions(default if token_budget is None else token_budget, k, layers, only_relevant)
-        needed = _needed_layers(options.layers, data)
+        needed = _needed_layers(options.layers, citations)
         check_part("token_counter", token_counter)
-        hook = check_query_hook(query)
+        hook, user_hook = check_query_hook(query), check_user_hook(by_user)
         bank = bank_of(bank, store_path, needed_by="SecomMemory", layers=needed, key=key, busy_timeout=busy_timeout)
         bank.layers.check(needed)
-        named = {"scope": checked, "session": uuid.uuid4().hex if session is None else session, **options.arguments}
-        super().__init__(bank, **{**data, **named})
+        super().__init__(
+            bank,
+            user_hook,
+            scope=checked,
+            session=uuid.uuid4().hex if session is None else session,
+            token_limit=token_limit,
+            insert_method=insert_method,
+            remember_tools=remember_tools,
+            write=write,
+            on_error=on_error,
+            citations=citations,
+            trace_contents=trace_contents,
+            **options.arguments,
+            **saved,
+        )
         self._count, self._hook = token_counter, hook  # set before super().__init__(), they would be lost
         if self._recalled_room >= self.token_limit:
             raise InvalidInput(f"token_budget {self.token_budget} leaves no room in token_limit {self.token_limit}")
         self._show(self.window)
+
+    @field_validator("insert_method", mode="before")
+    @classmethod
+    def _as_text(cls, value: object) -> object:
+        return value.value if isinstance(value, InsertMethod) else value
 
     @classmethod
     def class_name(cls) -> str:
@@ -169,7 +173,7 @@ class SecomMemory(SessionMessages):
         return "SecomMemory"
 
     @classmethod
-    def from_defaults(
+    def from_defaults(  # type: ignore[override]  # a misspelt argument is an error here
         cls,
         chat_history: list[ChatMessage] | None = None,
         llm: LLM | None = None,
@@ -182,12 +186,14 @@ class SecomMemory(SessionMessages):
         store_path: str | None = None,
         key: str | None = None,
         token_limit: int | None = None,
-        **data: Any,
+        token_counter: Callable[[str], int] | None = None,
+        tokenizer_fn: Callable[[str], Sequence[Any]] | None = None,
+        **options: Unpack[MemoryOptions],
     ) -> SecomMemory:
         """Make a memory, and its bank where none is given.
 
         Args:
-            chat_history: messages to begin with; those not yet remembered are.
+            chat_history: messages to begin with; those that the session does not hold yet are remembered.
             llm: sets ``token_limit`` to three quarters of its context window where no limit is given.
             scope: whose memory it is.
             embed_model: a LlamaIndex or core embedder for the bank that is opened.
@@ -197,19 +203,39 @@ class SecomMemory(SessionMessages):
             store_path: the file of the bank to open.
             key: the passphrase of that file, where it is encrypted.
             token_limit: the length of everything that `get` returns.
-            **data: as for the class.
+            token_counter: counts tokens; an estimate unless given.
+            tokenizer_fn: cuts a text into tokens, as other memories take it; in place of a ``token_counter``.
+            **options: as for the class.
+
+        Raises:
+            InvalidInput: as for the class; or the parts do not go together.
         """
+        refuse_unknown("SecomMemory", SecomMemory.__init__, options.keys(), besides=MemoryOptions.__annotations__)
+        if isinstance(chat_history, str):
+            raise InvalidInput(f"chat_history is a list of messages; session={chat_history!r} names a session")
+        if tokenizer_fn is not None and token_counter is not None:
+            raise InvalidInput("give a token_counter or a tokenizer_fn, not both")
         embedder = embed_model and as_embedder(embed_model)
         parts: dict[str, Any] = {"embedder": embedder, "segmenter": segmenter, "denoiser": denoiser}
         given = {name: part for name, part in parts.items() if part is not None}
         if bank is not None and given:
             raise InvalidInput(f"a bank that is open already takes no {' or '.join(given)}")
         if given and store_path is not None:
-            layers, wait = _needed_layers(data.get("layers", ()), data), data.get("busy_timeout")
-            bank, key = new_bank(store_path, layers, key=key, busy_timeout=wait, **given), None
+            layers = _needed_layers(options.get("layers", ()), options.get("citations", False))
+            bank, key = new_bank(store_path, layers, key=key, busy_timeout=options.get("busy_timeout"), **given), None
         if token_limit is None:
             token_limit = int(llm.metadata.context_window * _LLM_SHARE) if llm is not None else _TOKEN_LIMIT
-        memory = cls(scope=scope, bank=bank, store_path=store_path, key=key, token_limit=token_limit, **data)
+        if token_counter is None:
+            token_counter = (lambda text: len(tokenizer_fn(text))) if tokenizer_fn is not None else count_tokens
+        memory = cls(
+            scope=scope,
+            bank=bank,
+            store_path=store_path,
+            key=key,
+            token_limit=token_limit,
+            token_counter=token_counter,
+            **options,
+        )
         if chat_history:
             memory.set(chat_history)
         return memory
@@ -233,6 +259,7 @@ class SecomMemory(SessionMessages):
     def given(self) -> tuple[str, ...]:
         """The names of those arguments that cannot be saved and were given."""
         own = {"token_counter": self._count is not count_tokens, "query": self._hook is not None}
+        own["by_user"] = self._by_user is not said_by_user
         return tuple(name for name, is_given in own.items() if is_given)
 
     def tokenizer_fn(self, text: str) -> Sequence[int]:
@@ -262,15 +289,16 @@ class SecomMemory(SessionMessages):
             visible = fitting(self.window, room, self._count)
             text = escape_braces(self._recall(query_of(input, visible), visible, epoch).text)
             put = self._cached is not None and self._cached.put
+            place = last_user([entry.seen for entry in visible]) if put else None
             messages = [entry.message.model_copy(deep=True) for entry in visible]
             self._injected = self._count(text) if text else 0
         if not text or self.insert_method == "off":
             return messages
-        return insert_recalled(messages, text, method=self.insert_method, put=put)
+        return insert_recalled(messages, text, method=self.insert_method, query=place)
 
     @property
     def _recalled_room(self) -> int:
-        return 0 if self.insert_method == "off" else self.token_budget
+        return 0 if self.insert_method == "off" else self.token_budget + self._count("\n")
 
     def _recall(self, asked: str, visible: Sequence[WindowEntry], epoch: tuple[int, int] | None) -> Recall:
         if not asked.strip() or self.insert_method == "off":
@@ -280,12 +308,11 @@ class SecomMemory(SessionMessages):
             answered = self._cached is not None and self._cached.over
             put = is_query_put(visible, asked) and not answered
             recall = self._searched(asked, self._before(put=put), {entry.turn for entry in visible if entry.turn})
-            self._cached = _CachedRecall(asked, recall, put, epoch)
-            trace_recall(recall, self.session, contents=self.trace_contents)
+            self._cached = CachedRecall(asked, recall, put, epoch)
         return self._cached.recall
 
     def _before(self, *, put: bool) -> list[ChatMessage]:
-        messages = [entry.message for entry in self.window]
+        messages = [entry.seen for entry in self.window]
         return messages[: last_user(messages)] if put else messages
 
     def _searched(self, asked: str, earlier: Sequence[ChatMessage], exclude: set[str]) -> Recall:
@@ -294,7 +321,8 @@ class SecomMemory(SessionMessages):
         try:
             query = searched_for(asked, earlier, self._hook)
             if query:
-                return self._bank.recall(self.scope, query, **options.arguments, **about)
+                about |= {"session": self.session, "contents": self.trace_contents, **options.arguments}
+                return traced_recall(self._bank, self.scope, query, **about)
         except FAILURES as error:
             self._failed("nothing is recalled", error)
         return Recall(asked, (), "", 0)
@@ -325,11 +353,12 @@ class SecomMemory(SessionMessages):
             super().reset()
             self._cached = self._citations = None
 
-    def _received(self, message: ChatMessage) -> ChatMessage:
-        """The message as it is kept. A new query ends the cached recall; the citations of an answer are taken in."""
-        received = self._taken_in(message) if self.citations and is_answer(message) else message
-        self._cached = self._cached.after(message) if self._cached is not None else None
-        return received
+    def _received(self, entry: WindowEntry) -> WindowEntry:
+        """The entry as it is kept. A new query ends the cached recall; the citations of an answer are taken in."""
+        if self.citations and is_answer(entry.seen):
+            entry = entry.model_copy(update={"message": self._taken_in(entry.message)})
+        self._cached = self._cached.after(entry.seen) if self._cached is not None else None
+        return entry
 
     def _taken_in(self, answer: ChatMessage) -> ChatMessage:
         recall = self.last_recall
@@ -345,6 +374,6 @@ class SecomMemory(SessionMessages):
         return without_markers(answer, recall.numbers)
 
 
-def _needed_layers(layers: Sequence[str], data: dict[str, Any]) -> list[str]:
+def _needed_layers(layers: Sequence[str], citations: bool) -> list[str]:
     """The layers that the bank has to have been opened with."""
-    return [*layers, *(["citations"] if data.get("citations") else [])]
+    return [*layers, *(["citations"] if citations else [])]

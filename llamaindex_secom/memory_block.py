@@ -12,6 +12,7 @@ from llama_index.core.async_utils import asyncio_run
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
 from llama_index.core.memory import BaseMemoryBlock, Memory
+from typing_extensions import Unpack
 
 from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.bank.answers import shared_writer, waiting_for_a_lock
@@ -21,11 +22,15 @@ from secom_core.errors import StoreLocked
 from secom_core.memory import Recall, RecallOptions
 from secom_core.processes import ForkLock
 
+from .agent_steps import UserHook, as_steps, check_user_hook, said_by_user
+from .arguments import refuse_unknown
 from .banks import bank_of
 from .convert import escape_braces, text_of, without_recalled
 from .dialogue import QueryHook, before, check_query_hook, last_user, said_before, searched_for
 from .handed_over import SESSION_KEY, UNNAMED_SESSION, hand_over, messages_by_session
-from .tracing import trace_recall
+from .known_messages import given_again
+from .memory_options import BlockFields
+from .tracing import traced_recall
 from .unstored import FAILURES, Unstored, keep_meanwhile, store_all, warn_store_failed
 
 _TOKEN_BUDGET: Final = 1500
@@ -71,9 +76,11 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     """Remembers what no longer fits in the window of a ``Memory``, and recalls what answers the user's last message.
 
     ``Memory`` hands over its oldest messages when its window overflows. They are remembered verbatim, under the session
-    id that comes with them, so that one block serves any number of sessions. Where the store fails they are kept and
-    stored with the next ones, with a `DegradedWarning`. A session that ends within its window overflows nothing:
-    `aend_session` hands over what is left. `SecomMemory` in place of ``Memory`` remembers every message at once.
+    id that comes with them, so that one block serves any number of sessions. A history that is given again, as by
+    ``agent.run(chat_history=…)``, is remembered once; so is what is said again word for word, question and answer,
+    where it leaves the window by itself. Where the store fails messages are kept and stored with the next ones, with a
+    `DegradedWarning`. A session that ends within its window overflows nothing: `aend_session` hands over what is left.
+    `SecomMemory` in place of ``Memory`` remembers every message at once.
 
     Args:
         scope: whose memory it is; always given.
@@ -87,12 +94,13 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         only_relevant: recall what answers the query, and leave the rest of the block empty.
         query: makes what is searched for out of the messages in the window, the user's last one at the end; that one as
             it is unless given. It is not serialised.
+        by_user: says which messages with the role of the user are the user's own words, as for `SecomMemory`.
         remember_tools: remember tool calls and results too.
         write: ``"inline"`` makes segments, keys and vectors at once, ``"background"`` in a thread; ``"off"`` remembers
             nothing, such as beside a `RecursiveSummaryMemoryBlock` on the same bank, which remembers the same messages.
         trace_contents: whether the `tracing.SecomRecallEvent` of a recall holds the query and the recalled block.
-        **data: ``name``, ``description``, ``priority`` and ``accept_short_term_memory`` of ``BaseMemoryBlock``. With a
-            ``priority`` of 1 or more, ``Memory`` may have the block shortened.
+        name, description, accept_short_term_memory: as for every block of ``Memory``.
+        priority: with 1 or more, ``Memory`` may have the block shortened.
 
     Raises:
         InvalidScope: the scope is missing, empty, or no tuple of strings.
@@ -117,6 +125,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     unstored: list[Unstored] = Field(default_factory=list, description="The messages that the store has refused.")
     _bank: MemoryBank = PrivateAttr()
     _hook: QueryHook | None = PrivateAttr()
+    _by_user: UserHook = PrivateAttr()
     _writer: BackgroundWriter | None = PrivateAttr()
     _lock: Any = PrivateAttr()
     _recalls: OrderedDict[str, tuple[_Query, Recall]] = PrivateAttr()
@@ -135,11 +144,20 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         layers: Sequence[str] = (),
         only_relevant: bool = False,
         query: QueryHook | None = None,
-        **data: Any,
+        by_user: UserHook = said_by_user,
+        remember_tools: bool = False,
+        write: Literal["inline", "background", "off"] = "inline",
+        trace_contents: bool = True,
+        name: str = "SecomMemory",
+        description: str | None = None,
+        priority: int = 0,
+        accept_short_term_memory: bool = True,
+        **saved: Unpack[BlockFields],
     ) -> None:
+        refuse_unknown("SecomMemoryBlock", SecomMemoryBlock.__init__, saved.keys(), besides=type(self).model_fields)
         checked = check_scope(scope if scope is not None else ())
         options = RecallOptions(_TOKEN_BUDGET if token_budget is None else token_budget, k, layers, only_relevant)
-        hook = check_query_hook(query)
+        hook, user_hook = check_query_hook(query), check_user_hook(by_user)
         bank = bank_of(
             bank,
             store_path,
@@ -149,9 +167,17 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
             busy_timeout=busy_timeout,
         )
         bank.layers.check(options.layers)
-        super().__init__(**{**data, **options.arguments, "scope": checked, "store_path": bank.storage.path})
+        own: dict[str, Any] = {"scope": checked, "store_path": bank.storage.path, **options.arguments, **saved}
+        super().__init__(
+            name=name,
+            description=description,
+            priority=priority,
+            accept_short_term_memory=accept_short_term_memory,
+            **{**own, "remember_tools": remember_tools, "write": write, "trace_contents": trace_contents},
+        )
         # Private attributes that are set before super().__init__() are lost.
-        self._bank, self._hook, self._lock, self._recalls = bank, hook, ForkLock(), OrderedDict()
+        self._bank, self._hook, self._by_user = bank, hook, user_hook
+        self._lock, self._recalls = ForkLock(), OrderedDict()
         self._writer = shared_writer(bank) if self.write == "background" else None
 
     @classmethod
@@ -174,9 +200,10 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         session = str(block_kwargs.get(SESSION_KEY) or UNNAMED_SESSION)
-        return await asyncio.to_thread(self._block, list(messages or ()), session)
+        return await asyncio.to_thread(self._block, messages or (), session)
 
     def _block(self, messages: Sequence[ChatMessage], session: str) -> str:
+        messages = as_steps([without_recalled(each) for each in messages], self._by_user)
         asked, place = _last_query(messages)
         if not asked.strip():
             return ""
@@ -204,14 +231,15 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         options = RecallOptions(token_budget or self.token_budget, self.k, self.layers, self.only_relevant)
         recall = Recall(query.asked, (), "", 0)
         if query.text:
-            recall = self._bank.recall(self.scope, query.text, **options.arguments, context=query.context)
+            traced: dict[str, Any] = {"session": session, "contents": self.trace_contents}
+            about = {**options.arguments, "context": query.context}
+            recall = traced_recall(self._bank, self.scope, query.text, **traced, **about)
         with self._lock:
             self._epoch = query.epoch
             self._recalls.pop(session, None)
             self._recalls[session] = query, recall
             while len(self._recalls) > _MOST:
                 self._recalls.popitem(last=False)
-        trace_recall(recall, session, contents=self.trace_contents)
         return recall
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
@@ -241,12 +269,14 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         await asyncio.to_thread(self._take_in, [without_recalled(message) for message in messages])
 
     def _take_in(self, chats: Sequence[ChatMessage]) -> None:
-        by_session = messages_by_session(chats, tools=self.remember_tools)
-        new = [
-            Unstored(session=session, messages=list(map(with_id_and_time, messages)))
-            for session, messages in by_session.items()
-        ]
+        by_session = messages_by_session(as_steps(chats, self._by_user), tools=self.remember_tools)
         with self._lock:
+            unseen = {session: self._unseen(session, messages) for session, messages in by_session.items()}
+            new = [
+                Unstored(session=session, messages=list(map(with_id_and_time, messages)))
+                for session, messages in unseen.items()
+                if messages
+            ]
             for session in by_session:
                 # These messages have left the window, and the last recall did not have them.
                 self._recalls.pop(session, None)
@@ -260,6 +290,16 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
                 keep_meanwhile(self._bank, self.scope, new)
             except FAILURES as error:
                 warn_store_failed("what left the window is kept and stored with what leaves it next", error)
+
+    def _unseen(self, session: str, messages: list[Message]) -> list[Message]:
+        """The messages without those at the beginning that are a part of the session given again."""
+        try:
+            held = [message for turn in self._bank.turns(self.scope, session) for message in turn.messages]
+        except FAILURES:
+            held = []  # storing them fails too, and is told
+        held += [message for each in self.unstored if each.session == session for message in each.messages]
+        as_kept = self._bank.storage.as_kept
+        return messages[given_again(as_kept(messages), as_kept(held)) :]
 
     def _store(self, waiting: int) -> None:
         if waiting and is_forgotten(self._epoch, self._bank.storage.epoch(self.scope)):
@@ -312,7 +352,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> SecomMemoryBlock:
         """A block of the same settings on the same bank."""
         data = {name: getattr(self, name) for name in type(self).model_fields if name != "unstored"}
-        return type(self)(bank=self._bank, query=self._hook, **data)
+        return type(self)(bank=self._bank, query=self._hook, by_user=self._by_user, **data)
 
 
 def _last_query(messages: Sequence[ChatMessage]) -> tuple[str, int]:
@@ -321,4 +361,4 @@ def _last_query(messages: Sequence[ChatMessage]) -> tuple[str, int]:
     if place is None:
         return "", 0
     others = sum(message.role != MessageRole.USER for message in messages[:place])
-    return text_of(without_recalled(messages[place])), others
+    return text_of(messages[place]), others

@@ -15,17 +15,21 @@ from llama_index.core.base.llms.types import CitableBlock, TextBlock
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import BaseNode, ImageNode, MetadataMode, Node, NodeWithScore, QueryBundle, TextNode
+from typing_extensions import Unpack
 
 from secom_core.bank import MemoryBank
+from secom_core.bank.checks import check_count
 from secom_core.citations import Impression
 from secom_core.context.lines import escaped
 from secom_core.conversation import Scope
-from secom_core.errors import InvalidInput, SecomError, warn_degraded
+from secom_core.errors import SecomError, warn_degraded
 
+from .arguments import PostprocessorFields, refuse_unknown
 from .banks import bank_of
 from .convert import escape_braces
 from .impressions import PendingQuery, impressions_of, keep_pending
 from .node_origins import LocatedNode, locate
+from .pickling import by_saved_form
 
 ANSWER_KEY: Final = "secom_answer"
 """The metadata key that says for which query a node was numbered."""
@@ -121,19 +125,30 @@ class CitationNumberer(BaseNodePostprocessor):
     _bank: MemoryBank = PrivateAttr()
 
     def __init__(
-        self, bank: MemoryBank | None = None, *, store_path: str | None = None, key: str | None = None, **data: Any
+        self,
+        bank: MemoryBank | None = None,
+        *,
+        empty: str | None = _NOTHING,
+        first: int = 1,
+        store_path: str | None = None,
+        key: str | None = None,
+        **fields: Unpack[PostprocessorFields],
     ) -> None:
-        if data.get("first", 1) < 1:
-            raise InvalidInput(f"first is a whole number from 1 on, got {data['first']!r}")
+        refuse_unknown("CitationNumberer", CitationNumberer.__init__, fields.keys(), besides=type(self).model_fields)
+        check_count("first", first)
         bank = bank_of(bank, store_path, needed_by="CitationNumberer", layers=["citations"], key=key)
-        data.pop("class_name", None)  # dumps have it
-        super().__init__(**{**data, "store_path": bank.storage.path})
+        fields.pop("class_name", None)  # dumps have it
+        values: dict[str, Any] = {"empty": empty, "first": first, "store_path": bank.storage.path, **fields}
+        super().__init__(**values)
         self._bank = bank  # set before super().__init__(), it would be lost
 
     @classmethod
     def class_name(cls) -> str:
         """The name it is serialised under."""
         return "CitationNumberer"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return by_saved_form(self)
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None

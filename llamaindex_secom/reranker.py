@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
 from llama_index.core.callbacks import CBEventType, EventPayload
 from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
 from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
+from typing_extensions import Unpack
 
 from secom_core.bank import MemoryBank
+from secom_core.bank.checks import check_count
 from secom_core.errors import InvalidInput
+from secom_core.ranking.relevance import chance
 
+from .arguments import PostprocessorFields, refuse_unknown
 from .banks import bank_of
 from .impressions import impressions_of
 from .node_origins import locate
+from .pickling import by_saved_form
 
 _MODEL: Final = "secom"
 
@@ -31,7 +37,8 @@ class CitationReranker(BaseNodePostprocessor):
     scores.
 
     Any retriever may have found the nodes; the scope is read from their metadata. Each node keeps its id and gets the
-    score of its memory; the nodes given are not changed. Nodes of another origin come after the others, in the order in
+    score of its memory, which the logistic function puts between 0 and 1: it orders nodes, and is no chance that they
+    help. The nodes given are not changed. Nodes of another origin come after the others, in the order in
     which they were given. Nodes whose turns were forgotten since they were retrieved are left out.
 
     Args:
@@ -58,20 +65,25 @@ class CitationReranker(BaseNodePostprocessor):
         top_n: int | None = None,
         store_path: str | None = None,
         key: str | None = None,
-        **data: Any,
+        **fields: Unpack[PostprocessorFields],
     ) -> None:
-        if top_n is not None and top_n < 1:
-            raise InvalidInput(f"top_n is a whole number from 1 on, got {top_n!r}")
+        refuse_unknown("CitationReranker", CitationReranker.__init__, fields.keys(), besides=type(self).model_fields)
+        if top_n is not None:
+            check_count("top_n", top_n)
         bank = bank_of(bank, store_path, needed_by="CitationReranker", layers=["citations"], key=key)
         bank.layers.check(["citations"])
-        data.pop("class_name", None)  # dumps have it
-        super().__init__(**{**data, "top_n": top_n, "store_path": bank.storage.path})
+        fields.pop("class_name", None)  # dumps have it
+        values: dict[str, Any] = {"top_n": top_n, "store_path": bank.storage.path, **fields}
+        super().__init__(**values)
         self._bank = bank  # set before super().__init__(), it would be lost
 
     @classmethod
     def class_name(cls) -> str:
         """The name it is serialised under."""
         return "CitationReranker"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return by_saved_form(self)
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
@@ -96,7 +108,7 @@ class CitationReranker(BaseNodePostprocessor):
         located = list(enumerate(locate(self._bank, nodes)))
         scores: dict[int, float] = {}
         for impression in impressions_of(self._bank, query, located).values():
-            scores.update(zip(impression.numbers, impression.scores, strict=True))
+            scores.update(zip(impression.numbers, chance(np.array(impression.scores)).tolist(), strict=True))
         best = sorted(scores, key=lambda place: -scores[place])
         others = [each.node for place, each in located if place not in scores]
         return [NodeWithScore(node=located[place][1].node.node, score=scores[place]) for place in best] + others

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from typing_extensions import Unpack
 
 from secom_core.bank import MemoryBank, check_bank
 from secom_core.conversation import Scope, check_scope
 from secom_core.errors import InvalidInput, shorten
 from secom_core.memory import Hit, Recall, RecallOptions
 
+from .agent_steps import as_steps
+from .arguments import RetrieverFields, refuse_unknown
 from .convert import section_nodes, to_node
 from .dialogue import QueryHook, before, check_query_hook, said_before, searched_for
+from .tracing import traced_recall
 
 
 class SecomRetriever(BaseRetriever):
@@ -42,6 +46,7 @@ class SecomRetriever(BaseRetriever):
         order: ``"score"``, best first, or ``"time"``, oldest first.
         empty: the text of the single node that comes back where nothing is found, so that a query engine still asks its
             language model; no node unless given.
+        trace_contents: whether the `tracing.SecomRecallEvent` of a recall holds the query and the recalled block.
         **options: ``callback_manager``, ``objects``, ``object_map`` and ``verbose`` of ``BaseRetriever``.
 
     Raises:
@@ -62,8 +67,11 @@ class SecomRetriever(BaseRetriever):
         query: QueryHook | None = None,
         order: Literal["score", "time"] = "score",
         empty: str | None = None,
-        **options: Any,
+        trace_contents: bool = True,
+        **options: Unpack[RetrieverFields],
     ) -> None:
+        takes = type(self).__init__
+        refuse_unknown(type(self).__name__, takes, options.keys(), besides=RetrieverFields.__annotations__)
         if order not in ("score", "time"):
             raise InvalidInput(f"order is 'score' or 'time', not {order!r}")
         self._recall_options = RecallOptions(token_budget, k, layers, only_relevant)
@@ -75,6 +83,7 @@ class SecomRetriever(BaseRetriever):
         self._scope = check_scope(scope)
         self._order = order
         self._empty = empty
+        self._trace_contents = trace_contents
         super().__init__(**options)
 
     @property
@@ -84,11 +93,12 @@ class SecomRetriever(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         asked = query_bundle.query_str
-        earlier = before(self._context(), asked) if self._context is not None else []
+        earlier = before(as_steps(self._context()), asked) if self._context is not None else []
         query, options = searched_for(asked, earlier, self._hook), self._recall_options.arguments
         if self._hook is not None and not query:
             return self._neutral()
-        recall = self._bank.recall(self._scope, query, **options, context=said_before(earlier))
+        about = {**options, "context": said_before(earlier), "contents": self._trace_contents}
+        recall = traced_recall(self._bank, self._scope, query, **about)
         return self._nodes(recall) or self._neutral()
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

@@ -18,6 +18,7 @@ from secom_core.conversation import Message, Scope, check_scope
 from secom_core.errors import StoreLocked
 from secom_core.processes import ForkLock
 
+from .agent_steps import UserHook, said_by_user, steps_of
 from .chat_log import chat_of, edited_away, records
 from .convert import to_messages, without_recalled
 from .known_messages import match_messages, memorable_by_place, with_turns
@@ -41,6 +42,7 @@ class SessionMessages(SavedMessages):
 
     Args:
         bank: where the messages are remembered.
+        by_user: says which messages with the role of the user are the user's own words.
         **data: the fields, as `SecomMemory` explains them.
     """
 
@@ -53,15 +55,16 @@ class SessionMessages(SavedMessages):
     unstored: list[Unstored] = Field(default_factory=list)
     _writer: BackgroundWriter | None = PrivateAttr(default=None)
     _epoch: tuple[int, int] | None = PrivateAttr(default=None)
+    _by_user: UserHook = PrivateAttr()
     _kept_turn: str | None = PrivateAttr(default=None)
     _is_whole: bool = PrivateAttr(default=True)
     _is_anew: bool = PrivateAttr(default=False)
 
-    def __init__(self, bank: MemoryBank, **data: Any) -> None:
+    def __init__(self, bank: MemoryBank, by_user: UserHook = said_by_user, **data: Any) -> None:
         data.pop("class_name", None)  # dumps have it
         super().__init__(**{**data, "store_path": bank.storage.path})
         # Private attributes that are set before super().__init__() are lost.
-        self._bank, self._lock = bank, ForkLock()
+        self._bank, self._lock, self._by_user = bank, ForkLock(), by_user
         self._writer = shared_writer(bank) if self.write == "background" else None
         self.window = chat_of(bank, self.scope, self.session)
         self._kept_turn = next((entry.turn for entry in reversed(self.window) if entry.turn), None)
@@ -117,9 +120,9 @@ class SessionMessages(SavedMessages):
 
     def put_messages(self, messages: list[ChatMessage]) -> None:
         """Add messages to the session and remember them, all together."""
-        cleaned = _cleaned(messages)
+        entries = self._entries(messages)
         with self._lock:
-            entries = self._remembered([self._received(message) for message in cleaned])
+            entries = self._remembered([self._received(entry) for entry in entries])
             self._show([*self.window, *entries], whole=self._is_whole)
             self._keep(entries)
 
@@ -129,13 +132,15 @@ class SessionMessages(SavedMessages):
         What was edited away, regenerated or taken back leaves the memory too (`chat_log.edited_away`); what is left out
         at the beginning, to make the history shorter, stays remembered.
         """
-        cleaned = _cleaned(messages)
+        entries = self._entries(messages)
         with self._lock:
             old = self._chat()
-            again = self._retracted(old, edited_away([entry.message for entry in old], cleaned))
-            names = self._names(cleaned)
+            edited = edited_away([entry.message for entry in old], [entry.message for entry in entries])
+            again = self._retracted(old, edited)
+            chats = [entry.seen for entry in entries]
+            names = self._names(chats)
             told = {place: again[name] for place, name in names.items() if name in again}
-            entries = self._remembered(cleaned, self._known(cleaned), names, told)
+            entries = self._remembered(entries, self._known(chats), names, told)
             self._show(entries)
             self._keep(entries, anew=True)
 
@@ -174,9 +179,14 @@ class SessionMessages(SavedMessages):
         """As `flush`, off the event loop."""
         return await asyncio.to_thread(self.flush, timeout)
 
-    def _received(self, message: ChatMessage) -> ChatMessage:
-        """The message as it is kept."""
-        return message
+    def _entries(self, messages: Iterable[ChatMessage]) -> list[WindowEntry]:
+        cleaned = _cleaned(messages)
+        steps = steps_of(cleaned, self._by_user)
+        return [WindowEntry(message=chat, step=step) for chat, step in zip(cleaned, steps, strict=True)]
+
+    def _received(self, entry: WindowEntry) -> WindowEntry:
+        """The entry as it is kept."""
+        return entry
 
     @property
     def _target(self) -> MemoryBank | BackgroundWriter:
@@ -184,15 +194,15 @@ class SessionMessages(SavedMessages):
 
     def _remembered(
         self,
-        messages: Sequence[ChatMessage],
+        entries: Sequence[WindowEntry],
         known: Mapping[int, str] = MappingProxyType({}),
         names: Mapping[int, str] = MappingProxyType({}),
         told: Mapping[int, Message] = MappingProxyType({}),
     ) -> list[WindowEntry]:
-        """The messages with their turns; those that have none yet, and are worth it, go into the bank.
+        """The entries with their turns; those that have none yet, and are worth it, go into the bank.
 
         Args:
-            messages: in order.
+            entries: in order.
             known: by place, the turns of those that the bank holds.
             names: by place, the ids that messages have in the bank.
             told: by place, how messages were remembered before.
@@ -200,15 +210,16 @@ class SessionMessages(SavedMessages):
         turns = dict(known)
         new = {
             place: told.get(place) or with_id_and_time(message)
-            for place, chat in enumerate(messages)
+            for place, entry in enumerate(entries)
             if place not in turns
-            for message in to_messages([chat], tools=self.remember_tools)
+            for message in to_messages([entry.seen], tools=self.remember_tools)
         }
         if new:
             turns |= zip(new, self._stored(list(new.values())), strict=True)
         ids = {**names, **{place: message.id for place, message in new.items()}}
         return [
-            WindowEntry(message=chat, turn=turns.get(place), name=ids.get(place)) for place, chat in enumerate(messages)
+            entry.model_copy(update={"turn": turns.get(place), "name": ids.get(place)})
+            for place, entry in enumerate(entries)
         ]
 
     def _stored(self, messages: list[Message]) -> list[str]:
@@ -308,7 +319,7 @@ class SessionMessages(SavedMessages):
             (message, entry.name)
             for entry in self.window
             if entry.name
-            for message in to_messages([entry.message], tools=self.remember_tools)
+            for message in to_messages([entry.seen], tools=self.remember_tools)
         ]
         return match_messages(given, known)
 

@@ -16,6 +16,7 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
 from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import BaseMemoryBlock, Memory
+from typing_extensions import Unpack
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, check_scope
@@ -27,8 +28,11 @@ from secom_core.summaries import Summary
 from secom_core.summaries.extraction import labelled
 from secom_core.summaries.section import summary_block
 
+from .agent_steps import UserHook, as_steps, check_user_hook, said_by_user
+from .arguments import NoOthers, refuse_unknown
 from .convert import escape_braces, without_recalled
 from .handed_over import hand_over, messages_by_session
+from .known_messages import given_again
 from .models import as_chat_model
 
 _TOKEN_BUDGET: Final = 1500
@@ -66,8 +70,10 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         busy_timeout: how many seconds a bank that is opened so waits for others who write, as for `MemoryBank.open`.
         llm: the language model of the bank that is opened; without one, sentences are extracted.
         token_budget: the length of the block, in the bank's token counter; 1500 unless given.
+        by_user: says which messages with the role of the user are the user's own words, as for `SecomMemory`.
         remember_tools: remember tool calls and results too.
-        **data: ``name``, ``description``, ``priority`` and ``accept_short_term_memory`` of ``BaseMemoryBlock``.
+        name, description, accept_short_term_memory: as for every block of ``Memory``.
+        priority: with 1 or more, ``Memory`` may have the block shortened.
 
     Raises:
         InvalidScope: the scope is missing, empty, or no tuple of strings.
@@ -83,6 +89,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
     token_budget: int = Field(default=_TOKEN_BUDGET, description="The length of the block, in tokens.")
     remember_tools: bool = Field(default=False, description="Whether tool calls and results are remembered too.")
     _bank: MemoryBank = PrivateAttr()
+    _by_user: UserHook = PrivateAttr()
     _lock: Any = PrivateAttr()
     _queue: list[_Batch] = PrivateAttr()
     _worker: ForkWorker = PrivateAttr()
@@ -98,9 +105,22 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         busy_timeout: float | None = None,
         llm: LLM | ChatModel | None = None,
         token_budget: int | None = None,
-        **data: Any,
+        by_user: UserHook = said_by_user,
+        remember_tools: bool = False,
+        name: str = "RecursiveSummary",
+        description: str | None = None,
+        priority: int = 0,
+        accept_short_term_memory: bool = True,
+        **others: Unpack[NoOthers],
     ) -> None:
+        refuse_unknown(
+            "RecursiveSummaryMemoryBlock",
+            RecursiveSummaryMemoryBlock.__init__,
+            others.keys(),
+            besides=type(self).model_fields,
+        )
         checked = check_scope(scope if scope is not None else ())
+        hook = check_user_hook(by_user)
         budget = RecallOptions(_TOKEN_BUDGET if token_budget is None else token_budget).token_budget
         if bank is not None and llm is not None:
             raise InvalidInput("a bank that is open already takes no llm; open it with model=LlamaIndexChatModel(llm)")
@@ -109,9 +129,16 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         if bank is None:
             bank = _opened(store_path, llm, key=key, busy_timeout=busy_timeout)
         bank.layers.check(["summaries"])
-        super().__init__(**{**data, "scope": checked, "store_path": bank.storage.path, "token_budget": budget})
+        own = {"scope": checked, "store_path": bank.storage.path, "token_budget": budget, **others}
+        super().__init__(
+            name=name,
+            description=description,
+            priority=priority,
+            accept_short_term_memory=accept_short_term_memory,
+            **{**own, "remember_tools": remember_tools},
+        )
         # Private attributes that are set before super().__init__() are lost.
-        self._bank, self._lock, self._queue = bank, ForkLock(), []
+        self._bank, self._by_user, self._lock, self._queue = bank, hook, ForkLock(), []
         self._worker = ForkWorker("secom-summary")
 
     @classmethod
@@ -174,11 +201,24 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
 
     def _take_in(self, chats: Sequence[ChatMessage]) -> None:
         now = datetime.now(timezone.utc)
-        by_session = messages_by_session(chats, tools=self.remember_tools)
+        by_session = messages_by_session(as_steps(chats, self._by_user), tools=self.remember_tools)
         with self._lock:
-            self._queue += [_Batch(session, tuple(messages), now) for session, messages in by_session.items()]
+            unseen = {session: self._unseen(session, messages) for session, messages in by_session.items()}
+            self._queue += [_Batch(session, tuple(new), now) for session, new in unseen.items() if new]
             self._remember()
             self._closing = self._worker.submit(copy_context().run, self._close)
+
+    def _unseen(self, session: str, messages: list[Message]) -> list[Message]:
+        """The messages without those at the beginning that are a part of the session given again."""
+        try:
+            parts = [name for name in self._bank.sessions(self.scope) if _PART.sub("", name) == session]
+            turns = [turn for name in parts for turn in self._bank.turns(self.scope, name)]
+        except StoreError:
+            turns = []  # storing them fails too, and is told
+        held = [message for turn in turns for message in turn.messages]
+        held += [message for batch in self._queue if batch.session == session for message in batch.messages]
+        as_kept = self._bank.storage.as_kept
+        return messages[given_again(as_kept(messages), as_kept(held)) :]
 
     def _remember(self) -> None:
         """Store what is queued, in order; what the store refuses stays in the queue."""
@@ -257,7 +297,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> RecursiveSummaryMemoryBlock:
         """A block of the same settings on the same bank."""
         data = {name: getattr(self, name) for name in type(self).model_fields}
-        return type(self)(bank=self._bank, **data)
+        return type(self)(bank=self._bank, by_user=self._by_user, **data)
 
 
 def _opened(

@@ -16,7 +16,7 @@ from llama_index.core.node_parser.interface import NodeParser, TextSplitter
 from llama_index.core.node_parser.node_utils import build_nodes_from_splits
 from llama_index.core.schema import BaseNode, Document, NodeRelationship, TextNode
 from llama_index.core.utils import get_tqdm_iterable
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
 from secom_core.conversation import Message, Turn, group_messages
 from secom_core.errors import InvalidInput
@@ -27,6 +27,7 @@ from secom_core.segmenters.lexical import LexicalSegmenter
 from secom_core.segmenters.passages import segment_spans
 from secom_core.text.terms import count_tokens
 
+from .arguments import ParserFields, refuse_unknown
 from .convert import to_time
 from .models import as_chat_model, as_embedder, check_version, version_of
 
@@ -50,11 +51,26 @@ class _SegmentParser(NodeParser):
     )
     model_version: str = Field(default="", description="Identifies the segmenter for the ingestion cache.")
 
-    def __init__(self, segmenter: Segmenter | None = None, **data: Any) -> None:
+    def __init__(
+        self,
+        segmenter: Segmenter | None = None,
+        *,
+        chunk_size: int | None = None,
+        model_version: str = "",
+        **fields: Unpack[ParserFields],
+    ) -> None:
+        refuse_unknown(type(self).__name__, _SegmentParser.__init__, fields.keys(), besides=type(self).model_fields)
+        fields.pop("class_name", None)  # dumps have it
         # The framework's default ids are random, so that every run would store every node again.
-        data.setdefault("id_func", segment_id)
-        data.pop("class_name", None)  # dumps have it
-        super().__init__(**{**data, "segmenter": segmenter if segmenter is not None else LexicalSegmenter()})
+        fields.setdefault("id_func", segment_id)
+        chosen = segmenter if segmenter is not None else LexicalSegmenter()
+        values: dict[str, Any] = {
+            "segmenter": chosen,
+            "chunk_size": chunk_size,
+            "model_version": model_version,
+            **fields,
+        }
+        super().__init__(**values)
         if not self.model_version:
             self.model_version = version_of(self.segmenter)
 
@@ -72,7 +88,9 @@ class _SegmentParser(NodeParser):
         *,
         embed_model: BaseEmbedding | Embedder | None = None,
         llm: LLM | ChatModel | None = None,
-        **data: Any,
+        chunk_size: int | None = None,
+        model_version: str = "",
+        **fields: Unpack[ParserFields],
     ) -> Self:
         """Make one from a segmenter, or from a model of LlamaIndex or of the core.
 
@@ -80,14 +98,17 @@ class _SegmentParser(NodeParser):
             segmenter: cuts into segments; `LexicalSegmenter`, which needs no model, where nothing is given.
             embed_model: cut where the meaning changes, by `EmbeddingSegmenter`.
             llm: have a language model cut, by `ZeroShotSegmenter`.
-            **data: fields of the class, such as ``chunk_size``.
+            chunk_size: the longest segment in tokens; no limit unless given.
+            model_version: identifies the segmenter for caches; its class and settings unless given.
+            **fields: those of ``NodeParser``.
 
         Raises:
             InvalidInput: more than one of the three is given.
         """
         if sum(part is not None for part in (segmenter, embed_model, llm)) > 1:
             raise InvalidInput("give one of segmenter, embed_model and llm, not several")
-        return cls(segmenter or _segmenter_from(embed_model, llm), **data)
+        chosen = segmenter or _segmenter_from(embed_model, llm)
+        return cls(chosen, chunk_size=chunk_size, model_version=model_version, **fields)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:

@@ -12,7 +12,7 @@ from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRan
 from llama_index.core.llms.llm import LLM
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
 from secom_core.bank import MemoryBank, check_bank
 from secom_core.conversation import Scope, check_scope
@@ -24,8 +24,10 @@ from secom_core.timelines.layer import TimelineLayer
 from secom_core.timelines.refinement import refine
 from secom_core.timelines.retrieval import timelines
 
+from .arguments import PostprocessorFields, RetrieverFields, refuse_unknown
 from .models import as_chat_model
 from .node_origins import string_list
+from .pickling import by_saved_form
 from .retriever import SecomRetriever
 from .timeline_nodes import timeline_node, timeline_of
 
@@ -71,14 +73,15 @@ class TimelineRetriever(SecomRetriever):
         order: Literal["score", "time"] = "score",
         empty: str | None = None,
         visible_metadata: Collection[str] = (),
-        **options: Any,
+        **options: Unpack[RetrieverFields],
     ) -> None:
-        self._timelines: TimelineLayer = check_bank(bank, "TimelineRetriever").timelines
+        layer = check_bank(bank, "TimelineRetriever").timelines
         if n is not None and n < 1:
             raise InvalidInput(f"n is a whole number from 1 on, got {n!r}")
         self._draw: dict[str, Any] = {"n": n, "seed": seed, "refined": refined}
         self._visible_metadata = frozenset(visible_metadata)
         super().__init__(bank, scope, token_budget=token_budget, k=k, layers=(), order=order, empty=empty, **options)
+        self._timelines = layer
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         options = self._recall_options
@@ -109,6 +112,7 @@ class TimelinePostprocessor(BaseNodePostprocessor):
         n: how many timelines are drawn for an event, at most.
         seed: the seed of the draw.
         keep_nodes: keep the nodes too, each before its timelines.
+        refined: whether it was made with an ``llm``; a saved form says so.
 
     Raises:
         InvalidScope: the scope is missing, empty, or no tuple of strings.
@@ -131,16 +135,23 @@ class TimelinePostprocessor(BaseNodePostprocessor):
         scope: Sequence[str] | None = None,
         *,
         llm: LLM | ChatModel | None = None,
-        **data: Any,
+        n: int = 1,
+        seed: int = 0,
+        keep_nodes: bool = False,
+        refined: bool = False,
+        **fields: Unpack[PostprocessorFields],
     ) -> None:
         checked = check_scope(scope if scope is not None else ())
         if bank is None:
             raise InvalidInput("TimelinePostprocessor needs a bank, which JSON cannot hold: pass bank= again")
         layer = check_bank(bank, "TimelinePostprocessor").timelines
-        data.pop("class_name", None)  # dumps have it
-        if data.pop("refined", False) and llm is None:
+        takes = TimelinePostprocessor.__init__
+        refuse_unknown("TimelinePostprocessor", takes, fields.keys(), besides=type(self).model_fields)
+        fields.pop("class_name", None)  # dumps have it
+        if refined and llm is None:
             raise InvalidInput("this was made with a language model, which JSON cannot hold: pass llm= again")
-        super().__init__(**{**data, "scope": checked, "refined": llm is not None})
+        values: dict[str, Any] = {"n": n, "seed": seed, "keep_nodes": keep_nodes, "refined": llm is not None}
+        super().__init__(**{"scope": checked, **values, **fields})
         # Private attributes that are set before super().__init__() are lost.
         self._timelines, self._model = layer, as_chat_model(llm) if llm is not None else None
 
@@ -157,6 +168,9 @@ class TimelinePostprocessor(BaseNodePostprocessor):
             InvalidInput: ``bank`` is not given, or ``llm`` is not where there was one.
         """
         return cls(**{**data, **kwargs})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return by_saved_form(self)
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None

@@ -8,12 +8,14 @@ The scope is given by the caller or the run, never by the language model.
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from inspect import Parameter, Signature
 from typing import Annotated, Any, Final, Literal
 
 from llama_index.core.base.llms.types import MessageRole
 from llama_index.core.bridge.pydantic import BaseModel, ConfigDict, Field
 from llama_index.core.tools import FunctionTool, ToolMetadata
 from llama_index.core.workflow import Context
+from typing_extensions import Unpack
 
 from secom_core.bank import MemoryBank, check_bank
 from secom_core.bank.checks import check_choice, check_count
@@ -24,9 +26,11 @@ from secom_core.conversation import Message, Scope, check_scope
 from secom_core.errors import InvalidInput, InvalidScope
 from secom_core.memory import Recall, RecallOptions
 
+from .arguments import NoOthers, refuse_unknown
 from .convert import escape_braces
 from .dialogue import said_before
 from .memory import SecomMemory
+from .tracing import traced_recall
 from .unstored import FAILURES, warn_store_failed
 
 NOTES: Final = "notes"
@@ -69,12 +73,13 @@ class _Forget(_Arguments):
 
 @dataclass(frozen=True)
 class _Place:
-    """The bank and scope of a call; what was said before it, and the turns that a search leaves out."""
+    """The bank and scope of a call; its session, what was said before it, and the turns that a search leaves out."""
 
     bank: MemoryBank
     scope: Scope
     exclude: frozenset[str] = frozenset()
     context: tuple[Message, ...] = ()
+    session: str | None = None
 
 
 @dataclass(frozen=True)
@@ -84,10 +89,12 @@ class _Tools:
     options: RecallOptions
     first: int
     session: str
+    trace_contents: bool
 
     def search(self, place: _Place, query: str) -> str:
-        about: dict[str, Any] = {"exclude": place.exclude, "context": place.context}
-        recall = place.bank.recall(place.scope, query, **self.options.arguments, **about)
+        about: dict[str, Any] = {"exclude": place.exclude, "context": place.context, "session": place.session}
+        about |= {"contents": self.trace_contents, **self.options.arguments}
+        recall = traced_recall(place.bank, place.scope, query, **about)
         if recall.text:
             return self._result(recall)
         return why_empty(self.options, remembered=place.bank.stats(place.scope).turns > len(place.exclude))
@@ -176,6 +183,8 @@ def memory_tools(
     first: int = 101,
     session: str = NOTES,
     on_error: Literal["warn", "raise"] = "warn",
+    trace_contents: bool = True,
+    **others: Unpack[NoOthers],
 ) -> list[FunctionTool]:
     """Tools that search and read a scope's memory, and that remember, correct and forget in it.
 
@@ -204,12 +213,14 @@ def memory_tools(
         session: the session of the facts that are remembered.
         on_error: what happens where the store fails: with ``"warn"`` the result says that memory cannot be reached, and
             there is a `DegradedWarning`; ``"raise"`` raises, and agents show the error to the model.
+        trace_contents: whether the `tracing.SecomRecallEvent` of a search holds the query and the recalled block.
 
     Raises:
         InvalidScope: for a bad scope, or a bank without one; when called, where the run has no `SecomMemory`.
         InvalidInput: for no action or an unknown one, a scope without a bank, a number below 1, or layers that the bank
             cannot recall with; when called, where the bank of the run's memory cannot.
     """
+    refuse_unknown("memory_tools", memory_tools, others.keys())
     if not actions or not set(actions) <= set(_DESCRIPTIONS):
         raise InvalidInput(f"actions are some of {', '.join(map(repr, _DESCRIPTIONS))}, got {tuple(actions)!r}")
     check_count("first", first)
@@ -220,7 +231,7 @@ def memory_tools(
     bound = _Place(bank, check_scope(scope if scope is not None else ())) if bank is not None else None
     if bank is not None:
         check_bank(bank, "memory_tools").layers.check(options.layers)
-    tools = _Tools(options, first, session)
+    tools = _Tools(options, first, session, trace_contents)
     return [
         _tool(_guarded(getattr(tools, each), on_error), *_DESCRIPTIONS[each], bound) for each in dict.fromkeys(actions)
     ]
@@ -243,25 +254,43 @@ def _tool(
     act: Callable[..., str], name: str, schema: type[_Arguments], about: str, bound: _Place | None
 ) -> FunctionTool:
     metadata = ToolMetadata(name=name, description=about, fn_schema=schema)
+    signature = _signature(schema)
 
-    def call(**arguments: Any) -> str:
-        return act(bound, **schema(**arguments).model_dump())
+    def call(*given: Any, **named: Any) -> str:
+        return act(bound, **schema(**signature.bind_partial(*given).arguments, **named).model_dump())
 
     async def acall(ctx: Context, **arguments: Any) -> str:
         checked = schema(**arguments).model_dump()
         return await asyncio.to_thread(act, await _place_of(ctx, name), **checked)
 
-    if bound is not None:
-        return FunctionTool(fn=call, metadata=metadata)
-    return FunctionTool(async_fn=acall, metadata=metadata)
+    if bound is None:
+        return FunctionTool(async_fn=acall, metadata=metadata)
+    # An agent that writes code sees these, and calls the function itself.
+    call.__name__, call.__doc__ = name, about
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    return FunctionTool(fn=call, metadata=metadata)
+
+
+def _signature(schema: type[_Arguments]) -> Signature:
+    """The arguments of a tool as those of a function."""
+    parameters = [
+        Parameter(
+            name,
+            Parameter.POSITIONAL_OR_KEYWORD,
+            default=Parameter.empty if field.is_required() else field.default,
+            annotation=field.annotation,
+        )
+        for name, field in schema.model_fields.items()
+    ]
+    return Signature(parameters, return_annotation=str)
 
 
 async def _place_of(ctx: Context, name: str) -> _Place:
     memory = await ctx.store.get("memory", default=None)
     if not isinstance(memory, SecomMemory):
         raise InvalidScope(f"whose memory? Give {name} a bank and a scope, or run the agent with a SecomMemory")
-    said = said_before([entry.message for entry in memory.window])
-    return _Place(memory.bank, memory.scope, _query_turn(memory), tuple(said))
+    said = said_before([entry.seen for entry in memory.window])
+    return _Place(memory.bank, memory.scope, _query_turn(memory), tuple(said), memory.session)
 
 
 def _unknown(memory_id: str) -> str:
@@ -271,6 +300,6 @@ def _unknown(memory_id: str) -> str:
 def _query_turn(memory: SecomMemory) -> frozenset[str]:
     """The turn of the current query, which would be the best match for itself."""
     for entry in reversed(memory.window):
-        if entry.message.role == MessageRole.USER:
+        if entry.seen.role == MessageRole.USER:
             return frozenset([entry.turn] if entry.turn else [])
     return frozenset()

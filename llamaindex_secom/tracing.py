@@ -1,23 +1,27 @@
-"""Recalls as events of LlamaIndex's instrumentation."""
+"""Recalls as events and spans of LlamaIndex's instrumentation."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from llama_index.core.bridge.pydantic import Field
 from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
 from llama_index.core.instrumentation.events import BaseEvent
 
+from secom_core.bank import MemoryBank
 from secom_core.memory import Recall
 
 _DISPATCHER: Final = get_dispatcher(__name__)
 
 
 class SecomRecallEvent(BaseEvent):
-    """A recall from memory: one for each turn of the conversation, however often an agent reads its messages.
+    """A recall from memory, sent within a span of its own, ``SecomRecall``.
+
+    An agent's memory recalls once a turn, however often the agent reads its messages.
 
     Args:
-        session: the session of the query.
+        session: the session of the query; nothing where the query is of none, such as a retriever's.
         tokens: the length of the recalled block, in the bank's token counter.
         numbers: the numbers by which an answer may cite what was recalled.
         memory_ids: the ids of the recalled memories.
@@ -25,7 +29,7 @@ class SecomRecallEvent(BaseEvent):
         text: the recalled block; nothing where contents are off.
     """
 
-    session: str
+    session: str | None = None
     tokens: int
     numbers: list[int] = Field(default_factory=list)
     memory_ids: list[str] = Field(default_factory=list)
@@ -38,16 +42,37 @@ class SecomRecallEvent(BaseEvent):
         return "SecomRecallEvent"
 
 
-def trace_recall(recall: Recall, session: str, *, contents: bool) -> None:
-    """Send a `SecomRecallEvent` to the handlers of the process.
+def traced_recall(
+    bank: MemoryBank, scope: Sequence[str], query: str, *, contents: bool, session: str | None = None, **about: Any
+) -> Recall:
+    """Recall within a span, and send a `SecomRecallEvent` at its end. The span itself holds no words.
 
     Args:
-        recall: what was recalled.
-        session: the session of the query.
+        bank: what recalls.
+        scope: whose memory is searched.
+        query: what is searched for.
         contents: whether the event holds the query and the recalled block.
+        session: the session of the query.
+        **about: other arguments of `MemoryBank.recall`.
+
+    Raises:
+        StoreError: the store failed; the span is dropped.
     """
+    recalls = []
+
+    # Handlers of spans see arguments and results: there are none.
+    def recall() -> None:
+        recalls.append(bank.recall(scope, query, **about))
+        _DISPATCHER.event(_event(recalls[0], session, contents=contents))
+
+    recall.__qualname__ = "SecomRecall"
+    _DISPATCHER.span(recall)()
+    return recalls[0]
+
+
+def _event(recall: Recall, session: str | None, *, contents: bool) -> SecomRecallEvent:
     words: dict[str, Any] = {"query": recall.query, "text": recall.text} if contents else {}
     ids = [hit.memory.id for hit in recall.hits]
-    _DISPATCHER.event(
-        SecomRecallEvent(session=session, tokens=recall.tokens, numbers=list(recall.numbers), memory_ids=ids, **words)
+    return SecomRecallEvent(
+        session=session, tokens=recall.tokens, numbers=list(recall.numbers), memory_ids=ids, **words
     )

@@ -12,6 +12,7 @@ from llama_index.core.bridge.pydantic import BaseModel
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Scope
 
+from .agent_steps import Step, as_step
 from .answers import is_answer
 from .convert import text_of
 from .cutting import without_middle
@@ -27,12 +28,19 @@ _LEAST: Final = 20
 class WindowEntry(BaseModel):
     """A message of the session, and the turn of the bank that holds it; no turn where it is not remembered.
 
-    ``name`` is the id of the message that is remembered of it.
+    ``name`` is the id of the message that is remembered of it. ``step`` says which step of an agent the message is,
+    where its role does not say so.
     """
 
     message: ChatMessage
     turn: str | None = None
     name: str | None = None
+    step: Step | None = None
+
+    @property
+    def seen(self) -> ChatMessage:
+        """The message as the memory understands it: a step of an agent as a tool's call or result."""
+        return as_step(self.message, self.step)
 
 
 def fitting(entries: Sequence[WindowEntry], room: int, counter: Callable[[str], int]) -> list[WindowEntry]:
@@ -50,8 +58,8 @@ def fitting(entries: Sequence[WindowEntry], room: int, counter: Callable[[str], 
         The entries in their order. Those of a turn that is not all there name no turn: the rest of it can be recalled.
     """
     tokens = _EntryTokens(cache(counter))
-    pinned = [entry for entry in entries if entry.message.role in SYSTEM]
-    whole = list(exchanges([entry for entry in entries if entry.message.role not in SYSTEM]))
+    pinned = [entry for entry in entries if entry.seen.role in SYSTEM]
+    whole = list(exchanges([entry for entry in entries if entry.seen.role not in SYSTEM]))
     room -= sum(map(tokens, pinned))
     shown: dict[int, WindowEntry] = {id(entry): entry for entry in pinned}
     for exchange in reversed(whole):
@@ -82,7 +90,7 @@ class _EntryTokens:
 
 def exchanges(entries: Iterable[WindowEntry]) -> Iterator[list[WindowEntry]]:
     """The entries in runs that begin with a user's message; the first run may begin otherwise."""
-    return _runs(entries, lambda entry: entry.message.role == MessageRole.USER)
+    return _runs(entries, lambda entry: entry.seen.role == MessageRole.USER)
 
 
 def _fitting_part(exchange: list[WindowEntry], room: int, tokens: _EntryTokens) -> dict[int, WindowEntry] | None:
@@ -90,8 +98,8 @@ def _fitting_part(exchange: list[WindowEntry], room: int, tokens: _EntryTokens) 
     if sum(map(tokens, exchange)) <= room:
         return {id(entry): entry for entry in exchange}
     first, last = exchange[0], exchange[-1]
-    is_answered = is_answer(last.message) and "function_call" not in last.message.additional_kwargs
-    if first.message.role != MessageRole.USER or not is_answered:
+    is_answered = is_answer(last.seen) and "function_call" not in last.message.additional_kwargs
+    if first.seen.role != MessageRole.USER or not is_answered:
         return None
     return _shown_in_part(exchange, room, tokens)
 
@@ -111,7 +119,7 @@ def _shown_in_part(exchange: list[WindowEntry], room: int, tokens: _EntryTokens)
     steps: list[WindowEntry] = []
     if replied is last and asked is first:
         room -= tokens(asked) + answer
-        for step in reversed(list(_runs(between, lambda entry: entry.message.role not in TOOL))):
+        for step in reversed(list(_runs(between, lambda entry: entry.seen.role not in TOOL))):
             size = sum(map(tokens, step))
             if size > room:
                 break
@@ -134,8 +142,8 @@ def _cut(entry: WindowEntry, room: int, tokens: _EntryTokens) -> WindowEntry | N
 
 def _latest_steps(exchange: list[WindowEntry], room: int, tokens: _EntryTokens) -> dict[int, WindowEntry]:
     """The user's message and the latest steps that fit, the last one always; a tool call keeps its results."""
-    opening = exchange[:1] if exchange[0].message.role == MessageRole.USER else []
-    steps = list(_runs(exchange[len(opening) :], lambda entry: entry.message.role not in TOOL))
+    opening = exchange[:1] if exchange[0].seen.role == MessageRole.USER else []
+    steps = list(_runs(exchange[len(opening) :], lambda entry: entry.seen.role not in TOOL))
     kept: list[WindowEntry] = []
     room -= sum(map(tokens, opening))
     for step in reversed(steps):
@@ -188,6 +196,6 @@ def without_forgotten(entries: Sequence[WindowEntry], forgotten: Collection[str]
         entry
         for exchange in before
         for entry in exchange
-        if entry.message.role in SYSTEM or not any(each.turn in forgotten for each in exchange)
+        if entry.seen.role in SYSTEM or not any(each.turn in forgotten for each in exchange)
     ]
     return [*kept, *last]

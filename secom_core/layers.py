@@ -203,6 +203,10 @@ class Layer:
     def __init__(self, context: LayerContext) -> None:
         self.context = context
 
+    def __deepcopy__(self, memo: dict[int, object]) -> Layer:
+        """The layer itself, which belongs to its bank."""
+        return self
+
     # -- deletion, inside the bank's own transaction ---------------------------------------------------------------
 
     @classmethod

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, NoReturn, cast
 
 from ..chats.layer import Chats
 from ..citations.layer import CitationLayer
+from ..errors import InvalidInput
 from ..summaries.layer import SummaryLayer
 from ..timelines.layer import TimelineLayer
 from ..topics.layer import TopicLayer
@@ -15,9 +16,22 @@ from .storage import Storage
 
 
 class Capabilities:
-    """The layers of a bank, and its storage."""
+    """The layers of a bank, and its storage. What holds a bank shares it with its copies, and is not pickled."""
 
     _inside: Components
+
+    def __copy__(self) -> Capabilities:
+        """The bank itself: what holds a bank and is copied goes on with the same one."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Capabilities:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise InvalidInput(
+            "an open bank cannot be pickled, nor can what holds one: open it in the other process, from its place and "
+            "with the same parts, and make there what holds it"
+        )
 
     @property
     def layers(self) -> Layers:

@@ -70,8 +70,11 @@ class Storage:
             DuplicateId: an id belongs to another message of the scope; nothing is written.
             StoreError: the store failed; nothing is written.
         """
-        new = [redacted_message(message, self._redact) for message in messages]
-        return len(self._store.append(scope, session, new, only_in=only_in).turn_ids)
+        return len(self._store.append(scope, session, self.as_kept(messages), only_in=only_in).turn_ids)
+
+    def as_kept(self, messages: Sequence[Message]) -> list[Message]:
+        """The messages as the bank keeps them: redacted."""
+        return [redacted_message(message, self._redact) for message in messages]
 
     def export(self, scope: Sequence[str]) -> Iterator[str]:
         """The scope as JSON lines: every turn verbatim, the memories made from them, and what layers hold.

@@ -28,6 +28,7 @@ from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextC
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.instrumentation.events import BaseEvent
+from llama_index.core.instrumentation.span_handlers import SimpleSpanHandler
 from llama_index.core.llms import MockLLM
 from llama_index.core.memory import Memory
 from llama_index.core.workflow import Context, JsonPickleSerializer, JsonSerializer
@@ -39,6 +40,7 @@ from llamaindex_secom import (
     SecomMemory,
     SecomMemoryBlock,
     SecomRetriever,
+    memory_tools,
     rewritten_query,
 )
 from llamaindex_secom.tracing import SecomRecallEvent
@@ -230,8 +232,19 @@ async def streamed_with(memory: SecomMemory, agent: Any, server: ScriptedServer)
 # -- tracing ----------------------------------------------------------------------------------------------------------
 
 
+class Spans(SimpleSpanHandler):
+    """Keeps what the handlers of spans see of recalls."""
+
+    _seen: list[str] = PrivateAttr(default_factory=list)
+
+    def new_span(self, id_: str, bound_args: Any, instance: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if id_.startswith("SecomRecall-"):
+            self._seen.append(repr((id_, bound_args, instance)))
+        return super().new_span(id_, bound_args, instance, *args, **kwargs)
+
+
 @contextmanager
-def recorded_events() -> Iterator[list[SecomRecallEvent]]:
+def recorded_events() -> Iterator[tuple[list[SecomRecallEvent], Spans]]:
     events: list[SecomRecallEvent] = []
 
     class Ear(BaseEventHandler):
@@ -239,12 +252,20 @@ def recorded_events() -> Iterator[list[SecomRecallEvent]]:
             if isinstance(event, SecomRecallEvent):
                 events.append(event)
 
-    root, ear = get_dispatcher(), Ear()
+    root, ear, spans = get_dispatcher(), Ear(), Spans()
     root.add_event_handler(ear)
+    root.add_span_handler(spans)
     try:
-        yield events
+        yield events, spans
     finally:
         root.event_handlers = [each for each in root.event_handlers if each is not ear]
+        root.span_handlers = [each for each in root.span_handlers if each is not spans]
+
+
+def check_spans(spans: Spans, events: Sequence[SecomRecallEvent]) -> None:
+    assert [each.span_id for each in events] == [each.id_ for each in spans.completed_spans if "Recall-" in each.id_]
+    assert len(spans._seen) == len(events)
+    assert not any("Marta" in each or QUERY in each for each in spans._seen)
 
 
 @pytest.mark.slow
@@ -257,14 +278,37 @@ async def test_a_recall_is_traced_once_a_turn_and_without_words_on_request(
     stock = Memory.from_defaults(session_id="now", memory_blocks=[block])
     memory: Any = memory_of(bank, trace_contents=contents) if kind == "memory" else stock
     async with running("function", replies_of("function")) as (agent, _):
-        with recorded_events() as events:
+        with recorded_events() as (events, spans):
             await agent.run(QUERY, memory=memory)
     (event,) = events
+    check_spans(spans, events)
+    (span,) = [each for each in spans.completed_spans if each.id_ == event.span_id]
+    assert span.parent_id is not None, "it is a part of the agent's run"
     assert (event.session, event.class_name(), event.numbers[:1]) == ("now", "SecomRecallEvent", [1])
     assert event.tokens > 10
     assert event.memory_ids[0] == "day-0#0-1"
     assert ("Marta" in event.model_dump_json()) is contents
     assert (event.query == QUERY) is contents
+
+
+@pytest.mark.parametrize("contents", [True, False])
+def test_a_retriever_and_a_tool_that_search_are_traced_too(bank: MemoryBank, contents: bool) -> None:
+    (search,) = memory_tools(bank, scope=ANN, actions=["search"], trace_contents=contents)
+    with recorded_events() as (events, spans):
+        SecomRetriever(bank, ANN, trace_contents=contents).retrieve(QUERY)
+        search.call(query=QUERY)
+    assert [(each.session, each.query) for each in events] == [(None, QUERY if contents else None)] * 2
+    check_spans(spans, events)
+
+
+@pytest.mark.filterwarnings("ignore::secom_core.DegradedWarning")
+def test_a_recall_that_fails_drops_its_span(bank: MemoryBank) -> None:
+    memory = memory_of(bank)
+    bank.close()
+    with recorded_events() as (events, spans):
+        memory.get(QUERY)
+    assert not events
+    assert [each.id_.split("-")[0] for each in spans.dropped_spans] == ["SecomRecall"]
 
 
 # -- chat engines -----------------------------------------------------------------------------------------------------

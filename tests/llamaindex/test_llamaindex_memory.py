@@ -230,6 +230,17 @@ def test_memory_can_go_into_the_system_message(bank: MemoryBank) -> None:
     assert "Marta" in (system.content or "")
 
 
+@pytest.mark.parametrize("method", ["user", "system"])
+def test_the_block_stands_on_lines_of_its_own_where_blocks_are_joined_without_a_break(
+    bank: MemoryBank, method: Any
+) -> None:
+    memory = SecomMemory(scope=ANN, session="now", bank=bank, insert_method=method)
+    memory.put_messages([ChatMessage(role="system", content="Be kind."), user("Where did I move to?")])
+    shown = memory.get()
+    lines = "\n".join("".join(block.text for block in each.blocks) for each in shown).splitlines()  # type: ignore[union-attr]
+    assert {"Be kind.", "<memories>", "</memories>", "Where did I move to?"} <= set(lines)
+
+
 def test_a_question_that_is_not_put_yet_comes_with_memory_of_its_own(memory: SecomMemory) -> None:
     """As context chat engines ask: they put question and answer when both are there."""
     memory.put_messages([user("Hello"), bot("Hi")])

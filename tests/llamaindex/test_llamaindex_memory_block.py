@@ -135,6 +135,44 @@ async def test_what_leaves_the_window_is_remembered_under_its_session(
     assert block.recall_of("monday") is None
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("redact", [None, lambda text: text.replace("Herodotus", "…")])
+async def test_a_history_that_is_given_again_is_remembered_once(path: Path, redact: Any, restarted: bool) -> None:
+    history = [message for text in TALK for message in exchange(text)]
+    runs = [history[:6], history[:8], history[2:], [*history, *exchange("The canal froze."), *exchange("Yes.")]]
+    bank = MemoryBank.open(path, redact=redact, summaries=True)
+    for run in runs:
+        if restarted:
+            bank.close()
+            bank = MemoryBank.open(path, redact=redact, summaries=True)
+        block = SecomMemoryBlock(scope=ANN, bank=bank)
+        summary = RecursiveSummaryMemoryBlock(scope=BOB, bank=bank)
+        memory = memory_with(block, summary)
+        await memory.aset(run)
+        await memory.aput(user("And now?"))
+        if run is runs[-1]:
+            await block.aend_session(memory)
+        await summary.asettle()
+    said = [(redact or str)(message.content or "") for message in runs[-1]]
+    assert stored(bank) == [*said, "And now?"]
+    assert [text for name in bank.sessions(BOB) for text in stored(bank, name, BOB)] == [*said, "And now?"]
+    bank.close()
+
+
+async def test_what_is_said_twice_is_remembered_twice(bank: MemoryBank, block: SecomMemoryBlock) -> None:
+    again = [*exchange(TALK[0]), *exchange(TALK[1]), *exchange(TALK[0])]
+    await block.aput(again, session_id="monday")
+    assert len(stored(bank)) == 6
+    await block.aput([*exchange(TALK[1]), *exchange(TALK[2])], session_id="monday")
+    assert len(stored(bank)) == 10, "what goes on in another way is new"
+    await block.aput([user("Yes.")], session_id="monday")
+    await block.aput([user("Yes.")], session_id="monday")
+    assert stored(bank)[10:] == ["Yes.", "Yes."], "one message alone may be said again"
+    await block.aput(exchange(TALK[2]), session_id="friday")
+    assert len(stored(bank, "friday")) == 2, "another session is another one"
+
+
 async def test_pitfall_17_sessions_keep_their_own_id(bank: MemoryBank, block: SecomMemoryBlock) -> None:
     """One block in memories of several sessions, whose messages come in one call too."""
     for name in ("monday", "friday", "monday"):

@@ -1,0 +1,92 @@
+"""What the framework's base classes take, typed; and what is said of an argument that a constructor does not take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from difflib import get_close_matches
+from inspect import Parameter, signature
+from typing import Any, Final
+
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.schema import BaseNode, IndexNode
+from typing_extensions import TypedDict
+
+from secom_core.errors import InvalidInput
+
+
+class NoOthers(TypedDict):
+    """No argument besides those that are named."""
+
+
+class RetrieverFields(TypedDict, total=False):
+    """What ``BaseRetriever`` takes."""
+
+    callback_manager: CallbackManager | None
+    object_map: dict[str, Any] | None
+    objects: list[IndexNode] | None
+    verbose: bool
+
+
+class PostprocessorFields(TypedDict, total=False):
+    """What ``BaseNodePostprocessor`` takes, and the name that its dumps have."""
+
+    callback_manager: CallbackManager
+    class_name: str
+
+
+class ParserFields(TypedDict, total=False):
+    """What ``NodeParser`` takes, and the name that its dumps have."""
+
+    include_metadata: bool
+    include_prev_next_rel: bool
+    callback_manager: CallbackManager
+    id_func: Callable[[int, BaseNode], str]
+    class_name: str
+
+
+_FOREIGN: Final = {
+    "session_id": ("session", "session is its name"),
+    "chat_store_key": ("session", "session is its name"),
+    "chat_store": ("bank", "messages are kept in a bank, or in the file of store_path"),
+    "sql_store": ("bank", "messages are kept in a bank, or in the file of store_path"),
+    "async_database_uri": ("store_path", "store_path is the file, or the URL of a PostgreSQL database"),
+    "similarity_top_k": ("k", "k says how many memories come back at most"),
+    "top_k": ("k", "k says how many memories come back at most"),
+    "user_id": ("scope", 'scope says whose memory it is, such as ("acme", "alice")'),
+    "tokenizer_fn": ("token_counter", "token_counter counts the tokens of a text; from_defaults takes a tokenizer_fn"),
+    "chat_history": ("token_limit", "from_defaults takes it"),
+    "embed_model": ("bank", "models belong to the bank: MemoryBank.open(embedder=LlamaIndexEmbedder(embed_model))"),
+    "memory_blocks": ("layers", "layers take part in a recall; blocks belong into the framework's own Memory"),
+    "token_flush_size": ("token_limit", "the window is what token_limit leaves beside token_budget"),
+    "chat_history_token_ratio": ("token_limit", "the window is what token_limit leaves beside token_budget"),
+}
+"""For names of LlamaIndex's own, the argument of ours that they stand for, and what it is."""
+
+
+def refuse_unknown(
+    made: str, takes: Callable[..., object], given: Collection[str], *, besides: Collection[str] = ()
+) -> None:
+    """Refuse arguments that nothing takes, with the one that is meant.
+
+    Args:
+        made: the class or function that is called.
+        takes: the function that names its arguments.
+        given: the names that it does not name.
+        besides: names that it takes all the same.
+
+    Raises:
+        InvalidInput: for the first of them that it does not take.
+    """
+    own = [name for name, each in signature(takes).parameters.items() if each.kind is not Parameter.VAR_KEYWORD]
+    names = [name for name in own if name != "self"]
+    for each in given:
+        if each not in besides and each != "class_name":
+            raise InvalidInput(f"{made} takes no {each}: {_meant(each, names)}")
+
+
+def _meant(name: str, names: Sequence[str]) -> str:
+    argument, hint = _FOREIGN.get(name, ("", ""))
+    if argument in names:
+        return hint
+    near = get_close_matches(name, names, 1)
+    return f"is {near[0]} meant?" if near else f"it takes {', '.join(names)}"

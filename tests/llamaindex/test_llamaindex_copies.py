@@ -1,0 +1,112 @@
+"""Deep copies and pickles of what holds a bank: they share it, find it again, or say why they cannot."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
+
+from llama_index.core.llms import ChatMessage
+from llama_index.core.memory import Memory
+from llama_index.core.schema import NodeWithScore, QueryBundle
+
+from llamaindex_secom import (
+    CitationNumberer,
+    CitationReranker,
+    CitationReward,
+    LLMLinguaDenoiser,
+    RecursiveSummaryMemoryBlock,
+    SecomMemory,
+    SecomMemoryBlock,
+    SecomRetriever,
+    SegmentNodeParser,
+    SegmentTextSplitter,
+    TimelinePostprocessor,
+    TimelineRetriever,
+)
+from secom_core import InvalidInput, MemoryBank
+from secom_core.denoisers.informativeness import Informativeness
+from secom_core.timelines import TimelineOptions
+
+ANN = ("acme", "ann")
+QUERY = "Who is my violin teacher?"
+
+HOLDERS: dict[str, Callable[[MemoryBank], Any]] = {
+    "SecomMemory": lambda bank: SecomMemory(scope=ANN, session="now", bank=bank),
+    "SecomMemoryBlock": lambda bank: SecomMemoryBlock(scope=ANN, bank=bank, priority=1),
+    "RecursiveSummaryMemoryBlock": lambda bank: RecursiveSummaryMemoryBlock(scope=ANN, bank=bank),
+    "SecomRetriever": lambda bank: SecomRetriever(bank, ANN, k=1),
+    "TimelineRetriever": lambda bank: TimelineRetriever(bank, ANN, k=1),
+    "TimelinePostprocessor": lambda bank: TimelinePostprocessor(bank, ANN),
+    "CitationNumberer": lambda bank: CitationNumberer(bank, first=7),
+    "CitationReranker": lambda bank: CitationReranker(bank, top_n=1),
+    "CitationReward": lambda bank: CitationReward(bank),
+    "MemoryBank": lambda bank: bank,
+}
+PICKLED = ["SecomMemory", "CitationNumberer", "CitationReranker"]
+
+
+def opened(path: str | Path) -> MemoryBank:
+    timelines = TimelineOptions(recall_without_model=True)
+    bank = MemoryBank.open(path, summaries=True, timelines=timelines, citations=True)
+    bank.remember(ANN, [("user", "My violin teacher is Marta.")], session="day-0", close=True)
+    return bank
+
+
+@pytest.fixture(params=["file", "memory"])
+def bank(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryBank]:
+    with opened(tmp_path / "m.db" if request.param == "file" else ":memory:") as bank:
+        yield bank
+
+
+def used(part: Any, bank: MemoryBank) -> Any:
+    """What comes of using the part, so that a copy which lacks something is found out."""
+    node = NodeWithScore(node=SecomRetriever(bank, ANN).retrieve(QUERY)[0].node, score=0.5)
+    if isinstance(part, SecomRetriever):
+        return [each.node.node_id for each in part.retrieve(QUERY)]
+    if isinstance(part, CitationReward):
+        return part.take_in("[1]", CitationNumberer(bank).postprocess_nodes([node], QueryBundle(QUERY)))[0].kind
+    if isinstance(part, SecomMemory):
+        return [each.content for each in part.get(QUERY)]
+    if isinstance(part, (SecomMemoryBlock, RecursiveSummaryMemoryBlock)):
+        memory = Memory.from_defaults(session_id="now", memory_blocks=[part])
+        memory.put(ChatMessage(role="user", content=QUERY))
+        return [each.content for each in memory.get()], part.priority
+    return [each.node.get_content() for each in part.postprocess_nodes([node], QueryBundle(QUERY))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HOLDERS)
+def test_a_deep_copy_works_on_the_same_bank(bank: MemoryBank, name: str) -> None:
+    part = HOLDERS[name](bank)
+    again = copy.deepcopy(part)
+    if name == "MemoryBank":
+        assert again is copy.copy(part) is bank
+        return
+    assert used(again, bank) == used(part, bank)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HOLDERS)
+def test_a_pickle_comes_back_whole_or_is_refused(bank: MemoryBank, name: str) -> None:
+    part = HOLDERS[name](bank)
+    if name in PICKLED and bank.storage.path is not None:
+        again = pickle.loads(pickle.dumps(part))
+        assert again._bank is bank
+        assert used(again, bank) == used(part, bank)
+    elif name != "SecomMemory":
+        with pytest.raises(InvalidInput, match=r"cannot be pickled.*in the other process"):
+            pickle.dumps(part)
+
+
+def test_what_holds_no_bank_is_pickled() -> None:
+    for part in (SegmentNodeParser(chunk_size=9), SegmentTextSplitter(), LLMLinguaDenoiser(Informativeness())):
+        again = pickle.loads(pickle.dumps(part))
+        assert again.to_dict() == part.to_dict()
+        assert copy.deepcopy(part).to_dict() == part.to_dict()
