@@ -149,6 +149,7 @@ class SessionMessages(SavedMessages):
         with self._lock:
             try:
                 self._store_unstored()
+                self._keep([])
                 names = self._bank.sessions(self.scope)
                 if self.session in names:
                     self._target.close_session(self.scope, self.session)
@@ -173,6 +174,7 @@ class SessionMessages(SavedMessages):
             except FAILURES as error:
                 self._failed("messages are kept and stored with the next ones", error)
                 return False
+            self._keep([])
         return self._writer is None or self._writer.flush(timeout)
 
     async def aflush(self, timeout: float | None = None) -> bool:

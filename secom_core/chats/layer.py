@@ -67,6 +67,7 @@ class ChatLayer(Layer):
 
     name: ClassVar[str] = "chats"
     tables: ClassVar = (chat_messages,)
+    listings: ClassVar[Mapping[str, str]] = {"chats": "the messages of sessions as a framework holds them"}
     takes_in_sessions: ClassVar[bool] = False
 
     @classmethod

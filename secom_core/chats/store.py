@@ -32,7 +32,8 @@ def write(store: SqlStore, session: SessionRow, records: Sequence[ChatRecord], *
     Returns:
         Whether the session was still there.
     """
-    with store.transaction(scope=session.scope_id) as connection:
+    # What was said is on disk already; of tools' results a power failure may cost the latest.
+    with store.transaction(durable=False, scope=session.scope_id) as connection:
         if connection.scalar(select(sessions.c.id).where(sessions.c.id == session.id)) is None:
             return False
         mine = chat_messages.c.session_id == session.id

@@ -271,7 +271,7 @@ def test_looking_makes_nothing(kept: Secom) -> None:
 
 
 def test_inspect_shows_what_every_bank_has_and_what_layers_list(kept: Secom) -> None:
-    wanted = ["overview", "sessions", "segments", "turns", "summaries", "timelines", "topics", "log"]
+    wanted = ["overview", "sessions", "segments", "turns", "summaries", "timelines", "topics", "chats", "log"]
     assert listings() == wanted
     lines = dict(re.findall(r"^  ([a-z]+) +(\S.*)$", helped(kept, "inspect").split("Examples:")[0], re.M))
     assert lines.keys() >= set(wanted)
