@@ -15,8 +15,9 @@ from typing_extensions import NotRequired, TypedDict
 
 from secom_core.bank import BackgroundWriter, MemoryBank, check_bank, check_writer, remember_soon
 from secom_core.bank.answers import ANSWER_WAITS_S
+from secom_core.bank.checks import check_choice
 from secom_core.citations.prompt import CITE_INSTRUCTION
-from secom_core.errors import InvalidInput, InvalidScope, MissingExtra, SecomError, warn_degraded
+from secom_core.errors import InvalidScope, MissingExtra, SecomError, warn_degraded
 from secom_core.memory import Recall
 from secom_core.stores.database import waiting_at_most
 
@@ -89,8 +90,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         only_relevant: recall what answers the user's message, and leave the rest of the budget empty.
         query: makes what is searched for out of the thread up to the user's message, such as
             `langchain_secom.rewritten_query`; the message's words unless given.
-        inject: where memories go: ``"system"`` makes them the last block of the system message, ``"human"`` the first
-            of the user's latest message.
+        inject: where memories go: ``"human"`` puts them behind the user's latest message, so that the prompt before it
+            stays in prompt caches, ``"system"`` at the end of the system message.
         write: ``"background"`` has the messages on disk when the turn ends and does the rest in a thread,
             ``"inline"`` does all of it then, ``"off"`` remembers nothing.
         writer: the background writer, such as one that several agents share; an own one unless given.
@@ -125,7 +126,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         layers: Sequence[str] = (),
         only_relevant: bool = False,
         query: QueryHook | None = None,
-        inject: Literal["system", "human"] = "system",
+        inject: Literal["human", "system"] = "human",
         write: Literal["background", "inline", "off"] = "background",
         writer: BackgroundWriter | None = None,
         cite: bool = False,
@@ -140,18 +141,19 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> None:
         super().__init__()
         self._name = name or type(self).__name__
-        _check("inject", inject, "system", "human")
-        _check("write", write, "background", "inline", "off")
-        _check("markers", markers, "keep", "strip")
-        _check("subagents", subagents, "recall", "remember", "off")
-        _check("tool_lines", tool_lines, "brief", "omit")
-        _check("on_error", on_error, "warn", "raise")
+        check_choice("inject", inject, ("human", "system"))
+        check_choice("write", write, ("background", "inline", "off"))
+        check_choice("markers", markers, ("keep", "strip"))
+        check_choice("subagents", subagents, ("recall", "remember", "off"))
+        check_choice("tool_lines", tool_lines, ("brief", "omit"))
+        check_choice("on_error", on_error, ("warn", "raise"))
         self._bank = citing_bank(bank, self._name) if cite else check_bank(bank, self._name)
         self._options = recall_options(bank, token_budget, k, layers, only_relevant)
         check_hook(query)
         self._query = query
         self._identity, self._session_key = Identity.of(self._name, scope, scope_keys), session_key
-        self._inject, self._write, self._subagents, self._on_error = inject, write, subagents, on_error
+        self._insert = partial(inserted, place=inject)
+        self._write, self._subagents, self._on_error = write, subagents, on_error
         shared = check_writer(writer, bank, self._name)
         self._writer = shared or BackgroundWriter(bank) if write == "background" else None
         self._markers: Literal["keep", "strip"] = markers
@@ -312,7 +314,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         )
 
     def _with_memories(self, request: ModelRequest[Any], turn: AgentTurn) -> ModelRequest[Any]:
-        return inserted(request, turn.block(self._instruction), self._inject)
+        return self._insert(request, turn.block(self._instruction))
 
     def _noting_shown(self, turn: AgentTurn) -> AbstractContextManager[None]:
         recall = turn.recall if turn.cites and self._markers == "strip" else None
@@ -382,11 +384,6 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
             if self._on_error == "raise":
                 raise
             warn_degraded(f"the agent goes on without {what}", error)
-
-
-def _check(name: str, value: str, *known: str) -> None:
-    if value not in known:
-        raise InvalidInput(f"{name} is {' or '.join(map(repr, known))}, not {value!r}")
 
 
 def _nothing(query: str) -> Recall:
