@@ -279,6 +279,12 @@ def create_manage_memory_tool(
     return _tool(manage, amanage, name, description)
 
 
+def memory_tools(bank: MemoryBank, scope: Sequence[str] | None, scope_keys: Sequence[str]) -> list[BaseTool]:
+    """All the tools above, of one scope, as an agent gets them."""
+    makers = (create_search_memory_tool, create_read_memory_tool, create_manage_memory_tool)
+    return [make(bank, scope=scope, scope_keys=scope_keys) for make in makers]
+
+
 def _tool(func: Callable[..., Any], coroutine: Callable[..., Any], name: str, description: str) -> BaseTool:
     tool = StructuredTool.from_function(func, coroutine, name=name, description=description)
     tool.handle_tool_error = True

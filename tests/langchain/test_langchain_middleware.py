@@ -261,7 +261,7 @@ async def test_pitfall_02_nothing_recalled_is_in_a_checkpoint(
             [state] = await run_agent(how, agent, asks(), as_ann)
             if keeper is not None:
                 snapshot = agent.get_state(as_ann) if how == "invoke" else await agent.aget_state(as_ann)
-                assert set(snapshot.values) == {"messages"}
+                assert set(snapshot.values) == {"messages", "secom_SecomMiddleware_thread"}
         assert FACT in server.requests[0].messages[0][1]
     assert set(state) == {"messages"}
     assert FACT not in repr(state)
@@ -340,7 +340,7 @@ async def test_pitfall_02_a_resumed_turn_recalls_again(
 
 def test_pitfall_03_the_state_schema_can_be_read_at_run_time(bank: MemoryBank) -> None:
     hints = get_type_hints(SecomMiddleware(bank).state_schema, include_extras=True)
-    assert list(hints) == ["secom_SecomMiddleware"]
+    assert list(hints) == ["secom_SecomMiddleware", "secom_SecomMiddleware_thread"]
     agent = create_agent(FakeListChatModel(responses=["x"]), middleware=[SecomMiddleware(bank)])
     for schema in (agent.get_input_jsonschema(), agent.get_output_jsonschema()):
         assert "secom" not in json.dumps(schema)
