@@ -46,6 +46,9 @@ except ImportError as error:
     raise MissingExtra("SecomMiddleware", "langchain") from error
 
 
+_Update = dict[str, Any] | None
+
+
 class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     """Gives an agent long-term memory: recalls before the model is called, and remembers the turn after it.
 
@@ -221,7 +224,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
             return None
         question = latest_question(state["messages"])
         turn = self._new_turn(state["messages"], runtime, question.id if question else None)
-        self._follow(turn, state["messages"], runtime, cast("Any", state))
+        self._follow(turn, cast("Any", state), runtime, begins=True)
         # No turn is to see another's, where a caller runs the graph on.
         return {self._key: MemoryUse(turn)}
 
@@ -296,7 +299,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         if isinstance(use, MemoryUse):
             return use.turn
         turn = self._new_turn(state["messages"], runtime)
-        self._follow(turn, state["messages"], runtime)
+        self._follow(turn, state, runtime, begins=False)
         return turn
 
     def _current_turn(self, request: ModelRequest[Any]) -> AgentTurn:
@@ -350,9 +353,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     def _extended(self, turn: AgentTurn, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
         return ExtendedModelResponse(response, Command(update={self._key: self._use(turn)}))
 
-    def _end(
-        self, state: AgentState[Any], runtime: Runtime[Any]
-    ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    def _end(self, state: AgentState[Any], runtime: Runtime[Any]) -> tuple[_Update, _Update]:
         """Learn and remember; the event for callback handlers where there is one, and what a later run compares."""
         turn = self._turn(cast("Any", state), runtime)
         # The answer is finished, and waits for no lock.
@@ -380,16 +381,10 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
             with self._guarded("remembering the turn"):
                 self._threads.remember(turn, messages)
 
-    def _follow(
-        self,
-        turn: AgentTurn,
-        messages: Sequence[BaseMessage],
-        runtime: Runtime[Any],
-        begins: Mapping[str, Any] | None = None,
-    ) -> None:
+    def _follow(self, turn: AgentTurn, state: Mapping[str, Any], runtime: Runtime[Any], *, begins: bool) -> None:
         if self._threads.follows(runtime):
             with self._guarded("retracting what the thread has left behind"):
-                self._threads.follow(turn, messages, begins or {}, self._thread_key)
+                self._threads.follow(turn, state, self._thread_key, begins=begins)
 
     @contextmanager
     def _guarded(self, what: str) -> Iterator[None]:

@@ -76,18 +76,19 @@ class ThreadMemory:
         if new:
             remember_soon(self.bank, self.writer, turn.scope, new, session=turn.session)
 
-    def follow(self, turn: AgentTurn, messages: Sequence[BaseMessage], state: Mapping[str, Any], key: str) -> None:
+    def follow(self, turn: AgentTurn, state: Mapping[str, Any], key: str, *, begins: bool) -> None:
         """Retract what the thread left behind.
 
         Args:
             turn: the current turn.
-            messages: the thread's messages.
-            state: of the graph, where a run begins; empty where one goes on.
+            state: of the graph.
             key: where states have the ids of the thread's messages when its last run ended.
+            begins: whether a run begins; where one goes on, frameworks may have taken messages out since it began.
         """
+        messages = state["messages"]
         named, summed_up = named_messages(messages, turn.session, self.options), any(map(is_summary, messages))
-        branches = partial(_ids_in_checkpoints, key) if state else tuple
-        lineage = Lineage(named, state.get(key, ()), summed_up, branches)
+        branches = partial(_ids_in_checkpoints, key) if begins else tuple
+        lineage = Lineage(named, state.get(key, ()) if begins else (), summed_up, branches)
         follow(self.bank, turn.scope, turn.session, lineage, self.retracted)
 
     def ids(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> list[str]:
