@@ -16,7 +16,7 @@ from secom_core.bank import BackgroundWriter, MemoryBank, check_bank, check_writ
 from secom_core.bank.answers import ANSWER_WAITS_S
 from secom_core.bank.checks import check_choice
 from secom_core.citations.prompt import CITE_INSTRUCTION
-from secom_core.errors import InvalidScope, MissingExtra, SecomError, warn_degraded
+from secom_core.errors import InvalidInput, MissingExtra, SecomError, warn_degraded
 from secom_core.stores.database import waiting_at_most
 
 from .agent_answers import read_response
@@ -24,14 +24,14 @@ from .agent_turn import AgentTurn, MemoryUse, is_subagent, session_of, state_key
 from .citations import CITATIONS_EVENT
 from .convert import Tools
 from .dialogue import QueryHook, check_hook
-from .identity import Identity
+from .identity import Identity, check_key, check_switches
 from .impressions import citation_counts, citing_bank
 from .insertion import inserted
 from .known_messages import ThreadOptions
 from .lineage import Retracted, retract_thread
 from .messages import latest_question, query_of
 from .recall_options import recall_options
-from .scopes import bound_scope
+from .scopes import ScopePart, bound_scope
 from .streaming import MarkerTransformer, noting_shown
 from .thread_memory import ThreadMemory, is_checkpointed
 from .tools import memory_tools
@@ -107,7 +107,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         retracted: what becomes of messages that a thread left behind (`langchain_secom.lineage`): ``"forget"`` them, or
             ``"mark"`` them as retracted, in a session of their own. It needs a checkpointer.
         on_error: where memory fails, ``"warn"`` goes on without it with a `DegradedWarning`, ``"raise"`` raises. A
-            missing scope always raises.
+            missing scope and other input that cannot be used always raise.
         trace_contents: whether traces hold the inputs and outputs of the hooks, and the memories.
         name: tells several of them in one agent apart.
 
@@ -120,7 +120,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         self,
         bank: MemoryBank,
         *,
-        scope: Sequence[str] | None = None,
+        scope: Sequence[ScopePart] | None = None,
         scope_keys: Sequence[str] = ("user_id",),
         session_key: str = "thread_id",
         token_budget: int | None = 1000,
@@ -144,6 +144,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> None:
         super().__init__()
         self._name = name or type(self).__name__
+        check_switches(cite=cite, tools=tools, trace_contents=trace_contents)
         check_choice("inject", inject, ("human", "system"))
         check_choice("write", write, ("background", "inline", "off"))
         check_choice("markers", markers, ("keep", "strip"))
@@ -154,7 +155,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         self._bank = citing_bank(bank, self._name) if cite else check_bank(bank, self._name)
         options = recall_options(bank, token_budget, k, layers, only_relevant)
         check_hook(query)
-        self._identity, self._session_key = Identity.of(self._name, scope, scope_keys), session_key
+        self._identity = Identity.of(self._name, scope, scope_keys)
+        self._session_key = check_key("session_key", session_key)
         self._insert = partial(inserted, place=inject)
         self._subagents, self._on_error = subagents, on_error
         shared = check_writer(writer, bank, self._name)
@@ -192,7 +194,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         if self._writer is not None:
             self._writer.close()
 
-    def retract_thread(self, thread_id: str, *, scope: Sequence[str] | None = None) -> int:
+    def retract_thread(self, thread_id: str, *, scope: Sequence[ScopePart] | None = None) -> int:
         """Retract all that is remembered of a thread, as ``retracted`` says, such as when the thread is deleted.
 
         Args:
@@ -208,7 +210,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         named = bound_scope(scope, self._identity.bound, caller=self._name)
         return retract_thread(self._bank, named, thread_id, self._threads.retracted)
 
-    async def aretract_thread(self, thread_id: str, *, scope: Sequence[str] | None = None) -> int:
+    async def aretract_thread(self, thread_id: str, *, scope: Sequence[ScopePart] | None = None) -> int:
         """As `retract_thread`, off the event loop."""
         return await run_in_executor(None, partial(self.retract_thread, thread_id, scope=scope))
 
@@ -390,7 +392,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     def _guarded(self, what: str) -> Iterator[None]:
         try:
             yield
-        except InvalidScope:
+        except InvalidInput:  # which is for the developer, and would be the same at every turn
             raise
         except SecomError as error:
             if self._on_error == "raise":

@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
+from uuid import UUID
 
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig, ensure_config
 
 from secom_core.conversation import Scope, check_scope
 from secom_core.errors import InvalidScope
+
+ScopePart = str | int | UUID
+"""What a part of a scope may be given as: ids of users are often numbers."""
+
+
+def scope_of(value: Sequence[ScopePart]) -> Scope:
+    """A scope as strings, numbers and UUIDs as they are written: ``(42,)`` and ``("42",)`` are one scope.
+
+    Raises:
+        InvalidScope: it is none, or a part of it is blank.
+    """
+    is_sequence = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+    scope = check_scope([_written(part) for part in value] if is_sequence else cast("Any", value))
+    if any(not part.strip() for part in scope):
+        raise InvalidScope(f"a part of a scope is not blank, got {scope!r}")
+    return scope
+
+
+def _written(part: ScopePart) -> str:
+    """The part as a string; what is none of the kinds is left to the core to refuse."""
+    is_id = isinstance(part, (int, UUID)) and not isinstance(part, bool)
+    return str(part) if is_id else cast("str", part)
 
 
 def scope_in(
@@ -38,13 +61,13 @@ def scope_in(
     return bound_scope(named, bound, caller=caller)
 
 
-def bound_scope(requested: Sequence[str] | None, bound: Scope | None, *, caller: str) -> Scope:
+def bound_scope(requested: Sequence[ScopePart] | None, bound: Scope | None, *, caller: str) -> Scope:
     """The requested scope, which has to be the bound one where there is one.
 
     Raises:
         InvalidScope: it is another one, or none.
     """
-    scope = check_scope(requested if requested is not None else bound or ())
+    scope = scope_of(requested if requested is not None else bound or ())
     if bound is not None and scope != bound:
         raise InvalidScope(f"{caller} is bound to {bound!r} and was asked for {scope!r}")
     return scope

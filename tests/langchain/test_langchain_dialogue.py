@@ -340,9 +340,9 @@ def test_a_hook_that_gives_no_text_is_named(filled: MemoryBank) -> None:
     with ScriptedServer("Fine.") as server:
         memory = SecomMiddleware(filled, scope=ANN, write="off", query=hook)
         agent = create_agent(HttpAgentModel(base_url=server.base_url), middleware=[memory])
-        with pytest.warns(DegradedWarning, match="without memories"):
-            state = agent.invoke({"messages": [HumanMessage(WHERE)]})
-        assert state["messages"][-1].text == "Fine."
+        with pytest.raises(InvalidInput, match="is a string"):
+            agent.invoke({"messages": [HumanMessage(WHERE)]})
+        assert server.requests == ()
 
 
 @pytest.mark.slow

@@ -115,7 +115,7 @@ async def test_configurable_is_seen_in_a_direct_call(bank: MemoryBank, how: str)
 @pytest.mark.slow
 @each_way
 @pytest.mark.parametrize(
-    "configurable", [{}, {"tenant": "acme"}, {"tenant": "acme", "user_id": ""}, {"tenant": "acme", "user_id": 7}]
+    "configurable", [{}, {"tenant": "acme"}, {"tenant": "acme", "user_id": ""}, {"tenant": "acme", "user_id": 7.5}]
 )
 async def test_it_fails_closed_without_a_scope(bank: MemoryBank, how: str, configurable: dict[str, Any]) -> None:
     retriever = SecomRetriever(bank=bank, scope_keys=("tenant", "user_id"))
