@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 from uuid import UUID
 
 from langchain_core.documents import Document
@@ -14,6 +14,12 @@ from secom_core.errors import InvalidScope
 
 ScopePart = str | int | UUID
 """What a part of a scope may be given as: ids of users are often numbers."""
+
+
+_WRAPPED: Final = (
+    ". What wraps it may have kept the configuration to itself: call RunnableLambda(wrapper.invoke) in its place, with "
+    ".invoke or .batch, or give the wrapper scope=(…) with each call"
+)
 
 
 def scope_of(value: Sequence[ScopePart]) -> Scope:
@@ -55,10 +61,14 @@ def scope_in(
     if named is None and bound is None:
         named = [configurable.get(key) for key in keys]
         if None in named:
-            raise InvalidScope(
-                f"whose memories? Give {caller} a scope, or {', '.join(map(repr, keys))} in config['configurable']"
-            )
+            wanted = f"whose memories? Give {caller} a scope, or {', '.join(map(repr, keys))} in config['configurable']"
+            raise InvalidScope(f"{wanted}{_WRAPPED if _is_inside_a_run(config) else ''}")
     return bound_scope(named, bound, caller=caller)
+
+
+def _is_inside_a_run(config: RunnableConfig | None) -> bool:
+    """Whether another runnable made the call, which may have kept the configuration to itself."""
+    return getattr((config or {}).get("callbacks"), "parent_run_id", None) is not None
 
 
 def bound_scope(requested: Sequence[ScopePart] | None, bound: Scope | None, *, caller: str) -> Scope:

@@ -70,7 +70,7 @@ def test_a_path_is_no_bank_and_it_is_said_how_to_open_one(cite: bool) -> None:
 def test_input_that_cannot_be_used_is_not_passed_over_at_every_turn(bank: MemoryBank, checkpointed: bool) -> None:
     said = HumanMessage("Hello.", additional_kwargs={"timestamp": "yesterday"})
     agent = agent_of(SecomMiddleware(bank), checkpointer=InMemorySaver() if checkpointed else None)
-    with pytest.raises(InvalidInput, match="a timestamp is a datetime.*'yesterday'"):
+    with pytest.raises(InvalidInput, match=r"a timestamp is a datetime.*'yesterday'"):
         agent.invoke({"messages": [said]}, of_user("ann"))
 
 
