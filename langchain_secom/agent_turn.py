@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Annotated, Any, Final, cast
 
 from langchain_core.messages import BaseMessage
+from typing_extensions import NotRequired, TypedDict
 
 from secom_core.citations import Citations
 from secom_core.conversation import Scope
@@ -18,6 +19,8 @@ from .known_messages import SeenMessages
 from .messages import conversation_name
 
 try:
+    from langchain.agents.middleware.types import PrivateStateAttr
+    from langgraph.channels.untracked_value import UntrackedValue
     from langgraph.runtime import Runtime
 except ImportError as error:
     raise MissingExtra("SecomMiddleware", "langchain") from error
@@ -69,6 +72,27 @@ class MemoryUse(dict[str, int]):
         self.turn = turn
 
 
+def state_keys(name: str) -> tuple[str, str]:
+    """Where the graph's state has the current turn, and the ids of the thread's messages when its last run ended.
+
+    Args:
+        name: of the middleware, as two may stand together.
+    """
+    return f"secom_{name}", f"secom_{name}_thread"
+
+
+def state_schema(name: str) -> Any:
+    """The middleware's part of the graph's state.
+
+    The turn is untracked, so that no checkpoint holds it and no turn sees another's. The ids, which are no words, are
+    in each checkpoint, so that a later run can tell what was taken out of the thread since.
+    """
+    of_turn = NotRequired[Annotated[MemoryUse | None, UntrackedValue, PrivateStateAttr]]
+    of_thread = NotRequired[Annotated[list[str], PrivateStateAttr]]
+    fields = dict(zip(state_keys(name), (of_turn, of_thread), strict=True))
+    return cast("Any", TypedDict)(f"{name}State", fields)
+
+
 def session_of(identity: Identity, key: str, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> str:
     """The name of the run's conversation.
 
@@ -82,7 +106,7 @@ def session_of(identity: Identity, key: str, messages: Sequence[BaseMessage], ru
     named = identity.value(key, runtime.context)
     if named is None and key == "thread_id" and info is not None:
         named = info.thread_id
-    session = str(named or conversation_name(messages) or "chat")
+    session = str(conversation_name(messages) or "chat") if named in (None, "") else str(named)
     # A sub-agent shares its caller's thread, but its messages are another conversation.
     return f"{session}/{conversation_name(messages)}" if is_subagent(runtime) else session
 

@@ -15,7 +15,6 @@ from secom_core.bank import MemoryBank
 from secom_core.bank.checks import check_choice
 from secom_core.citations import Citations
 from secom_core.citations.prompt import CITE_INSTRUCTION
-from secom_core.conversation import check_scope
 from secom_core.errors import InvalidInput, SecomError, warn_degraded
 
 from .answers import Answer, AnswerReader, joined
@@ -30,6 +29,7 @@ from .impressions import (
     citing_bank,
 )
 from .recall_options import recall_options
+from .scopes import ScopePart, scope_of
 
 CITATIONS_EVENT: Final = "secom_citations"
 """The name of the custom event with the numbers that an answer cites."""
@@ -40,7 +40,7 @@ def with_citation_feedback(
     bank: MemoryBank,
     *,
     retriever: Runnable[str, list[Document]] | None = None,
-    scope: Sequence[str] | None = None,
+    scope: Sequence[ScopePart] | None = None,
     scope_keys: Sequence[str] = ("user_id",),
     question_key: str = "question",
     context_key: str = "context",
@@ -99,7 +99,7 @@ def with_citation_feedback(
         InvalidInput: the bank takes in no citations, or cannot recall so; or options of a recall are given with a
             retriever.
     """
-    bound = None if scope is None else check_scope(scope)
+    bound = None if scope is None else scope_of(scope)
     citing_bank(bank, "with_citation_feedback")
     options = recall_options(bank, token_budget, k, layers, only_relevant)
     given = {name: value for name, value in options.arguments.items() if value}

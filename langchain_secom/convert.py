@@ -30,6 +30,8 @@ from secom_core.conversation import Message, Scope, Turn, check_scope, json_flaw
 from secom_core.errors import InvalidInput
 from secom_core.memory import Hit, Memory, Passage, Section
 
+from .notices import REVIEWER, is_notice, reviewers_words
+
 Tools = Literal["brief", "omit"]
 """Whether tool calls and their results are kept, a line each, or left out."""
 
@@ -73,7 +75,8 @@ def to_message(message: BaseMessage) -> Message:
 
     The speaker is the message's ``name``; the time comes from ``additional_kwargs["timestamp"]``; the rest of the
     ``additional_kwargs`` becomes metadata as far as JSON can hold it. A tool call becomes a line
-    ``[calls weather({"city": "Rome"})]``, a tool's result is cut after 500 characters.
+    ``[calls weather({"city": "Rome"})]``, a tool's result is cut after 500 characters. What a person says who refuses a
+    call is of the speaker ``reviewer``.
 
     Raises:
         InvalidInput: for a timestamp that is no time.
@@ -82,12 +85,13 @@ def to_message(message: BaseMessage) -> Message:
         message = message_chunk_to_message(message)
     role = _role(message)
     text = without_recalled(text_of(message))
+    refused = reviewers_words(text) if role == "tool" else None
     if role == "tool":
-        text = _shortened(text)
+        text = _shortened(refused or text)
     return Message(
         "\n".join(filter(None, [text, *map(_call, getattr(message, "tool_calls", ()))])),
         role=role,
-        speaker=message.name or None,
+        speaker=REVIEWER if refused else message.name or None,
         id=message.id or None,
         at=_time(message.additional_kwargs.get("timestamp")),
         metadata=_metadata(message),
@@ -97,8 +101,9 @@ def to_message(message: BaseMessage) -> Message:
 def to_messages(messages: Iterable[BaseMessage], *, tools: Tools = "brief") -> list[Message]:
     """Convert the messages of a conversation that are worth remembering, in order.
 
-    Left out are system messages, messages that a framework made up (``additional_kwargs["lc_source"]``), removals,
-    recalled memory, and messages that say nothing. A tool's result stands directly after its call.
+    Left out are system messages, messages that a framework made up (``additional_kwargs["lc_source"]``), its notices in
+    place of an answer or a result (`langchain_secom.notices`), removals, recalled memory, and messages that say
+    nothing. A tool's result stands directly after its call.
 
     Args:
         messages: the conversation.
@@ -114,7 +119,8 @@ def to_messages(messages: Iterable[BaseMessage], *, tools: Tools = "brief") -> l
 def _is_spoken(message: BaseMessage) -> bool:
     """Whether the user, the model or a tool wrote it, not the developer or a framework."""
     synthetic = bool(message.additional_kwargs.get(_SYNTHETIC))
-    return not (synthetic or isinstance(message, RemoveMessage) or _role(message) == "system")
+    made_up = synthetic or is_notice(message)
+    return not (made_up or isinstance(message, RemoveMessage) or _role(message) == "system")
 
 
 def _results_after_calls(messages: Sequence[BaseMessage]) -> Iterator[BaseMessage]:

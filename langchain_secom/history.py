@@ -20,14 +20,15 @@ from langchain_core.runnables.utils import ConfigurableFieldSpec
 
 from secom_core.bank import BackgroundWriter, MemoryBank, check_bank, check_writer
 from secom_core.bank.checks import check_count
-from secom_core.conversation import Message, Turn, check_scope
+from secom_core.conversation import Message, Turn
 from secom_core.errors import InvalidInput
 from secom_core.memory import Recall, RecallOptions
 
 from .convert import from_message, text_of, to_messages
 from .dialogue import Dialogue, QueryHook, check_hook, latest_said, said_in_session
-from .identity import Identity
+from .identity import Identity, check_key
 from .messages import stable_id
+from .scopes import ScopePart, scope_of
 from .tracing import RecallRun
 
 _ORIGINAL: Final = "secom_message"
@@ -74,7 +75,7 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
         self,
         bank: MemoryBank,
         *,
-        scope: Sequence[str],
+        scope: Sequence[ScopePart],
         session: str,
         window: int | None = None,
         writer: BackgroundWriter | None = None,
@@ -83,7 +84,7 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
             raise InvalidInput(f"a session has a name, got {session!r}")
         if window is not None:
             check_count("window", window)
-        self.scope, self.session = check_scope(scope), session
+        self.scope, self.session = scope_of(scope), session
         name = type(self).__name__
         self._bank, self._window = check_bank(bank, name), window
         self._writer = check_writer(writer, bank, name)
@@ -220,7 +221,7 @@ class SessionHistories:
         self,
         bank: MemoryBank,
         *,
-        scope: Sequence[str] | None = None,
+        scope: Sequence[ScopePart] | None = None,
         scope_keys: Sequence[str] = ("user_id",),
         session_key: str = "session_id",
         window: int | None = None,
@@ -232,7 +233,7 @@ class SessionHistories:
             check_count("window", window)
         self._bank, self._window = check_bank(bank, name), window
         self._writer = check_writer(writer, bank, name)
-        self._scope, self._session_key = identity.bound, session_key
+        self._scope, self._session_key = identity.bound, check_key("session_key", session_key)
         self._keys = identity.keys if identity.bound is None else ()
         named = [Parameter(key, Parameter.POSITIONAL_OR_KEYWORD, annotation=str) for key in self._names]
         self.__signature__ = Signature(named)

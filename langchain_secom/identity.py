@@ -8,10 +8,32 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig, ensure_config
 
-from secom_core.conversation import Scope, check_scope
+from secom_core.bank.checks import check_choice
+from secom_core.conversation import Scope
 from secom_core.errors import InvalidInput, InvalidScope
 
-from .scopes import bound_scope
+from .scopes import ScopePart, bound_scope, scope_of
+
+
+def check_key(name: str, value: object) -> str:
+    """A name under which something is found in the context or the configuration.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    if not isinstance(value, str) or not value:
+        raise InvalidInput(f"{name} is a name in the context or the configuration, got {value!r}")
+    return value
+
+
+def check_switches(**given: object) -> None:
+    """Refuse what is neither on nor off.
+
+    Raises:
+        InvalidInput: with its name and what was given.
+    """
+    for name, value in given.items():
+        check_choice(name, value, (True, False))
 
 
 @dataclass(frozen=True)
@@ -33,11 +55,12 @@ class Identity:
     keys: tuple[str, ...]
 
     @classmethod
-    def of(cls, caller: str, scope: Sequence[str] | None, keys: Sequence[str]) -> Identity:
+    def of(cls, caller: str, scope: Sequence[ScopePart] | None, keys: Sequence[str]) -> Identity:
         """Check the arguments of a part, and keep them."""
-        if isinstance(keys, str) or (scope is None and not keys):
+        named = not isinstance(keys, str) and all(isinstance(key, str) and key for key in keys)
+        if not named or (scope is None and not keys):
             raise InvalidInput(f"{caller} needs a scope, or scope_keys as a sequence of names, got {keys!r}")
-        return cls(caller, None if scope is None else check_scope(scope), tuple(keys))
+        return cls(caller, None if scope is None else scope_of(scope), tuple(keys))
 
     def scope(self, context: Any, config: RunnableConfig | None = None) -> Scope:
         """The scope of a run. A whole one, as ``"scope"``, goes before its parts.
@@ -67,6 +90,6 @@ class Identity:
         """
         own = context.get(key) if isinstance(context, Mapping) else getattr(context, key, None)
         configured = ensure_config(config).get("configurable", {}).get(key)
-        if own is not None and configured is not None and own != configured:
+        if own is not None and configured is not None and str(own) != str(configured):
             raise InvalidScope(f"the context says {key}={own!r} and the configuration {key}={configured!r}")
         return configured if own is None else own

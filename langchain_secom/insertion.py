@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, cast
 
 from langchain_core.messages import HumanMessage, SystemMessage
@@ -9,6 +10,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from secom_core.errors import MissingExtra
 
 from .messages import latest_question
+from .prompt_caching import MARK, mark_for
 
 try:
     from langchain.agents.middleware import ModelRequest
@@ -16,35 +18,43 @@ except ImportError as error:
     raise MissingExtra("SecomMiddleware", "langchain") from error
 
 
-def inserted(request: ModelRequest[Any], block: str, place: Literal["system", "human"]) -> ModelRequest[Any]:
+def inserted(request: ModelRequest[Any], block: str, place: Literal["human", "system"]) -> ModelRequest[Any]:
     """The request with a block of memories; as it is where the block is empty.
 
     Args:
         request: to the model.
         block: the memories.
-        place: at the end of the system message, or before the user's latest message.
+        place: behind the user's latest message, or at the end of the system message.
     """
     if not block:
         return request
     question = latest_question(request.messages)
     # Where another middleware has cut the user's message away, there is only the system message.
     if place == "system" or question is None:
-        return request.override(system_message=_appended(request.system_message, block))
-    messages = [_prepended(message, block) if message is question else message for message in request.messages]
+        return request.override(system_message=_with_system_block(request.system_message, block))
+    asked = _with_block(question, block, mark_for(request))
+    messages = [asked if message is question else message for message in request.messages]
     return request.override(messages=cast("Any", messages))
 
 
-def _appended(system: SystemMessage | None, block: str) -> SystemMessage:
-    """The system message as it was, to the byte, and the block behind it: the prefix stays in prompt caches."""
-    added = {"type": "text", "text": block}
-    if system is None or not system.content:
-        return SystemMessage(content=[added])
-    return system.model_copy(update={"content": [*_blocks(system.content), added]})
+def _with_system_block(system: SystemMessage | None, block: str) -> SystemMessage:
+    """The system message as it was, to the byte, and the block behind it."""
+    blocks = _blocks(system.content) if system is not None and system.content else []
+    content: Any = [*blocks, _text(block)]
+    return SystemMessage(content) if system is None else system.model_copy(update={"content": content})
 
 
-def _prepended(message: HumanMessage, block: str) -> HumanMessage:
-    return message.model_copy(update={"content": [{"type": "text", "text": block}, *_blocks(message.content)]})
+def _with_block(question: HumanMessage, block: str, mark: Mapping[str, str] | None) -> HumanMessage:
+    """The user's message with the block behind it: what stands before, the next request has again, word for word."""
+    own = _blocks(question.content)
+    if mark and own and isinstance(own[-1], dict):
+        own[-1] = {**own[-1], MARK: mark}
+    return question.model_copy(update={"content": [*own, _text(block)]})
 
 
 def _blocks(content: str | list[Any]) -> list[Any]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+    return [_text(content)] if isinstance(content, str) else list(content)
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from secom_core.bank import MemoryBank
 from secom_core.citations import read_citations
 from secom_core.conversation import Message, Scope, Turn
 
-from .convert import Tools, to_messages
+from .convert import Tools, text_of, to_messages
 from .messages import is_summary, stable_id
+from .notices import is_notice
 from .streaming import SHOWN, bare
 
 _ANY_NUMBERS: Final = range(100)
 """What markers may cite where nothing says what was shown."""
 
-_TAIL: Final = 64
+TAIL: Final = 64
 """How many of a session's latest turns are read to tell which messages are stored."""
 
 
@@ -99,8 +100,8 @@ def new_messages(
     """
     messages = _converted(thread, options)
     start = _turn_start(messages, question_id)
-    named = [replace(message, id=stable_id(session, message)) for message in messages]
-    stored = [message for turn in bank.turns(scope, session, last=_TAIL) for message in turn.messages]
+    named = _named(messages, session)
+    stored = [message for turn in bank.turns(scope, session, last=TAIL) for message in turn.messages]
     ids, texts = {message.id for message in stored}, set(map(_role_and_text, stored))
     known = [place for place, each in enumerate(named[:start]) if each.id in ids or _role_and_text(each) in texts]
     first = known[-1] + 1 if known else 0
@@ -114,12 +115,40 @@ def ids_in_prompt(
     messages = _converted(thread, options)
     texts = set(map(_role_and_text, messages))
     ids = {stable_id(session, message) for message in messages}
-    return ids | {turn.id for turn in bank.turns(scope, session, last=_TAIL) if _is_among(turn, texts)}
+    return ids | {turn.id for turn in bank.turns(scope, session, last=TAIL) if _is_among(turn, texts)}
 
 
 def _converted(thread: Sequence[BaseMessage], options: ThreadOptions) -> list[Message]:
-    kept = _without_memory_tools(thread)
+    kept = _said_once(_without_memory_tools(thread))
     return to_messages(map(_without_markers, kept) if options.markers else kept, tools=options.tools)
+
+
+def _said_once(thread: Iterable[BaseMessage]) -> Iterator[BaseMessage]:
+    """The messages without those in which a user says again, word for word, what failed to get an answer."""
+    waiting: str | None = None
+    for message in thread:
+        if isinstance(message, HumanMessage) and not is_summary(message):
+            if text_of(message) == waiting:
+                continue
+            waiting = text_of(message)
+        elif isinstance(message, AIMessage) and not message.tool_calls and not is_notice(message):
+            waiting = None
+        yield message
+
+
+def named_messages(thread: Sequence[BaseMessage], session: str, options: ThreadOptions) -> list[Message]:
+    """A thread's messages under the ids by which the bank knows them.
+
+    Args:
+        thread: the thread's messages.
+        session: the conversation.
+        options: how the thread is read.
+    """
+    return _named(_converted(thread, options), session)
+
+
+def _named(messages: Iterable[Message], session: str) -> list[Message]:
+    return [replace(message, id=stable_id(session, message)) for message in messages]
 
 
 def _without_memory_tools(thread: Sequence[BaseMessage]) -> list[BaseMessage]:

@@ -14,12 +14,13 @@ from pydantic import ConfigDict, Field, StrictBool, StrictInt, field_validator, 
 from typing_extensions import Self
 
 from secom_core.bank import MemoryBank
-from secom_core.conversation import Message, Scope, Turn, check_scope
+from secom_core.conversation import Message, Scope, Turn
 from secom_core.errors import InvalidInput, MissingExtra
 from secom_core.memory import Recall, RecallOptions
 
 from .convert import from_message, to_message, to_messages
 from .dialogue import Dialogue, QueryHook, said_in_session
+from .scopes import scope_of
 from .tracing import RecallRun
 
 try:
@@ -130,7 +131,7 @@ class SecomMemory(BaseMemory):
     @field_validator("scope", mode="before")
     @classmethod
     def _check_scope(cls, value: Any) -> Scope:
-        return check_scope(value)
+        return scope_of(value)
 
     @model_validator(mode="after")
     def _check_recall(self) -> Self:

@@ -17,9 +17,15 @@ def stable_id(session: str, message: Message) -> str:
     """An id that stays the same whenever the message comes back under its own id, word for word.
 
     Ids of frameworks and callers may be used again in another thread of the same scope, where the bank wants one of
-    its own; and a message may come back under its id with other words, such as after a redaction.
+    its own; and a message may come back under its id with other words, such as after a redaction: `place_of` is then
+    the same.
     """
-    return _digest(session, message.id or "", message.role, message.text)
+    return _digest(session, message.id or "", message.role, size=8) + _digest(message.text, size=8)
+
+
+def place_of(stable: str) -> str:
+    """What a message's stable id says of where it stands, whatever its words: its session, its own id, its role."""
+    return stable[:16]
 
 
 def conversation_name(messages: Iterable[BaseMessage]) -> str | None:
@@ -28,8 +34,8 @@ def conversation_name(messages: Iterable[BaseMessage]) -> str | None:
     return None if first is None else f"chat-{_digest(text_of(first))}"
 
 
-def _digest(*parts: str) -> str:
-    return blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
+def _digest(*parts: str, size: int = 16) -> str:
+    return blake2b(json.dumps(parts).encode(), digest_size=size).hexdigest()
 
 
 def latest_question(messages: Iterable[BaseMessage]) -> HumanMessage | None:

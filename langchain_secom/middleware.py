@@ -6,46 +6,47 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Any, Literal, cast
 
 from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.runnables import ensure_config, run_in_executor
-from typing_extensions import NotRequired, TypedDict
+from langchain_core.runnables import run_in_executor
 
-from secom_core.bank import BackgroundWriter, MemoryBank, check_bank, check_writer, remember_soon
+from secom_core.bank import BackgroundWriter, MemoryBank, check_bank, check_writer
 from secom_core.bank.answers import ANSWER_WAITS_S
+from secom_core.bank.checks import check_choice
 from secom_core.citations.prompt import CITE_INSTRUCTION
-from secom_core.errors import InvalidInput, InvalidScope, MissingExtra, SecomError, warn_degraded
-from secom_core.memory import Recall
+from secom_core.errors import InvalidInput, MissingExtra, SecomError, warn_degraded
 from secom_core.stores.database import waiting_at_most
 
 from .agent_answers import read_response
-from .agent_turn import AgentTurn, MemoryUse, is_subagent, session_of
+from .agent_turn import AgentTurn, MemoryUse, is_subagent, session_of, state_keys, state_schema
 from .citations import CITATIONS_EVENT
 from .convert import Tools
-from .dialogue import Dialogue, QueryHook, check_hook, said_in_session
-from .identity import Identity
+from .dialogue import QueryHook, check_hook
+from .identity import Identity, check_key, check_switches
 from .impressions import citation_counts, citing_bank
 from .insertion import inserted
-from .known_messages import ThreadOptions, ids_in_prompt, new_messages
+from .known_messages import ThreadOptions
+from .lineage import Retracted, retract_thread
 from .messages import latest_question, query_of
 from .recall_options import recall_options
+from .scopes import ScopePart, bound_scope
 from .streaming import MarkerTransformer, noting_shown
-from .tools import create_manage_memory_tool, create_read_memory_tool, create_search_memory_tool
-from .tracing import RecallRun
+from .thread_memory import ThreadMemory, is_checkpointed
+from .tools import memory_tools
+from .turn_recall import TurnRecall, nothing
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
-    from langchain.agents.middleware.types import ExtendedModelResponse, PrivateStateAttr, TracePolicy, omit_payload
-    from langgraph.channels.untracked_value import UntrackedValue
+    from langchain.agents.middleware.types import ExtendedModelResponse, TracePolicy, omit_payload
     from langgraph.runtime import Runtime
     from langgraph.types import Command
 except ImportError as error:
     raise MissingExtra("SecomMiddleware", "langchain") from error
 
 
-_CHECKPOINTER: Final = "__pregel_checkpointer"
+_Update = dict[str, Any] | None
 
 
 class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -89,8 +90,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         only_relevant: recall what answers the user's message, and leave the rest of the budget empty.
         query: makes what is searched for out of the thread up to the user's message, such as
             `langchain_secom.rewritten_query`; the message's words unless given.
-        inject: where memories go: ``"system"`` makes them the last block of the system message, ``"human"`` the first
-            of the user's latest message.
+        inject: where memories go: ``"human"`` puts them behind the user's latest message, so that the prompt before it
+            stays in prompt caches, ``"system"`` at the end of the system message.
         write: ``"background"`` has the messages on disk when the turn ends and does the rest in a thread,
             ``"inline"`` does all of it then, ``"off"`` remembers nothing.
         writer: the background writer, such as one that several agents share; an own one unless given.
@@ -103,8 +104,10 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         subagents: what an agent does that runs inside another one's tool, whose messages are not the user's:
             ``"recall"``, ``"remember"`` too, in a session of its own, or ``"off"``.
         tool_lines: whether tool calls and their results are remembered, ``"brief"``, or not, ``"omit"``.
+        retracted: what becomes of messages that a thread left behind (`langchain_secom.lineage`): ``"forget"`` them, or
+            ``"mark"`` them as retracted, in a session of their own. It needs a checkpointer.
         on_error: where memory fails, ``"warn"`` goes on without it with a `DegradedWarning`, ``"raise"`` raises. A
-            missing scope always raises.
+            missing scope and other input that cannot be used always raise.
         trace_contents: whether traces hold the inputs and outputs of the hooks, and the memories.
         name: tells several of them in one agent apart.
 
@@ -117,7 +120,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         self,
         bank: MemoryBank,
         *,
-        scope: Sequence[str] | None = None,
+        scope: Sequence[ScopePart] | None = None,
         scope_keys: Sequence[str] = ("user_id",),
         session_key: str = "thread_id",
         token_budget: int | None = 1000,
@@ -125,7 +128,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         layers: Sequence[str] = (),
         only_relevant: bool = False,
         query: QueryHook | None = None,
-        inject: Literal["system", "human"] = "system",
+        inject: Literal["human", "system"] = "human",
         write: Literal["background", "inline", "off"] = "background",
         writer: BackgroundWriter | None = None,
         cite: bool = False,
@@ -134,37 +137,41 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         tools: bool = False,
         subagents: Literal["recall", "remember", "off"] = "recall",
         tool_lines: Tools = "brief",
+        retracted: Retracted = "forget",
         on_error: Literal["warn", "raise"] = "warn",
         trace_contents: bool = True,
         name: str | None = None,
     ) -> None:
         super().__init__()
         self._name = name or type(self).__name__
-        _check("inject", inject, "system", "human")
-        _check("write", write, "background", "inline", "off")
-        _check("markers", markers, "keep", "strip")
-        _check("subagents", subagents, "recall", "remember", "off")
-        _check("tool_lines", tool_lines, "brief", "omit")
-        _check("on_error", on_error, "warn", "raise")
+        check_switches(cite=cite, tools=tools, trace_contents=trace_contents)
+        check_choice("inject", inject, ("human", "system"))
+        check_choice("write", write, ("background", "inline", "off"))
+        check_choice("markers", markers, ("keep", "strip"))
+        check_choice("subagents", subagents, ("recall", "remember", "off"))
+        check_choice("tool_lines", tool_lines, ("brief", "omit"))
+        check_choice("retracted", retracted, ("forget", "mark"))
+        check_choice("on_error", on_error, ("warn", "raise"))
         self._bank = citing_bank(bank, self._name) if cite else check_bank(bank, self._name)
-        self._options = recall_options(bank, token_budget, k, layers, only_relevant)
+        options = recall_options(bank, token_budget, k, layers, only_relevant)
         check_hook(query)
-        self._query = query
-        self._identity, self._session_key = Identity.of(self._name, scope, scope_keys), session_key
-        self._inject, self._write, self._subagents, self._on_error = inject, write, subagents, on_error
+        self._identity = Identity.of(self._name, scope, scope_keys)
+        self._session_key = check_key("session_key", session_key)
+        self._insert = partial(inserted, place=inject)
+        self._subagents, self._on_error = subagents, on_error
         shared = check_writer(writer, bank, self._name)
         self._writer = shared or BackgroundWriter(bank) if write == "background" else None
         self._markers: Literal["keep", "strip"] = markers
-        self._cite, self._instruction, self._tool_lines = cite, instruction, tool_lines
-        self.tools = _tools(bank, scope, scope_keys) if tools else []
-        self._contents = trace_contents
+        self._cite, self._instruction = cite, instruction
+        read_as = ThreadOptions(tool_lines, markers=cite)
+        self._recall = TurnRecall(bank, options, query, read_as, trace_contents)
+        self._threads = ThreadMemory(bank, self._writer, write, subagents, read_as, retracted)
+        self.tools = memory_tools(bank, scope, scope_keys) if tools else []
         silent = TracePolicy(process_inputs=omit_payload, process_outputs=omit_payload)
         self.trace_policy = None if trace_contents else silent
         self.transformers = (MarkerTransformer,) if cite and markers == "strip" else ()
-        # Untracked, so that no checkpoint holds it and no turn sees another's; by the name, as two may stand together.
-        self._key = f"secom_{self._name}"
-        private = NotRequired[Annotated[MemoryUse | None, UntrackedValue, PrivateStateAttr]]
-        self.state_schema = cast("Any", TypedDict)(f"{self._name}State", {self._key: private})
+        self._key, self._thread_key = state_keys(self._name)
+        self.state_schema = state_schema(self._name)
 
     @property
     def name(self) -> str:
@@ -187,6 +194,26 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         if self._writer is not None:
             self._writer.close()
 
+    def retract_thread(self, thread_id: str, *, scope: Sequence[ScopePart] | None = None) -> int:
+        """Retract all that is remembered of a thread, as ``retracted`` says, such as when the thread is deleted.
+
+        Args:
+            thread_id: the conversation's name.
+            scope: whose memory it is, where the middleware is not bound to one.
+
+        Returns:
+            How many turns were retracted, those of sub-agents in the thread with them.
+
+        Raises:
+            InvalidScope: there is no scope, or another one than the bound one.
+        """
+        named = bound_scope(scope, self._identity.bound, caller=self._name)
+        return retract_thread(self._bank, named, thread_id, self._threads.retracted)
+
+    async def aretract_thread(self, thread_id: str, *, scope: Sequence[ScopePart] | None = None) -> int:
+        """As `retract_thread`, off the event loop."""
+        return await run_in_executor(None, partial(self.retract_thread, thread_id, scope=scope))
+
     # -- hooks --------------------------------------------------------------------------------------------------------
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -199,12 +226,13 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
             return None
         question = latest_question(state["messages"])
         turn = self._new_turn(state["messages"], runtime, question.id if question else None)
+        self._follow(turn, cast("Any", state), runtime, begins=True)
         # No turn is to see another's, where a caller runs the graph on.
         return {self._key: MemoryUse(turn)}
 
     async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """As `before_agent`."""
-        return self.before_agent(state, runtime)
+        """As `before_agent`, off the event loop."""
+        return await run_in_executor(None, self.before_agent, state, runtime)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -216,7 +244,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         if turn.recall is None:
             turn = self._recalled(turn, request)
         with self._noting_shown(turn):
-            answer = handler(self._with_memories(request, turn))
+            answer = handler(self._insert(request, turn.block(self._instruction)))
         turn, response = self._read(turn, answer)
         if self._may_stop(response):
             self._remember(turn, request.state["messages"], request.runtime)
@@ -228,25 +256,33 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         """As `wrap_model_call`; the bank is asked off the event loop."""
         if self._is_off(request.runtime):
             return await handler(request)
-        turn = self._current_turn(request)
+        turn = await run_in_executor(None, self._current_turn, request)
         if turn.recall is None:
             turn = await self._arecalled(turn, request)
         with self._noting_shown(turn):
-            answer = await handler(self._with_memories(request, turn))
+            answer = await handler(self._insert(request, turn.block(self._instruction)))
         turn, response = self._read(turn, answer)
         if self._may_stop(response):
             await run_in_executor(None, self._remember, turn, request.state["messages"], request.runtime)
         return self._extended(turn, response)
 
-    def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
+    def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Learn from the answer's citations, and remember the turn."""
-        if not self._is_off(runtime) and (event := self._end(state, runtime)):
+        if self._is_off(runtime):
+            return None
+        event, thread = self._end(state, runtime)
+        if event:
             dispatch_custom_event(CITATIONS_EVENT, event)
+        return thread
 
-    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
+    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """As `after_agent`, off the event loop."""
-        if not self._is_off(runtime) and (event := await run_in_executor(None, self._end, state, runtime)):
+        if self._is_off(runtime):
+            return None
+        event, thread = await run_in_executor(None, self._end, state, runtime)
+        if event:
             await adispatch_custom_event(CITATIONS_EVENT, event)
+        return thread
 
     # -- before the model ---------------------------------------------------------------------------------------------
 
@@ -262,7 +298,11 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     def _turn(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> AgentTurn:
         """The current turn in the graph's state; a new one after an interrupt, which loses it."""
         use = state.get(self._key)
-        return use.turn if isinstance(use, MemoryUse) else self._new_turn(state["messages"], runtime)
+        if isinstance(use, MemoryUse):
+            return use.turn
+        turn = self._new_turn(state["messages"], runtime)
+        self._follow(turn, state, runtime, begins=False)
+        return turn
 
     def _current_turn(self, request: ModelRequest[Any]) -> AgentTurn:
         """The current turn; without a recall where one is wanted."""
@@ -274,45 +314,20 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         if turn.recall is not None and (question is None or question.id == turn.question_id):
             return turn
         query = query_of(question)
-        recall = None if query else _nothing(query)
+        recall = None if query else nothing(query)
         return replace(turn, question_id=question.id if question else None, query=query, recall=recall, citations=None)
 
     def _recalled(self, turn: AgentTurn, request: ModelRequest[Any]) -> AgentTurn:
-        recall = _nothing(turn.query)
+        found = None
         with self._guarded("memories"):
-            dialogue = self._dialogue(turn, request)
-            turn = replace(turn, query=dialogue.query(self._query))
-            recall = self._recall_run(turn, request.messages, dialogue).recall() if turn.query else recall
-        return replace(turn, recall=recall)
+            found = self._recall.recalled(turn, request.state["messages"], request.messages)
+        return found or replace(turn, recall=nothing(turn.query))
 
     async def _arecalled(self, turn: AgentTurn, request: ModelRequest[Any]) -> AgentTurn:
-        recall = _nothing(turn.query)
+        found = None
         with self._guarded("memories"):
-            dialogue = await run_in_executor(None, self._dialogue, turn, request)
-            turn = replace(turn, query=await dialogue.aquery(self._query))
-            recall = await self._recall_run(turn, request.messages, dialogue).arecall() if turn.query else recall
-        return replace(turn, recall=recall)
-
-    def _dialogue(self, turn: AgentTurn, request: ModelRequest[Any]) -> Dialogue:
-        """The thread up to the question; where the caller sends no more than that, after what the bank holds of it."""
-        dialogue = Dialogue.in_thread(request.state["messages"])
-        if dialogue.before:
-            return dialogue
-        return replace(dialogue, before=said_in_session(self._bank, turn.scope, turn.session))
-
-    def _recall_run(self, turn: AgentTurn, messages: Sequence[BaseMessage], dialogue: Dialogue) -> RecallRun:
-        search = partial(self._search, turn, messages, dialogue)
-        return RecallRun(search=search, query=turn.query, scope=turn.scope, contents=self._contents)
-
-    def _search(self, turn: AgentTurn, messages: Sequence[BaseMessage], dialogue: Dialogue) -> Recall:
-        options = ThreadOptions(self._tool_lines, markers=self._cite)
-        in_prompt = ids_in_prompt(self._bank, turn.scope, turn.session, messages, options)
-        return self._bank.recall(
-            turn.scope, turn.query, exclude=in_prompt, context=dialogue.context, **self._options.arguments
-        )
-
-    def _with_memories(self, request: ModelRequest[Any], turn: AgentTurn) -> ModelRequest[Any]:
-        return inserted(request, turn.block(self._instruction), self._inject)
+            found = await self._recall.arecalled(turn, request.state["messages"], request.messages)
+        return found or replace(turn, recall=nothing(turn.query))
 
     def _noting_shown(self, turn: AgentTurn) -> AbstractContextManager[None]:
         recall = turn.recall if turn.cites and self._markers == "strip" else None
@@ -335,19 +350,21 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         The graph then loses its turn; the messages so far must not be lost.
         """
         calls = any(isinstance(message, AIMessage) and message.tool_calls for message in response.result)
-        return calls and ensure_config().get("configurable", {}).get(_CHECKPOINTER) is not None
+        return calls and is_checkpointed()
 
     def _extended(self, turn: AgentTurn, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
         return ExtendedModelResponse(response, Command(update={self._key: self._use(turn)}))
 
-    def _end(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Learn and remember; the event for callback handlers, where there is one."""
+    def _end(self, state: AgentState[Any], runtime: Runtime[Any]) -> tuple[_Update, _Update]:
+        """Learn and remember; the event for callback handlers where there is one, and what a later run compares."""
         turn = self._turn(cast("Any", state), runtime)
         # The answer is finished, and waits for no lock.
         with waiting_at_most(ANSWER_WAITS_S):
             event = self._taken_in(turn)
             self._remember(turn, state["messages"], runtime)
-        return event
+        if not self._threads.follows(runtime):
+            return event, None
+        return event, {self._thread_key: self._threads.ids(turn, state["messages"])}
 
     def _taken_in(self, turn: AgentTurn) -> dict[str, Any] | None:
         """Reward the bank, once a turn; the event for callback handlers: numbers, no words."""
@@ -362,37 +379,22 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         return {**citation_counts(citations, recall.numbers), "lesson": lesson}
 
     def _remember(self, turn: AgentTurn, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> None:
-        if self._write != "off" and (self._subagents == "remember" or not is_subagent(runtime)):
+        if self._threads.writes(runtime):
             with self._guarded("remembering the turn"):
-                self._write_new(turn, turn.seen.with_replaced(messages))
+                self._threads.remember(turn, messages)
 
-    def _write_new(self, turn: AgentTurn, thread: Sequence[BaseMessage]) -> None:
-        options = ThreadOptions(self._tool_lines, markers=turn.cites)
-        new = new_messages(self._bank, turn.scope, turn.session, thread, question_id=turn.question_id, options=options)
-        if new:
-            remember_soon(self._bank, self._writer, turn.scope, new, session=turn.session)
+    def _follow(self, turn: AgentTurn, state: Mapping[str, Any], runtime: Runtime[Any], *, begins: bool) -> None:
+        if self._threads.follows(runtime):
+            with self._guarded("retracting what the thread has left behind"):
+                self._threads.follow(turn, state, self._thread_key, begins=begins)
 
     @contextmanager
     def _guarded(self, what: str) -> Iterator[None]:
         try:
             yield
-        except InvalidScope:
+        except InvalidInput:  # which is for the developer, and would be the same at every turn
             raise
         except SecomError as error:
             if self._on_error == "raise":
                 raise
             warn_degraded(f"the agent goes on without {what}", error)
-
-
-def _check(name: str, value: str, *known: str) -> None:
-    if value not in known:
-        raise InvalidInput(f"{name} is {' or '.join(map(repr, known))}, not {value!r}")
-
-
-def _nothing(query: str) -> Recall:
-    return Recall(query, (), "", 0)
-
-
-def _tools(bank: MemoryBank, scope: Sequence[str] | None, keys: Sequence[str]) -> list[Any]:
-    makers = (create_search_memory_tool, create_read_memory_tool, create_manage_memory_tool)
-    return [make(bank, scope=scope, scope_keys=keys) for make in makers]

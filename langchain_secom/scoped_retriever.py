@@ -13,9 +13,9 @@ from langchain_core.runnables import RunnableConfig, run_in_executor
 from pydantic import ConfigDict, Field, field_validator
 
 from secom_core.bank import MemoryBank
-from secom_core.conversation import Scope, check_scope
+from secom_core.conversation import Scope
 
-from .scopes import bound_scope, scope_in
+from .scopes import ScopePart, bound_scope, scope_in, scope_of
 
 
 class ScopedRetriever(BaseRetriever):
@@ -39,7 +39,7 @@ class ScopedRetriever(BaseRetriever):
     @field_validator("scope", mode="before")
     @classmethod
     def _check_scope(cls, value: Any) -> Scope | None:
-        return None if value is None else check_scope(value)
+        return None if value is None else scope_of(value)
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
         """Find documents for a query.
@@ -64,7 +64,7 @@ class ScopedRetriever(BaseRetriever):
         query: str,
         *,
         run_manager: CallbackManagerForRetrieverRun,
-        scope: Sequence[str] | None = None,
+        scope: Sequence[ScopePart] | None = None,
         **overrides: Any,
     ) -> list[Document]:
         return self._search(query, self._bound(scope), **overrides)
@@ -74,7 +74,7 @@ class ScopedRetriever(BaseRetriever):
         query: str,
         *,
         run_manager: AsyncCallbackManagerForRetrieverRun,
-        scope: Sequence[str] | None = None,
+        scope: Sequence[ScopePart] | None = None,
         **overrides: Any,
     ) -> list[Document]:
         bound = self._bound(scope)
@@ -88,5 +88,5 @@ class ScopedRetriever(BaseRetriever):
         requested = kwargs.get("scope")
         return scope_in(config, self.scope, self.scope_keys, caller=type(self).__name__, requested=requested)
 
-    def _bound(self, requested: Sequence[str] | None) -> Scope:
+    def _bound(self, requested: Sequence[ScopePart] | None) -> Scope:
         return bound_scope(requested, self.scope, caller=type(self).__name__)

@@ -3,13 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final, cast
+from uuid import UUID
 
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig, ensure_config
 
 from secom_core.conversation import Scope, check_scope
 from secom_core.errors import InvalidScope
+
+ScopePart = str | int | UUID
+"""What a part of a scope may be given as: ids of users are often numbers."""
+
+
+_WRAPPED: Final = (
+    ". What wraps it may have kept the configuration to itself: call RunnableLambda(wrapper.invoke) in its place, with "
+    ".invoke or .batch, or give the wrapper scope=(…) with each call"
+)
+
+
+def scope_of(value: Sequence[ScopePart]) -> Scope:
+    """A scope as strings, numbers and UUIDs as they are written: ``(42,)`` and ``("42",)`` are one scope.
+
+    Raises:
+        InvalidScope: it is none, or a part of it is blank.
+    """
+    is_sequence = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+    scope = check_scope([_written(part) for part in value] if is_sequence else cast("Any", value))
+    if any(not part.strip() for part in scope):
+        raise InvalidScope(f"a part of a scope is not blank, got {scope!r}")
+    return scope
+
+
+def _written(part: ScopePart) -> str:
+    """The part as a string; what is none of the kinds is left to the core to refuse."""
+    is_id = isinstance(part, (int, UUID)) and not isinstance(part, bool)
+    return str(part) if is_id else cast("str", part)
 
 
 def scope_in(
@@ -32,19 +61,23 @@ def scope_in(
     if named is None and bound is None:
         named = [configurable.get(key) for key in keys]
         if None in named:
-            raise InvalidScope(
-                f"whose memories? Give {caller} a scope, or {', '.join(map(repr, keys))} in config['configurable']"
-            )
+            wanted = f"whose memories? Give {caller} a scope, or {', '.join(map(repr, keys))} in config['configurable']"
+            raise InvalidScope(f"{wanted}{_WRAPPED if _is_inside_a_run(config) else ''}")
     return bound_scope(named, bound, caller=caller)
 
 
-def bound_scope(requested: Sequence[str] | None, bound: Scope | None, *, caller: str) -> Scope:
+def _is_inside_a_run(config: RunnableConfig | None) -> bool:
+    """Whether another runnable made the call, which may have kept the configuration to itself."""
+    return getattr((config or {}).get("callbacks"), "parent_run_id", None) is not None
+
+
+def bound_scope(requested: Sequence[ScopePart] | None, bound: Scope | None, *, caller: str) -> Scope:
     """The requested scope, which has to be the bound one where there is one.
 
     Raises:
         InvalidScope: it is another one, or none.
     """
-    scope = check_scope(requested if requested is not None else bound or ())
+    scope = scope_of(requested if requested is not None else bound or ())
     if bound is not None and scope != bound:
         raise InvalidScope(f"{caller} is bound to {bound!r} and was asked for {scope!r}")
     return scope

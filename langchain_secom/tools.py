@@ -20,6 +20,7 @@ from secom_core.memory import Recall
 from .dialogue import said_before
 from .identity import Identity
 from .recall_options import recall_options
+from .scopes import ScopePart
 
 try:
     from langchain.tools import ToolRuntime
@@ -89,7 +90,7 @@ class _Caller:
 def create_search_memory_tool(
     bank: MemoryBank,
     *,
-    scope: Sequence[str] | None = None,
+    scope: Sequence[ScopePart] | None = None,
     scope_keys: Sequence[str] = ("user_id",),
     token_budget: int | None = 1000,
     k: int | None = None,
@@ -160,7 +161,7 @@ def create_search_memory_tool(
 def create_read_memory_tool(
     bank: MemoryBank,
     *,
-    scope: Sequence[str] | None = None,
+    scope: Sequence[ScopePart] | None = None,
     scope_keys: Sequence[str] = ("user_id",),
     max_tokens: int = 1000,
     name: str = "read_memory",
@@ -221,7 +222,7 @@ def _piece(bank: MemoryBank, scope: Scope, memory_id: str, start: int, tokens: i
 def create_manage_memory_tool(
     bank: MemoryBank,
     *,
-    scope: Sequence[str] | None = None,
+    scope: Sequence[ScopePart] | None = None,
     scope_keys: Sequence[str] = ("user_id",),
     session: str = NOTES,
     actions: Sequence[Literal["remember", "correct", "forget"]] = ("remember", "correct", "forget"),
@@ -277,6 +278,12 @@ def create_manage_memory_tool(
         return await run_in_executor(None, manage, action, text, memory_id, runtime, config)
 
     return _tool(manage, amanage, name, description)
+
+
+def memory_tools(bank: MemoryBank, scope: Sequence[ScopePart] | None, scope_keys: Sequence[str]) -> list[BaseTool]:
+    """All the tools above, of one scope, as an agent gets them."""
+    makers = (create_search_memory_tool, create_read_memory_tool, create_manage_memory_tool)
+    return [make(bank, scope=scope, scope_keys=scope_keys) for make in makers]
 
 
 def _tool(func: Callable[..., Any], coroutine: Callable[..., Any], name: str, description: str) -> BaseTool:

@@ -7,16 +7,17 @@ import logging
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from weakref import WeakSet
 
 from ..conversation import Message, Scope, Session, check_scope
 from ..errors import InvalidInput, StoreError, attempted, warn_degraded
 from ..processes import in_child
+from ..readers import MessageLike
 from ..stores.database import waiting_at_most
 from .bank import MemoryBank
 from .records import Remembered
@@ -119,7 +120,7 @@ class BackgroundWriter:
     def remember(
         self,
         scope: Sequence[str],
-        messages: Session | Iterable[Message | Mapping[str, Any]],
+        messages: Session | Iterable[MessageLike],
         *,
         session: str,
         at: datetime | None = None,

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from ..citations.options import RerankerOptions
 from ..context.packing import Packer
-from ..conversation import Message, Scope, Session, Turn, check_scope, stamped
+from ..conversation import Scope, Session, Turn, check_scope, stamped
 from ..errors import InvalidInput
 from ..layers import LayerFactory
 from ..memory import Memory, Recall, RecallOptions
 from ..presets import Preset
 from ..protocols import ChatModel, Denoiser, Embedder, Segmenter, TokenCounter, VectorStore
-from ..readers import read_messages
+from ..readers import MessageLike, read_messages
 from ..stores.opening import open_store
 from ..stores.sql import SqlStore
 from ..summaries.summarizer import Summarizer
@@ -176,7 +176,7 @@ class MemoryBank(Capabilities):
     def remember(
         self,
         scope: Sequence[str],
-        messages: Session | Iterable[Message | Mapping[str, Any]],
+        messages: Session | Iterable[MessageLike],
         *,
         session: str | None = None,
         at: datetime | None = None,
@@ -187,7 +187,7 @@ class MemoryBank(Capabilities):
 
         Args:
             scope: whose memory it is.
-            messages: a `Session`, or messages or role/content dicts in order.
+            messages: a `Session`, or messages, role/content dicts or ``(role, text)`` pairs in order.
             session: the session they belong to; a `Session` brings its own name.
             at: when they were said, for those that do not say so; now unless given.
             close: the session ends here.
@@ -281,7 +281,7 @@ class MemoryBank(Capabilities):
         layers: Sequence[str] = (),
         now: datetime | None = None,
         exclude: Collection[str] = (),
-        context: Iterable[Message | Mapping[str, Any]] = (),
+        context: Iterable[MessageLike] = (),
         only_relevant: bool = False,
     ) -> Recall:
         """Bring back what answers the query: verbatim, in time order, numbered, inside the budget.

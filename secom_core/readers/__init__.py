@@ -6,7 +6,7 @@ Nothing is guessed in silence: what no reader understands raises `InvalidTranscr
 from __future__ import annotations
 
 from .captions import read_captions
-from .messages import read_messages
+from .messages import MessageLike, read_messages
 from .transcript import read_transcript
 
-__all__ = ["read_captions", "read_messages", "read_transcript"]
+__all__ = ["MessageLike", "read_captions", "read_messages", "read_transcript"]

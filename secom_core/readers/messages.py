@@ -12,6 +12,9 @@ from ..errors import InvalidInput, InvalidTranscript, shorten
 from .fields import LONGEST_TEXT, LONGEST_TIME
 from .moments import read_moment
 
+MessageLike = Message | Mapping[str, Any] | tuple[str, str]
+"""A message, a role/content dict, or a pair of role and text, such as ``("user", "Hello.")``."""
+
 ROLES: Final[Mapping[str, str]] = {
     **{name: name for name in ("user", "assistant", "system", "tool")},
     **dict.fromkeys(("human", "用户"), "user"),
@@ -22,7 +25,7 @@ ROLES: Final[Mapping[str, str]] = {
 """The role that each name stands for in chat APIs, frameworks and transcripts; names in lower case."""
 
 
-def read_messages(items: Iterable[Message | Mapping[str, Any] | Sequence[str] | object]) -> tuple[Message, ...]:
+def read_messages(items: Iterable[MessageLike | object]) -> tuple[Message, ...]:
     """Messages from role/content dicts, as chat APIs take and give them, from pairs, or from messages themselves.
 
     A dict has ``role`` and ``content``; ``content`` is text, ``None`` or a list of parts, of which the text is kept

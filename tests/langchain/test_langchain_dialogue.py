@@ -139,7 +139,7 @@ async def test_an_agents_model_gets_what_a_follow_up_is_about(
         agent = create_agent(HttpAgentModel(base_url=server.base_url), middleware=[memory])
         await run_agent(how, agent, {"messages": [*before, HumanMessage(query)]})
         await run_agent(how, agent, {"messages": [HumanMessage(query)]})
-    follow_up, alone = (request.messages[0][1] for request in server.requests)
+    follow_up, alone = (request.prompt for request in server.requests)
     assert wanted in follow_up
     assert wanted not in alone, "everything fits, so this shows nothing"
 
@@ -156,7 +156,7 @@ async def test_an_agent_follows_up_however_a_thread_is_sent(bank: MemoryBank, ho
         [state] = await run_agent(how, agent, {"messages": [OF_LENA[1]]}, config)
         earlier = state["messages"] if sent == "resent" else []
         await run_agent(how, agent, {"messages": [*earlier, HumanMessage(WHERE)]}, config)
-    assert "Porto" in server.requests[1].messages[0][1]
+    assert "Porto" in server.requests[1].messages[-1][1]
 
 
 def of_memory(bank: MemoryBank, before: list[BaseMessage], query: str, **options: Any) -> str:
@@ -290,8 +290,8 @@ async def test_a_hook_makes_the_query_of_the_dialogue(filled: MemoryBank, how: s
         middleware = SecomMiddleware(filled, scope=ANN, write="off", token_budget=60, query=hook)
         agent = create_agent(HttpAgentModel(base_url=server.base_url), middleware=[middleware])
         await run_agent(how, agent, {"messages": [*OF_LENA[1:], HumanMessage(WHERE)]})
-        assert "rye flour" in server.requests[0].messages[0][1]
-        assert server.requests[0].messages[-1][1] == WHERE
+        assert "rye flour" in server.requests[0].messages[-1][1]
+        assert server.requests[0].messages[-1][1].startswith(f"{WHERE}\n<memories>")
     assert seen[1] == [*(each.text for each in OF_LENA[1:]), WHERE]
 
 
@@ -340,9 +340,9 @@ def test_a_hook_that_gives_no_text_is_named(filled: MemoryBank) -> None:
     with ScriptedServer("Fine.") as server:
         memory = SecomMiddleware(filled, scope=ANN, write="off", query=hook)
         agent = create_agent(HttpAgentModel(base_url=server.base_url), middleware=[memory])
-        with pytest.warns(DegradedWarning, match="without memories"):
-            state = agent.invoke({"messages": [HumanMessage(WHERE)]})
-        assert state["messages"][-1].text == "Fine."
+        with pytest.raises(InvalidInput, match="is a string"):
+            agent.invoke({"messages": [HumanMessage(WHERE)]})
+        assert server.requests == ()
 
 
 @pytest.mark.slow
@@ -382,8 +382,8 @@ async def test_a_model_rewrites_the_question_and_stays_out_of_the_stream(filled:
         asked, answered = server.requests
         assert "user: My sister Lena has a new job." in asked.text
         assert "Be kind." not in asked.prompt
-        assert "rye flour" in answered.messages[0][1]
-        assert answered.messages[-1][1] == "And the other thing?"
+        assert "rye flour" in answered.messages[-1][1]
+        assert answered.messages[-1][1].startswith("And the other thing?\n<memories>")
         # The first message of a conversation costs no call.
         await run_agent(how, agent, {"messages": [HumanMessage("What does my sourdough starter need?")]})
         assert len(server.requests) == 3

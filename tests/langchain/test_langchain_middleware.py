@@ -123,11 +123,11 @@ async def test_a_turn_recalls_and_is_remembered(
         assert memory.flush(10)
 
         for request in server.requests:
-            (role, system), (_, question) = request.messages[:2]
-            assert (role, question) == ("system", QUESTION)
-            assert system.startswith("Be kind.\n<memories>\n")
-            assert FACT in system
-            assert system.count("<memories>") == 1
+            system, (role, question) = request.messages[:2]
+            assert (system, role) == (("system", "Be kind."), "user")
+            assert question.startswith(f"{QUESTION}\n<memories>\n")
+            assert FACT in question
+            assert request.prompt.count("<memories>") == 1
             assert "Rex" not in str(request.body)
         assert len(server.requests) == 2
     assert stored(bank) == [
@@ -202,9 +202,9 @@ async def test_without_memories_nothing_is_added(how: str) -> None:
 async def test_tokens_injected_are_told(bank: MemoryBank, how: str) -> None:
     with ScriptedServer("In the Leie.") as server:
         [state] = await run_agent(how, agent_of(server, SecomMiddleware(bank, cite=True)), asks(), as_ann)
-        [(_, system), _] = server.requests[0].messages
+        [(_, question)] = server.requests[0].messages
     use = state["messages"][-1].response_metadata[MEMORY_USE]
-    assert use == {"tokens": bank.token_counter(system), "memories": 1}
+    assert use == {"tokens": bank.token_counter(question.removeprefix(f"{QUESTION}\n")), "memories": 1}
 
 
 # -- the pitfalls of the notes, by their numbers ----------------------------------------------------------------------
@@ -261,7 +261,7 @@ async def test_pitfall_02_nothing_recalled_is_in_a_checkpoint(
             [state] = await run_agent(how, agent, asks(), as_ann)
             if keeper is not None:
                 snapshot = agent.get_state(as_ann) if how == "invoke" else await agent.aget_state(as_ann)
-                assert set(snapshot.values) == {"messages"}
+                assert set(snapshot.values) == {"messages", "secom_SecomMiddleware_thread"}
         assert FACT in server.requests[0].messages[0][1]
     assert set(state) == {"messages"}
     assert FACT not in repr(state)
@@ -278,7 +278,7 @@ def test_pitfall_02_the_next_turn_does_not_see_the_last_ones_memories(bank: Memo
         agent = agent_of(server, SecomMiddleware(bank, k=1), checkpointer=InMemorySaver())
         agent.invoke(asks(), as_ann)
         agent.invoke(asks("What colour are the kitchen tiles?"), as_ann)
-        first, second = (request.messages[0][1] for request in server.requests)
+        first, second = (request.messages[-1][1] for request in server.requests)
     assert FACT in first
     assert "tiles are green" in second
     assert FACT not in second
@@ -299,7 +299,7 @@ async def test_what_is_said_while_the_agent_works_is_recalled_for(bank: MemoryBa
     with ScriptedServer([CALL, "Green."]) as server:
         agent = agent_of(server, SecomMiddleware(bank, k=1, write="inline"), Interrupter(), tools=[weather])
         await run_agent(how, agent, asks(), as_ann)
-        first, second = (request.messages[0][1] for request in server.requests)
+        first, second = (request.messages[-1][1] for request in server.requests)
     assert FACT in first
     assert "tiles are green" in second
     assert [text for role, text in stored(bank) if role == "user"] == [QUESTION, "What colour are the kitchen tiles?"]
@@ -326,9 +326,10 @@ async def test_pitfall_02_a_resumed_turn_recalls_again(
             resume = Command(resume={"decisions": [{"type": decision, **more}]})
             # As a process that was started anew would: nothing of the turn is left in this one.
             await run_agent(how, agent, resume, as_ann)
-            assert FACT in server.requests[1].messages[0][1]
+            asked = server.requests[1].messages[0][1]
+            assert FACT in asked
             # The turn at hand is no memory of earlier conversations.
-            assert server.requests[1].messages[0][1].count(QUESTION) == 0
+            assert asked.count(QUESTION) == 1
     results = {"approve": "rain in Ghent", "edit": "rain in Bruges", "reject": "No weather."}
     turns = stored(bank)
     assert [text for role, text in turns if role == "user"] == [QUESTION]
@@ -339,7 +340,7 @@ async def test_pitfall_02_a_resumed_turn_recalls_again(
 
 def test_pitfall_03_the_state_schema_can_be_read_at_run_time(bank: MemoryBank) -> None:
     hints = get_type_hints(SecomMiddleware(bank).state_schema, include_extras=True)
-    assert list(hints) == ["secom_SecomMiddleware"]
+    assert list(hints) == ["secom_SecomMiddleware", "secom_SecomMiddleware_thread"]
     agent = create_agent(FakeListChatModel(responses=["x"]), middleware=[SecomMiddleware(bank)])
     for schema in (agent.get_input_jsonschema(), agent.get_output_jsonschema()):
         assert "secom" not in json.dumps(schema)
@@ -478,8 +479,7 @@ def test_pitfall_05_made_up_messages_are_neither_remembered_nor_the_question(ban
         agent.invoke({"messages": [HumanMessage(QUESTION), made_up]}, as_ann)
         [request] = server.requests
     assert stored(bank) == [("user", QUESTION), ("assistant", "In the Leie.")]
-    assert request.messages[0][1].startswith("<memories>")
-    assert request.messages[0][1].endswith(QUESTION)
+    assert request.messages[0][1].startswith(f"{QUESTION}\n<memories>")
     assert request.messages[1][1] == made_up.text
 
 
@@ -765,8 +765,8 @@ def test_pitfall_11_the_base_prompt_stays_first_and_as_it_was(bank: MemoryBank, 
     else:
         assert system.content == [base]
         assert [block["type"] for block in human.content] == ["text", "text"]
-        assert human.content[0]["text"].startswith("<memories>")
-        assert human.content[1]["text"] == QUESTION
+        assert human.content[0]["text"] == QUESTION
+        assert human.content[1]["text"].startswith("<memories>")
     assert prompt.content == [base]
 
 

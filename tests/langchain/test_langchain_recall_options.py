@@ -70,7 +70,7 @@ def middleware(bank: MemoryBank, **options: Any) -> str:
     memory = SecomMiddleware(bank, scope=ANN, write="off", **options)
     model = Capturing(responses=["Fine."])
     create_agent(model, middleware=[memory]).invoke({"messages": [("user", QUESTION)]})
-    return model.prompts[0]
+    return model.prompts[0].removeprefix(QUESTION)
 
 
 def memory(bank: MemoryBank, **options: Any) -> str:

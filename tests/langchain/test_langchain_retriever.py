@@ -115,7 +115,7 @@ async def test_configurable_is_seen_in_a_direct_call(bank: MemoryBank, how: str)
 @pytest.mark.slow
 @each_way
 @pytest.mark.parametrize(
-    "configurable", [{}, {"tenant": "acme"}, {"tenant": "acme", "user_id": ""}, {"tenant": "acme", "user_id": 7}]
+    "configurable", [{}, {"tenant": "acme"}, {"tenant": "acme", "user_id": ""}, {"tenant": "acme", "user_id": 7.5}]
 )
 async def test_it_fails_closed_without_a_scope(bank: MemoryBank, how: str, configurable: dict[str, Any]) -> None:
     retriever = SecomRetriever(bank=bank, scope_keys=("tenant", "user_id"))
@@ -217,3 +217,34 @@ def test_traces_name_the_retriever(bank: MemoryBank) -> None:
 
 def test_pitfall_14_is_lc_serializable_stays_false(bank: MemoryBank) -> None:
     assert SecomRetriever.is_lc_serializable() is False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["batch", "abatch"])
+async def test_a_batch_with_a_configuration_each_works_or_says_what_does(how: str) -> None:
+    from langchain_classic.retrievers import ContextualCompressionRetriever
+
+    from langchain_secom import CitationReranker
+
+    users, query = ["ann", "bob"], "Where do I live?"
+    configs: list[Any] = [{"configurable": {"user_id": user}} for user in users]
+
+    async def texts(runnable: Any) -> list[str]:
+        asked = [query] * len(users)
+        found = runnable.batch(asked, configs) if how == "batch" else await runnable.abatch(asked, configs)
+        return [documents[0].page_content for documents in found]
+
+    with MemoryBank.open(citations=True) as bank:
+        for user in users:
+            bank.remember((user,), [("user", f"I am {user} and live in Ghent.")], session="s")  # type: ignore[list-item]
+        plain = SecomRetriever(bank=bank)
+        wrapper = ContextualCompressionRetriever(
+            base_retriever=plain, base_compressor=CitationReranker(bank=bank, top_n=1)
+        )
+        with pytest.raises(InvalidScope, match=r"call RunnableLambda\(wrapper\.invoke\) in its place"):
+            await texts(wrapper)
+        for runnable in (plain, RunnableLambda(wrapper.invoke, wrapper.ainvoke)):
+            assert await texts(runnable) == [f"user: I am {user} and live in Ghent." for user in users]
+        with pytest.raises(InvalidScope) as refused:
+            plain.invoke(query)
+        assert "RunnableLambda" not in str(refused.value)

@@ -1,0 +1,169 @@
+"""What a thread has left behind of what the bank remembers of it.
+
+An answer is made anew, a message is edited or deleted, a run goes on from an earlier checkpoint: the thread then no
+longer holds what was said, and the bank still does. Messages that a framework takes out of a thread while the agent
+works, such as for a summary, are not left behind: they were said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from secom_core.bank import MemoryBank
+from secom_core.conversation import Message, Scope, Turn
+
+from .known_messages import TAIL
+from .messages import place_of
+
+Retracted = Literal["forget", "mark"]
+"""What becomes of messages that a thread left behind: forgotten, or kept in a session of their own, and marked."""
+
+RETRACTED: Final = "retracted"
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """A thread as it stands when a run begins, or goes on.
+
+    Args:
+        messages: its messages, under the ids by which the bank knows them.
+        before: the ids of those that it held when its last run ended, where that is known.
+        summed_up: whether a summary stands for earlier messages.
+        branches: gives the ids of messages that other checkpoints of the thread hold.
+    """
+
+    messages: Sequence[Message]
+    before: Collection[str] = ()
+    summed_up: bool = False
+    branches: Callable[[], Collection[str]] = tuple
+
+    @property
+    def ids(self) -> dict[str, Message]:
+        """Its messages by their ids."""
+        return {str(message.id): message for message in self.messages}
+
+    @property
+    def taken_out(self) -> set[str]:
+        """The ids of what was deleted, or got other words, since the last run ended."""
+        return set(self.before) - set(self.ids)
+
+    def left_behind(self, stored: Sequence[Turn]) -> set[str]:
+        """The ids of stored messages that the thread holds no more.
+
+        These are the messages that were taken out of the thread, or got other words, since its last run ended; and
+        those after the last one that both hold, which were said in another branch. Where thread and bank share no
+        message, those are from another branch that another checkpoint of the thread holds: checkpoints may be lost.
+
+        Args:
+            stored: the session's turns, or its latest.
+        """
+        order = [str(message.id) for turn in stored for message in turn.messages]
+        here = self.ids
+        shared = [place for place, each in enumerate(order) if each in here]
+        if not shared and not self.summed_up:
+            if not self.before:
+                return set(order) & set(self.branches())
+            shared = [place for place, each in enumerate(order) if each in self.before]
+        branch = order[shared[-1] + 1 :] if shared else []
+        return (self.taken_out & set(order)) | set(branch)
+
+
+def follow(bank: MemoryBank, scope: Scope, session: str, lineage: Lineage, how: Retracted) -> int:
+    """Have the bank follow a thread: what it left behind is retracted.
+
+    Args:
+        bank: where the thread's messages are remembered.
+        scope: whose memory it is.
+        session: the conversation.
+        lineage: the thread.
+        how: what becomes of what is retracted.
+
+    Returns:
+        How many messages were retracted.
+    """
+    latest = bank.turns(scope, session, last=1)
+    ids = lineage.ids
+    if not latest or (not lineage.taken_out and latest[-1].messages[-1].id in ids):
+        return 0
+    stored = bank.turns(scope, session, last=TAIL)
+    held = {message.id for turn in stored for message in turn.messages}
+    if held.isdisjoint(ids) or not held >= lineage.taken_out:
+        stored = bank.turns(scope, session)
+    left = lineage.left_behind(stored)
+    _retract(bank, scope, session, stored, left, lineage, how)
+    return len(left)
+
+
+def retract_thread(bank: MemoryBank, scope: Scope, session: str, how: Retracted) -> int:
+    """Retract all that is remembered of a thread, and of what sub-agents did in it.
+
+    Args:
+        bank: where the thread's messages are remembered.
+        scope: whose memory it is.
+        session: the conversation.
+        how: what becomes of what is retracted; ``"forget"`` takes what was marked earlier, too.
+
+    Returns:
+        How many turns were retracted.
+    """
+    names = [name for name in bank.sessions(scope) if name == session or name.startswith(f"{session}/")]
+    gone = 0
+    for name in names if how == "forget" else [name for name in names if name != marked_session(session)]:
+        turns = bank.turns(scope, name)
+        if how == "mark":
+            _mark(bank, scope, session, [message for turn in turns for message in turn.messages])
+        gone += bank.forget(scope, session=name)
+    return gone
+
+
+def marked_session(session: str) -> str:
+    """The session in which retracted messages of a conversation are kept."""
+    return f"{session}/{RETRACTED}"
+
+
+def _retract(
+    bank: MemoryBank,
+    scope: Scope,
+    session: str,
+    stored: Sequence[Turn],
+    left: Collection[str],
+    lineage: Lineage,
+    how: Retracted,
+) -> None:
+    changed = [turn for turn in stored if any(message.id in left for message in turn.messages)]
+    if not changed:
+        return
+    if how == "mark":
+        _mark(bank, scope, session, [each for turn in changed for each in turn.messages if each.id in left])
+    places = {place_of(str(message.id)): message for message in lineage.messages}
+    # What is forgotten cannot be stored again before, as its ids are the same.
+    bank.forget(scope, turn_ids=[turn.id for turn in changed])
+    if kept := [message for turn in changed for message in _kept(turn, left, places)]:
+        bank.remember(scope, kept, session=session, later=True)
+
+
+def _kept(turn: Turn, left: Collection[str], places: Mapping[str, Message]) -> list[Message]:
+    """The turn as the thread has it now; nothing where the message is gone that began it."""
+    now: list[Message] = []
+    for message in turn.messages:
+        other = places.get(place_of(str(message.id))) if message.id in left else message
+        if other is not None:
+            now.append(replace(other, at=message.at))
+        elif not now:
+            return []
+    return now
+
+
+def _mark(bank: MemoryBank, scope: Scope, session: str, messages: Sequence[Message]) -> None:
+    marked = [
+        replace(
+            message,
+            id=f"{message.id}-{RETRACTED}",
+            speaker=f"{message.label} ({RETRACTED})",
+            metadata={**message.metadata, RETRACTED: True},
+        )
+        for message in messages
+    ]
+    bank.remember(scope, marked, session=marked_session(session), later=True)

@@ -1,0 +1,50 @@
+"""Messages in a thread that LangChain and deepagents write themselves: neither the model nor a tool said them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+_IN_PLACE_OF_AN_ANSWER: Final = re.compile(
+    r"Model call limits exceeded: "
+    r"|(Tool|'[^']+' tool) call limit reached: "
+    r"|Model call failed after \d+ attempts? with "
+)
+_IN_PLACE_OF_A_RESULT: Final = re.compile(
+    r"Returning structured response: "
+    r"|Tool call limit exceeded\. Do not "
+    r"|Execution stopped before this tool call could run "
+    r"|User rejected the tool call for `[^`]*` with id "
+    r"|Tool call \S+ with id \S+ (could not be executed|did not complete) - "
+    r"|Error: .*\n Please fix your mistakes\.\Z",
+    re.S,
+)
+_REVIEWED: Final = re.compile(r"User rejected the tool call for `[^`]*` with reason: (?P<reason>.+)", re.S)
+
+REVIEWER: Final = "reviewer"
+"""The speaker of what a person says who refuses a call of a tool."""
+
+
+def is_notice(message: BaseMessage) -> bool:
+    """Whether a framework wrote the message, as its words tell: a limit that is reached, a call that was not made.
+
+    What a model says is never taken for one: its answers name the model, or the tokens that they took.
+    """
+    if isinstance(message, ToolMessage):
+        return _IN_PLACE_OF_A_RESULT.match(str(message.text)) is not None
+    if not isinstance(message, AIMessage) or message.tool_calls or _of_a_model(message):
+        return False
+    return _IN_PLACE_OF_AN_ANSWER.match(str(message.text)) is not None
+
+
+def _of_a_model(message: AIMessage) -> bool:
+    """Whether a provider says something of the message; what the memory notes of it begins with its own name."""
+    return bool(message.usage_metadata) or any(not key.startswith("secom_") for key in message.response_metadata)
+
+
+def reviewers_words(result: str) -> str | None:
+    """What a person said who refused a call of a tool, out of the tool's result; nothing in any other result."""
+    found = _REVIEWED.fullmatch(result)
+    return found["reason"] if found else None

@@ -1,0 +1,391 @@
+"""The life of a thread: what is made anew, edited, deleted, forked or sent again, and what memory makes of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain.agents.middleware", reason="needs the extra 'langchain'")
+pytest.importorskip("openai", reason="needs the extra 'openai'")
+
+from http_agent import HttpAgentModel, run_agent, saver_of
+from langchain.agents import create_agent
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    HumanInTheLoopMiddleware,
+    ModelCallLimitMiddleware,
+    ModelRetryMiddleware,
+    SummarizationMiddleware,
+    ToolCallLimitMiddleware,
+)
+from langchain.agents.structured_output import ToolStrategy
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.types import Command
+from pydantic import BaseModel
+
+from langchain_secom import SecomMiddleware
+from langchain_secom.convert import to_messages
+from secom_core.bank import MemoryBank
+from secom_core.errors import DegradedWarning, InvalidScope, StoreError
+from secom_core.testing import Answer, Fault, ScriptedServer, ToolCall
+
+ANN = ("ann",)
+both = pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+in_thread: Any = {"configurable": {"thread_id": "friday"}}
+
+
+@tool
+def weather(city: str) -> str:
+    """The weather in a city."""
+    return f"rain in {city}"
+
+
+CALL = Answer(tool_calls=(ToolCall("weather", {"city": "Ghent"}, id="call-1"),))
+CALL_LINE = '[calls weather({"city": "Ghent"})]'
+
+
+@pytest.fixture
+def bank() -> Iterator[MemoryBank]:
+    with MemoryBank.open() as bank:
+        yield bank
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer([f"Answer {number}." for number in range(20)]) as server:
+        yield server
+
+
+def agent_of(server: ScriptedServer, bank: MemoryBank, *middleware: Any, saver: Any = None, **options: Any) -> Any:
+    of_agent = {name: options.pop(name) for name in ("response_format",) if name in options}
+    memory = SecomMiddleware(bank, scope=ANN, **{"write": "inline", "on_error": "raise", **options})
+    model = HttpAgentModel(base_url=server.base_url)
+    keeper = InMemorySaver() if saver is None else saver
+    return create_agent(model, [weather], middleware=[memory, *middleware], checkpointer=keeper, **of_agent)
+
+
+def said(bank: MemoryBank, session: str = "friday") -> list[list[str]]:
+    """The texts of a session, turn by turn."""
+    return [[message.text for message in turn.messages] for turn in bank.turns(ANN, session)]
+
+
+def user(text: str, **more: Any) -> Any:
+    return {"messages": [HumanMessage(text, **more)]}
+
+
+def two_turns(agent: Any) -> list[Any]:
+    agent.invoke(user("I live in Ghent.", id="u1"), in_thread)
+    return list(agent.invoke(user("My cat is called Mimi.", id="u2"), in_thread)["messages"])
+
+
+def checkpoint(agent: Any, messages: int, node: str | None = None) -> Any:
+    """The latest checkpoint of the thread that has so many messages, before a node where one is given."""
+    history = agent.get_state_history(in_thread)
+    return next(
+        each.config
+        for each in history
+        if len(each.values.get("messages", [])) == messages and (node is None or each.next == (node,))
+    )
+
+
+@pytest.mark.slow
+@both
+@pytest.mark.parametrize("kept", ["memory", "sqlite"])
+async def test_an_answer_made_anew_takes_the_place_of_the_first(
+    bank: MemoryBank, server: ScriptedServer, tmp_path: Path, how: str, kept: str
+) -> None:
+    async with saver_of(kept, how, tmp_path) as keeper:
+        agent = agent_of(server, bank, saver=keeper)
+        for text in ("I live in Ghent.", "My cat is called Mimi."):
+            await run_agent(how, agent, user(text), in_thread)
+        history = [each async for each in agent.aget_state_history(in_thread)] if how == "ainvoke" else None
+        history = list(agent.get_state_history(in_thread)) if history is None else history
+        before = next(each for each in history if each.next == ("model",))
+        await run_agent(how, agent, None, before.config)
+    assert said(bank) == [["I live in Ghent.", "Answer 0."], ["My cat is called Mimi.", "Answer 2."]]
+
+
+@pytest.mark.parametrize("messages", [3, 2], ids=["before the model", "before the turn"])
+def test_a_branch_goes_on_from_an_earlier_checkpoint(bank: MemoryBank, server: ScriptedServer, messages: int) -> None:
+    agent = agent_of(server, bank)
+    two_turns(agent)
+    agent.invoke(user("And I have a dog."), in_thread)
+    fork = checkpoint(agent, messages)
+    agent.invoke(user("My cat is called Lila."), fork)
+    assert "Mimi" not in str(said(bank)) or messages == 3
+    assert "dog" not in str(said(bank))
+    assert said(bank)[-1] == ["My cat is called Lila.", "Answer 3."]
+    # The next turn has nothing of the branch that was left, either.
+    agent.invoke(user("What is my cat called?"), in_thread)
+    assert "dog" not in server.requests[-1].prompt
+
+
+@pytest.mark.slow
+@both
+@pytest.mark.parametrize("kept", ["memory", "sqlite"])
+async def test_the_first_message_may_be_edited_by_a_branch(
+    bank: MemoryBank, server: ScriptedServer, tmp_path: Path, how: str, kept: str
+) -> None:
+    async with saver_of(kept, how, tmp_path) as keeper:
+        agent = agent_of(server, bank, saver=keeper)
+        for text in ("I live in Ghent.", "My cat is called Mimi."):
+            await run_agent(how, agent, user(text), in_thread)
+        if how == "ainvoke":
+            history = [each async for each in agent.aget_state_history(in_thread)]
+        else:
+            history = list(agent.get_state_history(in_thread))
+        await run_agent(how, agent, user("I live in Bruges."), history[-1].config)
+        await run_agent(how, agent, user("And I have a dog."), in_thread)
+    assert said(bank) == [["I live in Bruges.", "Answer 2."], ["And I have a dog.", "Answer 3."]]
+
+
+def test_a_message_edited_in_place_is_remembered_with_its_new_words(bank: MemoryBank, server: ScriptedServer) -> None:
+    agent = agent_of(server, bank)
+    two_turns(agent)
+    agent.invoke(user("Good."), in_thread)
+    agent.update_state(in_thread, {"messages": [HumanMessage("My cat is called Lila.", id="u2")]})
+    agent.invoke(user("What is my cat called?"), in_thread)
+    # What was there is not recalled in the run that finds it changed, either.
+    assert "Mimi" not in server.requests[-1].prompt
+    texts = said(bank)
+    assert ["My cat is called Lila.", "Answer 1."] in texts
+    assert "Mimi" not in str(texts)
+    assert len(texts) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("write", ["background", "inline"])
+def test_deleted_messages_are_forgotten(bank: MemoryBank, server: ScriptedServer, write: Any) -> None:
+    agent = agent_of(server, bank, write=write)
+    answers = [message.id for message in two_turns(agent) if message.type == "ai"]
+    agent.invoke(user("Good."), in_thread)
+    agent.update_state(in_thread, {"messages": [RemoveMessage(id="u2"), RemoveMessage(id=answers[1])]})
+    agent.invoke(user("What is my cat called?"), in_thread)
+    assert said(bank) == [
+        ["I live in Ghent.", "Answer 0."],
+        ["Good.", "Answer 2."],
+        ["What is my cat called?", "Answer 3."],
+    ]
+    agent.update_state(in_thread, {"messages": [RemoveMessage(id=answers[0])]})
+    agent.invoke(user("Where do I live?"), in_thread)
+    assert ["I live in Ghent."] in said(bank)
+    agent.update_state(in_thread, {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES)]})
+    agent.invoke(user("Anew."), in_thread)
+    assert [texts[0] for texts in said(bank)] == ["Anew."]
+
+
+def test_what_is_retracted_may_be_marked_instead(bank: MemoryBank, server: ScriptedServer) -> None:
+    agent = agent_of(server, bank, retracted="mark")
+    two_turns(agent)
+    agent.invoke(user("My cat is called Lila."), checkpoint(agent, 2))
+    assert said(bank) == [["I live in Ghent.", "Answer 0."], ["My cat is called Lila.", "Answer 2."]]
+    [turn] = bank.turns(ANN, "friday/retracted")
+    assert [message.line for message in turn.messages] == [
+        "user (retracted): My cat is called Mimi.",
+        "assistant (retracted): Answer 1.",
+    ]
+    assert all(message.metadata["retracted"] for message in turn.messages)
+
+
+@pytest.mark.slow
+@both
+@pytest.mark.parametrize("retracted", ["forget", "mark"])
+async def test_a_deleted_thread_is_retracted_by_its_name(
+    bank: MemoryBank, server: ScriptedServer, how: str, retracted: Any
+) -> None:
+    memory = SecomMiddleware(bank, scope_keys=("user_id",), write="inline", retracted=retracted)
+    agent = create_agent(HttpAgentModel(base_url=server.base_url), middleware=[memory], checkpointer=InMemorySaver())
+    for thread in ("friday", "friday evening"):
+        agent.invoke(user("I live in Ghent."), {"configurable": {"thread_id": thread, "user_id": "ann"}})
+    if how == "invoke":
+        assert memory.retract_thread("friday", scope=ANN) == 1
+        assert memory.retract_thread("friday", scope=ANN) == 0
+    else:
+        assert await memory.aretract_thread("friday", scope=ANN) == 1
+    assert said(bank) == []
+    assert len(said(bank, "friday evening")) == 1
+    assert len(said(bank, "friday/retracted")) == (retracted == "mark")
+    with pytest.raises(InvalidScope):
+        memory.retract_thread("friday")
+
+
+# -- what is not left behind ------------------------------------------------------------------------------------------
+
+
+class Trim(AgentMiddleware[Any, Any, Any]):
+    """Keeps a thread short, as LangChain's pages show it."""
+
+    def __init__(self, when: str) -> None:
+        self.when = when
+
+    def _trimmed(self, when: str, messages: list[Any]) -> Any:
+        doomed = messages[:-2] if when == self.when and len(messages) > 3 else []
+        return {"messages": [RemoveMessage(id=message.id) for message in doomed]} if doomed else None
+
+    def before_model(self, state: Any, runtime: Any) -> Any:
+        return self._trimmed("before", state["messages"])
+
+    def after_model(self, state: Any, runtime: Any) -> Any:
+        return self._trimmed("after", state["messages"])
+
+
+def summing_up() -> SummarizationMiddleware:
+    summarizer = RunnableLambda(lambda messages: "A summary.")
+    unused = FakeListChatModel(responses=["unused"])
+    return SummarizationMiddleware(unused, trigger=("messages", 4), keep=("messages", 1), summarizer=summarizer)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shorten", [lambda: Trim("before"), lambda: Trim("after"), summing_up])
+def test_what_is_taken_out_to_keep_a_thread_short_stays(bank: MemoryBank, server: ScriptedServer, shorten: Any) -> None:
+    agent = agent_of(server, bank, shorten())
+    for number in range(6):
+        agent.invoke(user(f"Fact {number}."), in_thread)
+    assert said(bank) == [[f"Fact {number}.", f"Answer {number}."] for number in range(6)]
+
+
+def test_a_turn_that_was_summed_up_while_it_waited_stays(bank: MemoryBank) -> None:
+    asking = HumanInTheLoopMiddleware(interrupt_on={"weather": True})
+    approve = Command(resume={"decisions": [{"type": "approve"}]})
+    with ScriptedServer(["Fine.", CALL, CALL, "Done."]) as server:
+        agent = agent_of(server, bank, summing_up(), asking)
+        agent.invoke(user("Fact."), in_thread)
+        agent.invoke(user("Weather?"), in_thread)
+        agent.invoke(approve, in_thread)
+        agent.invoke(approve, in_thread)
+    assert [texts[0] for texts in said(bank)] == ["Fact.", "Weather?"]
+    assert said(bank)[1][-1] == "Done."
+    assert str(said(bank)).count("rain in Ghent") == 2
+
+
+def test_a_thread_whose_checkpoints_were_lost_keeps_its_memory(bank: MemoryBank, server: ScriptedServer) -> None:
+    two_turns(agent_of(server, bank))
+    agent_of(server, bank).invoke(user("I am back."), in_thread)
+    assert [texts[0] for texts in said(bank)] == ["I live in Ghent.", "My cat is called Mimi.", "I am back."]
+
+
+def test_what_cannot_be_retracted_costs_a_warning_and_is_tried_again(
+    bank: MemoryBank, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*args: Any, **kwargs: Any) -> Any:
+        raise StoreError("the disk is full")
+
+    agent = agent_of(server, bank, on_error="warn")
+    two_turns(agent)
+    fork = checkpoint(agent, 2)
+    with monkeypatch.context() as broken:
+        broken.setattr(bank, "forget", fails)
+        with pytest.warns(DegradedWarning, match="retracting what the thread has left behind.*the disk is full"):
+            agent.invoke(user("My cat is called Lila."), fork)
+    assert "Mimi" in str(said(bank))
+
+
+def test_reading_on_costs_no_more_than_the_latest_turn(
+    bank: MemoryBank, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = agent_of(server, bank)
+    two_turns(agent)
+    monkeypatch.setattr(bank, "forget", None)
+    agent.invoke(user("Good."), in_thread)
+    assert len(said(bank)) == 3
+
+
+# -- sent again -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@both
+@pytest.mark.parametrize("ids", [True, False], ids=["under its id", "under new ids"])
+@pytest.mark.parametrize("first", [[Fault(500)], [CALL, Fault(500)]], ids=["no answer", "after a call"])
+async def test_what_is_sent_again_after_a_failure_is_stored_once(
+    bank: MemoryBank, how: str, ids: bool, first: list[Any]
+) -> None:
+    import openai
+
+    with ScriptedServer([*first, Fault(500), "In Ghent."]) as server:
+        agent = agent_of(server, bank)
+        for _ in range(2):
+            with pytest.raises(openai.InternalServerError):
+                await run_agent(how, agent, user("Where do I live?", **({"id": "u1"} if ids else {})), in_thread)
+        await run_agent(how, agent, user("Where do I live?", **({"id": "u1"} if ids else {})), in_thread)
+    [turn] = said(bank)
+    assert turn == ["Where do I live?", *([CALL_LINE, "rain in Ghent"] if len(first) == 2 else []), "In Ghent."]
+
+
+def test_who_says_the_same_after_an_answer_says_it_twice(bank: MemoryBank, server: ScriptedServer) -> None:
+    agent = agent_of(server, bank)
+    for _ in range(2):
+        agent.invoke(user("Yes."), in_thread)
+    assert said(bank) == [["Yes.", "Answer 0."], ["Yes.", "Answer 1."]]
+
+
+# -- who said it ------------------------------------------------------------------------------------------------------
+
+
+class Place(BaseModel):
+    """A place."""
+
+    city: str
+
+
+def test_limits_and_failures_are_nobodys_words(bank: MemoryBank) -> None:
+    limits = [
+        (ModelCallLimitMiddleware(run_limit=1), "Model call limits exceeded"),
+        (ToolCallLimitMiddleware(run_limit=1, exit_behavior="end"), "call limit reached"),
+        (ToolCallLimitMiddleware(tool_name="weather", run_limit=1, exit_behavior="end"), "call limit reached"),
+    ]
+    for number, (limit, notice) in enumerate(limits):
+        with ScriptedServer([CALL, Answer(tool_calls=(ToolCall("weather", {"city": "Rome"}, id="call-2"),))]) as server:
+            state = agent_of(server, bank, limit).invoke(
+                user("Weather?"), {"configurable": {"thread_id": f"t{number}"}}
+            )
+        assert notice in state["messages"][-1].text
+        [turn] = said(bank, f"t{number}")
+        assert turn[:3] == ["Weather?", CALL_LINE, "rain in Ghent"]
+        assert "limit" not in str(turn)
+    with ScriptedServer([Fault(500)] * 2) as server:
+        bank.remember(ANN, [("user", "My umbrella is for bad weather.")], session="before", close=True)
+        retrying = ModelRetryMiddleware(max_retries=1, on_failure="continue", initial_delay=0)
+        state = agent_of(server, bank, retrying).invoke(user("Weather?"), {"configurable": {"thread_id": "failed"}})
+    assert "Model call failed after" in state["messages"][-1].text
+    assert said(bank, "failed") == [["Weather?"]]
+
+
+def test_a_structured_answer_is_its_call_alone(bank: MemoryBank) -> None:
+    answer = Answer(tool_calls=(ToolCall("Place", {"city": "Ghent"}, id="call-1"),))
+    with ScriptedServer([answer]) as server:
+        agent = agent_of(server, bank, response_format=ToolStrategy(Place))
+        state = agent.invoke(user("Where do I live?"), in_thread)
+    assert state["messages"][-1].text.startswith("Returning structured response")
+    assert said(bank) == [["Where do I live?", '[calls Place({"city": "Ghent"})]']]
+
+
+def test_what_a_reviewer_says_is_the_reviewers(bank: MemoryBank) -> None:
+    asking = HumanInTheLoopMiddleware(interrupt_on={"weather": True})
+    for number, more in enumerate([{"message": "No weather, please."}, {}]):
+        config = {"configurable": {"thread_id": f"t{number}"}}
+        with ScriptedServer([CALL, "All right."]) as server:
+            agent = agent_of(server, bank, asking)
+            agent.invoke(user("Weather?"), config)
+            agent.invoke(Command(resume={"decisions": [{"type": "reject", **more}]}), config)
+    [turn] = bank.turns(ANN, "t0")
+    assert turn.messages[2].line == "reviewer: No weather, please."
+    assert said(bank, "t1") == [["Weather?", CALL_LINE, "All right."]]
+
+
+def test_a_model_may_say_what_a_notice_says() -> None:
+    words = "Model call limits exceeded: that is what the log said."
+    spoken = AIMessage(words, response_metadata={"model_name": "m"})
+    assert [message.text for message in to_messages([spoken])] == [words]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert to_messages([AIMessage(words), ToolMessage("Returning structured response: x", tool_call_id="1")]) == []
