@@ -217,7 +217,7 @@ def ran(path: Path, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_every_example_is_in_the_list() -> None:
     folder = ROOT / "examples"
     listed = re.findall(r"\]\(([^)\s]+)\)", (folder / "README.md").read_text(encoding="utf-8"))
-    there = sorted(path.name for path in folder.iterdir() if path.suffix in (".py", ".ipynb"))
+    there = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.suffix in (".py", ".ipynb"))
     assert sorted(name for name in listed if (folder / name).suffix) == there
 
 
