@@ -19,7 +19,7 @@ model = FakeMessagesListChatModel(responses=[AIMessage(answer) for answer in ans
 @wrap_model_call  # type: ignore[arg-type]
 def show(request: Any, handler: Any) -> Any:
     """Prints what the model is given; stands last, so that it sees what the others have added."""
-    print("Shown:", request.messages[-1].text, sep="\n")
+    print("Prompt's last message:", *(block["text"] for block in request.messages[-1].content_blocks), sep="\n")
     return handler(request)
 
 

@@ -408,7 +408,7 @@ async def test_what_is_forgotten_while_the_model_answers_is_not_logged(bank: Mem
 
 @pytest.mark.slow
 @each_way
-@pytest.mark.parametrize("configurable", [{}, {"user_id": None}, {"user_id": ""}, {"user_id": 7}])
+@pytest.mark.parametrize("configurable", [{}, {"user_id": None}, {"user_id": ""}, {"user_id": 7.5}])
 async def test_it_fails_closed_without_a_scope(bank: MemoryBank, how: str, configurable: Any) -> None:
     with ScriptedServer("Ghent [1].") as server:
         chain = PROMPT | HttpChatModel(base_url=server.base_url)
