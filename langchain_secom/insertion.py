@@ -49,7 +49,8 @@ def _with_block(question: HumanMessage, block: str, mark: Mapping[str, str] | No
     own = _blocks(question.content)
     if mark and own and isinstance(own[-1], dict):
         own[-1] = {**own[-1], MARK: mark}
-    return question.model_copy(update={"content": [*own, _text(block)]})
+    # Models and middleware that join the parts of a message put nothing between them.
+    return question.model_copy(update={"content": [*own, _text(f"\n\n{block}")]})
 
 
 def _blocks(content: str | list[Any]) -> list[Any]:

@@ -291,7 +291,7 @@ async def test_a_hook_makes_the_query_of_the_dialogue(filled: MemoryBank, how: s
         agent = create_agent(HttpAgentModel(base_url=server.base_url), middleware=[middleware])
         await run_agent(how, agent, {"messages": [*OF_LENA[1:], HumanMessage(WHERE)]})
         assert "rye flour" in server.requests[0].messages[-1][1]
-        assert server.requests[0].messages[-1][1].startswith(f"{WHERE}\n<memories>")
+        assert server.requests[0].messages[-1][1].startswith(f"{WHERE}\n\n\n<memories>")
     assert seen[1] == [*(each.text for each in OF_LENA[1:]), WHERE]
 
 
@@ -383,7 +383,7 @@ async def test_a_model_rewrites_the_question_and_stays_out_of_the_stream(filled:
         assert "user: My sister Lena has a new job." in asked.text
         assert "Be kind." not in asked.prompt
         assert "rye flour" in answered.messages[-1][1]
-        assert answered.messages[-1][1].startswith("And the other thing?\n<memories>")
+        assert answered.messages[-1][1].startswith("And the other thing?\n\n\n<memories>")
         # The first message of a conversation costs no call.
         await run_agent(how, agent, {"messages": [HumanMessage("What does my sourdough starter need?")]})
         assert len(server.requests) == 3

@@ -125,7 +125,7 @@ async def test_a_turn_recalls_and_is_remembered(
         for request in server.requests:
             system, (role, question) = request.messages[:2]
             assert (system, role) == (("system", "Be kind."), "user")
-            assert question.startswith(f"{QUESTION}\n<memories>\n")
+            assert question.startswith(f"{QUESTION}\n\n\n<memories>\n")
             assert FACT in question
             assert request.prompt.count("<memories>") == 1
             assert "Rex" not in str(request.body)
@@ -479,7 +479,7 @@ def test_pitfall_05_made_up_messages_are_neither_remembered_nor_the_question(ban
         agent.invoke({"messages": [HumanMessage(QUESTION), made_up]}, as_ann)
         [request] = server.requests
     assert stored(bank) == [("user", QUESTION), ("assistant", "In the Leie.")]
-    assert request.messages[0][1].startswith(f"{QUESTION}\n<memories>")
+    assert request.messages[0][1].startswith(f"{QUESTION}\n\n\n<memories>")
     assert request.messages[1][1] == made_up.text
 
 
