@@ -147,7 +147,7 @@ class Cited:
 
 def citations(setting: Setting) -> dict[str, Any]:
     conversation, model = conversation_of(setting), setting.model()
-    questions = drawn(conversation.questions, setting.first(20))
+    questions = drawn(conversation.questions, setting.first(50))
     with MemoryBank.open() as bank:
         for session in conversation.sessions:
             bank.remember(SCOPE, session, close=True)
@@ -229,7 +229,7 @@ def rubric(setting: Setting) -> dict[str, Any]:
 
 
 def segmentation_of(setting: Setting, file: str) -> dict[str, Any]:
-    dialogues = dialogues_of(setting, file, setting.first(5))
+    dialogues = dialogues_of(setting, file, setting.first(20))
     return {
         "LexicalSegmenter": scores(dialogues, [LexicalSegmenter().segment(each.turns) for each in dialogues]),
         "in words": cut_by(setting, dialogues, setting.model(hold_to_schema=False)),
@@ -434,7 +434,7 @@ class Peer:
 
 def answering(setting: Setting) -> dict[str, Any]:
     conversation, model = conversation_of(setting), setting.model()
-    questions = drawn(conversation.questions, setting.first(12))
+    questions = drawn(conversation.questions, setting.first(40))
     embedder = choose_embedder("static")
     made = {kind: qa.open_memory(kind, conversation.sessions, model=model, embedder=embedder, budget=BUDGET,
                                  window=BUDGET) for kind in ("none", "full", "secom")}  # fmt: skip
