@@ -766,7 +766,7 @@ def test_pitfall_11_the_base_prompt_stays_first_and_as_it_was(bank: MemoryBank, 
         assert system.content == [base]
         assert [block["type"] for block in human.content] == ["text", "text"]
         assert human.content[0]["text"] == QUESTION
-        assert human.content[1]["text"].startswith("<memories>")
+        assert human.content[1]["text"].startswith("\n\n<memories>")
     assert prompt.content == [base]
 
 

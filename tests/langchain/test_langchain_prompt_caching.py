@@ -157,7 +157,7 @@ def test_a_caching_middleware_keeps_the_thread_in_either_order(bank: MemoryBank,
     assert all(share > 0.5 for share in shares[10:])
     for payload in sent:
         assert "<memories>" not in json.dumps(payload["system"])
-        assert payload["messages"][-1]["content"][-1]["text"].startswith("<memories>")
+        assert payload["messages"][-1]["content"][-1]["text"].startswith("\n\n<memories>")
         assert "cache_control" not in payload["messages"][-1]["content"][-1]
 
 
