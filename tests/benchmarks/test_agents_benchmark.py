@@ -14,7 +14,7 @@ pytest.importorskip("langchain.agents.middleware", reason="needs the extra 'lang
 pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
 pytest.importorskip("openai", reason="the clients speak HTTP")
 
-from benchmarks import agents
+from benchmarks import agent_crowd, agents
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +22,7 @@ SIZE = 24
 
 
 def ran(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
-    monkeypatch.setattr(sys, "argv", ["agents", "--turns", str(SIZE), *arguments])
+    monkeypatch.setattr(sys, "argv", ["agents", "--turns", str(SIZE), "--users", "0", *arguments])
     agents.main()
 
 
@@ -53,6 +53,25 @@ def test_what_takes_too_long_is_left_out_with_the_reason(monkeypatch, capsys) ->
     printed = capsys.readouterr().out
     assert f"left out: it takes longer than 0 s to take in {SIZE} turns" in printed
     assert "x ours" in printed
+
+
+def test_users_at_once_are_set_beside_the_same_without_memory(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(agent_crowd, "KNOWN", 10)
+    monkeypatch.setattr(agent_crowd, "SAID", 2)
+    agents.scripted_models()
+    found = agent_crowd.crowds(2)
+    for framework in agent_crowd.AGENTS:
+        for row in found[framework].values():
+            assert row["times"] == row["ours"] / row["no memory"] > 0
+    assert capsys.readouterr().out.count("2 users at once") == 4
+
+
+def test_what_the_model_was_sent_before_is_a_share_of_the_prompt() -> None:
+    prompts = agents.Prompts()
+    for conversation, prompt in [("a", "one"), ("a", "one two"), ("b", "one two"), ("b", "two")]:
+        prompts.add(conversation, prompt)
+    # Seven characters of which three are the same, and three that are all new; the first of each has none before it.
+    assert prompts.shares["cached"] == 3 / 10
 
 
 def test_calls_inside_calls_are_counted_once() -> None:

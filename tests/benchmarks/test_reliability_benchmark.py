@@ -41,7 +41,9 @@ def test_damage_lies_and_odd_texts_lose_nothing(tmp_path) -> None:
     rng = random.Random(1)
     outcomes = [reliability_faults.damaged(place, 12, rng), reliability_faults.lied_to(place, 12, rng)]
     outcomes.append(reliability_faults.odd_texts("sqlite", place, 20, rng))
-    assert all(each.is_clean and each.promises and each.runs for each in outcomes)
+    for each in outcomes:
+        assert each.is_clean, each
+        assert each.promises and each.runs
     if importlib.util.find_spec("dissect") is not None:  # the extra 'salvage'
         assert outcomes[0].told["turns salvaged"] > 0
     assert outcomes[1].told["warnings that name the cause"] > 0

@@ -151,6 +151,7 @@ NOT_RECALLING = {
     "LangChainEmbedder",
     "LangChainVectorStore",
     "LangSmithFeedback",
+    "SecomStore",  # finds items by key and by words, as LangGraph has it
     "SecomSummarizer",
     "SegmentTextSplitter",
     "SessionHistories",
