@@ -39,6 +39,7 @@ TURNS: Final = 200
 TOLD: Final = (
     "opened and whole",
     "opened, a byte of an id changed",
+    "opened, messages hidden by an index, which a check finds",
     "a clear error",
     "turns salvaged",
     "turns in all",
@@ -83,15 +84,20 @@ def read_all(path: Path, promised: set[str], outcome: Outcome) -> None:
         with MemoryBank.open(path) as bank:
             bank.recall(SCOPE, "Which parcel is on shelf 3?", token_budget=300)
             lines = [json.loads(line) for line in bank.storage.export(SCOPE)]
+            there = {message["id"] for line in lines if line["kind"] == "turn" for message in line["messages"]}
+            hidden = len(promised) - len(there)
+            is_found = hidden > 0 and any("damaged" in str(finding) for finding in bank.check())
     except SecomError:
         outcome.told["a clear error"] += 1
         return
     except Exception as error:  # noqa: BLE001
         outcome.errors.append(f"{type(error).__name__}: {error}"[:300])
         return
-    there = {message["id"] for line in lines if line["kind"] == "turn" for message in line["messages"]}
-    # SQLite has no checksums: a byte that changed inside a name changes the name.
-    outcome.lost += max(0, len(promised) - len(there))
+    # SQLite has no checksums: a byte that changed inside a name changes the name, one in an index hides rows.
+    if is_found:
+        outcome.told["opened, messages hidden by an index, which a check finds"] += 1
+        return
+    outcome.lost += max(0, hidden)
     outcome.told["opened and whole" if promised <= there else "opened, a byte of an id changed"] += 1
 
 

@@ -43,7 +43,8 @@ def test_damage_lies_and_odd_texts_lose_nothing(tmp_path) -> None:
     outcomes.append(reliability_faults.odd_texts("sqlite", place, 20, rng))
     for each in outcomes:
         assert each.is_clean, each
-        assert each.promises and each.runs
+        assert each.promises
+        assert each.runs
     if importlib.util.find_spec("dissect") is not None:  # the extra 'salvage'
         assert outcomes[0].told["turns salvaged"] > 0
     assert outcomes[1].told["warnings that name the cause"] > 0
