@@ -77,7 +77,7 @@ def _stores_open_quickly() -> Iterator[None]:
         engine.dialect, engine._compiled_cache = first.dialect, first._compiled_cache
         if engine.name == "sqlite" and not store.cipher.is_on:
             # What is no file of SQLite is left to the store to refuse.
-            with copying, suppress(sqlite3.Error):
+            with copying, suppress(sqlite3.Error, UnicodeDecodeError):
                 _copy_into_empty(engine, walked.engine)
         migrations.migrate(store)
 

@@ -42,7 +42,7 @@ def test_damage_lies_and_odd_texts_lose_nothing(tmp_path) -> None:
     outcomes = [reliability_faults.damaged(place, 12, rng), reliability_faults.lied_to(place, 12, rng)]
     outcomes.append(reliability_faults.odd_texts("sqlite", place, 20, rng))
     for each in outcomes:
-        assert each.is_clean, each
+        assert each.is_clean, (each.errors, each)
         assert each.promises
         assert each.runs
     if importlib.util.find_spec("dissect") is not None:  # the extra 'salvage'
