@@ -106,7 +106,7 @@ def session_of(identity: Identity, key: str, messages: Sequence[BaseMessage], ru
     named = identity.value(key, runtime.context)
     if named is None and key == "thread_id" and info is not None:
         named = info.thread_id
-    session = str(conversation_name(messages) or "chat") if named in (None, "") else str(named)
+    session = conversation_name(messages) if named in (None, "") else str(named)
     # A sub-agent shares its caller's thread, but its messages are another conversation.
     return f"{session}/{conversation_name(messages)}" if is_subagent(runtime) else session
 

@@ -7,15 +7,18 @@ works, such as for a summary, are not left behind: they were said.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, Scope, Turn
+from secom_core.errors import InvalidInput
 
 from .known_messages import TAIL
-from .messages import place_of
+from .messages import CONVERSATION, place_of
+from .scopes import ScopePart
 
 Retracted = Literal["forget", "mark"]
 """What becomes of messages that a thread left behind: forgotten, or kept in a session of their own, and marked."""
@@ -96,21 +99,31 @@ def follow(bank: MemoryBank, scope: Scope, session: str, lineage: Lineage, how: 
     return len(left)
 
 
-def retract_thread(bank: MemoryBank, scope: Scope, session: str, how: Retracted) -> int:
+def retract_thread(bank: MemoryBank, scope: Scope, thread_id: ScopePart, how: Retracted) -> int:
     """Retract all that is remembered of a thread, and of what sub-agents did in it.
 
     Args:
         bank: where the thread's messages are remembered.
         scope: whose memory it is.
-        session: the conversation.
+        thread_id: the conversation's name.
         how: what becomes of what is retracted; ``"forget"`` takes what was marked earlier, too.
 
     Returns:
         How many turns were retracted.
+
+    Raises:
+        InvalidInput: there is no name.
     """
-    names = [name for name in bank.sessions(scope) if name == session or name.startswith(f"{session}/")]
+    if thread_id in (None, ""):
+        raise InvalidInput(f"retracting a thread needs its name, the thread_id of its runs, got {thread_id!r}")
+    session = str(thread_id)
+    # A thread of another name may begin with this one's name and a slash, too.
+    own = re.compile(rf"{re.escape(session)}(/{CONVERSATION})?(?P<marked>/{RETRACTED})?")
     gone = 0
-    for name in names if how == "forget" else [name for name in names if name != marked_session(session)]:
+    for name in bank.sessions(scope):
+        found = own.fullmatch(name)
+        if found is None or (how == "mark" and found["marked"]):
+            continue
         turns = bank.turns(scope, name)
         if how == "mark":
             _mark(bank, scope, session, [message for turn in turns for message in turn.messages])

@@ -45,7 +45,6 @@ try:
 except ImportError as error:
     raise MissingExtra("SecomMiddleware", "langchain") from error
 
-
 _Update = dict[str, Any] | None
 
 
@@ -194,7 +193,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         if self._writer is not None:
             self._writer.close()
 
-    def retract_thread(self, thread_id: str, *, scope: Sequence[ScopePart] | None = None) -> int:
+    def retract_thread(self, thread_id: ScopePart, *, scope: Sequence[ScopePart] | None = None) -> int:
         """Retract all that is remembered of a thread, as ``retracted`` says, such as when the thread is deleted.
 
         Args:
@@ -206,11 +205,12 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
 
         Raises:
             InvalidScope: there is no scope, or another one than the bound one.
+            InvalidInput: there is no name.
         """
         named = bound_scope(scope, self._identity.bound, caller=self._name)
         return retract_thread(self._bank, named, thread_id, self._threads.retracted)
 
-    async def aretract_thread(self, thread_id: str, *, scope: Sequence[ScopePart] | None = None) -> int:
+    async def aretract_thread(self, thread_id: ScopePart, *, scope: Sequence[ScopePart] | None = None) -> int:
         """As `retract_thread`, off the event loop."""
         return await run_in_executor(None, partial(self.retract_thread, thread_id, scope=scope))
 

@@ -34,8 +34,9 @@ from pydantic import BaseModel
 
 from langchain_secom import SecomMiddleware
 from langchain_secom.convert import to_messages
+from langchain_secom.messages import conversation_name
 from secom_core.bank import MemoryBank
-from secom_core.errors import DegradedWarning, InvalidScope, StoreError
+from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope, StoreError
 from secom_core.testing import Answer, Fault, ScriptedServer, ToolCall
 
 ANN = ("ann",)
@@ -216,6 +217,20 @@ async def test_a_deleted_thread_is_retracted_by_its_name(
     assert len(said(bank, "friday/retracted")) == (retracted == "mark")
     with pytest.raises(InvalidScope):
         memory.retract_thread("friday")
+
+
+def test_a_thread_is_retracted_without_those_whose_names_begin_with_its_own(bank: MemoryBank) -> None:
+    memory = SecomMiddleware(bank, scope=ANN, write="off")
+    sub_agents = f"work/{conversation_name([HumanMessage('Find the file.')])}"
+    for name in ("work", sub_agents, "work/2024", "work/chat-about-bikes", "work2", "7"):
+        bank.remember(ANN, [("user", f"Said in {name}.")], session=name, close=True)
+    assert memory.retract_thread("work", scope=ANN) == 2
+    assert sorted(bank.sessions(ANN)) == ["7", "work/2024", "work/chat-about-bikes", "work2"]
+    assert memory.retract_thread(7, scope=ANN) == 1
+    for nameless in (None, ""):
+        with pytest.raises(InvalidInput, match="needs its name, the thread_id of its runs, got"):
+            memory.retract_thread(nameless, scope=ANN)  # type: ignore[arg-type]
+    assert len(bank.sessions(ANN)) == 3
 
 
 # -- what is not left behind ------------------------------------------------------------------------------------------
