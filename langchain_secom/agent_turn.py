@@ -64,12 +64,17 @@ class MemoryUse(dict[str, int]):
     """How much memory a turn's prompts hold: ``tokens``, in the bank's token counter, and ``memories``.
 
     Streams of updates and values show these two numbers only. The turn is an attribute, so that no checkpoint, JSON or
-    ``repr`` holds what was recalled.
+    ``repr`` holds what was recalled. A copy that is made of the numbers, as for a ``repr``, has no turn.
     """
 
-    def __init__(self, turn: AgentTurn, tokens: int = 0) -> None:
-        super().__init__(tokens=tokens, memories=len(turn.recall.numbers) if turn.recall is not None else 0)
-        self.turn = turn
+    turn: AgentTurn | None = None
+
+    @classmethod
+    def of(cls, turn: AgentTurn, tokens: int = 0) -> MemoryUse:
+        """The numbers of a turn whose block has so many tokens."""
+        use = cls(tokens=tokens, memories=len(turn.recall.numbers) if turn.recall is not None else 0)
+        use.turn = turn
+        return use
 
 
 def state_keys(name: str) -> tuple[str, str]:

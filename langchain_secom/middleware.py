@@ -228,7 +228,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         turn = self._new_turn(state["messages"], runtime, question.id if question else None)
         self._follow(turn, cast("Any", state), runtime, begins=True)
         # No turn is to see another's, where a caller runs the graph on.
-        return {self._key: MemoryUse(turn)}
+        return {self._key: MemoryUse.of(turn)}
 
     async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """As `before_agent`, off the event loop."""
@@ -298,7 +298,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     def _turn(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> AgentTurn:
         """The current turn in the graph's state; a new one after an interrupt, which loses it."""
         use = state.get(self._key)
-        if isinstance(use, MemoryUse):
+        if isinstance(use, MemoryUse) and use.turn is not None:
             return use.turn
         turn = self._new_turn(state["messages"], runtime)
         self._follow(turn, state, runtime, begins=False)
@@ -337,7 +337,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _use(self, turn: AgentTurn) -> MemoryUse:
         block = turn.block(self._instruction)
-        return MemoryUse(turn, self._bank.token_counter(block) if block else 0)
+        return MemoryUse.of(turn, self._bank.token_counter(block) if block else 0)
 
     def _read(self, turn: AgentTurn, response: ModelResponse[Any]) -> tuple[AgentTurn, ModelResponse[Any]]:
         if not turn.block(self._instruction):
