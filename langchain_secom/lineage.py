@@ -55,22 +55,28 @@ class Lineage:
     def left_behind(self, stored: Sequence[Turn]) -> set[str]:
         """The ids of stored messages that the thread holds no more.
 
-        These are the messages that were taken out of the thread, or got other words, since its last run ended; and
-        those after the last one that both hold, which were said in another branch. Where thread and bank share no
-        message, those are from another branch that another checkpoint of the thread holds: checkpoints may be lost.
+        These are the messages that got other words, or were taken out of the thread since its last run ended; and
+        those after the last one that both hold, in whatever words, which were said in another branch. Where thread and
+        bank share no message, those are from another branch that another checkpoint of the thread holds: checkpoints
+        may be lost.
 
         Args:
-            stored: the session's turns, or its latest.
+            stored: the session's turns, or its latest, in the order in which they were said.
         """
         order = [str(message.id) for turn in stored for message in turn.messages]
-        here = self.ids
-        shared = [place for place, each in enumerate(order) if each in here]
+        here, places = self.ids, set(map(place_of, self.ids))
+        shared = [number for number, each in enumerate(order) if place_of(each) in places]
         if not shared and not self.summed_up:
             if not self.before:
                 return set(order) & set(self.branches())
-            shared = [place for place, each in enumerate(order) if each in self.before]
+            shared = [number for number, each in enumerate(order) if each in self.before]
+        edited = {order[number] for number in shared if order[number] not in here}
         branch = order[shared[-1] + 1 :] if shared else []
-        return (self.taken_out & set(order)) | set(branch)
+        return (self.taken_out & set(order)) | edited | set(branch)
+
+    def is_followed(self, latest: Turn) -> bool:
+        """Whether the latest stored turn tells, beside what is known of the last run, that nothing was left behind."""
+        return bool(self.before) and not self.taken_out and all(each.id in self.ids for each in latest.messages)
 
 
 def follow(bank: MemoryBank, scope: Scope, session: str, lineage: Lineage, how: Retracted) -> int:
@@ -88,7 +94,7 @@ def follow(bank: MemoryBank, scope: Scope, session: str, lineage: Lineage, how: 
     """
     latest = bank.turns(scope, session, last=1)
     ids = lineage.ids
-    if not latest or (not lineage.taken_out and latest[-1].messages[-1].id in ids):
+    if not latest or lineage.is_followed(latest[-1]):
         return 0
     stored = bank.turns(scope, session, last=TAIL)
     held = {message.id for turn in stored for message in turn.messages}

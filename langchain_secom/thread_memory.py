@@ -87,8 +87,9 @@ class ThreadMemory:
         """
         messages = state["messages"]
         named, summed_up = named_messages(messages, turn.session, self.options), any(map(is_summary, messages))
-        branches = partial(_ids_in_checkpoints, key) if begins else tuple
-        lineage = Lineage(named, state.get(key, ()) if begins else (), summed_up, branches)
+        ended = state.get(key, ())
+        branches = tuple if ended else partial(_ids_in_checkpoints, key)
+        lineage = Lineage(named, ended if begins else (), summed_up, branches)
         follow(self.bank, turn.scope, turn.session, lineage, self.retracted)
 
     def ids(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> list[str]:

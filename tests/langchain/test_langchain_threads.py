@@ -149,6 +149,39 @@ async def test_the_first_message_may_be_edited_by_a_branch(
     assert said(bank) == [["I live in Bruges.", "Answer 2."], ["And I have a dog.", "Answer 3."]]
 
 
+@pytest.mark.parametrize("id_", ["u1", "other"])
+def test_the_first_message_may_be_edited_by_a_fork_that_goes_on(
+    bank: MemoryBank, server: ScriptedServer, id_: str
+) -> None:
+    agent = agent_of(server, bank)
+    two_turns(agent)
+    words = [HumanMessage("I live in Bruges.", id=id_)]
+    gone = [RemoveMessage(id="u1")] if id_ != "u1" else []
+    fork = agent.update_state(checkpoint(agent, 1, "model"), {"messages": [*gone, *words]})
+    agent.invoke(None, fork)
+    # What was there is not recalled in the run that goes on, either.
+    assert "Ghent" not in server.requests[-1].prompt
+    assert said(bank) == [["I live in Bruges.", "Answer 2."]]
+
+
+@pytest.mark.parametrize("forked", [False, True], ids=["in place", "by a fork"])
+def test_the_first_message_may_be_edited_while_its_turn_waits(bank: MemoryBank, forked: bool) -> None:
+    asking = HumanInTheLoopMiddleware(interrupt_on={"weather": True})
+    approve = Command(resume={"decisions": [{"type": "approve"}]})
+    edited = {"messages": [HumanMessage("The weather in Bruges?", id="u1")]}
+    with ScriptedServer([CALL, CALL, CALL, "Rain."] if forked else [CALL, CALL, "Rain."]) as server:
+        agent = agent_of(server, bank, asking)
+        agent.invoke(user("The weather in Ghent?", id="u1"), in_thread)
+        agent.invoke(approve, in_thread)
+        if forked:
+            agent.invoke(None, agent.update_state(checkpoint(agent, 1, "model"), edited))
+        else:
+            agent.update_state(in_thread, edited, as_node="HumanInTheLoopMiddleware.after_model")
+        agent.invoke(approve, in_thread)
+    calls = 1 if forked else 2
+    assert said(bank) == [["The weather in Bruges?", *[CALL_LINE, "rain in Ghent"] * calls, "Rain."]]
+
+
 def test_a_message_edited_in_place_is_remembered_with_its_new_words(bank: MemoryBank, server: ScriptedServer) -> None:
     agent = agent_of(server, bank)
     two_turns(agent)
