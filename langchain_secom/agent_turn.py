@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, cast
 
@@ -38,6 +38,7 @@ class AgentTurn:
         question_id: the id of the message that it answers.
         session: the conversation.
         scope: whose memory it is.
+        ended: the ids of the thread's messages when its last run ended; nothing without a checkpointer.
         query: what was searched for.
         recall: what was found; nothing before the search.
         seen: its messages so far.
@@ -48,6 +49,7 @@ class AgentTurn:
     question_id: str | None
     session: str
     scope: Scope
+    ended: Collection[str] | None = None
     query: str = ""
     recall: Recall | None = None
     seen: SeenMessages = field(default_factory=SeenMessages)

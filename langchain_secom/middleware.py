@@ -225,7 +225,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         if self._is_off(runtime):
             return None
         question = latest_question(state["messages"])
-        turn = self._new_turn(state["messages"], runtime, question.id if question else None)
+        turn = self._new_turn(cast("Any", state), runtime, question.id if question else None)
         self._follow(turn, cast("Any", state), runtime, begins=True)
         # No turn is to see another's, where a caller runs the graph on.
         return {self._key: MemoryUse.of(turn)}
@@ -289,18 +289,17 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     def _is_off(self, runtime: Runtime[Any]) -> bool:
         return self._subagents == "off" and is_subagent(runtime)
 
-    def _new_turn(
-        self, messages: Sequence[BaseMessage], runtime: Runtime[Any], question_id: str | None = None
-    ) -> AgentTurn:
-        session = session_of(self._identity, self._session_key, messages, runtime)
-        return AgentTurn(question_id, session, self._identity.scope(runtime.context))
+    def _new_turn(self, state: Mapping[str, Any], runtime: Runtime[Any], question_id: str | None = None) -> AgentTurn:
+        session = session_of(self._identity, self._session_key, state["messages"], runtime)
+        ended = state.get(self._thread_key, ()) if is_checkpointed() else None
+        return AgentTurn(question_id, session, self._identity.scope(runtime.context), ended)
 
     def _turn(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> AgentTurn:
         """The current turn in the graph's state; a new one after an interrupt, which loses it."""
         use = state.get(self._key)
         if isinstance(use, MemoryUse) and use.turn is not None:
             return use.turn
-        turn = self._new_turn(state["messages"], runtime)
+        turn = self._new_turn(state, runtime)
         self._follow(turn, state, runtime, begins=False)
         return turn
 
@@ -386,7 +385,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     def _follow(self, turn: AgentTurn, state: Mapping[str, Any], runtime: Runtime[Any], *, begins: bool) -> None:
         if self._threads.follows(runtime):
             with self._guarded("retracting what the thread has left behind"):
-                self._threads.follow(turn, state, self._thread_key, begins=begins)
+                self._threads.follow(turn, state["messages"], self._thread_key, begins=begins)
 
     @contextmanager
     def _guarded(self, what: str) -> Iterator[None]:

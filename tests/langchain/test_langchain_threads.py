@@ -376,6 +376,33 @@ def test_who_says_the_same_after_an_answer_says_it_twice(bank: MemoryBank, serve
     assert said(bank) == [["Yes.", "Answer 0."], ["Yes.", "Answer 1."]]
 
 
+@tool(return_direct=True)
+def add(thing: str) -> str:
+    """Add a thing to the basket."""
+    return f"added: {thing}"
+
+
+@pytest.mark.parametrize("structured", [False, True], ids=["return_direct", "ToolStrategy"])
+@pytest.mark.parametrize("checkpointed", [True, False])
+def test_who_says_the_same_after_a_turn_that_a_tool_ended_says_it_twice(
+    bank: MemoryBank, structured: bool, checkpointed: bool
+) -> None:
+    call = ToolCall("Place", {"city": "Ghent"}) if structured else ToolCall("add", {"thing": "a bottle"})
+    with ScriptedServer(Answer(tool_calls=(call,))) as server:
+        agent = create_agent(
+            HttpAgentModel(base_url=server.base_url),
+            [add],
+            middleware=[SecomMiddleware(bank, scope=ANN, write="inline", on_error="raise")],
+            checkpointer=InMemorySaver() if checkpointed else None,
+            response_format=ToolStrategy(Place) if structured else None,
+        )
+        thread: list[Any] = []
+        for _ in range(3):
+            asked = user("One more.")["messages"]
+            thread = agent.invoke({"messages": asked if checkpointed else thread + asked}, in_thread)["messages"]
+    assert [texts[0] for texts in said(bank)] == ["One more."] * 3
+
+
 # -- who said it ------------------------------------------------------------------------------------------------------
 
 
