@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, cast
 
@@ -38,6 +38,7 @@ class AgentTurn:
         question_id: the id of the message that it answers.
         session: the conversation.
         scope: whose memory it is.
+        ended: the ids of the thread's messages when its last run ended; nothing without a checkpointer.
         query: what was searched for.
         recall: what was found; nothing before the search.
         seen: its messages so far.
@@ -48,6 +49,7 @@ class AgentTurn:
     question_id: str | None
     session: str
     scope: Scope
+    ended: Collection[str] | None = None
     query: str = ""
     recall: Recall | None = None
     seen: SeenMessages = field(default_factory=SeenMessages)
@@ -64,12 +66,17 @@ class MemoryUse(dict[str, int]):
     """How much memory a turn's prompts hold: ``tokens``, in the bank's token counter, and ``memories``.
 
     Streams of updates and values show these two numbers only. The turn is an attribute, so that no checkpoint, JSON or
-    ``repr`` holds what was recalled.
+    ``repr`` holds what was recalled. A copy that is made of the numbers, as for a ``repr``, has no turn.
     """
 
-    def __init__(self, turn: AgentTurn, tokens: int = 0) -> None:
-        super().__init__(tokens=tokens, memories=len(turn.recall.numbers) if turn.recall is not None else 0)
-        self.turn = turn
+    turn: AgentTurn | None = None
+
+    @classmethod
+    def of(cls, turn: AgentTurn, tokens: int = 0) -> MemoryUse:
+        """The numbers of a turn whose block has so many tokens."""
+        use = cls(tokens=tokens, memories=len(turn.recall.numbers) if turn.recall is not None else 0)
+        use.turn = turn
+        return use
 
 
 def state_keys(name: str) -> tuple[str, str]:
@@ -106,7 +113,7 @@ def session_of(identity: Identity, key: str, messages: Sequence[BaseMessage], ru
     named = identity.value(key, runtime.context)
     if named is None and key == "thread_id" and info is not None:
         named = info.thread_id
-    session = str(conversation_name(messages) or "chat") if named in (None, "") else str(named)
+    session = conversation_name(messages) if named in (None, "") else str(named)
     # A sub-agent shares its caller's thread, but its messages are another conversation.
     return f"{session}/{conversation_name(messages)}" if is_subagent(runtime) else session
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -12,7 +13,7 @@ from secom_core.bank import MemoryBank
 from secom_core.citations import read_citations
 from secom_core.conversation import Message, Scope, Turn
 
-from .convert import Tools, text_of, to_messages
+from .convert import Tools, text_of, to_message, to_messages
 from .messages import is_summary, stable_id
 from .notices import is_notice
 from .streaming import SHOWN, bare
@@ -83,6 +84,7 @@ def new_messages(
     *,
     question_id: str | None,
     options: ThreadOptions,
+    ended: Collection[str] | None = None,
 ) -> list[Message]:
     """The messages of a thread that the bank does not hold yet, in order, with stable ids.
 
@@ -97,8 +99,9 @@ def new_messages(
         thread: the thread's messages.
         question_id: the id of the message that began the turn.
         options: how the thread is read.
+        ended: as for `named_messages`.
     """
-    messages = _converted(thread, options)
+    messages = _converted(thread, session, options, ended)
     start = _turn_start(messages, question_id)
     named = _named(messages, session)
     stored = [message for turn in bank.turns(scope, session, last=TAIL) for message in turn.messages]
@@ -112,39 +115,58 @@ def ids_in_prompt(
     bank: MemoryBank, scope: Scope, session: str, thread: Sequence[BaseMessage], options: ThreadOptions
 ) -> set[str]:
     """The ids of stored turns that the thread shows the model anyway, so that they need not be recalled."""
-    messages = _converted(thread, options)
+    messages = _converted(thread, session, options)
     texts = set(map(_role_and_text, messages))
     ids = {stable_id(session, message) for message in messages}
     return ids | {turn.id for turn in bank.turns(scope, session, last=TAIL) if _is_among(turn, texts)}
 
 
-def _converted(thread: Sequence[BaseMessage], options: ThreadOptions) -> list[Message]:
-    kept = _said_once(_without_memory_tools(thread))
+def _converted(
+    thread: Sequence[BaseMessage], session: str, options: ThreadOptions, ended: Collection[str] | None = None
+) -> list[Message]:
+    kept = _said_once(_without_memory_tools(thread), partial(_has_ended, session, ended))
     return to_messages(map(_without_markers, kept) if options.markers else kept, tools=options.tools)
 
 
-def _said_once(thread: Iterable[BaseMessage]) -> Iterator[BaseMessage]:
-    """The messages without those in which a user says again, word for word, what failed to get an answer."""
-    waiting: str | None = None
+def _said_once(thread: Iterable[BaseMessage], has_ended: Callable[[HumanMessage], bool]) -> Iterator[BaseMessage]:
+    """The messages without those in which a user says again, word for word, what failed to get an answer.
+
+    A tool's result is an answer where the run ended with it, and else what a failed run had come to.
+    """
+    waiting: HumanMessage | None = None
     for message in thread:
         if isinstance(message, HumanMessage) and not is_summary(message):
-            if text_of(message) == waiting:
+            if waiting is not None and text_of(message) == text_of(waiting):
                 continue
-            waiting = text_of(message)
-        elif isinstance(message, AIMessage) and not message.tool_calls and not is_notice(message):
+            waiting = message
+        elif waiting is not None and _answers(message, waiting, has_ended):
             waiting = None
         yield message
 
 
-def named_messages(thread: Sequence[BaseMessage], session: str, options: ThreadOptions) -> list[Message]:
+def _answers(message: BaseMessage, asked: HumanMessage, has_ended: Callable[[HumanMessage], bool]) -> bool:
+    if isinstance(message, ToolMessage):
+        return has_ended(asked)
+    return isinstance(message, AIMessage) and not message.tool_calls and not is_notice(message)
+
+
+def _has_ended(session: str, ended: Collection[str] | None, asked: HumanMessage) -> bool:
+    """Whether the run that a message began has ended; a thread that is sent whole has failed nowhere."""
+    return ended is None or stable_id(session, to_message(asked)) in ended
+
+
+def named_messages(
+    thread: Sequence[BaseMessage], session: str, options: ThreadOptions, ended: Collection[str] | None = None
+) -> list[Message]:
     """A thread's messages under the ids by which the bank knows them.
 
     Args:
         thread: the thread's messages.
         session: the conversation.
         options: how the thread is read.
+        ended: the ids of its messages when its last run ended; nothing where it is sent whole.
     """
-    return _named(_converted(thread, options), session)
+    return _named(_converted(thread, session, options, ended), session)
 
 
 def _named(messages: Iterable[Message], session: str) -> list[Message]:

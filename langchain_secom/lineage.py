@@ -7,15 +7,18 @@ works, such as for a summary, are not left behind: they were said.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, Scope, Turn
+from secom_core.errors import InvalidInput
 
 from .known_messages import TAIL
-from .messages import place_of
+from .messages import CONVERSATION, place_of
+from .scopes import ScopePart
 
 Retracted = Literal["forget", "mark"]
 """What becomes of messages that a thread left behind: forgotten, or kept in a session of their own, and marked."""
@@ -52,22 +55,28 @@ class Lineage:
     def left_behind(self, stored: Sequence[Turn]) -> set[str]:
         """The ids of stored messages that the thread holds no more.
 
-        These are the messages that were taken out of the thread, or got other words, since its last run ended; and
-        those after the last one that both hold, which were said in another branch. Where thread and bank share no
-        message, those are from another branch that another checkpoint of the thread holds: checkpoints may be lost.
+        These are the messages that got other words, or were taken out of the thread since its last run ended; and
+        those after the last one that both hold, in whatever words, which were said in another branch. Where thread and
+        bank share no message, those are from another branch that another checkpoint of the thread holds: checkpoints
+        may be lost.
 
         Args:
-            stored: the session's turns, or its latest.
+            stored: the session's turns, or its latest, in the order in which they were said.
         """
         order = [str(message.id) for turn in stored for message in turn.messages]
-        here = self.ids
-        shared = [place for place, each in enumerate(order) if each in here]
+        here, places = self.ids, set(map(place_of, self.ids))
+        shared = [number for number, each in enumerate(order) if place_of(each) in places]
         if not shared and not self.summed_up:
             if not self.before:
                 return set(order) & set(self.branches())
-            shared = [place for place, each in enumerate(order) if each in self.before]
+            shared = [number for number, each in enumerate(order) if each in self.before]
+        edited = {order[number] for number in shared if order[number] not in here}
         branch = order[shared[-1] + 1 :] if shared else []
-        return (self.taken_out & set(order)) | set(branch)
+        return (self.taken_out & set(order)) | edited | set(branch)
+
+    def is_followed(self, latest: Turn) -> bool:
+        """Whether the latest stored turn tells, beside what is known of the last run, that nothing was left behind."""
+        return bool(self.before) and not self.taken_out and all(each.id in self.ids for each in latest.messages)
 
 
 def follow(bank: MemoryBank, scope: Scope, session: str, lineage: Lineage, how: Retracted) -> int:
@@ -85,7 +94,7 @@ def follow(bank: MemoryBank, scope: Scope, session: str, lineage: Lineage, how: 
     """
     latest = bank.turns(scope, session, last=1)
     ids = lineage.ids
-    if not latest or (not lineage.taken_out and latest[-1].messages[-1].id in ids):
+    if not latest or lineage.is_followed(latest[-1]):
         return 0
     stored = bank.turns(scope, session, last=TAIL)
     held = {message.id for turn in stored for message in turn.messages}
@@ -96,21 +105,31 @@ def follow(bank: MemoryBank, scope: Scope, session: str, lineage: Lineage, how: 
     return len(left)
 
 
-def retract_thread(bank: MemoryBank, scope: Scope, session: str, how: Retracted) -> int:
+def retract_thread(bank: MemoryBank, scope: Scope, thread_id: ScopePart, how: Retracted) -> int:
     """Retract all that is remembered of a thread, and of what sub-agents did in it.
 
     Args:
         bank: where the thread's messages are remembered.
         scope: whose memory it is.
-        session: the conversation.
+        thread_id: the conversation's name.
         how: what becomes of what is retracted; ``"forget"`` takes what was marked earlier, too.
 
     Returns:
         How many turns were retracted.
+
+    Raises:
+        InvalidInput: there is no name.
     """
-    names = [name for name in bank.sessions(scope) if name == session or name.startswith(f"{session}/")]
+    if thread_id in (None, ""):
+        raise InvalidInput(f"retracting a thread needs its name, the thread_id of its runs, got {thread_id!r}")
+    session = str(thread_id)
+    # A thread of another name may begin with this one's name and a slash, too.
+    own = re.compile(rf"{re.escape(session)}(/{CONVERSATION})?(?P<marked>/{RETRACTED})?")
     gone = 0
-    for name in names if how == "forget" else [name for name in names if name != marked_session(session)]:
+    for name in bank.sessions(scope):
+        found = own.fullmatch(name)
+        if found is None or (how == "mark" and found["marked"]):
+            continue
         turns = bank.turns(scope, name)
         if how == "mark":
             _mark(bank, scope, session, [message for turn in turns for message in turn.messages])

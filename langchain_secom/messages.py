@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from hashlib import blake2b
+from typing import Final
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from secom_core.conversation import Message
 
 from .convert import text_of, without_recalled
+
+CONVERSATION: Final = "chat-[0-9a-f]{32}"
+"""How the names look that `conversation_name` gives, as a regular expression."""
 
 
 def stable_id(session: str, message: Message) -> str:
@@ -28,10 +32,10 @@ def place_of(stable: str) -> str:
     return stable[:16]
 
 
-def conversation_name(messages: Iterable[BaseMessage]) -> str | None:
+def conversation_name(messages: Iterable[BaseMessage]) -> str:
     """A name for a conversation that has none, from the text of its first message by the user."""
-    first = next((message for message in messages if _is_users(message)), None)
-    return None if first is None else f"chat-{_digest(text_of(first))}"
+    first = next((text_of(message) for message in messages if _is_users(message)), "")
+    return f"chat-{_digest(first)}"
 
 
 def _digest(*parts: str, size: int = 16) -> str:

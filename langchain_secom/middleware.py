@@ -45,7 +45,6 @@ try:
 except ImportError as error:
     raise MissingExtra("SecomMiddleware", "langchain") from error
 
-
 _Update = dict[str, Any] | None
 
 
@@ -194,7 +193,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         if self._writer is not None:
             self._writer.close()
 
-    def retract_thread(self, thread_id: str, *, scope: Sequence[ScopePart] | None = None) -> int:
+    def retract_thread(self, thread_id: ScopePart, *, scope: Sequence[ScopePart] | None = None) -> int:
         """Retract all that is remembered of a thread, as ``retracted`` says, such as when the thread is deleted.
 
         Args:
@@ -206,11 +205,12 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
 
         Raises:
             InvalidScope: there is no scope, or another one than the bound one.
+            InvalidInput: there is no name.
         """
         named = bound_scope(scope, self._identity.bound, caller=self._name)
         return retract_thread(self._bank, named, thread_id, self._threads.retracted)
 
-    async def aretract_thread(self, thread_id: str, *, scope: Sequence[ScopePart] | None = None) -> int:
+    async def aretract_thread(self, thread_id: ScopePart, *, scope: Sequence[ScopePart] | None = None) -> int:
         """As `retract_thread`, off the event loop."""
         return await run_in_executor(None, partial(self.retract_thread, thread_id, scope=scope))
 
@@ -225,10 +225,10 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         if self._is_off(runtime):
             return None
         question = latest_question(state["messages"])
-        turn = self._new_turn(state["messages"], runtime, question.id if question else None)
+        turn = self._new_turn(cast("Any", state), runtime, question.id if question else None)
         self._follow(turn, cast("Any", state), runtime, begins=True)
         # No turn is to see another's, where a caller runs the graph on.
-        return {self._key: MemoryUse(turn)}
+        return {self._key: MemoryUse.of(turn)}
 
     async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """As `before_agent`, off the event loop."""
@@ -289,18 +289,17 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     def _is_off(self, runtime: Runtime[Any]) -> bool:
         return self._subagents == "off" and is_subagent(runtime)
 
-    def _new_turn(
-        self, messages: Sequence[BaseMessage], runtime: Runtime[Any], question_id: str | None = None
-    ) -> AgentTurn:
-        session = session_of(self._identity, self._session_key, messages, runtime)
-        return AgentTurn(question_id, session, self._identity.scope(runtime.context))
+    def _new_turn(self, state: Mapping[str, Any], runtime: Runtime[Any], question_id: str | None = None) -> AgentTurn:
+        session = session_of(self._identity, self._session_key, state["messages"], runtime)
+        ended = state.get(self._thread_key, ()) if is_checkpointed() else None
+        return AgentTurn(question_id, session, self._identity.scope(runtime.context), ended)
 
     def _turn(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> AgentTurn:
         """The current turn in the graph's state; a new one after an interrupt, which loses it."""
         use = state.get(self._key)
-        if isinstance(use, MemoryUse):
+        if isinstance(use, MemoryUse) and use.turn is not None:
             return use.turn
-        turn = self._new_turn(state["messages"], runtime)
+        turn = self._new_turn(state, runtime)
         self._follow(turn, state, runtime, begins=False)
         return turn
 
@@ -337,7 +336,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _use(self, turn: AgentTurn) -> MemoryUse:
         block = turn.block(self._instruction)
-        return MemoryUse(turn, self._bank.token_counter(block) if block else 0)
+        return MemoryUse.of(turn, self._bank.token_counter(block) if block else 0)
 
     def _read(self, turn: AgentTurn, response: ModelResponse[Any]) -> tuple[AgentTurn, ModelResponse[Any]]:
         if not turn.block(self._instruction):
@@ -386,7 +385,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     def _follow(self, turn: AgentTurn, state: Mapping[str, Any], runtime: Runtime[Any], *, begins: bool) -> None:
         if self._threads.follows(runtime):
             with self._guarded("retracting what the thread has left behind"):
-                self._threads.follow(turn, state, self._thread_key, begins=begins)
+                self._threads.follow(turn, state["messages"], self._thread_key, begins=begins)
 
     @contextmanager
     def _guarded(self, what: str) -> Iterator[None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal
@@ -11,6 +11,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import ensure_config
 
 from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
+from secom_core.conversation import Message
 from secom_core.errors import MissingExtra
 
 from .agent_turn import AgentTurn, is_subagent
@@ -72,25 +73,30 @@ class ThreadMemory:
         """Remember the thread's new messages, with those of the turn that summaries have replaced."""
         thread, options = turn.seen.with_replaced(messages), self.options
         question = turn.question_id
-        new = new_messages(self.bank, turn.scope, turn.session, thread, question_id=question, options=options)
+        new = new_messages(
+            self.bank, turn.scope, turn.session, thread, question_id=question, options=options, ended=turn.ended
+        )
         if new:
             remember_soon(self.bank, self.writer, turn.scope, new, session=turn.session)
 
-    def follow(self, turn: AgentTurn, state: Mapping[str, Any], key: str, *, begins: bool) -> None:
+    def follow(self, turn: AgentTurn, messages: Sequence[BaseMessage], key: str, *, begins: bool) -> None:
         """Retract what the thread left behind.
 
         Args:
             turn: the current turn.
-            state: of the graph.
+            messages: the thread's.
             key: where states have the ids of the thread's messages when its last run ended.
             begins: whether a run begins; where one goes on, frameworks may have taken messages out since it began.
         """
-        messages = state["messages"]
-        named, summed_up = named_messages(messages, turn.session, self.options), any(map(is_summary, messages))
-        branches = partial(_ids_in_checkpoints, key) if begins else tuple
-        lineage = Lineage(named, state.get(key, ()) if begins else (), summed_up, branches)
+        named, summed_up = self._named(turn, messages), any(map(is_summary, messages))
+        ended = turn.ended or ()
+        branches = tuple if ended else partial(_ids_in_checkpoints, key)
+        lineage = Lineage(named, ended if begins else (), summed_up, branches)
         follow(self.bank, turn.scope, turn.session, lineage, self.retracted)
 
     def ids(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> list[str]:
         """The ids by which the bank knows the thread's messages."""
-        return [str(message.id) for message in named_messages(messages, turn.session, self.options)]
+        return [str(message.id) for message in self._named(turn, messages)]
+
+    def _named(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> list[Message]:
+        return named_messages(messages, turn.session, self.options, turn.ended)

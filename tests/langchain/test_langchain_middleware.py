@@ -141,6 +141,13 @@ async def test_a_turn_recalls_and_is_remembered(
     memory.close()
 
 
+async def test_events_can_be_printed(bank: MemoryBank) -> None:
+    memory = SecomMiddleware(bank, scope=ANN, write="off")
+    agent = create_agent(FakeListChatModel(responses=["Hi."]), middleware=[memory])
+    printed = [str(event) async for event in agent.astream_events(asks(), version="v2")]
+    assert any("'tokens': " in event and "'memories': 1" in event for event in printed)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["stream", "astream", "values", "avalues"])
 async def test_what_streams_show_of_memory_is_json_and_holds_no_words(bank: MemoryBank, how: str) -> None:

@@ -34,8 +34,9 @@ from pydantic import BaseModel
 
 from langchain_secom import SecomMiddleware
 from langchain_secom.convert import to_messages
+from langchain_secom.messages import conversation_name
 from secom_core.bank import MemoryBank
-from secom_core.errors import DegradedWarning, InvalidScope, StoreError
+from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope, StoreError
 from secom_core.testing import Answer, Fault, ScriptedServer, ToolCall
 
 ANN = ("ann",)
@@ -148,6 +149,39 @@ async def test_the_first_message_may_be_edited_by_a_branch(
     assert said(bank) == [["I live in Bruges.", "Answer 2."], ["And I have a dog.", "Answer 3."]]
 
 
+@pytest.mark.parametrize("id_", ["u1", "other"])
+def test_the_first_message_may_be_edited_by_a_fork_that_goes_on(
+    bank: MemoryBank, server: ScriptedServer, id_: str
+) -> None:
+    agent = agent_of(server, bank)
+    two_turns(agent)
+    words = [HumanMessage("I live in Bruges.", id=id_)]
+    gone = [RemoveMessage(id="u1")] if id_ != "u1" else []
+    fork = agent.update_state(checkpoint(agent, 1, "model"), {"messages": [*gone, *words]})
+    agent.invoke(None, fork)
+    # What was there is not recalled in the run that goes on, either.
+    assert "Ghent" not in server.requests[-1].prompt
+    assert said(bank) == [["I live in Bruges.", "Answer 2."]]
+
+
+@pytest.mark.parametrize("forked", [False, True], ids=["in place", "by a fork"])
+def test_the_first_message_may_be_edited_while_its_turn_waits(bank: MemoryBank, forked: bool) -> None:
+    asking = HumanInTheLoopMiddleware(interrupt_on={"weather": True})
+    approve = Command(resume={"decisions": [{"type": "approve"}]})
+    edited = {"messages": [HumanMessage("The weather in Bruges?", id="u1")]}
+    with ScriptedServer([CALL, CALL, CALL, "Rain."] if forked else [CALL, CALL, "Rain."]) as server:
+        agent = agent_of(server, bank, asking)
+        agent.invoke(user("The weather in Ghent?", id="u1"), in_thread)
+        agent.invoke(approve, in_thread)
+        if forked:
+            agent.invoke(None, agent.update_state(checkpoint(agent, 1, "model"), edited))
+        else:
+            agent.update_state(in_thread, edited, as_node="HumanInTheLoopMiddleware.after_model")
+        agent.invoke(approve, in_thread)
+    calls = 1 if forked else 2
+    assert said(bank) == [["The weather in Bruges?", *[CALL_LINE, "rain in Ghent"] * calls, "Rain."]]
+
+
 def test_a_message_edited_in_place_is_remembered_with_its_new_words(bank: MemoryBank, server: ScriptedServer) -> None:
     agent = agent_of(server, bank)
     two_turns(agent)
@@ -216,6 +250,20 @@ async def test_a_deleted_thread_is_retracted_by_its_name(
     assert len(said(bank, "friday/retracted")) == (retracted == "mark")
     with pytest.raises(InvalidScope):
         memory.retract_thread("friday")
+
+
+def test_a_thread_is_retracted_without_those_whose_names_begin_with_its_own(bank: MemoryBank) -> None:
+    memory = SecomMiddleware(bank, scope=ANN, write="off")
+    sub_agents = f"work/{conversation_name([HumanMessage('Find the file.')])}"
+    for name in ("work", sub_agents, "work/2024", "work/chat-about-bikes", "work2", "7"):
+        bank.remember(ANN, [("user", f"Said in {name}.")], session=name, close=True)
+    assert memory.retract_thread("work", scope=ANN) == 2
+    assert sorted(bank.sessions(ANN)) == ["7", "work/2024", "work/chat-about-bikes", "work2"]
+    assert memory.retract_thread(7, scope=ANN) == 1
+    for nameless in (None, ""):
+        with pytest.raises(InvalidInput, match="needs its name, the thread_id of its runs, got"):
+            memory.retract_thread(nameless, scope=ANN)  # type: ignore[arg-type]
+    assert len(bank.sessions(ANN)) == 3
 
 
 # -- what is not left behind ------------------------------------------------------------------------------------------
@@ -326,6 +374,33 @@ def test_who_says_the_same_after_an_answer_says_it_twice(bank: MemoryBank, serve
     for _ in range(2):
         agent.invoke(user("Yes."), in_thread)
     assert said(bank) == [["Yes.", "Answer 0."], ["Yes.", "Answer 1."]]
+
+
+@tool(return_direct=True)
+def add(thing: str) -> str:
+    """Add a thing to the basket."""
+    return f"added: {thing}"
+
+
+@pytest.mark.parametrize("structured", [False, True], ids=["return_direct", "ToolStrategy"])
+@pytest.mark.parametrize("checkpointed", [True, False])
+def test_who_says_the_same_after_a_turn_that_a_tool_ended_says_it_twice(
+    bank: MemoryBank, structured: bool, checkpointed: bool
+) -> None:
+    call = ToolCall("Place", {"city": "Ghent"}) if structured else ToolCall("add", {"thing": "a bottle"})
+    with ScriptedServer(Answer(tool_calls=(call,))) as server:
+        agent = create_agent(
+            HttpAgentModel(base_url=server.base_url),
+            [add],
+            middleware=[SecomMiddleware(bank, scope=ANN, write="inline", on_error="raise")],
+            checkpointer=InMemorySaver() if checkpointed else None,
+            response_format=ToolStrategy(Place) if structured else None,
+        )
+        thread: list[Any] = []
+        for _ in range(3):
+            asked = user("One more.")["messages"]
+            thread = agent.invoke({"messages": asked if checkpointed else thread + asked}, in_thread)["messages"]
+    assert [texts[0] for texts in said(bank)] == ["One more."] * 3
 
 
 # -- who said it ------------------------------------------------------------------------------------------------------
