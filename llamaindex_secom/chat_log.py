@@ -13,7 +13,7 @@ from secom_core.bank import MemoryBank
 from secom_core.chats import ChatRecord
 from secom_core.conversation import Message, Scope, Turn, json_flaw
 
-from .convert import from_message, text_of, to_messages
+from .convert import from_message, to_messages
 from .message_tokens import MessageTokens
 from .window import SYSTEM, WindowEntry, exchanges
 
@@ -112,44 +112,3 @@ def latest(entries: Sequence[WindowEntry], room: int, counter: Callable[[str], i
         shown |= set(map(id, exchange))
         room -= sum(count(entry.message) for entry in exchange)
     return [entry for entry in entries if id(entry) in shown]
-
-
-# -- edits ------------------------------------------------------------------------------------------------------------
-
-
-def edited_away(old: Sequence[ChatMessage], new: Sequence[ChatMessage]) -> range:
-    """Which messages of a chat were edited away, regenerated or taken back, by their places in ``old``.
-
-    That is what a new history says by beginning as the old one did, with something of the user in it, and going on
-    otherwise: with nothing, or with another message of the same role. In the middle, as many messages of the same roles
-    have taken the place of others. A message with an id, such as ``additional_kwargs["id"]``, is edited where its text
-    is another one. A history that begins otherwise was cut short, and nothing is edited away.
-
-    Args:
-        old: the chat as it is.
-        new: the chat as it is handed over.
-    """
-    before = _alike(old, new)
-    after = _alike(old[before:][::-1], new[before:][::-1])
-    gone, come = range(before, len(old) - after), new[before : len(new) - after]
-    roles = [old[place].role for place in gone]
-    if after:
-        edited = roles == [each.role for each in come]
-    else:
-        same_id = bool(gone and come) and _id(come[0]) is not None and _id(come[0]) == _id(old[before])
-        begins_alike = any(each.role == MessageRole.USER for each in old[:before]) or same_id
-        edited = begins_alike and (not come or roles[:1] == [come[0].role])
-    return gone if edited else range(0)
-
-
-def _alike(one: Sequence[ChatMessage], other: Sequence[ChatMessage]) -> int:
-    pairs = zip(one, other, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: _said(pair[0]) == _said(pair[1]), pairs))
-
-
-def _said(message: ChatMessage) -> tuple[str, str]:
-    return message.role.value, text_of(message, tools=True).strip()
-
-
-def _id(message: ChatMessage) -> Any:
-    return message.additional_kwargs.get("id")

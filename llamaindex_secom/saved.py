@@ -77,7 +77,8 @@ class Saved(BaseModel):
         """
         with _lock:
             memories = [each for each in _live.values() if type(each) is kind and each.bank.storage.is_open]
-        itself = [each for each in memories if each.id == self.memory]
+        scope = list(settings.get("scope", ()))
+        itself = [each for each in memories if each.id == self.memory and list(each.scope) == scope]
         session = [each for each in memories if self._is_of_session(each, settings)]
         alike = [each for each in session if all(settings.get(name) == value for name, value in each.settings.items())]
         found = itself or (session if len(session) == 1 else alike)

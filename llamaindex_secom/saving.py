@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from llama_index.core.bridge.pydantic import Field, PrivateAttr
@@ -11,9 +11,10 @@ from llama_index.core.memory.types import BaseMemory
 from typing_extensions import Self
 
 from secom_core.bank import MemoryBank
+from secom_core.errors import InvalidInput
 
 from .chat_log import dumped
-from .saved import SAVED, Saved
+from .saved import SAVED, Saved, know
 from .window import WindowEntry
 
 
@@ -95,6 +96,25 @@ class SavedMessages(BaseMemory):
         memory._unkept = [WindowEntry(**each) for each in settings.get("window", [])]
         memory.window = [*memory.window, *memory._unkept]
         return memory
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Another memory of the same session, such as with another ``k``; a deep copy is the memory itself.
+
+        Raises:
+            InvalidInput: the copy would be of another scope or session.
+        """
+        moved = [name for name in ("scope", "session") if name in (update or {})]
+        if moved:
+            raise InvalidInput(
+                f"a copy of a memory keeps its {' and '.join(moved)}: its window is of that session; make another "
+                f"memory, {type(self).__name__}(bank=memory.bank, scope=…, session=…)"
+            )
+        if deep and not update:
+            return self
+        copied = super().model_copy(update=update)
+        copied._id, copied.window, copied._unkept = uuid.uuid4().hex, [*self.window], [*self._unkept]
+        know(copied)
+        return copied
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """As `to_dict` and `from_dict`."""

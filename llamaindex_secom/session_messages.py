@@ -14,13 +14,14 @@ from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr, fie
 from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.bank.answers import shared_writer, waiting_for_a_lock
 from secom_core.bank.unwritten import is_forgotten, with_id_and_time
-from secom_core.conversation import Message, Scope, check_scope
+from secom_core.conversation import Message, Scope, Turn, check_scope
 from secom_core.errors import StoreLocked
 from secom_core.processes import ForkLock
 
 from .agent_steps import UserHook, said_by_user, steps_of
-from .chat_log import chat_of, edited_away, records
+from .chat_log import chat_of, records
 from .convert import to_messages, without_recalled
+from .edits import check_ids, edited_away, turns_from
 from .known_messages import match_messages, memorable_by_place, with_turns
 from .saved import know
 from .saving import SavedMessages
@@ -129,20 +130,51 @@ class SessionMessages(SavedMessages):
     def set(self, messages: list[ChatMessage]) -> None:
         """Replace the chat; messages that the session does not hold yet are remembered.
 
-        What was edited away, regenerated or taken back leaves the memory too (`chat_log.edited_away`); what is left out
-        at the beginning, to make the history shorter, stays remembered.
+        What was edited away, regenerated or taken back leaves the memory too (`edits.edited_away`); what is left out
+        at the beginning, to make the history shorter, stays remembered. Where it raises, everything is as it was.
         """
         entries = self._entries(messages)
         with self._lock:
-            old = self._chat()
-            edited = edited_away([entry.message for entry in old], [entry.message for entry in entries])
-            again = self._retracted(old, edited)
-            chats = [entry.seen for entry in entries]
-            names = self._names(chats)
-            told = {place: again[name] for place, name in names.items() if name in again}
-            entries = self._remembered(entries, self._known(chats), names, told)
-            self._show(entries)
-            self._keep(entries, anew=True)
+            # Whatever cannot be remembered is refused here, before anything is forgotten.
+            given = self._bank.storage.as_kept(
+                to_messages([entry.seen for entry in entries], tools=self.remember_tools)
+            )
+            old, window = self._chat(), self.window
+            gone = edited_away([entry.message for entry in old], [entry.message for entry in entries])
+            names = {old[place].name or "" for place in gone} - {""}
+            later = self._to_forget(names, given)
+            try:
+                self._replace(old, gone, entries, self._forgotten(later, names))
+            except BaseException:
+                self.window = window
+                self._put_back(later, old)
+                raise
+
+    def _replace(
+        self,
+        old: Sequence[WindowEntry],
+        gone: Collection[int],
+        entries: list[WindowEntry],
+        again: Mapping[str, Message],
+    ) -> None:
+        """Show and keep other entries in the place of the chat.
+
+        Args:
+            old: the chat.
+            gone: the places in it of what was edited away.
+            entries: all of the new chat.
+            again: by id, what was forgotten with it and is to be remembered anew.
+        """
+        kept = [entry for place, entry in enumerate(old) if place not in gone]
+        self.window = [entry.model_copy(update={"turn": None}) if entry.name in again else entry for entry in kept]
+        chats = [entry.seen for entry in entries]
+        names = self._names(chats)
+        told = {place: again[name] for place, name in names.items() if name in again}
+        shown = {entry.name for entry in kept}
+        first = [message for name, message in again.items() if name not in shown]
+        entries = self._remembered(entries, self._known(chats), names, told, first)
+        self._show(entries)
+        self._keep(entries, anew=True)
 
     def reset(self) -> None:
         """Begin a new session. What was remembered stays; `MemoryBank.forget` deletes it."""
@@ -200,6 +232,7 @@ class SessionMessages(SavedMessages):
         known: Mapping[int, str] = MappingProxyType({}),
         names: Mapping[int, str] = MappingProxyType({}),
         told: Mapping[int, Message] = MappingProxyType({}),
+        first: Sequence[Message] = (),
     ) -> list[WindowEntry]:
         """The entries with their turns; those that have none yet, and are worth it, go into the bank.
 
@@ -208,6 +241,7 @@ class SessionMessages(SavedMessages):
             known: by place, the turns of those that the bank holds.
             names: by place, the ids that messages have in the bank.
             told: by place, how messages were remembered before.
+            first: messages of no entry, which are stored before them, all together.
         """
         turns = dict(known)
         new = {
@@ -216,8 +250,8 @@ class SessionMessages(SavedMessages):
             if place not in turns
             for message in to_messages([entry.seen], tools=self.remember_tools)
         }
-        if new:
-            turns |= zip(new, self._stored(list(new.values())), strict=True)
+        if new or first:
+            turns |= zip(new, self._stored([*first, *new.values()])[len(first) :], strict=True)
         ids = {**names, **{place: message.id for place, message in new.items()}}
         return [
             entry.model_copy(update={"turn": turns.get(place), "name": ids.get(place)})
@@ -285,34 +319,37 @@ class SessionMessages(SavedMessages):
             # What is remembered of them is stored already: nothing is raised, or it would be put again.
             warn_store_failed("tool calls and system messages are kept with the next ones", error)
 
-    def _retracted(self, chat: Sequence[WindowEntry], gone: Collection[int]) -> dict[str, Message]:
-        """Take the entries at these places out of the chat, and out of the memory; the others are the window then.
-
-        Returns:
-            What was forgotten with them and is to be remembered anew, by its id: the rest of their turns, and all that
-            was said later.
-        """
-        kept = [entry for place, entry in enumerate(chat) if place not in gone]
-        names = {entry.name for place, entry in enumerate(chat) if place in gone and entry.name}
-        again: dict[str, Message] = {}
+    def _to_forget(self, names: Collection[str], given: Sequence[Message]) -> list[Turn]:
+        """The turns of the session from the first one of these messages on, once all that is given can be stored."""
         try:
-            again = self._forgotten_from(names) if names else {}
+            if names:
+                check_ids(self._bank, self.scope, given, gone=names)
+                return turns_from(self._bank, self.scope, self.session, names)
         except FAILURES as error:
             self._failed("what was edited away is still remembered", error)
-        self.window = [entry.model_copy(update={"turn": None}) if entry.name in again else entry for entry in kept]
-        shown = {entry.name for entry in kept}
-        others = [message for name, message in again.items() if name not in shown]
-        if others:
-            self._stored(others)
-        return again
+        return []
 
-    def _forgotten_from(self, names: Collection[str]) -> dict[str, Message]:
-        """Forget all turns from the first one of these messages on; what else was said there, by its id."""
-        turns = self._bank.turns(self.scope, self.session)
-        known = [not set(names).isdisjoint(message.id for message in turn.messages) for turn in turns]
-        later = turns[known.index(True) :] if any(known) else []
-        self._bank.forget(self.scope, turn_ids=[turn.id for turn in later])
-        return {str(each.id): each for turn in later for each in turn.messages if each.id not in names}
+    def _forgotten(self, turns: Sequence[Turn], names: Collection[str]) -> dict[str, Message]:
+        """Forget the turns; what is to be remembered anew of them, by its id: all but the messages of these names."""
+        try:
+            if turns:
+                self._bank.forget(self.scope, turn_ids=[turn.id for turn in turns])
+        except FAILURES as error:
+            # The turns may be gone all the same; those that are there are known when they are stored again.
+            self._failed("what was edited away is still remembered", error)
+        return {str(each.id): each for turn in turns for each in turn.messages if each.id not in names}
+
+    def _put_back(self, turns: Sequence[Turn], chat: Sequence[WindowEntry]) -> None:
+        """Remember turns again that were forgotten for a chat that was refused then, and keep the chat before it."""
+        if not turns:
+            return
+        messages = [each for turn in turns for each in turn.messages]
+        self.unstored = [*self.unstored, Unstored(session=self.session, messages=messages)]
+        try:
+            self._store_unstored()
+        except FAILURES as error:
+            warn_store_failed("what was said before is stored with the next messages", error)
+        self._keep(chat, anew=True)
 
     def _names(self, chats: Sequence[ChatMessage]) -> dict[int, str]:
         """The ids of the remembered messages of the chat, for the places of those that are given again."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
 from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock
 
 from llamaindex_secom import SecomMemory
-from llamaindex_secom.chat_log import edited_away
-from secom_core import MemoryBank
+from llamaindex_secom.edits import edited_away
+from secom_core import InvalidInput, MemoryBank, StoreError
+from secom_core.bank.records import Remembered
 from secom_core.chats import ChatRecord
 
 ANN = ("acme", "ann")
@@ -154,6 +156,41 @@ def test_a_history_that_only_became_shorter_retracts_nothing(old: str, new: str,
         ]
 
     assert list(edited_away(chat(old), chat(new))) == gone
+
+
+@pytest.mark.parametrize(
+    ("extra", "error"), [({"timestamp": "yesterday"}, "a timestamp is"), ({"id": "7"}, "id '7' already belongs")]
+)
+def test_a_history_that_is_refused_costs_nothing(bank: MemoryBank, extra: dict[str, Any], error: str) -> None:
+    bank.remember(ANN, [{"role": "user", "content": "Hello.", "id": "7"}], session="other")
+    memory = memory_of(bank)
+    memory.set(TALK)
+    before, epoch = bank.turns(ANN, "now"), bank.storage.epoch(ANN)
+    edited = ChatMessage(role="assistant", content="How nice!", additional_kwargs=extra)
+    with pytest.raises(InvalidInput, match=error):
+        memory.set([TALK[0], edited, *TALK[2:]])
+    assert (bank.turns(ANN, "now"), bank.storage.epoch(ANN)) == (before, epoch)
+    assert memory.get_all() == memory_of(bank).get_all() == TALK
+
+
+def test_what_was_forgotten_for_an_edit_is_put_back_where_the_new_words_cannot_be_stored(
+    bank: MemoryBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = left_in(bank)
+    before = bank.turns(ANN, "now")
+    remember, calls = MemoryBank.remember, count()
+
+    def failing(self: MemoryBank, *given: Any, **more: Any) -> Remembered:
+        if next(calls) == 0:
+            raise StoreError("the disk is full")
+        return remember(self, *given, **more)
+
+    monkeypatch.setattr(MemoryBank, "remember", failing)
+    memory.on_error = "raise"
+    with pytest.raises(StoreError, match="the disk is full"):
+        memory.set([*LEFT[:4], bot("It pours."), *LEFT[5:]])
+    assert bank.turns(ANN, "now") == before
+    assert memory.get_all() == memory_of(bank).get_all() == LEFT
 
 
 def test_a_turn_that_is_forgotten_takes_the_results_of_its_tools_with_it(tmp_path: Path, bank: MemoryBank) -> None:

@@ -110,3 +110,23 @@ def test_what_holds_no_bank_is_pickled() -> None:
         again = pickle.loads(pickle.dumps(part))
         assert again.to_dict() == part.to_dict()
         assert copy.deepcopy(part).to_dict() == part.to_dict()
+
+
+@pytest.mark.parametrize("update", [{"scope": ("acme", "bob")}, {"session": "then"}])
+def test_a_copy_is_of_no_other_scope_or_session(bank: MemoryBank, update: dict[str, Any]) -> None:
+    memory = SecomMemory(scope=ANN, session="now", bank=bank)
+    with pytest.raises(
+        InvalidInput, match=rf"keeps its {next(iter(update))}: .* make another memory, SecomMemory\(bank="
+    ):
+        memory.model_copy(update=update)
+
+
+def test_a_copy_with_other_options_is_saved_as_itself(bank: MemoryBank) -> None:
+    memory = SecomMemory(scope=ANN, session="now", bank=bank)
+    other = memory.model_copy(update={"k": 1})
+    other.put(ChatMessage("My cat is called Tuna."))
+    assert memory.window == []
+    assert pickle.loads(pickle.dumps(other)) is other
+    assert pickle.loads(pickle.dumps(memory)) is memory
+    memory.scope = ("acme", "bob")
+    assert SecomMemory.from_dict({**memory.to_dict(), "scope": ["acme", "ann"]}) is not memory
