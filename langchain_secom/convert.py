@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections import ChainMap
+from collections import ChainMap, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any, Final, Literal
@@ -124,19 +124,19 @@ def _is_spoken(message: BaseMessage) -> bool:
 
 
 def _results_after_calls(messages: Sequence[BaseMessage]) -> Iterator[BaseMessage]:
-    """The same messages, each tool result moved up to the call it answers."""
-    waiting = {place: each for place, each in enumerate(messages) if isinstance(each, ToolMessage)}
+    """The same messages, each tool result moved up to the call it answers: the nearest of its id before it."""
+    callers: dict[str | None, int] = {}
+    results: defaultdict[int, list[ToolMessage]] = defaultdict(list)
     for place, message in enumerate(messages):
+        # Some providers count their calls from 0 again in every message.
+        callers.update((call["id"], place) for call in getattr(message, "tool_calls", ()))
         if isinstance(message, ToolMessage):
-            if place in waiting:
-                yield waiting.pop(place)
-            continue
-        yield message
-        for call in getattr(message, "tool_calls", ()):
-            # Some providers count their calls from 0 again in every message, so that only the next result counts.
-            answer = next((at for at, each in waiting.items() if at > place and each.tool_call_id == call["id"]), None)
-            if answer is not None:
-                yield waiting.pop(answer)
+            results[callers.get(message.tool_call_id, place)].append(message)
+    for place, message in enumerate(messages):
+        if not isinstance(message, ToolMessage):
+            yield message
+        order = [call["id"] for call in getattr(message, "tool_calls", ())]
+        yield from sorted(results[place], key=lambda each: (*order, each.tool_call_id).index(each.tool_call_id))
 
 
 def _without_results(messages: Sequence[BaseMessage]) -> Iterator[BaseMessage]:

@@ -40,7 +40,7 @@ def inserted(request: ModelRequest[Any], block: str, place: Literal["human", "sy
 def _with_system_block(system: SystemMessage | None, block: str) -> SystemMessage:
     """The system message as it was, to the byte, and the block behind it."""
     blocks = _blocks(system.content) if system is not None and system.content else []
-    content: Any = [*blocks, _text(block)]
+    content: Any = [*blocks, _text(f"\n\n{block}" if blocks else block)]
     return SystemMessage(content) if system is None else system.model_copy(update={"content": content})
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from itertools import groupby
 from typing import Any, Final, Literal
 
 from langgraph.store.base import get_text_at_path
 
 from secom_core import MemoryBank
 from secom_core.conversation import ITEMS, Message, Scope, Turn
+from secom_core.memory import Hit
 
 Namespace = tuple[str, ...]
 Index = Literal[False] | Sequence[str] | None
@@ -124,12 +126,32 @@ class Items:
         self.bank.forget(_scope(namespace), session=_session(key))
 
     def best(self, namespace: Namespace, query: str, k: int) -> list[tuple[StoredItem, float]]:
-        """The ``k`` items of a namespace that a query finds first, and how relevant each is, from 0 to 1."""
-        recall = self.bank.recall(_scope(namespace), query, token_budget=_ALL_OF_IT, k=k, only_relevant=True)
-        relevance = {turn.id: hit.relevance for hit in recall.hits for turn in hit.turns}
-        sessions = dict.fromkeys(turn.session for turn in recall.turns)
-        latest = [self.get(namespace, session.removeprefix(_PREFIX)) for session in sessions]
-        return [(item, relevance[item.turn_id]) for item in latest if item is not None and item.turn_id in relevance]
+        """The ``k`` items of a namespace that a query finds first, and how relevant each is, from 0 to 1.
+
+        What ranks alike comes in the order of the keys, whichever was written last.
+        """
+        found: list[tuple[StoredItem, float]] = []
+        for _, group in groupby(self._hits(namespace, query, k), key=lambda hit: hit.score):
+            alike = list(group)
+            items = self._current(namespace, (turn for hit in alike for turn in hit.turns))
+            items.sort(key=lambda item: (item.created, item.key))
+            found += zip(items, (hit.relevance for hit in alike), strict=False)
+        return found[:k]
+
+    def _hits(self, namespace: Namespace, query: str, k: int) -> list[Hit]:
+        """What a query finds, best first: ``k`` hits, and those that rank as the last of them does."""
+        count = k + 1
+        while True:
+            recall = self.bank.recall(_scope(namespace), query, token_budget=_ALL_OF_IT, k=count, only_relevant=True)
+            hits = sorted(recall.hits, key=lambda hit: -hit.relevance)
+            if len(hits) < count or hits[-1].score != hits[k - 1].score:
+                return hits
+            count *= 2
+
+    def _current(self, namespace: Namespace, turns: Iterable[Turn]) -> list[StoredItem]:
+        """The items that these turns are, without those that were put anew since."""
+        found = {turn.id: self.get(namespace, turn.session.removeprefix(_PREFIX)) for turn in turns}
+        return [item for turn_id, item in found.items() if item is not None and item.turn_id == turn_id]
 
     def one_by_one(self, namespace: Namespace) -> Iterator[StoredItem]:
         """The items of a namespace, in the order in which their keys came, each read when it is asked for."""

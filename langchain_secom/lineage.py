@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from typing import Final, Literal
 
 from secom_core.bank import MemoryBank
@@ -24,6 +25,8 @@ Retracted = Literal["forget", "mark"]
 """What becomes of messages that a thread left behind: forgotten, or kept in a session of their own, and marked."""
 
 RETRACTED: Final = "retracted"
+
+_NO_TIME: Final = datetime.min.replace(tzinfo=timezone.utc)
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,8 @@ def follow(bank: MemoryBank, scope: Scope, session: str, lineage: Lineage, how: 
     held = {message.id for turn in stored for message in turn.messages}
     if held.isdisjoint(ids) or not held >= lineage.taken_out:
         stored = bank.turns(scope, session)
+    # An edited turn is stored anew, behind those that came after it.
+    stored = sorted(stored, key=lambda turn: turn.at or _NO_TIME)
     left = lineage.left_behind(stored)
     _retract(bank, scope, session, stored, left, lineage, how)
     return len(left)
@@ -157,9 +162,11 @@ def _retract(
     if how == "mark":
         _mark(bank, scope, session, [each for turn in changed for each in turn.messages if each.id in left])
     places = {place_of(str(message.id)): message for message in lineage.messages}
+    # Answers join the turn that is stored last: it stays the thread's latest.
+    again = [*changed, *(turn for turn in stored[-1:] if turn not in changed)]
     # What is forgotten cannot be stored again before, as its ids are the same.
-    bank.forget(scope, turn_ids=[turn.id for turn in changed])
-    if kept := [message for turn in changed for message in _kept(turn, left, places)]:
+    bank.forget(scope, turn_ids=[turn.id for turn in again])
+    if kept := [message for turn in again for message in _kept(turn, left, places)]:
         bank.remember(scope, kept, session=session, later=True)
 
 

@@ -142,9 +142,15 @@ class SecomStore(BaseStore):
 
     def _best(self, namespaces: Iterable[tuple[str, ...]], query: str, k: int) -> list[_Found]:
         """The items that a query finds, ``k`` of each namespace at most."""
-        now = _now()
-        found = [each for namespace in namespaces for each in self._items.best(namespace, query, k)]
-        return [(item, relevance) for item, relevance in found if item.lives(now)]
+        return [each for namespace in namespaces for each in self._best_living(namespace, query, k)]
+
+    def _best_living(self, namespace: tuple[str, ...], query: str, k: int) -> list[tuple[StoredItem, float]]:
+        """What a query finds in a namespace; where something expired takes a place, all of it is deleted first."""
+        while True:
+            found, now = self._items.best(namespace, query, k), _now()
+            if all(item.lives(now) for item, _ in found):
+                return found
+            self._living(self._items.all(namespace))
 
     def _others(self, namespaces: Iterable[tuple[str, ...]], known: set[str], count: int) -> list[_Found]:
         """So many further items, read one after the other, in the order in which their keys came."""

@@ -267,3 +267,13 @@ def test_recalled_text_is_stripped_and_nothing_else(bank: MemoryBank) -> None:
     assert without_recalled("<memories>of Rome</memories>") == "<memories>of Rome</memories>"
     assert [m.text for m in to_messages([HumanMessage(f"{block}\nAnd now?")])] == ["And now?"]
     assert to_messages([HumanMessage(block)]) == []
+
+
+def test_a_result_belongs_to_the_nearest_call_of_its_id_before_it() -> None:
+    def calls(city: str) -> AIMessage:
+        return AIMessage("", tool_calls=[{"name": "weather", "args": {"city": city}, "id": "call_0"}])
+
+    chat = [calls("Ghent"), HumanMessage("And Rome?"), calls("Rome"), HumanMessage("Well?")]
+    chat.append(ToolMessage("sun", tool_call_id="call_0"))
+    texts = [message.text for message in to_messages(chat)]
+    assert texts[2:] == ['[calls weather({"city": "Rome"})]', "sun", "Well?"]

@@ -766,7 +766,7 @@ def test_pitfall_11_the_base_prompt_stays_first_and_as_it_was(bank: MemoryBank, 
     system, human = request.system_message, request.messages[-1]
     assert system.content[0] == base
     if inject == "system":
-        assert system.content[-1]["text"].startswith("<memories>")
+        assert system.content[-1]["text"].startswith("\n\n<memories>")
         assert len(system.content) == 2
         assert human.content == QUESTION
     else:

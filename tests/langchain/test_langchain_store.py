@@ -282,6 +282,29 @@ def test_an_item_lives_as_long_as_it_is_said_to_and_anew_when_it_is_read(bank: M
     assert len(bank.turns((ITEMS, *ANN))) == 1
 
 
+def test_what_has_expired_takes_no_place_in_a_search(bank: MemoryBank, clock: Any) -> None:
+    store = SecomStore(bank)
+    for number in range(4):
+        store.put(ANN, f"old{number}", {"text": f"Marta teaches the violin, lesson {number}"}, ttl=10)
+    store.put(ANN, "tone", {"text": "Short answers, please."})
+    store.put(ANN, "lesson", {"text": "Lena has violin lessons in Ghent on many Mondays of the year."})
+    clock.pass_minutes(11)
+    [found] = store.search(ANN, query="violin", limit=1)
+    assert found.key == "lesson"
+    assert found.score is not None
+
+
+@pytest.mark.slow
+def test_pages_of_a_search_hold_each_item_once_though_reading_writes_them_anew(bank: MemoryBank) -> None:
+    store = SecomStore(bank, ttl={"default_ttl": 60})
+    for number in range(12):
+        store.put(ANN, f"order-{number:02}", {"status": "open", "number": number})
+    pages = [item.key for offset in range(0, 12, 3) for item in store.search(ANN, query="open", limit=3, offset=offset)]
+    assert len(set(pages)) == 12
+    again = [[item.key for item in store.search(ANN, query="open", limit=3)] for _ in range(2)]
+    assert again == [pages[:3]] * 2
+
+
 def test_what_has_expired_is_swept_and_begins_again_when_it_is_put(bank: MemoryBank, clock: Any) -> None:
     store = SecomStore(bank, ttl={"default_ttl": 5, "refresh_on_read": False})
     store.put(ANN, "a", {"n": 1})

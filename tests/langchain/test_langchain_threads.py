@@ -196,6 +196,22 @@ def test_a_message_edited_in_place_is_remembered_with_its_new_words(bank: Memory
     assert len(texts) == 4
 
 
+def test_an_answer_is_made_anew_after_an_earlier_message_was_edited(bank: MemoryBank, server: ScriptedServer) -> None:
+    agent = agent_of(server, bank)
+    two_turns(agent)
+    agent.update_state(in_thread, {"messages": [HumanMessage("I live in Bruges.", id="u1")]})
+    agent.invoke(user("Good."), in_thread)
+    agent.invoke(None, checkpoint(agent, 5, "model"))
+    assert said(bank) == [
+        ["I live in Bruges.", "Answer 0."],
+        ["My cat is called Mimi.", "Answer 1."],
+        ["Good.", "Answer 3."],
+    ]
+    # The first message has its earlier words at this checkpoint.
+    agent.invoke(None, checkpoint(agent, 3, "model"))
+    assert said(bank) == [["I live in Ghent.", "Answer 0."], ["My cat is called Mimi.", "Answer 4."]]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("write", ["background", "inline"])
 def test_deleted_messages_are_forgotten(bank: MemoryBank, server: ScriptedServer, write: Any) -> None:
