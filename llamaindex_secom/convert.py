@@ -104,6 +104,12 @@ def without_recalled(chat: ChatMessage) -> ChatMessage:
     return clean
 
 
+def all_without_recalled(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
+    """Copies without recalled memory; a message that held nothing else is left out."""
+    pairs = ((message, without_recalled(message)) for message in messages)
+    return [cleaned for message, cleaned in pairs if cleaned.blocks or not message.blocks]
+
+
 def to_message(chat: ChatMessage, *, tools: bool = False) -> Message:
     """A chat message as a message of the core.
 
