@@ -133,6 +133,12 @@ def without_markers(answer: ChatMessage, numbers: Sequence[int]) -> ChatMessage:
     return answer.model_copy(update={"blocks": blocks})
 
 
+def without_any_marker(message: ChatMessage) -> ChatMessage:
+    """A copy of an answer without its markers, whatever was shown under their numbers; any other message itself."""
+    numbers = [int(digits) for digits in re.findall(r"\[(\d{1,9})", _own_text(message))]
+    return without_markers(message, numbers) if numbers and is_answer(message) else message
+
+
 def strings_of(answer: Any) -> str:
     """The strings in an answer that is an object; its numbers are no markers."""
     return "\n\n".join(_strings(answer.model_dump(mode="json"))) if answer is not None else ""

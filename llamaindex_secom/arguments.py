@@ -56,6 +56,7 @@ _FOREIGN: Final = {
     "tokenizer_fn": ("token_counter", "token_counter counts the tokens of a text; from_defaults takes a tokenizer_fn"),
     "chat_history": ("token_limit", "from_defaults takes it"),
     "embed_model": ("bank", "models belong to the bank: MemoryBank.open(embedder=LlamaIndexEmbedder(embed_model))"),
+    "citations": ("bank", "SecomMemory(citations=True) or a CitationReward takes in what answers cite"),
     "memory_blocks": ("layers", "layers take part in a recall; blocks belong into the framework's own Memory"),
     "token_flush_size": ("token_limit", "the window is what token_limit leaves beside token_budget"),
     "chat_history_token_ratio": ("token_limit", "the window is what token_limit leaves beside token_budget"),

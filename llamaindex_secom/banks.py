@@ -7,6 +7,7 @@ opened it and when, with its models and its redaction.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from os import PathLike
 from typing import Any, Final
 
 from secom_core.bank import MemoryBank, check_bank
@@ -54,6 +55,8 @@ def bank_of(
         raise InvalidInput(
             f"{needed_by} needs a bank, or a store_path to open one; a bank in memory cannot be reopened"
         )
+    if not isinstance(store_path, (str, PathLike)):
+        raise InvalidInput(f"store_path is a file, or the URL of a PostgreSQL database, got {store_path!r}")
     with opening:
         known = open_banks(place_of(store_path))
         if known:

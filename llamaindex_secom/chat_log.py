@@ -93,6 +93,26 @@ def _entry(record: ChatRecord, said: tuple[Message, Turn] | None) -> WindowEntry
         return None
 
 
+def left_out(bank: MemoryBank, scope: Scope, session: str) -> list[ChatRecord]:
+    """What a chat without any remembered words begins with: nothing that was remembered until now is a part of it.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    last = bank.turns(scope, session, last=1)
+    # It has no message: `chat_of` reads its name, and shows nothing of it.
+    return [ChatRecord(None, last[-1].messages[-1].id, {})] if last else []
+
+
+def next_name(session: str, names: Sequence[str]) -> str:
+    """The name of the session that follows: ``today~2`` after ``today``."""
+    base, mark, number = session.rpartition("~")
+    stem, count = (base, int(number)) if mark and number.isdecimal() else (session, 1)
+    while (name := f"{stem}~{count + 1}") in names:
+        count += 1
+    return name
+
+
 # -- the window -------------------------------------------------------------------------------------------------------
 
 

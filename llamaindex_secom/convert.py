@@ -22,7 +22,7 @@ from llama_index.core.schema import NodeWithScore, TextNode
 
 from secom_core.context.block import without_recalled as strip
 from secom_core.conversation import Message, Scope, Turn, json_flaw
-from secom_core.errors import InvalidInput
+from secom_core.errors import InvalidInput, shorten
 from secom_core.memory import Hit, Section
 
 _NAMESPACE: Final = uuid.UUID("4b6f2c1e-0f5a-5d0a-9a55-6d7365636f6d")
@@ -102,6 +102,22 @@ def without_recalled(chat: ChatMessage) -> ChatMessage:
         if not (isinstance(block, TextBlock) and block.text.strip() and not strip(block.text).strip())
     ]
     return clean
+
+
+def all_without_recalled(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
+    """Copies without recalled memory; a message that held nothing else is left out.
+
+    Raises:
+        InvalidInput: one of them is no message.
+    """
+    pairs = [(message, without_recalled(_checked(message))) for message in messages]
+    return [cleaned for message, cleaned in pairs if cleaned.blocks or not message.blocks]
+
+
+def _checked(message: object) -> ChatMessage:
+    if not isinstance(message, ChatMessage):
+        raise InvalidInput(f'a message is a ChatMessage(content, role="user"), got {shorten(message)}')
+    return message
 
 
 def to_message(chat: ChatMessage, *, tools: bool = False) -> Message:

@@ -3,54 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from difflib import SequenceMatcher
 from itertools import dropwhile, takewhile
-from typing import Any
-
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, Scope, Turn
 from secom_core.errors import DuplicateId, shorten
 
-from .convert import text_of
+Words = Sequence[tuple[int, Message]]
+"""What the messages of a chat say, each with its place, as the bank keeps it."""
 
 
-def edited_away(old: Sequence[ChatMessage], new: Sequence[ChatMessage]) -> range:
+def edited_away(old: Words, new: Words, *, same_system: bool = True) -> set[int]:
     """Which messages of a chat were edited away, regenerated or taken back, by their places in ``old``.
 
     That is what a new history says by beginning as the old one did, with something of the user in it, and going on
     otherwise: with nothing, or with another message of the same role. In the middle, as many messages of the same roles
-    have taken the place of others. A message with an id, such as ``additional_kwargs["id"]``, is edited where its text
-    is another one. A history that begins otherwise was cut short, and nothing is edited away.
+    have taken the place of others, or an exchange is left out. A message with an id is edited where its text is another
+    one. A history that begins otherwise was cut short, and nothing is edited away but by the ids. What the new history
+    still has is never edited away.
 
     Args:
-        old: the chat as it is.
-        new: the chat as it is handed over.
+        old: what is remembered of the chat as it is.
+        new: the same of the chat as it is handed over.
+        same_system: whether it has the system messages of the old one. With others, which may sum up what was said, a
+            history that ends sooner takes nothing back.
     """
-    before = _alike(old, new)
-    after = _alike(old[before:][::-1], new[before:][::-1])
-    gone, come = range(before, len(old) - after), new[before : len(new) - after]
-    roles = [old[place].role for place in gone]
-    if after:
-        edited = roles == [each.role for each in come]
-    else:
-        same_id = bool(gone and come) and _id(come[0]) is not None and _id(come[0]) == _id(old[before])
-        begins_alike = any(each.role == MessageRole.USER for each in old[:before]) or same_id
-        edited = begins_alike and (not come or roles[:1] == [come[0].role])
-    return gone if edited else range(0)
+    by_id = {message.id: message for _, message in new if message.id is not None}
+    edited = {place for place, each in old if each.id in by_id and _key(by_id[each.id]) != _key(each)}
+    was, now, begins_alike = _without_cut(old, new)
+    before = _alike(was, now)
+    after = _alike(was[before:][::-1], now[before:][::-1])
+    gone, come = was[before : len(was) - after], now[before : len(now) - after]
+    begins_alike = begins_alike or any(each.role == "user" for _, each in was[:before])
+    if _is_edit(_roles(gone), _roles(come), begins_alike=begins_alike, goes_on=after > 0, same_system=same_system):
+        edited |= {place for place, _ in gone} - _still_there(gone, come)
+    return edited
 
 
-def _alike(one: Sequence[ChatMessage], other: Sequence[ChatMessage]) -> int:
+def _without_cut(old: Words, new: Words) -> tuple[Words, Words, bool]:
+    """Both from the first message on that they share by its id, where they begin otherwise; whether it is so edited."""
+    places = {message.id: place for place, (_, message) in enumerate(old) if message.id is not None}
+    shared = [(place, places[each.id]) for place, (_, each) in enumerate(new) if each.id and each.id in places]
+    if not shared or _alike(old, new):
+        return old, new, False
+    first, held = shared[0]
+    return old[held:], new[first:], _alike(old[held:], new[first:]) < len(new) - first
+
+
+def _is_edit(gone: Sequence[str], come: Sequence[str], *, begins_alike: bool, goes_on: bool, same_system: bool) -> bool:
+    if not come:
+        return begins_alike and (goes_on or same_system)
+    return gone == come if goes_on else begins_alike and gone[:1] == come[:1]
+
+
+def _still_there(gone: Words, come: Words) -> set[int]:
+    was, now = [_key(message) for _, message in gone], [_key(message) for _, message in come]
+    blocks = SequenceMatcher(None, was, now, autojunk=False).get_matching_blocks()
+    return {gone[block.a + step][0] for block in blocks for step in range(block.size)}
+
+
+def _alike(one: Words, other: Words) -> int:
     pairs = zip(one, other, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: _said(pair[0]) == _said(pair[1]), pairs))
+    return sum(1 for _ in takewhile(lambda pair: _key(pair[0][1]) == _key(pair[1][1]), pairs))
 
 
-def _said(message: ChatMessage) -> tuple[str, str]:
-    return message.role.value, text_of(message, tools=True).strip()
+def _roles(words: Words) -> list[str]:
+    return [message.role for _, message in words]
 
 
-def _id(message: ChatMessage) -> Any:
-    return message.additional_kwargs.get("id")
+def _key(message: Message) -> tuple[str, str]:
+    return message.role, message.text.strip()
 
 
 # -- what is forgotten ------------------------------------------------------------------------------------------------

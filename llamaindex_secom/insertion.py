@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import NoneType
 from typing import Literal
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
+
+from secom_core.errors import InvalidInput, shorten
 
 from .convert import text_of
 from .dialogue import last_user
@@ -13,9 +16,15 @@ from .window import SYSTEM, WindowEntry
 
 
 def query_of(input: str | ChatMessage | None, entries: Sequence[WindowEntry]) -> str:
-    """The query that memory is recalled for: the input, or else the last message of the user in the window."""
+    """The query that memory is recalled for: the input, or else the last message of the user in the window.
+
+    Raises:
+        InvalidInput: the input is neither a text nor a message.
+    """
     if isinstance(input, ChatMessage):
         return text_of(input)
+    if not isinstance(input, (str, NoneType)):
+        raise InvalidInput(f"input is what the user says, a text or a ChatMessage, got {shorten(input)}")
     said = _last_of_user(entries)
     return input if input is not None else text_of(said) if said is not None else ""
 

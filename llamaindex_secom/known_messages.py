@@ -11,7 +11,6 @@ from llama_index.core.base.llms.types import ChatMessage
 from secom_core.conversation import Message
 
 from .convert import to_messages
-from .window import WindowEntry
 
 
 def memorable_by_place(chats: Iterable[ChatMessage], *, tools: bool) -> list[tuple[int, Message]]:
@@ -19,24 +18,17 @@ def memorable_by_place(chats: Iterable[ChatMessage], *, tools: bool) -> list[tup
     return [(place, message) for place, chat in enumerate(chats) for message in to_messages([chat], tools=tools)]
 
 
-def with_turns(entries: Iterable[WindowEntry], *, tools: bool) -> list[tuple[Message, str]]:
-    """The remembered messages of a window, each with its turn."""
-    return [
-        (message, entry.turn) for entry in entries if entry.turn for message in to_messages([entry.seen], tools=tools)
-    ]
-
-
 def match_messages(given: Sequence[tuple[int, Message]], known: Sequence[tuple[Message, str]]) -> dict[int, str]:
     """For the place of each message that is known, its turn.
 
-    Messages are matched by id, and otherwise by role and text in the order of the conversation.
+    Messages are matched by id and words, and otherwise by words in the order of the conversation.
 
     Args:
-        given: messages with their places.
-        known: messages of the session with their turns.
+        given: messages with their places, redacted as the bank does.
+        known: messages of the session with their turns, redacted too.
     """
-    by_id = {message.id: turn for message, turn in known if message.id}
-    found = {place: by_id[message.id] for place, message in given if message.id in by_id}
+    by_id = {(message.id, *_key(message)): turn for message, turn in known if message.id}
+    found = {place: turn for place, each in given if (turn := by_id.get((each.id or "", *_key(each)))) is not None}
     old, new = [_key(message) for message, _ in known], [_key(message) for _, message in given]
     for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
         for step in range(block.size):

@@ -24,7 +24,7 @@ from secom_core.protocols import Denoiser, Embedder, Segmenter
 from secom_core.text.terms import count_tokens
 
 from .agent_steps import UserHook, check_user_hook, said_by_user
-from .answers import is_answer, without_markers
+from .answers import is_answer, without_any_marker, without_markers
 from .arguments import refuse_unknown
 from .banks import bank_of, new_bank
 from .cached_recall import CachedRecall
@@ -359,6 +359,14 @@ class SecomMemory(SessionMessages):
             entry = entry.model_copy(update={"message": self._taken_in(entry.message)})
         self._cached = self._cached.after(entry.seen) if self._cached is not None else None
         return entry
+
+    def _given_again(self, entries: list[WindowEntry], old: Sequence[WindowEntry]) -> list[WindowEntry]:
+        if not self.citations:
+            return entries
+        held = {message.text for _, message in self._words(old)}
+        plain = [each.model_copy(update={"message": without_any_marker(each.message)}) for each in entries]
+        words = {place: message.text for place, message in self._words(plain)}
+        return [plain[place] if words.get(place) in held else each for place, each in enumerate(entries)]
 
     def _taken_in(self, answer: ChatMessage) -> ChatMessage:
         recall = self.last_recall

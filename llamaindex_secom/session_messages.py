@@ -19,10 +19,10 @@ from secom_core.errors import StoreLocked
 from secom_core.processes import ForkLock
 
 from .agent_steps import UserHook, said_by_user, steps_of
-from .chat_log import chat_of, records
-from .convert import to_messages, without_recalled
+from .chat_log import chat_of, left_out, next_name, records
+from .convert import all_without_recalled, text_of, to_messages
 from .edits import check_ids, edited_away, turns_from
-from .known_messages import match_messages, memorable_by_place, with_turns
+from .known_messages import match_messages, memorable_by_place
 from .saved import know
 from .saving import SavedMessages
 from .unstored import (
@@ -33,7 +33,7 @@ from .unstored import (
     turns_of,
     warn_store_failed,
 )
-from .window import WindowEntry, forgotten_turns, without_forgotten
+from .window import SYSTEM, TOOL, WindowEntry, forgotten_turns, without_forgotten
 
 
 class SessionMessages(SavedMessages):
@@ -136,11 +136,10 @@ class SessionMessages(SavedMessages):
         entries = self._entries(messages)
         with self._lock:
             # Whatever cannot be remembered is refused here, before anything is forgotten.
-            given = self._bank.storage.as_kept(
-                to_messages([entry.seen for entry in entries], tools=self.remember_tools)
-            )
+            given = [message for _, message in self._words(entries)]
             old, window = self._chat(), self.window
-            gone = edited_away([entry.message for entry in old], [entry.message for entry in entries])
+            entries = self._given_again(entries, old)
+            gone = self._edited_away(old, entries)
             names = {old[place].name or "" for place in gone} - {""}
             later = self._to_forget(names, given)
             try:
@@ -167,12 +166,11 @@ class SessionMessages(SavedMessages):
         """
         kept = [entry for place, entry in enumerate(old) if place not in gone]
         self.window = [entry.model_copy(update={"turn": None}) if entry.name in again else entry for entry in kept]
-        chats = [entry.seen for entry in entries]
-        names = self._names(chats)
+        names = self._names(entries)
         told = {place: again[name] for place, name in names.items() if name in again}
         shown = {entry.name for entry in kept}
         first = [message for name, message in again.items() if name not in shown]
-        entries = self._remembered(entries, self._known(chats), names, told, first)
+        entries = self._remembered(entries, self._known(entries), names, told, first)
         self._show(entries)
         self._keep(entries, anew=True)
 
@@ -185,7 +183,7 @@ class SessionMessages(SavedMessages):
                 names = self._bank.sessions(self.scope)
                 if self.session in names:
                     self._target.close_session(self.scope, self.session)
-                    self.session = _next_name(self.session, names)
+                    self.session = next_name(self.session, names)
             except FAILURES as error:
                 self._failed("the session is left open", error)
                 self.session = uuid.uuid4().hex
@@ -214,7 +212,7 @@ class SessionMessages(SavedMessages):
         return await asyncio.to_thread(self.flush, timeout)
 
     def _entries(self, messages: Iterable[ChatMessage]) -> list[WindowEntry]:
-        cleaned = _cleaned(messages)
+        cleaned = all_without_recalled(messages)
         steps = steps_of(cleaned, self._by_user)
         return [WindowEntry(message=chat, step=step) for chat, step in zip(cleaned, steps, strict=True)]
 
@@ -307,11 +305,13 @@ class SessionMessages(SavedMessages):
         self._kept_turn = None if anew else self._kept_turn
         self._unkept = [*([] if anew else self._unkept), *entries]
         self._is_anew = anew or self._is_anew
-        if self.unstored or not self._unkept:
+        if self.unstored or not (self._unkept or self._is_anew):
             return
         try:
             with waiting_for_a_lock(shared_writer(self._bank), self.scope):
                 kept = records(self._unkept, self._kept_turn)
+                if self._is_anew and not any(each.name for each in kept):
+                    kept = [*left_out(self._bank, self.scope, self.session), *kept]
                 if self._bank.chats.write(self.scope, self.session, kept, anew=self._is_anew):
                     self._kept_turn = next((each.turn_id for each in reversed(kept) if each.turn_id), self._kept_turn)
                     self._unkept, self._is_anew = [], False
@@ -351,24 +351,38 @@ class SessionMessages(SavedMessages):
             warn_store_failed("what was said before is stored with the next messages", error)
         self._keep(chat, anew=True)
 
-    def _names(self, chats: Sequence[ChatMessage]) -> dict[int, str]:
+    def _names(self, entries: Sequence[WindowEntry]) -> dict[int, str]:
         """The ids of the remembered messages of the chat, for the places of those that are given again."""
-        given = memorable_by_place(chats, tools=self.remember_tools)
-        known = [
-            (message, entry.name)
-            for entry in self.window
-            if entry.name
-            for message in to_messages([entry.seen], tools=self.remember_tools)
-        ]
-        return match_messages(given, known)
+        window = self.window
+        known = [(message, name) for place, message in self._words(window) if (name := window[place].name)]
+        return match_messages(self._words(entries), known)
 
     # -- what the session holds already ---------------------------------------------------------------------------
 
-    def _known(self, chats: Sequence[ChatMessage]) -> dict[int, str]:
+    def _words(self, entries: Sequence[WindowEntry], *, tools: bool = True) -> list[tuple[int, Message]]:
+        """What is remembered of the entries, by place, as the bank keeps it; without tools where they are not asked."""
+        said = memorable_by_place([entry.seen for entry in entries], tools=tools and self.remember_tools)
+        kept = self._bank.storage.as_kept([message for _, message in said])
+        return [(place, message) for (place, _), message in zip(said, kept, strict=True)]
+
+    def _edited_away(self, old: Sequence[WindowEntry], new: Sequence[WindowEntry]) -> Collection[int]:
+        # Users' front ends hand over what was said, without any tools.
+        tools = any(entry.seen.role in TOOL for entry in new)
+        system = [[text_of(each.message) for each in entries if each.message.role in SYSTEM] for entries in (old, new)]
+        same_system = system[0][: len(system[1])] == system[1]
+        return edited_away(self._words(old, tools=tools), self._words(new, tools=tools), same_system=same_system)
+
+    def _given_again(self, entries: list[WindowEntry], old: Sequence[WindowEntry]) -> list[WindowEntry]:
+        """The entries of a history that is handed over, as the chat has them."""
+        return entries
+
+    def _known(self, entries: Sequence[WindowEntry]) -> dict[int, str]:
         """The turns of those messages that the session holds already, by place."""
-        given = memorable_by_place(chats, tools=self.remember_tools)
+        given, window = self._words(entries), self.window
         # Messages of the window are known, also where they were forgotten since: they are not remembered again.
-        found = match_messages(given, with_turns(self.window, tools=self.remember_tools))
+        found = match_messages(
+            given, [(message, turn) for place, message in self._words(window) if (turn := window[place].turn)]
+        )
         left = [(place, message) for place, message in given if place not in found]
         return found | match_messages(left, self._in_session(besides=set(found.values()))) if left else found
 
@@ -379,17 +393,3 @@ class SessionMessages(SavedMessages):
             self._failed("the messages of the session are not known", error)
             return []
         return [(message, turn.id) for turn in turns if turn.id not in besides for message in turn.messages]
-
-
-def _cleaned(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
-    """Copies without recalled memory; a message that held nothing else is left out."""
-    pairs = ((message, without_recalled(message)) for message in messages)
-    return [cleaned for message, cleaned in pairs if cleaned.blocks or not message.blocks]
-
-
-def _next_name(session: str, names: Sequence[str]) -> str:
-    base, mark, number = session.rpartition("~")
-    stem, count = (base, int(number)) if mark and number.isdecimal() else (session, 1)
-    while (name := f"{stem}~{count + 1}") in names:
-        count += 1
-    return name

@@ -38,7 +38,7 @@ def open_store(
             repr(where) if where is None or isinstance(where, (str, int)) else f"a value of type {type(where).__name__}"
         )
         raise InvalidInput(f"a bank is in a file, ':memory:' or postgresql://…, got {shown}")
-    if busy_timeout is not None and not 0 <= busy_timeout <= _LONGEST_S:
+    if busy_timeout is not None and not (isinstance(busy_timeout, (int, float)) and 0 <= busy_timeout <= _LONGEST_S):
         raise InvalidInput(f"busy_timeout is a number of seconds from 0 to {_LONGEST_S}, got {busy_timeout!r}")
     if not is_postgres(where):
         return open_sqlite(where, key=key, busy_timeout=busy_timeout)

@@ -195,3 +195,30 @@ def test_mypy_finds_a_misspelt_argument(tmp_path: Path) -> None:
     right = {number for number, line in enumerate(lines, 1) if "trace_contents" in line or "off" in line}
     calls = {number for number, line in enumerate(lines, 1) if "(" in line and "open()" not in line}
     assert found == calls - right, said
+
+
+NO_MESSAGE = r"a message is a ChatMessage\(content, role=.*, got "
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda memory: memory.put("hi"), NO_MESSAGE + "'hi'"),
+        (lambda memory: memory.put({"role": "user", "content": "hi"}), NO_MESSAGE + "{'role'"),
+        (lambda memory: memory.set(["hi"]), NO_MESSAGE + "'hi'"),
+        (lambda memory: SecomMemory.from_defaults([{}], scope=("c",), bank=memory.bank), NO_MESSAGE + "{}"),
+        (lambda memory: memory.get(5), "input is what the user says, a text or a ChatMessage, got 5"),
+        (lambda _: SecomMemory(store_path=5, scope=("c",)), "store_path is a file, or the URL .* got 5"),
+        (
+            lambda _: SecomMemory(store_path="x.db", busy_timeout="x", scope=("c",)),
+            "busy_timeout is .* got 'x'",
+        ),
+        (
+            lambda memory: SecomMemoryBlock(scope=("c",), bank=memory.bank, citations=True),
+            "or a CitationReward takes in",
+        ),
+    ],
+)
+def test_what_is_no_message_path_or_number_is_refused_by_name(call: Any, error: str) -> None:
+    with MemoryBank.open() as bank, pytest.raises(InvalidInput, match=error):
+        call(SecomMemory(bank=bank, scope=("c",)))

@@ -16,7 +16,6 @@ pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
 from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock
 
 from llamaindex_secom import SecomMemory
-from llamaindex_secom.edits import edited_away
 from secom_core import InvalidInput, MemoryBank, StoreError
 from secom_core.bank.records import Remembered
 from secom_core.chats import ChatRecord
@@ -146,7 +145,9 @@ def test_what_was_edited_away_leaves_the_memory(bank: MemoryBank, case: str, wri
         ("uaua", "", []),
     ],
 )
-def test_a_history_that_only_became_shorter_retracts_nothing(old: str, new: str, gone: list[int]) -> None:
+def test_a_history_that_only_became_shorter_retracts_nothing(
+    bank: MemoryBank, old: str, new: str, gone: list[int]
+) -> None:
     roles = {"u": "user", "a": "assistant", "s": "system"}
 
     def chat(letters: str) -> list[ChatMessage]:
@@ -155,7 +156,12 @@ def test_a_history_that_only_became_shorter_retracts_nothing(old: str, new: str,
             for place, each in enumerate(letters)
         ]
 
-    assert list(edited_away(chat(old), chat(new))) == gone
+    memory = memory_of(bank)
+    memory.set(chat(old))
+    before = [message.text for turn in bank.turns(ANN, "now") for message in turn.messages]
+    memory.set(chat(new))
+    said = [message.text for turn in bank.turns(ANN, "now") for message in turn.messages]
+    assert [place for place, text in enumerate(before) if text not in said] == gone
 
 
 @pytest.mark.parametrize(
@@ -171,6 +177,85 @@ def test_a_history_that_is_refused_costs_nothing(bank: MemoryBank, extra: dict[s
         memory.set([TALK[0], edited, *TALK[2:]])
     assert (bank.turns(ANN, "now"), bank.storage.epoch(ANN)) == (before, epoch)
     assert memory.get_all() == memory_of(bank).get_all() == TALK
+
+
+def numbered(*texts: str, first: int = 1) -> list[ChatMessage]:
+    """Messages of the user and the assistant in turn, with ids."""
+    messages = [(user, bot)[place % 2](text) for place, text in enumerate(texts)]
+    for number, each in enumerate(messages, start=first):
+        each.additional_kwargs["id"] = str(number)
+    return messages
+
+
+TUESDAY = ChatMessage(role="system", content="Today is Tuesday.")
+SPOKEN = [each for each in LEFT if each.role in ("user", "assistant") and each != CALL]
+PLAIN = [bot((each.content or "").split("Answer: ")[-1]) if each.role == "assistant" else each for each in SPOKEN]
+IDS = numbered("q1", "a1", "I live in Ghent.", "a2")
+HISTORIES: dict[str, tuple[list[ChatMessage], list[ChatMessage], list[str]]] = {
+    "plain": (LEFT, [*PLAIN, user("More?")], ["Does it rain in Ghent?", "It does.", "And here?\n[image]"]),
+    "cut short, edited by id": (IDS, numbered("I live in Lyon.", first=3), ["q1", "a1", "I live in Lyon."]),
+    "another system message, edited by id": (
+        IDS,
+        [TUESDAY, *IDS[:2], *numbered("I live in Lyon.", first=3)],
+        ["q1", "a1", "I live in Lyon."],
+    ),
+    "another system message, regenerated": (
+        [SYSTEM, *TALK],
+        [TUESDAY, *TALK[:5], bot("Ciao!")],
+        ["My cat is Tuna.", "Nice.", "My dog is Rex.", "Two animals!", "Bye.", "Ciao!"],
+    ),
+    "an exchange left out": (TALK, [*TALK[:2], *TALK[4:]], ["My cat is Tuna.", "Nice.", "Bye.", "Bye!"]),
+}
+
+
+@pytest.mark.parametrize("case", HISTORIES)
+def test_a_history_of_a_front_end_edits_what_it_says_and_no_more(bank: MemoryBank, case: str) -> None:
+    left, handed_over, kept = HISTORIES[case]
+    memory = memory_of(bank)
+    memory.put_messages(left)
+    before, epoch = bank.turns(ANN, "now"), bank.storage.epoch(ANN)
+    memory.set(handed_over)
+    said_then = [message.text for turn in bank.turns(ANN, "now") for message in turn.messages]
+    assert said_then[: len(kept)] == kept
+    if case == "plain":
+        assert bank.turns(ANN, "now")[:-1] == before, "with its ids and times"
+        assert bank.storage.epoch(ANN) == epoch
+    else:
+        assert len(said_then) == len(kept)
+    assert texts(memory.get_all()) == texts(memory_of(bank).get_all()) == texts(handed_over)
+
+
+def test_a_history_given_again_to_a_bank_that_redacts_is_known() -> None:
+    with MemoryBank.open(redact=lambda text: text.replace("4711", "[PIN]")) as bank:
+        memory_of(bank).set([user("My PIN is 4711."), bot("Noted.")])
+        turns, epoch = bank.turns(ANN, "now"), bank.storage.epoch(ANN)
+        memory_of(bank).set([user("My PIN is 4711."), bot("Noted."), user("Bye.")])
+        memory_of(bank).set([user("My PIN is 4711."), bot("Noted."), user("Bye.")])
+        assert said(bank) == [["My PIN is [PIN].", "Noted."], ["Bye."]]
+        assert (bank.turns(ANN, "now")[:1], bank.storage.epoch(ANN)) == (turns, epoch)
+
+
+def test_an_answer_with_its_markers_is_the_answer_that_is_known() -> None:
+    with MemoryBank.open(citations=True) as bank:
+        bank.remember(ANN, [("user", "My violin teacher is Marta.")], session="old", close=True)
+        memory = memory_of(bank, citations=True)
+        memory.put(user("Who teaches me?"))
+        memory.get()
+        memory.put(bot("Marta [1]."))
+        for each in (memory, memory_of(bank, citations=True)):
+            each.set([user("Who teaches me?"), bot("Marta [1].")])
+            assert said(bank) == [["Who teaches me?", "Marta."]]
+            assert texts(each.get_all()) == ["Who teaches me?", "Marta."]
+
+
+@pytest.mark.parametrize("new", [[], [TUESDAY]])
+def test_a_chat_that_is_set_to_nothing_stays_so(bank: MemoryBank, new: list[ChatMessage]) -> None:
+    memory = left_in(bank)
+    memory.set(new)
+    assert memory_of(bank).get_all() == new
+    assert len(bank.turns(ANN, "now")) == 3, "what was said stays remembered"
+    memory.put(user("And now?"))
+    assert memory_of(bank).get_all() == [*new, user("And now?")]
 
 
 def test_what_was_forgotten_for_an_edit_is_put_back_where_the_new_words_cannot_be_stored(
