@@ -176,14 +176,31 @@ def latency() -> str:
 
 def agents() -> str:
     parts = ("turn", "added", "recall", "write")
+    found = result("agents")
     rows = [
-        [f"{framework}, {size}", name, *_parts(row, parts), _times(ratio(name, memories))]
-        for size, frameworks in result("agents")["milliseconds"].items()
+        [f"{framework}, {size}", name, *_parts(row, parts), *_prompt(row), _times(ratio(name, memories))]
+        for size, frameworks in found["milliseconds"].items()
         for framework, memories in frameworks.items()
         for name, row in memories.items()
     ]
     heads = (f"{part}: p50, p95 ms" for part in parts)
-    return grid(["turns remembered", "memory", *heads, "recall and write, times ours"], rows)
+    users = found["users"]
+    at_once = [
+        [framework, delay, *(f"{row[name]:.1f}" for name in ("no memory", "ours")), f"{row['times']:.1f}"]
+        for framework, delays in users.items()
+        if isinstance(delays, dict)
+        for delay, row in delays.items()
+    ]
+    of_users = [f"{users['users']} users, {users['turns']} turns each", "the model takes, s", "no memory, s", "ours, s"]
+    return (
+        grid(["turns remembered", "memory", *heads, "cached", "tokens", "recall and write, times ours"], rows)
+        + "\n\n"
+        + grid([*of_users, "times"], at_once)
+    )
+
+
+def _prompt(row: Mapping[str, Any]) -> list[str]:
+    return [f"{row['cached']:.0%}", f"{row['tokens']:,.0f}"] if "cached" in row else ["", ""]
 
 
 def live_cost() -> str:
