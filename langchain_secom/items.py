@@ -100,9 +100,9 @@ class Items:
 
     bank: MemoryBank
 
-    def namespaces(self) -> list[Namespace]:
-        """The namespaces that hold anything, in the order in which they came."""
-        return [scope[1:] for scope in self.bank.scopes() if scope[0] == ITEMS]
+    def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
+        """The namespaces that hold anything and begin so, in the order in which they came."""
+        return [scope[1:] for scope in self.bank.scopes(within=_scope(prefix))]
 
     def get(self, namespace: Namespace, key: str) -> StoredItem | None:
         """The item of this key, whether its time has come or not."""

@@ -126,8 +126,8 @@ class SecomStore(BaseStore):
         return Item(**_fields_of(living[0])) if living else None
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
-        size, last = len(op.namespace_prefix), op.offset + op.limit
-        namespaces = [each for each in self._items.namespaces() if each[:size] == op.namespace_prefix]
+        last = op.offset + op.limit
+        namespaces = self._items.namespaces(op.namespace_prefix)
         if op.filter:
             found = [each for namespace in namespaces for each in self._scored(namespace, op)]
         else:

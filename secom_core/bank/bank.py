@@ -347,9 +347,9 @@ class MemoryBank(Capabilities):
 
     # -- look -----------------------------------------------------------------------------------------------------
 
-    def scopes(self) -> list[Scope]:
-        """Every scope that holds anything."""
-        return self._store.scopes()
+    def scopes(self, within: Sequence[str] = ()) -> list[Scope]:
+        """Every scope that holds anything; of those ``within`` a tenant, say, whose first parts are these."""
+        return self._store.scopes(check_scope(within) if within else ())
 
     def sessions(self, scope: Sequence[str]) -> list[str]:
         """The names of the scope's sessions, in the order in which they came."""

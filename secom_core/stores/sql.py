@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -33,7 +32,7 @@ from .schema import (
     sessions,
     vectors,
 )
-from .statements import delete_among, insert_row, is_unchanged, keep_vectors
+from .statements import delete_among, insert_row, is_unchanged, keep_vectors, scopes_within
 from .unsettled import Unsettled
 
 _Forget = Callable[[Connection, int], None]
@@ -201,11 +200,10 @@ class SqlStore(DerivedRows):
             row = connection.execute(_SCOPE, {"key": scope_key(scope)}).one_or_none()
         return ScopeRow(*row) if row is not None else None
 
-    def scopes(self) -> list[Scope]:
-        """Every scope that has anything, in the order in which they came."""
+    def scopes(self, within: Scope = ()) -> list[Scope]:
+        """Every scope that has anything, and whose first parts are these, in the order in which they came."""
         with self.transaction(write=False) as connection:
-            keys = connection.scalars(select(scopes.c.key).order_by(scopes.c.id)).all()
-        return [tuple(json.loads(key)) for key in keys]
+            return scopes_within(connection, within)
 
     def sessions(self, scope_id: int, *, since: int = -1) -> list[SessionRow]:
         """The scope's sessions changed after revision ``since``, in the order in which they came."""

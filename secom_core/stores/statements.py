@@ -1,15 +1,17 @@
-"""Statements that several tables need: a row and its new id, many rows deleted, whether a session has changed."""
+"""Statements that several tables need: a row and its new id, many rows deleted, scopes by their first parts."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any, Final
 
-from sqlalchemy import Column, ColumnElement, Connection, Table, and_, bindparam, delete, insert, select
+from sqlalchemy import Column, ColumnElement, Connection, Table, and_, bindparam, delete, func, insert, select
 
+from ..conversation import Scope
 from ..text.batches import batches
 from .rows import SessionRow
-from .schema import messages, sessions, vectors
+from .schema import messages, scopes, sessions, vectors
 
 _VERSION: Final = select(sessions.c.version).where(sessions.c.id == bindparam("id"))
 
@@ -26,6 +28,14 @@ def delete_among(
     """Delete the rows whose ``column`` has one of the values, however many those are; the highest first."""
     for batch in batches(sorted(values, reverse=True)):
         connection.execute(delete(column.table).where(column.in_(batch), *conditions))
+
+
+def scopes_within(connection: Connection, within: Scope) -> list[Scope]:
+    """The scopes whose first parts are these, in the order in which they came."""
+    begins = json.dumps(list(within))[:-1]
+    alike = select(scopes.c.key).where(func.substr(scopes.c.key, 1, len(begins)) == begins).order_by(scopes.c.id)
+    found = (tuple(json.loads(key)) for key in connection.scalars(alike))
+    return [scope for scope in found if scope[: len(within)] == within]
 
 
 def begins_turn(session_id: ColumnElement[int], turn: ColumnElement[int]) -> ColumnElement[bool]:

@@ -546,3 +546,18 @@ def test_the_turns_of_a_scope_come_session_after_session(full):
     for wrong in ({"session": "s1", "turn_ids": ["s1-1"]}, {"last": 1}, {"turn_ids": "s1-1"}):
         with pytest.raises(InvalidInput, match="1"):
             full.turns(ANN, **wrong)
+
+
+def test_scopes_are_listed_by_their_first_parts(tmp_path):
+    inside = [("acme", "ann"), ("acme", 'b"ob'), ("acme",), ("acme", "字", "two")]
+    outside = [("acme2", "ann"), ("ac", "me"), ("ACME", "ann"), ("%", "ann"), ("_cme", "ann"), ("字", "acme")]
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        for scope in [*inside, *outside]:
+            bank.remember(scope, [("user", "Hello.")], session="s")
+        assert bank.scopes() == [*inside, *outside]
+        assert bank.scopes(within=("acme",)) == inside
+        assert bank.scopes(within=("acme", "字")) == inside[3:]
+        assert bank.scopes(within=("%",)) == [("%", "ann")]
+        assert bank.scopes(within=("acme", "a")) == []
+        with pytest.raises(InvalidScope, match="acme"):
+            bank.scopes(within="acme")
