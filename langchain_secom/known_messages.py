@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from secom_core.bank import MemoryBank
 from secom_core.citations import read_citations
 from secom_core.conversation import Message, Scope, Turn
+from secom_core.text.kept import KEPT, Kept
 
 from .convert import Tools, text_of, to_message, to_messages
 from .messages import is_summary, stable_id
@@ -20,6 +21,8 @@ from .streaming import SHOWN, bare
 
 _ANY_NUMBERS: Final = range(100)
 """What markers may cite where nothing says what was shown."""
+
+_without_citations: Final = Kept(lambda text: read_citations(text, _ANY_NUMBERS, markers="strip").text, characters=KEPT)
 
 TAIL: Final = 64
 """How many of a session's latest turns are read to tell which messages are stored."""
@@ -194,9 +197,7 @@ def _is_among(turn: Turn, texts: set[tuple[str, str]]) -> bool:
 
 def _role_and_text(message: Message) -> tuple[str, str]:
     """What a message is known by. An application may send an answer back as it was shown, with its markers."""
-    if message.role != "assistant":
-        return message.role, message.text
-    return message.role, read_citations(message.text, _ANY_NUMBERS, markers="strip").text
+    return message.role, message.text if message.role != "assistant" else _without_citations(message.text)
 
 
 def _turn_start(messages: Sequence[Message], question_id: str | None) -> int:

@@ -377,8 +377,10 @@ class MemoryBank(Capabilities):
             return self._store.turns_named(scope, turn_ids)
         if session is None:
             return self._store.all_turns(scope)
+        if last is not None:
+            return self._inside.latest.of(scope, session, last)
         row = self._store.session_named(scope, session)
-        return self._store.turns(row, last=last) if row is not None else []
+        return self._store.turns(row) if row is not None else []
 
     def memories(self, scope: Sequence[str], session: str) -> list[Memory]:
         """The session's memories, in order; those at the end of an open session may still change.

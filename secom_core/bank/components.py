@@ -22,6 +22,7 @@ from ..layers import LayerContext, registered
 from ..memory import Memory
 from ..protocols import Statistics
 from ..ranking import ScopeIndex
+from ..stores.latest import LatestTurns
 from ..stores.sql import SqlStore
 from ..vector_stores.sync import VectorStoreSync
 from .checking import Checkup, check
@@ -78,6 +79,7 @@ class Components:
             keeper=IndexKeeper(store, parts.token_counter, self.derivation.space),
         )
         self.layers = Layers(parts.layer_factories, self._context(store, size))
+        self.latest = LatestTurns(store)
         self.recalling = Recalling(parts, self.derivation, self.scopes, self.vector_store, self.layers)
         bar = partial(tqdm, disable=not parts.progress)
         self.deriving = Deriving(store, self.derivation, segmenters, self.vector_store, self.layers, bar)
@@ -95,7 +97,10 @@ class Components:
         if turn_ids is None and before is None:
             for writer in list(self.writers):
                 writer.forget(scope, session)
-        return self.forgetting.forget(scope, session, turn_ids, before)
+        try:
+            return self.forgetting.forget(scope, session, turn_ids, before)
+        finally:
+            self.latest.clear()
 
     def close(self) -> None:
         """Have the background writers write what is in memory, and close the store whatever becomes of it."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from array import array
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -90,9 +90,10 @@ class BM25:
 
     def frequency(self, term: str) -> int:
         """How many units hold ``term``, a term as `secom_core.text.terms.terms` gives it."""
-        return (
-            len(self._where(term)[0]) if self._kept.stop else self._postings[term].live if term in self._postings else 0
-        )
+        if self._kept.thinned:
+            return len(self._where(term)[0])
+        own = self._postings.get(term)
+        return len(self._kept.of(term)) + (own.live if own is not None else 0)
 
     def add(self, ids: Sequence[int], units: Sequence[str | Sequence[str]]) -> None:
         """Add units, or replace those whose id is known.
@@ -119,12 +120,7 @@ class BM25:
 
     def words(self, query: str | Sequence[str]) -> list[Word]:
         """The query's words that any unit holds, the rarest first."""
-        found = ((each, *self._occurrences(each)) for each in self._held(query))
-        weighed = [(self._idf(len(slots)), each[0], slots, counts) for each, slots, counts in found if len(slots)]
-        return [
-            Word(term, idf, self._ids[slots], counts.astype(np.float64), self._lengths[slots].astype(np.float64))
-            for idf, term, slots, counts in sorted(weighed, key=lambda word: -word[0])[:_MOST_WORDS]
-        ]
+        return [self._word(idf, variants) for idf, variants in self._rarest(query)]
 
     def weighted_words(self, texts: Sequence[tuple[str, float]]) -> list[Word]:
         """The words of several texts that any unit holds, each once, as the first text that has it weighs it.
@@ -136,19 +132,29 @@ class BM25:
         found: dict[str, Word] = {}
         most: int | None = None
         for text, weight in texts:
-            words = self.words(text)[:most]
+            rarest = self._rarest(text)[:most]
             if most is None:
-                most = min(2 * len(words), _MOST_CONTEXT_WORDS) if len(words) > 1 else _MOST_CONTEXT_WORDS
-            for word in words:
-                found.setdefault(word.term, replace(word, idf=word.idf * weight))
+                most = min(2 * len(rarest), _MOST_CONTEXT_WORDS) if len(rarest) > 1 else _MOST_CONTEXT_WORDS
+            found |= {each[0]: self._word(idf * weight, each) for idf, each in rarest if each[0] not in found}
         return list(found.values())
+
+    def _rarest(self, query: str | Sequence[str]) -> list[tuple[float, tuple[str, ...]]]:
+        """The variants of the query's words that any unit holds, with what they weigh, the rarest first."""
+        often = ((each, self._frequency(each)) for each in self._held(query))
+        weighed = [(self._idf(count), each) for each, count in often if count]
+        return sorted(weighed, key=lambda word: -word[0])[:_MOST_WORDS]
+
+    def _word(self, idf: float, variants: tuple[str, ...]) -> Word:
+        slots, counts = self._occurrences(variants)
+        lengths = self._lengths[slots].astype(np.float64)
+        return Word(variants[0], idf, self._ids[slots], counts.astype(np.float64), lengths)
 
     def known(self, query: str | Sequence[str]) -> float:
         """What share of the query's words, by weight, any unit holds; 1 where it has none.
 
         Of a script without spaces, characters that nobody holds count, pairs do not: most straddle two words.
         """
-        often = [(each, len(self._occurrences(each)[0])) for each in self._held(query)]
+        often = [(each, self._frequency(each)) for each in self._held(query)]
         held = sum(self._idf(count) for _, count in often if count)
         missed = self._idf(0) * sum(not count and not is_pair(each[0]) for each, count in often)
         return held / (held + missed) if held + missed else 1.0
@@ -190,6 +196,11 @@ class BM25:
         words = list(dict.fromkeys(self._variants(query)))
         self._kept.hold(term for variants in words for term in variants)
         return words
+
+    def _frequency(self, variants: tuple[str, ...]) -> int:
+        """How many units hold any of a word's variants."""
+        often = [count for count in map(self.frequency, variants) if count]
+        return len(self._occurrences(variants)[0]) if len(often) > 1 else sum(often)
 
     def _occurrences(self, variants: tuple[str, ...]) -> tuple[Ints, Ints]:
         """The slots that hold any of a word's variants, and how often each holds the one that it holds most."""
@@ -351,18 +362,26 @@ class BM25:
 
     def _entries(self, slots: range) -> tuple[Longs, Ints]:
         """The digests and the entries of the terms of own units."""
-        of_terms: dict[str, list[tuple[int, int]]] = {}
         if len(slots) * _MANY > self._used:
-            whole = {term: np.stack(postings.arrays(), axis=1) for term, postings in self._postings.items()}
-            kept = {term: entries[entries[:, 0] >= slots.start] for term, entries in whole.items()}
+            of_terms: Mapping[str, Postings] = self._postings
         else:
-            for slot in slots:
-                for term in self._terms_of[int(self._ids[slot])] if self._lengths[slot] >= 0 else ():
-                    of_terms.setdefault(term, []).append((slot, self._postings[term].count(slot)))
-            kept = {term: np.array(each, dtype=np.int32) for term, each in of_terms.items()}
-        digests = np.array([digest_of(term) for term in kept], dtype=np.int64)
-        entries = np.concatenate([np.zeros((0, 2), dtype=np.int32), *kept.values()])
-        return np.repeat(digests, np.array([len(each) for each in kept.values()], dtype=np.int64)), entries
+            of_terms = self._postings_of(slots)
+        places, counts = array("i"), array("i")
+        for postings in of_terms.values():
+            places.extend(postings.slots)
+            counts.extend(postings.counts)
+        entries = np.stack([np.array(places, dtype=np.int32), np.array(counts, dtype=np.int32)], axis=1)
+        digests = np.array([digest_of(term) for term in of_terms], dtype=np.int64)
+        digests = np.repeat(digests, [len(each.slots) for each in of_terms.values()])
+        kept = (entries[:, 1] > 0) & (entries[:, 0] >= slots.start)
+        return digests[kept], entries[kept]
+
+    def _postings_of(self, slots: range) -> dict[str, Postings]:
+        found = defaultdict[str, Postings](Postings)
+        for slot in slots:
+            for term in self._terms_of[int(self._ids[slot])] if self._lengths[slot] >= 0 else ():
+                found[term].append(slot, self._postings[term].count(slot))
+        return found
 
     def thaw(self, units: Arrays, runs: Sequence[FrozenPostings], languages: Mapping[str, int]) -> None:
         """Hold the units that `frozen` gave, in the place of all; what a query asks of them is read then.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final
@@ -306,7 +306,8 @@ def memories_since(connection: Connection, session_id: int, start: int) -> list[
     """The session's memories that start at turn ``start`` or later, in order; those that are none are set aside."""
     statement = _MEMORIES_FROM if start else _MEMORIES
     values = {"session": session_id, "since": start} if start else {"session": session_id}
-    return [MemoryRow(*row) for row in sound_rows(connection, statement, memories, _owner(session_id), values)]
+    owner = partial(_owner, session_id)
+    return [MemoryRow(*row) for row in sound_rows(connection, statement, memories, owner, values)]
 
 
 def _owner(session_id: int) -> ColumnElement[int]:

@@ -6,9 +6,10 @@ import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
+from functools import lru_cache
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, bindparam, select, tuple_
+from sqlalchemy import Column, Connection, Row, Select, bindparam, select, tuple_
 
 from ..conversation import Message, Turn, json_flaw, opens_turn
 from ..errors import DuplicateId, InvalidInput, StoreError, shorten
@@ -24,6 +25,31 @@ _LAST: Final = (
     .order_by(messages.c.turn.desc(), messages.c.position.desc())
     .limit(1)
 )
+_OF_SCOPE: Final = messages.c.scope_id == bindparam("scope")
+_WORDS: Final = select(messages.c.name, messages.c.role, messages.c.text).where(_OF_SCOPE)
+_PLACES: Final = select(messages.c.session_id, messages.c.turn).where(_OF_SCOPE).order_by(messages.c.id)
+_FIRSTS: Final = (
+    select(messages.c.name)
+    .where(
+        tuple_(messages.c.session_id, messages.c.turn).in_(bindparam("places", expanding=True)),
+        messages.c.position == 0,
+    )
+    .order_by(messages.c.id)
+)
+
+
+def among(
+    connection: Connection, statement: Select[Any], name: Column[str], wanted: Sequence[str], **values: int
+) -> tuple[Select[Any], dict[str, Any]]:
+    """A statement's rows of which the name is one of ``wanted``, with the statement's values (`is_one_of`)."""
+    if connection.dialect.name == "postgresql":
+        return statement.where(is_one_of(connection, name, wanted)), values
+    return _among(statement, name), {**values, "names": list(wanted)}
+
+
+@lru_cache(maxsize=32)
+def _among(statement: Select[Any], name: Column[str]) -> Select[Any]:
+    return statement.where(name.in_(bindparam("names", expanding=True)))
 
 
 def microseconds(at: datetime) -> int:
@@ -38,10 +64,8 @@ def unknown_messages(connection: Connection, scope_id: int, new: Sequence[Messag
     names = list({m.id for m in new if m.id})
     known: dict[str, tuple[str, str]] = {}
     for batch in batches(names):
-        statement = select(messages.c.name, messages.c.role, messages.c.text).where(
-            messages.c.scope_id == scope_id, is_one_of(connection, messages.c.name, batch)
-        )
-        known.update({name: (role, text) for name, role, text in connection.execute(statement)})
+        found = connection.execute(*among(connection, _WORDS, messages.c.name, batch, scope=scope_id))
+        known.update({name: (role, text) for name, role, text in found})
     fresh: list[Message] = []
     for message in new:
         if message.id is None:
@@ -123,19 +147,9 @@ def turn_ids_of(connection: Connection, scope_id: int, names: Sequence[str]) -> 
     """The ids of the turns that hold the messages with these ids, in order."""
     found: dict[tuple[int, int], None] = {}
     for batch in batches(names):
-        statement = (
-            select(messages.c.session_id, messages.c.turn)
-            .where(messages.c.scope_id == scope_id, is_one_of(connection, messages.c.name, batch))
-            .order_by(messages.c.id)
-        )
-        found.update({(row[0], row[1]): None for row in connection.execute(statement)})
-    ids: list[str] = []
-    for places in batches(list(found)):
-        first = select(messages.c.name).where(
-            tuple_(messages.c.session_id, messages.c.turn).in_(places), messages.c.position == 0
-        )
-        ids.extend(connection.scalars(first.order_by(messages.c.id)))
-    return tuple(ids)
+        rows = connection.execute(*among(connection, _PLACES, messages.c.name, batch, scope=scope_id))
+        found.update({(row[0], row[1]): None for row in rows})
+    return tuple(name for places in batches(list(found)) for name in connection.scalars(_FIRSTS, {"places": places}))
 
 
 def turns_of(rows: Iterable[Row[Any]], session: str) -> list[Turn]:

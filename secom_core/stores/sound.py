@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, select
@@ -16,8 +17,8 @@ from .schema import messages, scopes, sessions
 
 T = TypeVar("T")
 _collecting: Final[ContextVar[dict[str, int] | None]] = ContextVar("_collecting", default=None)
-Owner = int | ColumnElement[int]
-"""The id of a scope, or the query that gives it."""
+Owner = int | Callable[[], ColumnElement[int]]
+"""The id of a scope, or what makes the query that gives it."""
 
 
 def sound_rows(
@@ -76,7 +77,7 @@ def warn_set_aside(
     if counting is not None:
         counting[table.name] = counting.get(table.name, 0) + unsound
         return
-    scope = connection.scalar(select(scopes.c.key).where(scopes.c.id == owner))
+    scope = connection.scalar(select(scopes.c.key).where(scopes.c.id == (owner() if callable(owner) else owner)))
     warn_degraded(
         f"{unsound} of {rows} rows of the table {table.name!r} of the scope {scope or '?'} cannot be used and are set "
         "aside; bank.check(scope, repair=True) makes them again",
@@ -100,6 +101,7 @@ def is_sound(table: Table, values: Sequence[object]) -> bool:
     return all(_check_of(column)(value) for column, value in zip(table.columns, values, strict=True))
 
 
+@lru_cache(maxsize=256)
 def _check_of(column: Any) -> Callable[[object], bool]:
     if isinstance(column.type, NullType) or getattr(column, "table", None) in (messages, sessions):
         return lambda value: True

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, Float, Select, bindparam, cast, delete, func, insert, select
+from sqlalchemy import Connection, Engine, Float, bindparam, cast, delete, func, insert, select
 
 from ..conversation import Message, Scope, Turn
 from ..text.batches import batches
@@ -17,6 +17,7 @@ from .database import retry_if_contended
 from .derived import DerivedRows, memories_since, memory_values, new_epoch, session_of, touch
 from .endings import end, ending, open_sessions, resting_scopes
 from .index_blocks import WithoutThem, delete_index
+from .latest import LAST, TURNS, session_named, turns_from
 from .messages import message_rows, microseconds, turn_ids_among, turn_ids_of, turns_of, unknown_messages
 from .migrations import migrate
 from .ownership import delete_of_scope, delete_of_session, of_scope
@@ -41,12 +42,6 @@ _SESSIONS: Final = select(sessions).where(sessions.c.scope_id == bindparam("scop
 _CHANGED: Final = _SESSIONS.where(sessions.c.revision > bindparam("since"))
 _OF_SCOPE: Final = (
     select(sessions).join(scopes, scopes.c.id == sessions.c.scope_id).where(scopes.c.key == bindparam("key"))
-)
-_NAMED: Final = _OF_SCOPE.where(sessions.c.name == bindparam("name"))
-_TURNS: Final = (
-    select(messages)
-    .where(messages.c.session_id == bindparam("session"), messages.c.turn >= bindparam("start"))
-    .order_by(messages.c.turn, messages.c.position)
 )
 
 
@@ -129,14 +124,11 @@ class SqlStore(DerivedRows):
         self, session: SessionRow, start: int = 0, *, last: int | None = None, end: int | None = None
     ) -> list[Turn]:
         """The session's turns from ``start`` on, to ``end`` at most, or the ``last`` so many of them, in order."""
-        statement = _TURNS
-        if last is not None:
-            firsts = select(messages.c.turn).where(messages.c.session_id == session.id, messages.c.position == 0)
-            statement = statement.where(messages.c.turn.in_(firsts.order_by(messages.c.turn.desc()).limit(last)))
+        statement, given = (TURNS, {}) if last is None else (LAST, {"last": last})
         if end is not None:
             statement = statement.where(messages.c.turn <= end)
         with self.transaction(write=False) as connection:
-            return _turns(connection, session, start, statement)
+            return turns_from(connection, session, start, statement, **given)
 
     def unsettled(
         self, session_id: int, *, afresh: bool = False, ended: bool = False, known: Unsettled | None = None
@@ -158,9 +150,10 @@ class SqlStore(DerivedRows):
                 return None if row is None else (row, [], [])
             if afresh or known is None or not known.was_before(row):
                 since = 0 if afresh else row.settled
-                return row, _turns(connection, row, since), memories_since(connection, row.id, since)
-            turns = known.grown(row, _turns(connection, row, known.turns[-1].index))
-            return row, turns or _turns(connection, row, row.settled), memories_since(connection, row.id, row.settled)
+                return row, turns_from(connection, row, since), memories_since(connection, row.id, since)
+            turns = known.grown(row, turns_from(connection, row, known.turns[-1].index))
+            turns = turns or turns_from(connection, row, row.settled)
+            return row, turns, memories_since(connection, row.id, row.settled)
 
     @retry_if_contended
     def close_session(self, scope: Scope, session: str) -> SessionRow | None:
@@ -368,15 +361,8 @@ def scope_id_of(connection: Connection, scope: Scope) -> int | None:
 
 
 def _session(connection: Connection, scope: Scope, name: str) -> SessionRow | None:
-    by_hash = connection.dialect.name == "postgresql"
-    named = _OF_SCOPE.where(is_one_of(connection, sessions.c.name, [name])) if by_hash else _NAMED
-    rows = connection.execute(named, {"key": scope_key(scope), "name": name}).all()
-    return session_row(rows[0]) if rows else None
-
-
-def _turns(connection: Connection, session: SessionRow, start: int, statement: Select[Any] = _TURNS) -> list[Turn]:
-    found = connection.execute(statement, {"session": session.id, "start": start})
-    return turns_of(found, session.name)
+    found = session_named(connection, scope, name)
+    return found[0] if found is not None else None
 
 
 def _new_session(connection: Connection, scope_id: int, name: str) -> SessionRow:

@@ -5,6 +5,7 @@ With a key the file is encrypted by SQLCipher, as are its journal files. Without
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from functools import partial
@@ -80,7 +81,16 @@ def open_sqlite(
         file.parent.mkdir(parents=True, exist_ok=True)
     wait = BUSY_TIMEOUT_S if busy_timeout is None else busy_timeout
     # A file: however many threads read at once, none waits for a connection.
-    pool: dict[str, Any] = {"poolclass": StaticPool} if file is None else {"pool_size": 16, "max_overflow": -1}
+    pool: dict[str, Any] = (
+        {"poolclass": StaticPool}
+        if file is None
+        else {
+            "pool_size": 16,
+            "max_overflow": -1,
+            # The connection that was used last has its pages and statements at hand.
+            "pool_use_lifo": True,
+        }
+    )
     engine = create_engine(
         URL.create("sqlite", database=str(file) if file is not None else None),
         module=cipher.driver,
@@ -162,8 +172,8 @@ def _may_write(connection: Connection) -> bool:
 
 
 def _wait_at_most(connection: Connection, seconds: float) -> None:
-    """Set how long the connection waits for others, in hundredths of a second, where it waits otherwise by now."""
-    milliseconds = round(seconds * 100) * 10
+    """Set how long the connection waits for others, in tenths of a second, where it waits otherwise by now."""
+    milliseconds = math.ceil(seconds * 10) * 100
     if connection.info.get(BUSY_MS) != milliseconds:
         connection.exec_driver_sql(f"PRAGMA busy_timeout={milliseconds}")
         connection.info[BUSY_MS] = milliseconds

@@ -1,0 +1,126 @@
+"""The latest turns of the sessions that are asked for again and again, so that only what has come since is read."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection, Select, bindparam, select
+
+from ..conversation import Scope, Turn
+from ..processes import ForkLock
+from .database import Database
+from .messages import turns_of
+from .rows import SessionRow, scope_key, session_row
+from .schema import is_one_of, messages, scopes, sessions
+
+_CHARACTERS: Final = 4_000_000
+"""How long the turns that are kept may be together."""
+
+_OF_SCOPE: Final = (
+    select(sessions, scopes.c.epoch)
+    .join(scopes, scopes.c.id == sessions.c.scope_id)
+    .where(scopes.c.key == bindparam("key"))
+)
+_NAMED: Final = _OF_SCOPE.where(sessions.c.name == bindparam("name"))
+TURNS: Final = (
+    select(messages)
+    .where(messages.c.session_id == bindparam("session"), messages.c.turn >= bindparam("start"))
+    .order_by(messages.c.turn, messages.c.position)
+)
+_FIRSTS: Final = select(messages.c.turn).where(messages.c.session_id == bindparam("session"), messages.c.position == 0)
+LAST: Final = TURNS.where(messages.c.turn.in_(_FIRSTS.order_by(messages.c.turn.desc()).limit(bindparam("last"))))
+
+
+def session_named(connection: Connection, scope: Scope, name: str) -> tuple[SessionRow, int] | None:
+    """The scope's session of that name and the scope's epoch, or nothing where there is none."""
+    by_hash = connection.dialect.name == "postgresql"
+    named = _OF_SCOPE.where(is_one_of(connection, sessions.c.name, [name])) if by_hash else _NAMED
+    row = connection.execute(named, {"key": scope_key(scope), "name": name}).first()
+    return (session_row(row), row.epoch) if row is not None else None
+
+
+def turns_from(
+    connection: Connection, session: SessionRow, start: int = 0, statement: Select[Any] = TURNS, **given: int
+) -> list[Turn]:
+    """The session's turns from ``start`` on, in order."""
+    found = connection.execute(statement, {"session": session.id, "start": start, **given})
+    return turns_of(found, session.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Latest:
+    """The last ``count`` turns of a session, as of one version of it and one epoch of its scope."""
+
+    session: SessionRow
+    epoch: int
+    count: int
+    turns: Sequence[Turn]
+
+    def is_current(self, session: SessionRow, epoch: int, count: int) -> bool:
+        known = self.session
+        same = (known.id, known.version, self.epoch) == (session.id, session.version, epoch)
+        return same and count <= self.count
+
+    def grown(self, connection: Connection, session: SessionRow, epoch: int, count: int) -> list[Turn] | None:
+        """As many with what has come since; nothing where something else may have changed."""
+        known = self.session
+        if (known.id, self.epoch) != (session.id, epoch) or count > self.count or not self.turns:
+            return None
+        *before, last = self.turns
+        new = turns_from(connection, session, last.index) if session.messages > known.messages else [last]
+        came = sum(len(turn.messages) for turn in new) - len(last.messages)
+        return [*before, *new][-self.count :] if came == session.messages - known.messages else None
+
+
+class LatestTurns:
+    """The latest turns of the sessions that this process was asked for last. Any thread may ask.
+
+    Args:
+        store: where they are read from, in one look at what has changed.
+    """
+
+    def __init__(self, store: Database) -> None:
+        self._store, self._room = store, _CHARACTERS
+        self._known: OrderedDict[tuple[Scope, str], _Latest] = OrderedDict()
+        self._lock = ForkLock()
+
+    def of(self, scope: Scope, name: str, count: int) -> list[Turn]:
+        """The last ``count`` turns of the session, in order; none where there is no such session."""
+        known = self._known.get((scope, name))
+        with self._store.transaction(write=False) as connection:
+            found = session_named(connection, scope, name)
+            if found is None:
+                return []
+            if known is not None and known.is_current(*found, count):
+                return list(known.turns[-count:]) if count else []
+            turns = known.grown(connection, *found, count) if known is not None else None
+            most = count if turns is None or known is None else known.count
+            if turns is None:
+                turns = turns_from(connection, found[0], statement=LAST, last=count)
+        self._keep(scope, name, _Latest(*found, most, turns))
+        return turns[-count:] if count else []
+
+    def _keep(self, scope: Scope, name: str, latest: _Latest) -> None:
+        with self._lock:
+            self._let_go((scope, name))
+            self._known[scope, name] = latest
+            self._room -= _characters(latest)
+            while self._room < 0:
+                self._let_go(next(iter(self._known)))
+
+    def _let_go(self, key: tuple[Scope, str]) -> None:
+        if (gone := self._known.pop(key, None)) is not None:
+            self._room += _characters(gone)
+
+    def clear(self) -> None:
+        """Keep none: something was forgotten, and its words are not to stay in memory."""
+        with self._lock:
+            self._known.clear()
+            self._room = _CHARACTERS
+
+
+def _characters(latest: _Latest) -> int:
+    return sum(len(message.text) for turn in latest.turns for message in turn.messages)
