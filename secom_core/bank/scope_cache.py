@@ -166,12 +166,14 @@ class ScopeCache:
     def _follow(self, scope: Scope, besides: set[str], loaded: LoadedScope, row: ScopeRow) -> ScopeRow:
         if loaded.row.revision < 0:
             self._open(loaded, row)
-        changed = [each.id for each in self._store.sessions(row.id, since=loaded.row.revision)]
+        changed = {each.id: each for each in self._store.sessions(row.id, since=loaded.row.revision)}
         for session_id in dict.fromkeys([*loaded.left, *changed]):
-            if besides and self._has_only(besides, session_id, loaded):
-                loaded.left.add(session_id)
-                continue
-            current = self._derivation.derive(session_id, scope)
+            current = changed.get(session_id)
+            if current is None or not current.is_derived:
+                if besides and self._has_only(besides, session_id, loaded):
+                    loaded.left.add(session_id)
+                    continue
+                current = self._derivation.derive(session_id, scope)
             if current is not None:
                 self._follow_session(scope, loaded, current)
             loaded.left.discard(session_id)
