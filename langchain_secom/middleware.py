@@ -256,7 +256,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         """As `wrap_model_call`; the bank is asked off the event loop."""
         if self._is_off(request.runtime):
             return await handler(request)
-        turn = await run_in_executor(None, self._current_turn, request)
+        known = self._known_turn(request.state) is not None
+        turn = self._current_turn(request) if known else await run_in_executor(None, self._current_turn, request)
         if turn.recall is None:
             turn = await self._arecalled(turn, request)
         with self._noting_shown(turn):
@@ -294,11 +295,14 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         ended = state.get(self._thread_key, ()) if is_checkpointed() else None
         return AgentTurn(question_id, session, self._identity.scope(runtime.context), ended)
 
+    def _known_turn(self, state: Any) -> AgentTurn | None:
+        use = state.get(self._key)
+        return use.turn if isinstance(use, MemoryUse) else None
+
     def _turn(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> AgentTurn:
         """The current turn in the graph's state; a new one after an interrupt, which loses it."""
-        use = state.get(self._key)
-        if isinstance(use, MemoryUse) and use.turn is not None:
-            return use.turn
+        if (known := self._known_turn(state)) is not None:
+            return known
         turn = self._new_turn(state, runtime)
         self._follow(turn, state, runtime, begins=False)
         return turn
@@ -332,8 +336,6 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         recall = turn.recall if turn.cites and self._markers == "strip" else None
         return noting_shown(recall.numbers) if recall is not None and recall.numbers else nullcontext()
 
-    # -- after the model ----------------------------------------------------------------------------------------------
-
     def _use(self, turn: AgentTurn) -> MemoryUse:
         block = turn.block(self._instruction)
         return MemoryUse.of(turn, self._bank.token_counter(block) if block else 0)
@@ -348,8 +350,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
 
         The graph then loses its turn; the messages so far must not be lost.
         """
-        calls = any(isinstance(message, AIMessage) and message.tool_calls for message in response.result)
-        return calls and is_checkpointed()
+        return is_checkpointed() and any(isinstance(each, AIMessage) and each.tool_calls for each in response.result)
 
     def _extended(self, turn: AgentTurn, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
         return ExtendedModelResponse(response, Command(update={self._key: self._use(turn)}))

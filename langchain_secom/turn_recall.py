@@ -52,7 +52,9 @@ class TurnRecall:
         self, turn: AgentTurn, thread: Sequence[BaseMessage], shown: Sequence[BaseMessage]
     ) -> AgentTurn:
         """As `recalled`, off the event loop."""
-        dialogue = await run_in_executor(None, self._dialogue, turn, thread)
+        dialogue = Dialogue.in_thread(thread)
+        if not dialogue.before:
+            dialogue = await run_in_executor(None, self._dialogue, turn, thread)
         turn = replace(turn, query=await dialogue.aquery(self.hook))
         run = self._run(turn, shown, dialogue)
         return replace(turn, recall=await run.arecall() if turn.query else nothing(turn.query))
