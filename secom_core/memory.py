@@ -9,11 +9,11 @@ from typing import Any, Final, Literal
 
 from .conversation import Message, Turn
 from .errors import InvalidInput
+from .telemetry import Work
 from .text.passages import passage_spans
 
 CUT: Final = "[…]"
 """Stands in an excerpt where words of the message are left out."""
-
 GAP: Final = "…"
 """Stands where messages, or turns, between two that are shown are left out."""
 
@@ -361,6 +361,7 @@ class Recall:
             opened without ``citations``.
         confidence: the chance that anything that was found answers the query, from 0 to 1: where it is low, an agent
             had better say that it does not know.
+        work: what it took: milliseconds by stage, calls of language models.
     """
 
     query: str
@@ -370,6 +371,7 @@ class Recall:
     sections: tuple[Section, ...] = ()
     impression: Any = None
     confidence: float = 0.0
+    work: Work = field(default=Work(), compare=False)
 
     @property
     def numbers(self) -> tuple[int, ...]:

@@ -26,6 +26,7 @@ from .checks import check_session_name
 from .components import Components
 from .health import health_of
 from .known import know
+from .measuring import measured
 from .parts import Granularity, Parts
 from .records import Finding, Health, Remembered, Stats
 from .redaction import Redact, redacted_message
@@ -163,7 +164,7 @@ class MemoryBank(Capabilities):
 
     def health(self) -> Health:
         """How the bank is in this process. A store that is broken raises nothing: it is said."""
-        return health_of(self._store, self._inside.scopes, self.writers, self._inside.spending)
+        return health_of(self._store, self._inside, self.writers)
 
     def __enter__(self) -> MemoryBank:
         return self
@@ -173,6 +174,7 @@ class MemoryBank(Capabilities):
 
     # -- remember -------------------------------------------------------------------------------------------------
 
+    @measured("remember")
     def remember(
         self,
         scope: Sequence[str],
@@ -237,6 +239,7 @@ class MemoryBank(Capabilities):
         """
         return self._inside.deriving.end_idle(now or datetime.now(timezone.utc), self._parts.silence)
 
+    @measured("derive")
     def derive(self, scope: Sequence[str], session: str | None = None, *, turns: int = 0, ended: bool = False) -> int:
         """Make what is missing: after ``remember(later=True)``, `forget`, or where a model had failed.
 
@@ -271,6 +274,7 @@ class MemoryBank(Capabilities):
 
     # -- recall ---------------------------------------------------------------------------------------------------
 
+    @measured("recall")
     def recall(
         self,
         scope: Sequence[str],

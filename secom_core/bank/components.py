@@ -24,6 +24,7 @@ from ..protocols import Statistics
 from ..ranking import ScopeIndex
 from ..stores.latest import LatestTurns
 from ..stores.sql import SqlStore
+from ..telemetry import Operations
 from ..vector_stores.sync import VectorStoreSync
 from .checking import Checkup, check
 from .deriving import Deriving
@@ -50,7 +51,7 @@ class Components:
     """
 
     def __init__(self, store: SqlStore, parts: Parts) -> None:
-        self.spending = Spending()
+        self.spending, self.operations = Spending(), Operations()
         counted = self.spending.of_part
         parts = replace(parts, segmenter=counted(parts.segmenter), summaries=counted(parts.summaries))
         self._parts, self._store = parts, store

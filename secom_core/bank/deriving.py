@@ -13,6 +13,7 @@ from ..derived.segments import Derivation
 from ..errors import warn_degraded
 from ..protocols import EndSegmenter
 from ..stores.sql import SqlStore
+from ..telemetry import staged
 from ..vector_stores.sync import VectorStoreSync
 from .layers import Layers
 
@@ -57,6 +58,7 @@ class Deriving:
             self.vector_store.follow_session(scope, session_id)
         return not (ended and row is not None and row.awaits_cut)
 
+    @staged("derive")
     def after_write(self, scope: Scope, session_id: int, *, turns: int, ended: Sequence[str] = ()) -> None:
         """Derive what a write has made necessary. What was said is stored, so nothing is raised.
 

@@ -9,15 +9,14 @@ from ..errors import StoreError
 from ..stores.database import waiting_at_most
 from ..stores.migrations import version_of
 from ..stores.sql import SqlStore
+from .components import Components
 from .records import Health, WriterHealth
-from .scope_cache import ScopeCache
-from .spending import Spending
 
 _WAIT_S: Final = 0.2
 
 
-def health_of(store: SqlStore, scopes: ScopeCache, writers: Collection[WriterHealth], spending: Spending) -> Health:
-    """How a bank is, with what its background writers say of themselves, and what was asked of models."""
+def health_of(store: SqlStore, inside: Components, writers: Collection[WriterHealth]) -> Health:
+    """How a bank is, with what its background writers say of themselves, and what its operations took."""
     schema, underived, unreadable = _read(store)
     unwritable = unreadable or _write_error(store)
     errors = [error for error in (unwritable, *(writer.last_error for writer in writers)) if error]
@@ -30,11 +29,12 @@ def health_of(store: SqlStore, scopes: ScopeCache, writers: Collection[WriterHea
         unwritten=sum(writer.unwritten for writer in writers),
         last_error=errors[0] if errors else None,
         underived=underived,
-        scopes_loaded=len(scopes),
-        bytes_loaded=scopes.nbytes,
+        scopes_loaded=len(inside.scopes),
+        bytes_loaded=inside.scopes.nbytes,
         forgotten_in_log=store.forgotten_in_log,
-        turns=spending.turns,
-        cost=spending.cost,
+        turns=inside.spending.turns,
+        cost=inside.spending.cost,
+        work=inside.operations.sums,
     )
 
 

@@ -18,6 +18,7 @@ from ..layers import Found, Layer, Ranking, Request, Units
 from ..memory import DocumentPlace, Recall, RecallOptions, Section
 from ..protocols import Vectors
 from ..ranking import LEANT_ON, Candidate, confidence, weighted_context
+from ..telemetry import staged
 from ..text.intents import subject
 from ..vector_stores.sync import VectorStoreSync
 from .layers import Layers
@@ -151,10 +152,10 @@ class Recalling:
                 after = _wanted(after, exclude, request.token_budget)
                 candidates = [*before, *strong, *rest, *others, *faint, *after]
                 sure = max(sure, *(each.relevance for each in before), 0.0)
-            packer = units.packer if units is not None else self.parts.packer
+            pack = staged("pack")((units.packer if units is not None else self.parts.packer).pack)
             if options.token_budget is None:
                 candidates = loaded.index.memories.whole(candidates)
-            hits = packer.pack(candidates, token_budget=request.token_budget, k=options.k, counter=request.counter)
+            hits = pack(candidates, token_budget=request.token_budget, k=options.k, counter=request.counter)
             hits = loaded.index.memories.whole(hits)
         sections = _numbered(sections, after=len(hits))
         text = render(hits, sections)
@@ -192,6 +193,7 @@ class Recalling:
             return None
         return self.derivation.query_vector(asked.telling, asked.leant_on)
 
+    @staged("vector store")
     def _nearest(self, scope: Scope, asked: Asked, loaded: LoadedScope | None) -> list[DocumentPlace] | None:
         """What the vector store finds, once it holds what any process has written."""
         if self.vector_store is None:
@@ -200,6 +202,7 @@ class Recalling:
         query = "\n".join([asked.telling, *(text for text, _ in asked.leant_on)])
         return self.vector_store.nearest(scope, query) if loaded is not None else None
 
+    @staged("search")
     def _search(
         self,
         loaded: LoadedScope,
@@ -300,6 +303,7 @@ def aware(at: datetime) -> datetime:
     return at if at.tzinfo is not None else at.replace(tzinfo=timezone.utc)
 
 
+@staged("layers")
 def _sections(layers: Sequence[Layer], request: Request) -> tuple[Request, list[Section]]:
     """What layers add, each within what those before it left; and the request with what they leave."""
     sections: list[Section] = []

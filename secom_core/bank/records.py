@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from ..conversation import Scope
 from ..llm.flow import Cost
+from ..telemetry import Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +20,13 @@ class Remembered:
         new: how many messages were new.
         ended: the names of the sessions that ended with it (``idle_after``); the session's own where it was closed, or
             goes on after a silence.
+        work: what it took.
     """
 
     turn_ids: tuple[str, ...]
     new: int
     ended: tuple[str, ...] = ()
+    work: Work = field(default=Work(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class Health:
         forgotten_in_log: whether words that were forgotten are still in SQLite's log, because somebody reads it.
         turns: how many turns this process has taken in.
         cost: what it has asked of language models for them, and for recalls: the bank's own, and its parts'.
+        work: what its operations took in this process, by their names: ``"remember"``, ``"recall"``, ``"derive"``.
     """
 
     reachable: bool
@@ -69,6 +74,7 @@ class Health:
     forgotten_in_log: bool
     turns: int
     cost: Cost
+    work: Mapping[str, Work]
 
     @property
     def ok(self) -> bool:

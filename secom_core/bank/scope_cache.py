@@ -17,6 +17,7 @@ from ..ranking import ScopeIndex
 from ..stores.index_blocks import WithoutThem
 from ..stores.rows import ScopeRow, SessionRow
 from ..stores.sql import SqlStore
+from ..telemetry import staged
 from .kept_index import IndexKeeper, Kept, names_of
 
 _GROWN: Final = 1.1
@@ -149,6 +150,7 @@ class ScopeCache:
             else:
                 self.drop(scope)
 
+    @staged("read")
     def caught_up(
         self, scope: Scope, *, retry_vectors: bool = False, besides: Collection[str] = ()
     ) -> LoadedScope | None:

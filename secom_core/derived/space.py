@@ -13,6 +13,7 @@ from ..models.rows import model_rows
 from ..protocols import Embedder, QueryEmbedder, Vectors
 from ..stores.schema import dimensions_of, space_of
 from ..stores.sql import SqlStore
+from ..telemetry import staged
 
 _NEAR: Final = 1e-2
 """How far the square of a stored vector's length may be from 1."""
@@ -59,11 +60,13 @@ class EmbeddingSpace:
     def _named(self, dimensions: int) -> str:
         return space_of(self.model, dimensions)
 
+    @staged("embed")
     def of_texts(self, texts: Sequence[str]) -> Vectors | None:
         """Vectors of shape ``(len(texts), d)``, each of length 1; nothing, with a warning, where the embedder fails."""
         what = "the embedder failed, what was said is found by words until it answers again"
         return self._attempted(self._embedder.embed, texts, what)
 
+    @staged("embed")
     def of_queries(self, texts: Sequence[str]) -> Vectors | None:
         """The same for queries, as the embedder's own ``embed_queries`` makes them where it has one."""
         embed = self._embedder.embed_queries if isinstance(self._embedder, QueryEmbedder) else self._embedder.embed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -13,7 +12,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidInput
 from ..text.terms import is_pair, latin_language_of, term_variants, terms
-from .postings import Arrays, FrozenPostings, FrozenUnits, Ints, Longs, Postings, digest_of, frozen, in_memory
+from .postings import Arrays, FrozenPostings, FrozenUnits, Ints, Longs, Postings, frozen, in_memory, joined
 from .scoring import Word
 from .top import Ids, Scores, best, distinct
 
@@ -362,19 +361,9 @@ class BM25:
 
     def _entries(self, slots: range) -> tuple[Longs, Ints]:
         """The digests and the entries of the terms of own units."""
-        if len(slots) * _MANY > self._used:
-            of_terms: Mapping[str, Postings] = self._postings
-        else:
-            of_terms = self._postings_of(slots)
-        places, counts = array("i"), array("i")
-        for postings in of_terms.values():
-            places.extend(postings.slots)
-            counts.extend(postings.counts)
-        entries = np.stack([np.array(places, dtype=np.int32), np.array(counts, dtype=np.int32)], axis=1)
-        digests = np.array([digest_of(term) for term in of_terms], dtype=np.int64)
-        digests = np.repeat(digests, [len(each.slots) for each in of_terms.values()])
-        kept = (entries[:, 1] > 0) & (entries[:, 0] >= slots.start)
-        return digests[kept], entries[kept]
+        many = len(slots) * _MANY > self._used
+        digests, entries = joined(self._postings if many else self._postings_of(slots))
+        return digests[entries[:, 0] >= slots.start], entries[entries[:, 0] >= slots.start]
 
     def _postings_of(self, slots: range) -> dict[str, Postings]:
         found = defaultdict[str, Postings](Postings)

@@ -69,6 +69,18 @@ class Postings:
         self.counts = array("i", counts.tobytes())
 
 
+def joined(of_terms: Mapping[str, Postings]) -> tuple[Longs, Ints]:
+    """The digest of each entry's term, and the entries of all terms, as `FrozenPostings` reads them."""
+    slots, counts = array("i"), array("i")
+    for postings in of_terms.values():
+        slots.extend(postings.slots)
+        counts.extend(postings.counts)
+    entries = np.stack([np.array(slots, dtype=np.int32), np.array(counts, dtype=np.int32)], axis=1)
+    digests = np.array([digest_of(term) for term in of_terms], dtype=np.int64)
+    digests = np.repeat(digests, [len(each.slots) for each in of_terms.values()])
+    return digests[entries[:, 1] > 0], entries[entries[:, 1] > 0]
+
+
 @dataclass(frozen=True)
 class FrozenPostings:
     """Where the terms of a run of slots occur.

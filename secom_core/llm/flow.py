@@ -30,6 +30,7 @@ from typing import Any, Final, Protocol, TypeVar, cast, runtime_checkable
 
 from ..errors import ContextTooLong, InvalidInput, ModelError
 from ..processes import ForkLock
+from ..telemetry import count_model_call, staged
 from ..text.terms import count_tokens
 from .limits import note_too_long
 
@@ -134,6 +135,7 @@ class Metered:
         self.cost = Cost()
         self._lock = ForkLock()
 
+    @staged("model")
     def complete(self, prompt: Prompt) -> str:
         """Answer the prompt, or raise what the model raises; counted either way."""
         reply = ""
@@ -147,6 +149,7 @@ class Metered:
             tokens_out = self._counter(counted) * len(reply) // max(len(counted), 1)
             with self._lock:
                 self.cost += Cost(1, tokens_in, tokens_out)
+            count_model_call(tokens_in, tokens_out)
 
 
 def run(procedure: Procedure[T], model: ChatModel, *, limit: int = 1) -> T:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, Float, bindparam, cast, delete, func, insert, select
 
 from ..conversation import Message, Scope, Turn
+from ..telemetry import staged
 from ..text.batches import batches
 from .cipher import Cipher
 from .database import retry_if_contended
@@ -59,6 +60,7 @@ class SqlStore(DerivedRows):
 
     # -- raw turns ----------------------------------------------------------------------------------------------
 
+    @staged("write")
     @retry_if_contended
     def append(
         self,

@@ -1,0 +1,143 @@
+"""What operations take stands in what they give, is summed on the bank, and goes to OpenTelemetry without a word."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from secom_core import MemoryBank
+from secom_core.telemetry import Operations, Work, count_model_call, staged
+from secom_core.testing import ScriptedModel
+
+SCOPE = ("acme", "alice")
+TALK = [("user", "My rent in Ghent is 900 euros."), ("assistant", "That is a fair rent for Ghent.")]
+
+_SPANS = """
+import json, sys
+from opentelemetry import metrics, trace
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from secom_core import MemoryBank
+from secom_core.errors import InvalidInput
+
+spans, reader = InMemorySpanExporter(), InMemoryMetricReader()
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(spans))
+trace.set_tracer_provider(provider)
+metrics.set_meter_provider(MeterProvider([reader]))
+
+with MemoryBank.open() as bank:
+    bank.remember(("acme", "alice"), [("user", "My rent in Ghent is 900 euros.")], session="s1")
+    bank.recall(("acme", "alice"), "What is my rent?", token_budget=200)
+    try:
+        bank.recall(("acme", "alice"), 7)
+    except InvalidInput:
+        pass
+shown = [json.loads(each.to_json()) for each in spans.get_finished_spans()]
+print(json.dumps({"spans": shown, "metrics": json.loads(reader.get_metrics_data().to_json())}))
+"""
+
+
+def _traced(**environment: str) -> dict[str, Any]:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")} | environment
+    done = subprocess.run([sys.executable, "-c", _SPANS], capture_output=True, text=True, check=True, env=env)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_a_recall_says_how_long_each_stage_took() -> None:
+    with MemoryBank.open() as bank:
+        remembered = bank.remember(SCOPE, TALK, session="s1")
+        recall = bank.recall(SCOPE, "What is my rent?")
+
+        assert remembered.work.stages.keys() >= {"write", "derive", "other"}
+        assert recall.work.stages.keys() >= {"read", "search", "pack", "other"}
+        assert all(each >= 0 for each in recall.work.stages.values())
+        assert recall.work.calls == 0
+
+        bank.recall(SCOPE, "What is my rent?")
+        sums = bank.health().work
+        assert (sums["recall"].operations, sums["remember"].operations) == (2, 1)
+        assert sums["recall"].milliseconds > recall.work.milliseconds
+
+
+def test_two_recalls_of_the_same_are_equal_whatever_they_took() -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(SCOPE, TALK, session="s1")
+
+        assert bank.recall(SCOPE, "What is my rent?") == bank.recall(SCOPE, "What is my rent?")
+
+
+def test_calls_of_models_count_for_the_operation_that_makes_them() -> None:
+    model = ScriptedModel(lambda prompt: "<memory>\nUser: The rent is 900 euros.\n</memory>")
+    with MemoryBank.open(model=model, summaries=True) as bank:
+        open_session = bank.remember(SCOPE, TALK, session="s1")
+        closed = bank.remember(SCOPE, [("user", "Thanks, bye.")], session="s1", close=True)
+
+        assert open_session.work.calls == 0
+        assert closed.work.calls == bank.health().cost.calls > 0
+        assert closed.work.tokens_in == bank.health().cost.tokens_in
+        assert closed.work.stages["model"] > 0
+
+
+def test_a_stage_within_a_stage_counts_for_itself_alone() -> None:
+    operations = Operations()
+    inner = staged("inner")(lambda: count_model_call(3, 4))
+    outer = staged("outer")(lambda: [inner(), inner()])
+    inner()
+
+    with operations.measured("whole") as (measured, _):
+        outer()
+        work = measured.work
+    with pytest.raises(ZeroDivisionError), operations.measured("whole"):
+        staged("outer")(lambda: 1 / 0)()
+
+    assert (work.operations, work.calls, work.tokens_in, work.tokens_out) == (1, 2, 6, 8)
+    assert list(work.stages) == ["other", "outer", "inner"]
+    assert operations.sums["whole"].operations == 2
+    assert operations.sums["whole"].calls == 2
+
+
+def test_works_add_up() -> None:
+    one, other = Work(1, 2, 3, 4, {"read": 1.0}), Work(1, 1, 1, 1, {"read": 2.0, "search": 5.0})
+
+    assert one + other == Work(2, 3, 4, 5, {"read": 3.0, "search": 5.0})
+    assert (one + other).milliseconds == 8.0
+
+
+@pytest.mark.slow
+def test_spans_and_metrics_hold_no_words() -> None:
+    pytest.importorskip("opentelemetry.sdk", reason="needs the package opentelemetry-sdk")
+    found = _traced()
+
+    names = [each["name"] for each in found["spans"]]
+    [recall] = [
+        each for each in found["spans"] if each["name"] == "secom recall" and "secom.hits" in each["attributes"]
+    ]
+    [search] = [each for each in found["spans"] if each["name"] == "secom recall search"]
+    [failed] = [each for each in found["spans"] if each["status"]["status_code"] == "ERROR"]
+    assert {"secom remember", "secom remember write", "secom remember derive"} <= set(names)
+    assert search["parent_id"] == recall["context"]["span_id"]
+    assert recall["attributes"]["secom.hits"] == 1
+    assert failed["status"]["description"] == "InvalidInput"
+    assert {"Ghent", "rent", "alice", "acme"}.isdisjoint(json.dumps(found).replace('"', " ").replace(".", " ").split())
+    metrics = [each["name"] for each in found["metrics"]["resource_metrics"][0]["scope_metrics"][0]["metrics"]]
+    assert metrics == ["secom.operation.duration"]
+
+
+@pytest.mark.slow
+def test_spans_hold_words_where_the_application_says_so() -> None:
+    pytest.importorskip("opentelemetry.sdk", reason="needs the package opentelemetry-sdk")
+    found = _traced(OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT="true")
+
+    [recall] = [each for each in found["spans"] if "secom.query" in each["attributes"]]
+    assert recall["attributes"]["secom.query"] == "What is my rent?"
+    assert "900 euros" in recall["attributes"]["secom.block"]
