@@ -34,12 +34,13 @@ from .errors import (
 from .memory import Hit, Memory, Recall, Segment
 
 if TYPE_CHECKING:
-    from .bank import MemoryBank, Remembered, Stats
+    from .bank import AsyncMemoryBank, MemoryBank, Remembered, Stats
     from .companion import Companion
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AsyncMemoryBank",
     "BadReply",
     "Companion",
     "DegradedWarning",
@@ -66,7 +67,13 @@ __all__ = [
 
 
 # Imported when first asked for: with SQLAlchemy and numpy they take most of a second.
-_LAZY: Final = {"Companion": "companion", "MemoryBank": "bank", "Remembered": "bank", "Stats": "bank"}
+_LAZY: Final = {
+    "AsyncMemoryBank": "bank",
+    "Companion": "companion",
+    "MemoryBank": "bank",
+    "Remembered": "bank",
+    "Stats": "bank",
+}
 
 
 def __getattr__(name: str) -> object:

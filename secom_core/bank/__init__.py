@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .answers import remember_soon
+from .asynchronous import AsyncMemoryBank
 from .background import BackgroundWriter
 from .bank import MemoryBank
 from .given import check_bank, check_writer
@@ -10,6 +11,7 @@ from .parts import Parts
 from .records import Finding, Health, Remembered, Stats
 
 __all__ = [
+    "AsyncMemoryBank",
     "BackgroundWriter",
     "Finding",
     "Health",

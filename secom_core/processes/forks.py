@@ -66,15 +66,16 @@ class ForkLock:
 
 
 class ForkWorker:
-    """A thread that does one thing after the other; in a child, another one, with nothing to do yet.
+    """A thread that does one thing after the other, or several that do so; in a child, others, with nothing to do yet.
 
     Args:
-        name: what the thread is called.
+        name: what the threads are called.
+        threads: how many there are at most.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name, self._left = name, list[ThreadPoolExecutor]()
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix=name)
+    def __init__(self, name: str, threads: int = 1) -> None:
+        self._name, self._threads, self._left = name, threads, list[ThreadPoolExecutor]()
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self.jobs: set[Future[Any]] = set()
         """What is not done yet."""
         in_child(self)
@@ -82,17 +83,17 @@ class ForkWorker:
     def renew(self) -> None:
         """Leave what the parent was to do to it."""
         self._left.append(self._pool)
-        self._pool, self.jobs = ThreadPoolExecutor(1, thread_name_prefix=self._name), set()
+        self._pool, self.jobs = ThreadPoolExecutor(self._threads, thread_name_prefix=self._name), set()
 
     def submit(self, do: Callable[..., T], *arguments: Any) -> Future[T]:
-        """Have something done when all before it is."""
+        """Have something done when all before it is begun, and a thread is free."""
         job = self._pool.submit(do, *arguments)
         self.jobs.add(job)
         job.add_done_callback(lambda done: self.jobs.discard(done))
         return job
 
     def shutdown(self) -> None:
-        """Wait until everything is done, and end the thread."""
+        """Wait until everything is done, and end the threads."""
         self._pool.shutdown()
 
 
