@@ -11,12 +11,13 @@ import re
 from enum import Enum
 from typing import Final
 
+from ..text.patterns import regex
 from ..text.word_lists import word_lists
 
 BEFORE: Final = 80
 """So many characters before a bracket say what it is."""
 
-WAITS: Final = re.compile(r"[ \t]{0,2}[!*]?\Z")
+WAITS: Final = regex(r"[ \t]{0,2}[!*]?\Z")
 """What follows a bracket to the end of a text and does not say yet what the bracket is."""
 
 
@@ -46,31 +47,31 @@ def _words(name: str) -> str:
 
 
 def _ends(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"(?:{pattern})\Z", re.IGNORECASE)
+    return regex(rf"(?:{pattern})\Z", re.IGNORECASE)
 
 
 _CONTAINERS: Final = frozenset(_WORDS["containers"])
 _SHORT: Final = frozenset(_WORDS["short words"])
-_NAME: Final = re.compile(rf"(?:{_LATIN}|[.$])+\Z")
-_CODE_NAME: Final = re.compile(
+_NAME: Final = regex(rf"(?:{_LATIN}|[.$])+\Z")
+_CODE_NAME: Final = regex(
     r".*_.*|.*[^\W\d]\.[^\W\d].*|[a-z]+\d.*|[a-z]+[A-Z].*|[b-df-hj-np-tv-xz]+|[^\W\d]", re.ASCII | re.DOTALL
 )
 """A name that words of a language are not: ``my_list``, ``self.items``, ``x2``, ``rowCount``, ``xs``, ``a``."""
 
 _CALL: Final = _ends(rf"{_LATIN}\([^()\s]{{0,40}}\)")
 _QUOTES: Final = "\"'\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb\u300c\u300d\u300e\u300f"
-_LINE_START: Final = re.compile(r"(?:\A|\n)[ \t>]*\Z")
-_DEFINING: Final = re.compile(r"(?:\A|\n)[ \t>*-]*\Z")
+_LINE_START: Final = regex(r"(?:\A|\n)[ \t>]*\Z")
+_DEFINING: Final = regex(r"(?:\A|\n)[ \t>*-]*\Z")
 _OPERATOR: Final = _ends(
     r"(?:=|(?:\A|\n)[ \t]*(?:return|yield|print)|[\w)\]][ \t]*[+/^]|\d[ \t]+\*"
     r"|[\[{\u2208\u2209\u222a\u2229\u2282\u2286\u00d7\u2264\u2265]|\w\(|[\"'][ \t]*:)\s*"
 )
-_OPERATOR_AFTER: Final = re.compile(r"[ \t]{0,2}(?:!?=|\+|\*[ \t]|[\u222a\u2229\u00d7\u2208])")
-_BETWEEN_NUMBERS: Final = re.compile(
+_OPERATOR_AFTER: Final = regex(r"[ \t]{0,2}(?:!?=|\+|\*[ \t]|[\u222a\u2229\u00d7\u2208])")
+_BETWEEN_NUMBERS: Final = regex(
     r"(?!\s+\Z)[ \t]*(?:[,;\uff0c\u3001]\s*|[+*/|-][ \t]*)?(?:(?:and|or|und|oder|[\u548c\u4e0e\u6216])[ \t]*)?",
     re.IGNORECASE,
 )
-_BETWEEN_WORDS: Final = re.compile(r"[ \t]*(?:[,\u3001]|(?:and|or|und|oder|[\u548c\u4e0e])\b)?[ \t]*", re.IGNORECASE)
+_BETWEEN_WORDS: Final = regex(r"[ \t]*(?:[,\u3001]|(?:and|or|und|oder|[\u548c\u4e0e])\b)?[ \t]*", re.IGNORECASE)
 _LISTING: Final = _ends(
     rf"{_words('number lists')}(?:[ \t]+(?:is|are|was|were|of|ist|sind|war|waren))?[ \t]*[:=\uff1a]?\s*"
     r"|(?:[-=]>|\u2192)[ \t]*"
@@ -78,8 +79,8 @@ _LISTING: Final = _ends(
 _COLON: Final = _ends(r"[:\uff1a][*_]*\s*")
 _SOURCES: Final = _ends(rf"{_words('sources')}[*_]*[ \t]*[:\uff1a][*_]*\s*")
 _ITEM: Final = _ends(r"(?:\A|\n)[ \t]*(?:[-*\u2022]|\d+[.)])[ \t]+")
-_LINE_END: Final = re.compile(r"[ \t]{0,2}(?:\n|\Z)")
-_SENTENCE_END: Final = re.compile(r"[ \t]{0,2}(?:[.!?;\u3002\uff01\uff1f\uff1b\u2026]|\n|\Z)")
+_LINE_END: Final = regex(r"[ \t]{0,2}(?:\n|\Z)")
+_SENTENCE_END: Final = regex(r"[ \t]{0,2}(?:[.!?;\u3002\uff01\uff1f\uff1b\u2026]|\n|\Z)")
 _REFERRING: Final = _ends(rf"{_words('referring')}\.?(?:[ \t]+to)?[ \t]*")
 _REFERRING_ON: Final = _ends(rf"{_words('referring before words')}[ \t]*")
 

@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from typing import Any
 
-from tqdm import tqdm
-
 from ..archive import export as transfer
 from ..archive.replacing import replacing
 from ..archive.salvage import salvage
@@ -26,6 +24,8 @@ from .terminal import Refused, confirmed, note, show
 
 def remember_(args: Namespace) -> None:
     """Take in conversations from files. All are read before any is taken in."""
+    from tqdm import tqdm
+
     history = [session for name in args.file for session in read_file(name, session=args.session, at=args.at)]
     scope = scope_of(args)
     with opened(args, make=True) as there:

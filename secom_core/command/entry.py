@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from ..errors import SecomError
-from .options import parser
 from .terminal import note
 
 _FAILED: Final = 1
 _MISUSED: Final = 2
 _INTERRUPTED: Final = 130
+_SELDOM: Final = 100_000
+"""After how many new objects a command looks for garbage: what is imported is none, and most commands make little."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,8 +36,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Half a character cannot be encoded, and is no reason to show nothing.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    line = parser()
-    args = line.parse_args(arguments)
+    with _collecting_seldom():
+        return _run(sys.argv[1:] if arguments is None else arguments)
+
+
+def _run(words: Sequence[str]) -> int:
+    from .options import parser
+
+    line = parser(words)
+    args = line.parse_args(words)
     if args.act is None:
         line.print_help(sys.stderr)
         return _MISUSED
@@ -53,6 +63,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         note(_first_line(error))
         return _FAILED
     return 0
+
+
+@contextmanager
+def _collecting_seldom() -> Iterator[None]:
+    usual = gc.get_threshold()
+    gc.set_threshold(_SELDOM, *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
 
 
 def _abandon_output() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 from ..layers import registered
 from ..memory import Hit, Recall, RecallOptions, Section
-from .inspecting import turn_json
 from .opening import opened, scope_of
 from .terminal import Refused, note, show
 
@@ -15,7 +14,7 @@ from .terminal import Refused, note, show
 def recall_(args: Namespace) -> None:
     """Print what answers a question."""
     scope = scope_of(args)
-    wanted = [layer for layer in registered() if layer.name in (args.layer or ())]
+    wanted = registered(args.layer or ())
     for layer in wanted:
         if layer.cost_without_model and not args.without_model:
             raise Refused(
@@ -29,7 +28,7 @@ def recall_(args: Namespace) -> None:
         options = RecallOptions(args.token_budget, args.k, [layer.name for layer in wanted], args.only_relevant)
         recall = there.bank.recall(scope, args.query, now=args.now, **options.arguments)
         missing = [layer.name for layer in wanted if there.behind(scope, layer)]
-    show(args, _recall_json(recall), recall.text)
+    show(args, _recall_json(recall) if args.json else None, recall.text)
     if not (recall.text or args.json):
         note("nothing is found for that")
     for name in missing:
@@ -47,6 +46,8 @@ def _recall_json(recall: Recall) -> dict[str, Any]:
 
 
 def _hit_json(hit: Hit) -> dict[str, Any]:
+    from .inspecting import turn_json
+
     return {
         "number": hit.number,
         "score": hit.score,

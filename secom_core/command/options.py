@@ -6,16 +6,16 @@ import argparse
 import importlib
 import json
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from importlib.resources import files
 from typing import Any, Final
 
 from .. import __version__
-from .. import bank as _bank  # noqa: F401 - its layers register themselves
+from ..bank import parts as _parts  # noqa: F401 - announces the layers
 from ..conversation import check_scope
-from ..layers import Layer, registered
+from ..layers import Layer, layer_names, registered
 from ..readers.moments import read_moment
 
 INSPECTED: Final = {
@@ -27,16 +27,23 @@ INSPECTED: Final = {
 """What `secom inspect` shows of every bank; layers have listings of their own."""
 
 
-def parser() -> ArgumentParser:
-    """The command line of ``secom``."""
+def parser(words: Sequence[str] | None = None) -> ArgumentParser:
+    """The command line of ``secom``.
+
+    Args:
+        words: what follows ``secom``: only the command that they ask for gets its options. Every one does unless given.
+    """
+    asked = _COMMANDS if words is None else [word for word in words if not word.startswith("-")][:1]
     root = ArgumentParser(prog="secom", **_help("secom"))
     root.add_argument("--version", action="version", version=f"secom {__version__}")
     root.set_defaults(act=None)
     commands = root.add_subparsers(title="commands", metavar="COMMAND")
     for name, (module, options) in _COMMANDS.items():
-        command: ArgumentParser = commands.add_parser(name, help=_text(name).partition("\n")[0], **_help(name))
-        command.set_defaults(act=partial(_act, module, name), check=partial(_check, command))
-        options(command)
+        more = _help(name) if name in asked else {}
+        command: ArgumentParser = commands.add_parser(name, help=_text(name).partition("\n")[0], **more)
+        if name in asked:
+            command.set_defaults(act=partial(_act, module, name), check=partial(_check, command))
+            options(command)
     return root
 
 
@@ -94,13 +101,13 @@ def _remember(command: ArgumentParser) -> None:
 
 
 def _recall(command: ArgumentParser) -> None:
-    add, layers = command.add_argument, [layer.name for layer in registered()]
+    add = command.add_argument
     add("query", metavar="QUERY", help="a question, or what was just said")
     add("--token-budget", type=_number, metavar="N", help="how long the block may be; 2000 unless this or -k is given")
     add("-k", type=_number, metavar="N", help="how many memories at most")
     add("--only-relevant", action="store_true", help="leave the rest of the block empty where less than all is needed")
     add("--now", type=_moment, metavar="TIME", help='when the question is asked, for "last week"')
-    add("--layer", action="append", choices=layers, help="a layer that takes part; may be given again")
+    add("--layer", action="append", choices=layer_names(), help="a layer that takes part; may be given again")
     without = "let it take part although there is no language model here, and it then costs more than it brings"
     add("--without-model", action="store_true", help=without)
     _scope(command, json_too=True)

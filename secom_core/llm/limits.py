@@ -7,7 +7,9 @@ from contextlib import suppress
 from typing import Final
 from weakref import WeakKeyDictionary
 
-_TOO_LONG: Final = re.compile(
+from ..text.patterns import regex
+
+_TOO_LONG: Final = regex(
     r"context[_ -]?(?:length|window|size|limit)|maximum context|exceeds? (?:the )?(?:available )?context"
     r"|prompt is too long|input is too long|input token count|too many (?:input )?tokens"
     r"|reduce the length of the (?:messages|prompt|input)|input length and `?max_tokens",

@@ -11,6 +11,8 @@ import re
 import unicodedata
 from typing import Final
 
+from ..text.patterns import regex
+
 _CONTROLS: Final = "\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f"
 """Control characters but for the tab and the ends of lines."""
 
@@ -32,9 +34,9 @@ PLAIN: Final = re.compile(
 )
 """What most is made of: letters, digits and signs of which no mark consists, all of which are seen."""
 
-_HIDDEN: Final = re.compile(f"[{_CONTROLS}{_UNSEEN}{_JOINERS}]+")
-_COMPOSING: Final = re.compile(f"[{_JOINERS}]{{1,2}}")
-_COMPOSED: Final = re.compile("[^\x00-\x7f\ufe50-\ufe6f\uff00-\uffef]")
+_HIDDEN: Final = regex(f"[{_CONTROLS}{_UNSEEN}{_JOINERS}]+")
+_COMPOSING: Final = regex(f"[{_JOINERS}]{{1,2}}")
+_COMPOSED: Final = regex("[^\x00-\x7f\ufe50-\ufe6f\uff00-\uffef]")
 """What a joiner may follow: nothing of ASCII, nor of its small and full-width forms."""
 
 _LT, _GT, _BAR = "<\ufe64\uff1c", ">\ufe65\uff1e", "|\uff5c"
@@ -49,7 +51,7 @@ _STYLED: Final = (
 )
 """Letters that may be read as those of ASCII."""
 
-_ANGLE: Final = re.compile(
+_ANGLE: Final = regex(
     # A run is looked at once, from its beginning, so that a million brackets take no time.
     rf"(?<![{_LT}])[{_LT}]+(?="
     rf"[^\s\d{_SAFE}{_LT}{_GT}]"
@@ -61,14 +63,14 @@ _ANGLE: Final = re.compile(
     rf"|[{_GT}]{{2}}(?=[A-Z\uff21-\uff3a]+[{_LT}]{{2}})",
     re.IGNORECASE,
 )
-_SQUARE: Final = re.compile(rf"[{re.escape(_OPEN)}]([^{re.escape(_OPEN + _CLOSE)}]*)[{re.escape(_CLOSE)}]")
-_BARRED: Final = re.compile(rf"[{re.escape(_OPEN)}](?=[{_JOINERS}]*[{_BAR}])")
+_SQUARE: Final = regex(rf"[{re.escape(_OPEN)}]([^{re.escape(_OPEN + _CLOSE)}]*)[{re.escape(_CLOSE)}]")
+_BARRED: Final = regex(rf"[{re.escape(_OPEN)}](?=[{_JOINERS}]*[{_BAR}])")
 """``[|``, which opens a mark whether anything closes it or not."""
 
-_TILDE: Final = re.compile(rf"{_BRACKET}(?=[\w!\uff01]{{0,2}}[~\uff5e][\w!\uff01]{{0,2}}{_BRACKET})")
+_TILDE: Final = regex(rf"{_BRACKET}(?=[\w!\uff01]{{0,2}}[~\uff5e][\w!\uff01]{{0,2}}{_BRACKET})")
 """``[e~[`` and the like: marks that open what they close."""
 
-_WORD: Final = re.compile(
+_WORD: Final = regex(
     r"[|].*|.*[|]"
     r"|/\s*\w[\w-]*"
     r"|(?=.*[A-Z]{2})[a-z]?[A-Z0-9_/:. -]+"
@@ -96,10 +98,10 @@ _DETAIL: Final = r"(?:\u2020[\w .,:#-]{0,60})?"
 CITED: Final = rf"{_BLANK}(?:(?:\d{{1,9}}:(?=\d+\u2020))?{_SPAN}(?:{_AND}{_SPAN})*{_DETAIL}|{_NONE}){_BLANK}"
 """What stands between the brackets of a citation, in letters of any case: ``1``, ``1, 2``, ``Memory 1``, ``^1``."""
 
-NOTHING_CITED: Final = re.compile(r"\bNO_CITE[DS]?\b")
+NOTHING_CITED: Final = regex(r"\bNO_CITE[DS]?\b")
 """That nothing is cited, without brackets."""
 
-_CITATION: Final = re.compile(rf"{CITED}|\d+(?:(?::\d+)?\u2020.*)?", re.IGNORECASE | re.DOTALL)
+_CITATION: Final = regex(rf"{CITED}|\d+(?:(?::\d+)?\u2020.*)?", re.IGNORECASE | re.DOTALL)
 """The same, and any number at all, as the block's own lines begin with one."""
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from ..memory import Passage
+from ..text.patterns import regex
 from ..text.terms import sentence_spans, terms
 from .candidate import Candidate
 
-_LEADS: Final = re.compile(r"\W*|\W*\w{1,3}[.)、:]\W*|#{1,6}\s[^\n]*|[-*+•\s]*\*\*[^*\n]+\*\*:?|[^\n]{1,80}[:：]")
+_LEADS: Final = regex(r"\W*|\W*\w{1,3}[.)、:]\W*|#{1,6}\s[^\n]*|[-*+•\s]*\*\*[^*\n]+\*\*:?|[^\n]{1,80}[:：]")
 """What tells nothing alone: a heading, the number of an item, what ends with a colon."""
 
 

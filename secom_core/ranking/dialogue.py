@@ -33,6 +33,8 @@ def weighted_context(query: str, context: Sequence[Message]) -> list[tuple[str, 
     before = [message for message in context if message.text.strip()]
     while before and before[-1].text.strip() == query.strip():
         before.pop()
+    if not before:
+        return []
     asked, answered = _LEANING if leans(query) else _STANDING_ALONE
     weighted: list[tuple[str, float]] = []
     fading = 1.0

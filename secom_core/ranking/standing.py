@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
+from ..text.patterns import regex
 from ..text.terms import terms
 from .passage_table import PassageTable
 
@@ -17,7 +18,7 @@ _ALIKE: Final = 0.5
 """The share of content words that two have in common where the newer stands for both."""
 
 _SLOTS: Final = tuple(
-    re.compile(pattern, re.I)
+    regex(pattern, re.I)
     for pattern in (
         r"\bmy\s+(?:full\s+)?name\s+is\s+(?-i:[A-Z])|\bheiße\b|\bmein\s+name\s+ist\b|我叫|我的名字(?:是|叫)",
         r"\bcall\s+me\s+(?-i:[A-Z])|\bnenn\w*\s+mich\b|(?:叫|称呼)我",

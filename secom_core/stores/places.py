@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from ..errors import InvalidInput, shorten
+from ..text.patterns import regex
 
-_POSTGRES: Final = re.compile(r"\s*postgres(?:ql)?(?:\+\w+)?://", re.I)
-_SCHEME: Final = re.compile(r"\s*(?P<name>[a-z][a-z0-9+.\-]+):", re.I)
-_NO_FILE: Final = re.compile(
+_POSTGRES: Final = regex(r"\s*postgres(?:ql)?(?:\+\w+)?://", re.I)
+_SCHEME: Final = regex(r"\s*(?P<name>[a-z][a-z0-9+.\-]+):", re.I)
+_NO_FILE: Final = regex(
     # One slash is what a Path leaves of two. A drive is one letter.
     r"://|(?<![a-z0-9+.\-])[a-z][a-z0-9+.\-]+:[/\\]"
     # URLs without a slash, and what libpq and ODBC take in the place of one.
@@ -41,7 +42,7 @@ def file_at(where: str | Path) -> Path:
         InvalidInput: it is a URL, or no file can have this name.
     """
     text = str(where)
-    if _NO_FILE.search(text):
+    if (":" in text or "=" in text) and _NO_FILE.search(text):
         scheme = _SCHEME.match(text)
         what = f"a {scheme['name']}: URL" if scheme is not None else "a URL or a connection string"
         raise InvalidInput(

@@ -7,22 +7,21 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from ..text.patterns import regex
 from ..text.speech import asks, stands
 from ..text.terms import is_stopword, sentences, terms
 
 SPEAKERS: Final = ("user", "assistant")
-_MARKDOWN: Final = re.compile(r"[ \t]*(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*:?")
-_BULLET: Final = re.compile(r"([ \t]*)([-*•–—+]|\(?\d{1,3}[.)])?(?(2)[ \t]+)(.*)")
-_TITLE: Final = re.compile(r"(?:\*\*|__)([^:：]{1,80}?[:：]?)(?:\*\*|__)[:：]?|([^:：]{1,80})[:：]")
-_LABELLED: Final = re.compile(r"([^\s:：.!?][^:：.!?\n]{0,40})[:：]\s+(?=\S)")
-_INLINE: Final = re.compile(r"\s+[-•–]\s+")
+_MARKDOWN: Final = regex(r"[ \t]*(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*:?")
+_BULLET: Final = regex(r"([ \t]*)([-*•–—+]|\(?\d{1,3}[.)])?(?(2)[ \t]+)(.*)")
+_TITLE: Final = regex(r"(?:\*\*|__)([^:：]{1,80}?[:：]?)(?:\*\*|__)[:：]?|([^:：]{1,80})[:：]")
+_LABELLED: Final = regex(r"([^\s:：.!?][^:：.!?\n]{0,40})[:：]\s+(?=\S)")
+_INLINE: Final = regex(r"\s+[-•–]\s+")
 _LABEL_WORDS, _TITLE_WORDS, _LEAD_WORDS = 4, 8, 4
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d[ \t]+")
-_ROLES: Final = re.compile(
-    r"(?:the\s+)?(?:(user|human|customer)|(assistant|ai|bot|chatbot))(?=['’]s\b|\W|$)", re.IGNORECASE
-)
-_WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
-_NOTHING: Final = re.compile(
+_DATE: Final = regex(r"\d{4}-\d\d-\d\d[ \t]+")
+_ROLES: Final = regex(r"(?:the\s+)?(?:(user|human|customer)|(assistant|ai|bot|chatbot))(?=['’]s\b|\W|$)", re.IGNORECASE)
+_WORD: Final = regex(r"\w+(?:['’]\w+)*")
+_NOTHING: Final = regex(
     r"\W*(?:(?:there (?:is|are) )?(?:none|nothing|n/?a|no|not|null|empty|unchanged)"
     r"(?:\s+(?:new|at all|to (?:add|update|report|change)|of note|yet|known|given|provided|mentioned|applicable"
     r"|memory|memories|information|facts?|details?|changes?|updates?|needed|available|needs? updating|so far))*"

@@ -11,14 +11,16 @@ from html import unescape
 from itertools import pairwise
 from typing import Final
 
+from .patterns import regex
+
 _CLOCK: Final = r"(?:(\d{1,4}):)?([0-5]?\d):([0-5]\d)[.,](\d{1,3})"
-_TIMING: Final = re.compile(rf"^[ \t]*{_CLOCK}[ \t]+-->[ \t]+{_CLOCK}(?:[ \t\r][^\n]*)?$", re.M)
-_OPENING: Final = re.compile(rf"(?:WEBVTT(?:[ \t][^\n]*)?(?:\r?\n|$)|(?:\d+[ \t]*\r?\n)?[ \t]*{_CLOCK}[ \t]+-->)")
-_BLANK_LINE: Final = re.compile(r"\n[ \t\r]*(?:\n|$)")
-_VOICE: Final = re.compile(r"<v(?:\.[^\s>]*)?[ \t]+([^>\n]{1,80})>")
-_TAG: Final = re.compile(r"</?[a-zA-Z\d][^<>\n]{0,200}>|\{\\[^{}\n]{0,80}\}")
-_NAME: Final = re.compile(r"(?:>>[ \t]*)?([^\W\d_a-z][^\n:<>\[\](){}]{0,39}):[ \t]+")
-_ENDS: Final = re.compile(r"[.!?…。！？][\"'”’)\]]*$")
+_TIMING: Final = regex(rf"^[ \t]*{_CLOCK}[ \t]+-->[ \t]+{_CLOCK}(?:[ \t\r][^\n]*)?$", re.M)
+_OPENING: Final = regex(rf"(?:WEBVTT(?:[ \t][^\n]*)?(?:\r?\n|$)|(?:\d+[ \t]*\r?\n)?[ \t]*{_CLOCK}[ \t]+-->)")
+_BLANK_LINE: Final = regex(r"\n[ \t\r]*(?:\n|$)")
+_VOICE: Final = regex(r"<v(?:\.[^\s>]*)?[ \t]+([^>\n]{1,80})>")
+_TAG: Final = regex(r"</?[a-zA-Z\d][^<>\n]{0,200}>|\{\\[^{}\n]{0,80}\}")
+_NAME: Final = regex(r"(?:>>[ \t]*)?([^\W\d_a-z][^\n:<>\[\](){}]{0,39}):[ \t]+")
+_ENDS: Final = regex(r"[.!?…。！？][\"'”’)\]]*$")
 
 _PAUSE: Final = timedelta(seconds=2)
 """After which silence whoever speaks begins a new utterance."""

@@ -12,6 +12,7 @@ from contextlib import suppress
 from datetime import date, timedelta
 from typing import Final
 
+from .patterns import regex
 from .wording import folded_case, is_signed, signs
 
 Span = tuple[int, int]
@@ -45,7 +46,7 @@ _IN_CAPITALS: Final = tuple(month.capitalize() for month in _MONTHS)
 # What stands in whatever a pattern finds, one of it at least, so that most texts need none; and whether it has a digit.
 # Months need a capital letter, because "may" and "march" are words too.
 _CALENDAR: Final = tuple(
-    (listed, has_digit, re.compile(pattern))
+    (listed, has_digit, regex(pattern))
     for listed, has_digit, pattern in (
         (("-",), True, r"(?P<year>\d{4})-(?P<number>\d{1,2})-(?P<day>\d{1,2})"),
         (("年",), True, r"(?P<year>\d{4})年(?:(?P<number>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?)?"),
@@ -61,15 +62,15 @@ _CALENDAR: Final = tuple(
         (("19", "20"), True, rf"\b{_YEAR}\b"),
     )
 )
-_DIGIT: Final = re.compile(r"\d")
-_AGO: Final = re.compile(
+_DIGIT: Final = regex(r"\d")
+_AGO: Final = regex(
     rf"\b{_COUNT}(?: of)? (?P<unit>day|week|month|year)s? (?:ago|back|earlier)\b"
     rf"|{_COUNT.replace('<count>', '<zh>')}个?(?P<zh_unit>天|周|星期|礼拜|月|年)(?:前|以前|之前)",
     re.I,
 )
 _AGO_SIGNS: Final = signs("ago|back|earlier|前")
 _WEEKDAY_SIGNS: Final = ("day",)
-_LAST_WEEKDAY: Final = re.compile(r"\b(?:last|on|this past) (?P<name>mon|tue|wed|thu|fri|sat|sun)[a-z]*day\b", re.I)
+_LAST_WEEKDAY: Final = regex(r"\b(?:last|on|this past) (?P<name>mon|tue|wed|thu|fri|sat|sun)[a-z]*day\b", re.I)
 
 
 def _calendar(year: int, month: int | None = None, day: int | None = None) -> tuple[date, date]:
@@ -98,7 +99,7 @@ def _day(today: date, back: int) -> tuple[date, date]:
 
 
 _RELATIVE: Final = tuple(
-    (signs(listed), re.compile(pattern, re.I), period, back)
+    (signs(listed), regex(pattern, re.I), period, back)
     for listed, pattern, period, back in (
         ("today|tonight|this morning|今", r"\b(?:today|tonight|this morning)\b|今天|今晚|今早", _day, 0),
         ("yesterday|last night|昨", r"(?<!before )\b(?:yesterday|last night)\b|昨天|昨晚|昨日", _day, 1),

@@ -6,16 +6,18 @@ we talk about last time?" is answered by the last session, whatever that was abo
 
 from __future__ import annotations
 
-import re
+from functools import cache
+from itertools import chain
 from typing import Final, Literal
 
+from .patterns import regex
 from .terms import terms
 from .wording import wording
 
 Subject = Literal["", "last session", "user"]
 """What of the conversation is asked about; empty where it is about something else."""
 
-# Compiled at once: every query is asked about.
+# Compiled at once: every query is looked at.
 _LAST: Final = wording(
     r"""
     (?:what|where|how)\b.{0,40}\b(?:we|you and I)\b.{0,40}\b(?:last|previous(?:ly)?|stop(?:ped)?|left off|leave off)
@@ -32,14 +34,14 @@ _LAST: Final = wording(
     上(?:一)?次|上回|(?:聊|说|讲|谈|停在|进行)到?哪
     之前.{0,6}(?:聊|谈|说)(?:了|过)?(?:些)?什么
     """,
-).pattern
+).search
 _CONTINUE: Final = wording(
     anywhere=r"""
     ^\W*(?:(?:please|let's|can we|ok|okay),? )*(?:continue|go on|carry on|pick up|resume)\b.{0,40}$
     ^\W*(?:(?:bitte|lass uns|okay),? )*(?:mach\w* (?:wir )?weiter|weiter(?:machen)?|fahr\w* fort)\b.{0,40}$
     继续|接着(?:上|之前|说|聊)
     """
-).pattern
+).search
 """What goes on with the conversation that it is in, or with the last one where it begins one."""
 
 _USER: Final = wording(
@@ -56,27 +58,27 @@ _USER: Final = wording(
     我是谁|关于我.{0,6}(?:知道|了解|记得)|(?:介绍|描述)(?:一下)?我(?:自己)?|对我.{0,4}(?:了解|知道|记得)
     (?:你|您).{0,4}(?:了解|知道|记得|认识).{0,8}(?:关于)?我(?:什么|多少|哪些|的(?:什么|哪些|情况|信息|事)|吗|[?？]|$)
     """,
-).pattern
+).search
 _LONGEST: Final = 160
 """How many characters a question about the conversation has at most."""
 
-_CONVERSATION_WORDS: Final = frozenset(
-    terms(
-        """last time session conversation chat talk talked discuss discussed discussion speak spoke stop stopped leave
+_CONVERSATION_WORDS: Final = {
+    "english": """
+        last time session conversation chat talk talked discuss discussed discussion speak spoke stop stopped leave
         left previous previously prior continue carry pick resume know remember recall remind learn learned told tell
         profile summarise summarize describe cover covered get end something anything everything thing things topic
-        much far actual already please recap go""",
-        language="english",
-    )
-    + terms(
-        """letztes letzten letzter letzte voriges vorigen mal sitzung gespräch unterhaltung thema chat gesprochen
+        much far actual already please recap go
+        """,
+    "german": """
+        letztes letzten letzter letzte voriges vorigen mal sitzung gespräch unterhaltung thema chat gesprochen
         geredet besprochen unterhalten stehen geblieben stehengeblieben
         weiter weitermachen mach machen weißt kennst erinnerst
         beschreib alles etwas bitte gemacht worüber wovon worum ging dran zuletzt eigentlich fass zusammen lass
-        beim gemerkt sagen sag erzähl erzählt haben habe hast hat kannst kann womit unser unserem unseren unserer""",
-        language="german",
-    )
-)
+        beim gemerkt sagen sag erzähl erzählt haben habe hast hat kannst kann womit unser unserem unseren unserer
+        """,
+}
+"""Words of questions about a conversation, by language."""
+
 _CONVERSATION_HAN: Final = frozenset(
     "上一次回我们咱你您聊说讲谈讨论话题对天会内容到哪里儿了些什么啥的是关于继续接着之前停在进行吧呢吗总结下请还记得那"
     "知道解谁认识多少情况信息事介绍描述自己有过"
@@ -92,7 +94,7 @@ _OPENS: Final = wording(
     他|她|它|那|这|此|其(?!实|中)|另|前者|后者|再|更多|还有|呢[?？]?\s*$|来着
     ^\W*(?:为什么|为何|什么时候|哪里|哪儿|哪个|谁|多少钱?|几点|怎么(?:样|办|做)?|什么)\W*$
     """
-).pattern
+)
 _POINTS_BACK: Final = wording(
     r"""
     he|she|it|they|him|her|his|hers|its|them|their|theirs|that|those|this|these|then|ones?(?! of\b)|others?|same
@@ -101,11 +103,11 @@ _POINTS_BACK: Final = wording(
     das(?! (?:\w+ )?(?-i:[A-ZÄÖÜ]))|davon|dazu|darüber|damit|dafür|mehr
     noch\s*mal|andere[nmrs]?|beide[nmrs]?|dessen|deren
     """
-).pattern
-_EXPLETIVE: Final = wording("(?:is|are|was|were) there|gibt es|(?:ist|war) es").pattern
+)
+_EXPLETIVE: Final = wording("(?:is|are|was|were) there|gibt es|(?:ist|war) es")
 """Words that look as if they pointed back."""
 
-_NAMED: Final = re.compile(r"(?<=[\w,] )(?:[A-Z][a-z]+|(?:my|our)\s+\w+|(?:mein|unser)e?[nmrs]?\s+\w+)")
+_NAMED: Final = regex(r"(?<=[\w,] )(?:[A-Z][a-z]+|(?:my|our)\s+\w+|(?:mein|unser)e?[nmrs]?\s+\w+)")
 """Somebody or something that a later "she" may be."""
 
 _TELLING: Final = 2
@@ -124,8 +126,8 @@ def subject(query: str, *, follows: bool = False) -> Subject:
     """
     if len(query) > _LONGEST:
         return ""
-    last = _LAST.search(query) or (not follows and _CONTINUE.search(query))
-    found: Subject = "user" if _USER.search(query) else "last session" if last else ""
+    last = _LAST(query) or (not follows and _CONTINUE(query))
+    found: Subject = "user" if _USER(query) else "last session" if last else ""
     return found if found and not _tells_of_others(query) else ""
 
 
@@ -134,7 +136,13 @@ def _tells_of_others(query: str) -> bool:
     if any("\u4e00" <= letter <= "\u9fff" and letter not in _CONVERSATION_HAN for letter in query):
         return True
     said = ({term for term in terms(query, language=language) if term.isascii()} for language in ("english", "german"))
-    return all(words - _CONVERSATION_WORDS for words in said)
+    return all(words - _conversation_terms() for words in said)
+
+
+@cache
+def _conversation_terms() -> frozenset[str]:
+    listed = (terms(words, language=language) for language, words in _CONVERSATION_WORDS.items())
+    return frozenset(chain.from_iterable(listed))
 
 
 def leans(query: str) -> bool:

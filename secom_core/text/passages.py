@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from .patterns import regex
 from .terms import count_tokens, sentence_spans
 
 Span = tuple[int, int]
@@ -20,11 +20,11 @@ MOST: Final = 120
 _TOKEN_CHARACTERS: Final = 5
 """Characters of a token in a run without a space, such as a link or base64, which is cut anywhere."""
 
-_LINE: Final = re.compile(r"[^\n]*\n?")
+_LINE: Final = regex(r"[^\n]*\n?")
 _FENCES: Final = ("```", "~~~")
-_ITEM: Final = re.compile(r"[-*+•·]\s|\(?\d{1,3}[.)、]\s?|[一二三四五六七八九十]{1,3}、")
-_HEADING: Final = re.compile(r"#{1,6}\s|\*\*[^*\n]+\*\*:?\s*$")
-_WORD: Final = re.compile(r"\S+\s*")
+_ITEM: Final = regex(r"[-*+•·]\s|\(?\d{1,3}[.)、]\s?|[一二三四五六七八九十]{1,3}、")
+_HEADING: Final = regex(r"#{1,6}\s|\*\*[^*\n]+\*\*:?\s*$")
+_WORD: Final = regex(r"\S+\s*")
 
 
 def passage_spans(text: str) -> list[Span]:

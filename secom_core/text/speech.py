@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, NamedTuple
 
-from .wording import Wording, folded_case, is_signed, signs, wording
+from .patterns import regex
+from .wording import folded_case, is_signed, signs, wording
 
 Standing = Literal["", "instruction", "preference", "fact"]
 """What holds from then on: how to answer, what somebody likes or must avoid, who somebody is. Empty for neither."""
@@ -22,7 +23,7 @@ class _Rule(NamedTuple):
     kind: Standing
     signs: tuple[str, ...]
     """One of these stands in whatever the rule finds, so that most texts need no rule."""
-    wording: re.Pattern[str] | Wording
+    wording: re.Pattern[str]
 
 
 _INSTRUCTIONS: Final = (
@@ -127,7 +128,7 @@ _FACTS: Final = (
         "fact",
         signs("i'm|i am|i’m"),
         # "\bI", which is found more quickly when it begins with the letter.
-        re.compile(r"I(?<!\wI)(?:['’]m| am) [A-Z][a-z]+(?: [A-Z][a-z]+)?(?:[,.!(]| and\b| from\b|$)"),
+        regex(r"I(?<!\wI)(?:['’]m| am) [A-Z][a-z]+(?: [A-Z][a-z]+)?(?:[,.!(]| and\b| from\b|$)"),
     ),
     _Rule(
         "fact",
@@ -214,8 +215,8 @@ _NON_ANSWER_SIGNS: Final = signs("not|n't|n’t|never|idea|information|record|me
 _BARE: Final = 160
 """How many characters a question that tells nothing has at most."""
 
-_HAN: Final = re.compile("[\u4e00-\u9fff]")
-_LEADS_IN: Final = re.compile(
+_HAN: Final = regex("[\u4e00-\u9fff]")
+_LEADS_IN: Final = regex(
     r"""
     (?: [\W\d_]+ | [^\W\d_]+[\d\s]*[:：]
         | (?: and|but|so|also|well|ok|okay|cool|great|thanks|hey|hi|hello|please|sorry|wait|again )\b
@@ -227,7 +228,7 @@ _LEADS_IN: Final = re.compile(
 )
 """What may stand before a question: "Day 12: and\u2026", "Please tell me\u2026"."""
 
-_FIRST_WORD: Final = re.compile(r"[^\W\d_]+")
+_FIRST_WORD: Final = regex(r"[^\W\d_]+")
 _QUESTION_WORDS: Final = frozenset(
     """what whats when where which who whom whose why how can could do does did is are am was were will would should
     shall may have has had
@@ -235,7 +236,7 @@ _QUESTION_WORDS: Final = frozenset(
     wie wieviel welche welcher welches welchen kann kannst könntest können darf soll sollte ist sind bin war hast habe
     hat haben weißt weisst erinnerst""".split()
 )
-_CLAUSE_END: Final = re.compile("[，,。；;！!]")
+_CLAUSE_END: Final = regex("[，,。；;！!]")
 _NON_ANSWER_LENGTH: Final = 400
 """How many characters an answer that knows nothing has at most; a longer one goes on to say something."""
 

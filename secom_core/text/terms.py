@@ -18,6 +18,7 @@ from typing import Final
 
 import Stemmer
 
+from .patterns import regex
 from .stopwords import STOPWORDS
 
 # Scripts without spaces between words, and Hangul, whose particles stick to the nouns.
@@ -29,31 +30,32 @@ _NGRAM: Final = (
 # Vowel signs and the like are not \w for `re`, and without them a Hindi or Tamil word falls to pieces.
 _MARKS: Final = "\u0300-\u036f\u0483-\u0487\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u0900-\u0963\u0971-\u0dff"
 _LETTER: Final = rf"(?:[^\W_{_NGRAM}]|[{_MARKS}])"
-_MARK: Final = re.compile(rf"[{_MARKS}]")
-_NGRAM_RUN: Final = re.compile(rf"[{_NGRAM}]")
+_MARK: Final = regex(rf"[{_MARKS}]")
+_NGRAM_RUN: Final = regex(rf"[{_NGRAM}]")
 
 
 def _piece(letter: str) -> re.Pattern[str]:
-    return re.compile(rf"[{_NGRAM}]+|{letter}+(?:['’ʼ](?!\d){letter}+)*")
+    return regex(rf"[{_NGRAM}]+|{letter}+(?:['’ʼ](?!\d){letter}+)*")
 
 
-def _token(letter: str) -> re.Pattern[str]:
-    return re.compile(rf"[{_NGRAM}]|{letter}{{1,6}}|[^\w\s]|_")
+def _token(letter: str) -> str:
+    return rf"[{_NGRAM}]|{letter}{{1,6}}|[^\w\s]|_"
 
 
 # The same for texts of ever fewer kinds of characters, each several times as fast as the one before.
-_PIECE, _TOKEN = _piece(_LETTER), _token(_LETTER)
-_UNMARKED_PIECE, _UNMARKED_TOKEN = _piece(rf"[^\W_{_NGRAM}]"), _token(rf"[^\W_{_NGRAM}]")
+# Those that every process uses are compiled at once.
+_PIECE, _TOKEN = _piece(_LETTER), regex(_token(_LETTER))
+_UNMARKED_PIECE, _UNMARKED_TOKEN = _piece(rf"[^\W_{_NGRAM}]"), re.compile(_token(rf"[^\W_{_NGRAM}]"))
 _ASCII_PIECE: Final = re.compile(r"[0-9A-Za-z]+(?:'(?!\d)[0-9A-Za-z]+)*")
 # Letters and digits, white space, and all else of ASCII, each as one character.
 _ASCII_KINDS: Final = bytes(97 if chr(code).isalnum() else 32 if chr(code).isspace() else 112 for code in range(256))
 _SIGNS: Final = "…’‘“”–—•"
 """The commonest signs beyond ASCII, each a token as those of ASCII are."""
 # Soft hyphens, joiners and Hebrew points are optional in writing; a lower-cased Turkish İ leaves a loose dot.
-_OPTIONAL: Final = re.compile("[\u00ad\u0307\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u200c\u200d]")
-_ACCENTED: Final = re.compile("[\u00e0-\u017f]")
+_OPTIONAL: Final = regex("[\u00ad\u0307\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u200c\u200d]")
+_ACCENTED: Final = regex("[\u00e0-\u017f]")
 _ELIDING: Final = frozenset({"french", "italian", "portuguese"})
-_ELISION: Final = re.compile(
+_ELISION: Final = regex(
     r"(?:[cdjlmnstv]|qu|jusqu|lorsqu|puisqu|quoiqu|all|coll|dall|dell|nell|sull|un|quell|quest|bell|sant)'(?=\w)"
 )
 # The script that the name of a character begins with, and the Snowball language of its words.
@@ -65,16 +67,14 @@ _SCRIPTS: Final = {
     "DEVANAGARI": "hindi",
     "TAMIL": "tamil",
 }
-SENTENCE_END: Final = re.compile(
+SENTENCE_END: Final = regex(
     # A first character out of a set is found quickly; what it may be the beginning of is looked at there only.
     r"[.!?…؟।॥։。！？\n](?:"
     r"(?<=[.!?…])(?<![.!?…]{2})[.!?…]*[\"'”’)\]]*\s+|(?<=[؟।॥։])[؟।॥։]*[\"'”’)\]]*\s+"
     r"|(?<=[。！？])[。！？]*[」』”’）]*\s*|(?<=\n)\n*\s*)"
 )
 """Where a sentence ends, with the white space after it; in any script that marks it."""
-_ABBREVIATED: Final = re.compile(
-    r"(?:^|[\s(\"'])(?:[A-HJ-Z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Mt|vs|ca|approx|e\.g|i\.e|z\.B)\.$"
-)
+_ABBREVIATED: Final = regex(r"(?:^|[\s(\"'])(?:[A-HJ-Z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Mt|vs|ca|approx|e\.g|i\.e|z\.B)\.$")
 _SHORT: Final = 32  # letters; a longer piece is no word that comes again, and is not kept
 _MOST_WORDS: Final = 1 << 15
 _local = threading.local()
@@ -154,12 +154,16 @@ def _language_of(piece: str, latin: str) -> str:
     return _script_language(piece[:1]) or latin
 
 
+def _is_run(piece: str) -> bool:
+    return not piece.isascii() and _NGRAM_RUN.match(piece) is not None
+
+
 def _ngrams(run: str) -> list[str]:
     return [*run, *(run[place : place + 2] for place in range(len(run) - 1))]
 
 
 def _terms_of(piece: str, latin: str, keep_stopwords: bool) -> tuple[str, ...]:
-    if _NGRAM_RUN.match(piece):
+    if _is_run(piece):
         return tuple(_ngrams(piece))
     language = _language_of(piece, latin)
     listed = frozenset() if keep_stopwords else _STOPWORDS.get(language, frozenset())
@@ -243,7 +247,7 @@ def term_variants(text: str, languages: Sequence[str], *, keep_stopwords: bool =
     """
     variants: list[tuple[str, ...]] = []
     for piece in _pieces(text):
-        if _NGRAM_RUN.match(piece):
+        if _is_run(piece):
             variants += [(gram,) for gram in _ngrams(piece)]
         elif found := [term for language in languages for term in _words(language, keep_stopwords)[piece]]:
             variants.append(tuple(dict.fromkeys(found)))
@@ -252,7 +256,7 @@ def term_variants(text: str, languages: Sequence[str], *, keep_stopwords: bool =
 
 def is_pair(term: str) -> bool:
     """Whether a term is two neighbouring characters of a script written without spaces."""
-    return len(term) == 2 and _NGRAM_RUN.match(term) is not None
+    return len(term) == 2 and _is_run(term)
 
 
 def terms(text: str, *, language: str | None = None, keep_stopwords: bool = False) -> list[str]:

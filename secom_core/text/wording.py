@@ -4,33 +4,10 @@ from __future__ import annotations
 
 import re
 
-
-class Wording:
-    """A regular expression, in any case, that is compiled when it is first asked for: most of a process's never are.
-
-    Args:
-        source: the expression.
-    """
-
-    __slots__ = ("_pattern", "_source")
-
-    def __init__(self, source: str) -> None:
-        self._source = source
-        self._pattern: re.Pattern[str] | None = None
-
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        """The compiled expression."""
-        if self._pattern is None:
-            self._pattern = re.compile(self._source, re.I)
-        return self._pattern
-
-    def search(self, text: str) -> re.Match[str] | None:
-        """Where it stands in a text first."""
-        return self.pattern.search(text)
+from .patterns import regex
 
 
-def wording(phrases: str = "", *, anywhere: str = "") -> Wording:
+def wording(phrases: str = "", *, anywhere: str = "") -> re.Pattern[str]:
     """A rule that finds any of several wordings, in any case.
 
     Regular expressions, an alternative a line, in which a space is any white space, and ``'`` either apostrophe.
@@ -40,7 +17,7 @@ def wording(phrases: str = "", *, anywhere: str = "") -> Wording:
         anywhere: what may stand within a word, as in scripts without spaces.
     """
     bounded = [rf"\b(?:{each})\b" for each in _alternatives(phrases)]
-    return Wording("|".join([*bounded, *_alternatives(anywhere)]))
+    return regex("|".join([*bounded, *_alternatives(anywhere)]), re.I)
 
 
 def signs(listed: str) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ Every feature looks at a few turns only: the cost of a session is linear in its 
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections import Counter
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...conversation import Message, Turn
+from ...text.patterns import regex
 from ...text.terms import terms
 from ...text.word_lists import word_lists
 from ...vectors import unit_rows
@@ -39,12 +39,12 @@ PRIOR: Final = "adaptive_prior.json"
 
 _PSEUDO_GAPS: Final = 20.0
 _WINDOWS: Final = (1, 2, 3, 5)
-_SENTENCE: Final = re.compile(r"(?<=[.?!。？！])\s*")
-_TOKEN: Final = re.compile(r"[^\W_]+|[?!.,。？！，]")
-_SCRIPT_WITHOUT_SPACES: Final = re.compile("[\u0e00-\u0eff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+_SENTENCE: Final = regex(r"(?<=[.?!。？！])\s*")
+_TOKEN: Final = regex(r"[^\W_]+|[?!.,。？！，]")
+_SCRIPT_WITHOUT_SPACES: Final = regex("[\u0e00-\u0eff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 
 _LISTS: Final = word_lists(__package__, "cue_patterns.txt")
-_CUE_PATTERNS: Final = {cue: re.compile("|".join(lines.splitlines())) for cue, lines in _LISTS.items()}
+_CUE_PATTERNS: Final = {cue: regex("|".join(lines.splitlines())) for cue, lines in _LISTS.items()}
 _OPENINGS: Final = ("reacts", "answers", "requests", "moves on", "closes", "offers more")
 
 
