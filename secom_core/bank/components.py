@@ -35,6 +35,7 @@ from .records import Finding, WriterHealth
 from .redaction import redacted_text
 from .scope_cache import ScopeCache
 from .spending import Spending
+from .standing import Standing
 from .storage import Storage
 
 _CACHED: Final = 1000
@@ -78,7 +79,8 @@ class Components:
             keeper=IndexKeeper(store, parts.token_counter, self.derivation.space),
         )
         self.layers = Layers(parts.layer_factories, self._context(store, size))
-        self.recalling = Recalling(parts, self.derivation, self.scopes, self.vector_store, self.layers)
+        self.standing = Standing(store)
+        self.recalling = Recalling(parts, self.derivation, self.scopes, self.vector_store, self.layers, self.standing)
         bar = partial(tqdm, disable=not parts.progress)
         self.deriving = Deriving(store, self.derivation, segmenters, self.vector_store, self.layers, bar)
         self.forgetting = Forgetting(store, self.derivation, self.vector_store, self.scopes)
