@@ -267,6 +267,11 @@ class Layer:
         """
         return ()
 
+    @classmethod
+    def pinned(cls, connection: Connection, scope_id: int) -> Iterable[str]:
+        """The ids of turns that every recall of the scope shows, the first of them first; none unless overridden."""
+        return ()
+
     def check_recall(self) -> None:
         """Refuse to take part in a recall where that costs more than it brings, unless `recall_without_model` is set.
 

@@ -25,6 +25,7 @@ from ..ranking import ScopeIndex
 from ..stores.sql import SqlStore
 from ..vector_stores.sync import VectorStoreSync
 from .checking import Checkup, check
+from .corrections import Corrections
 from .deriving import Deriving
 from .forgetting import Forgetting
 from .kept_index import IndexKeeper
@@ -85,6 +86,7 @@ class Components:
         self.deriving = Deriving(store, self.derivation, segmenters, self.vector_store, self.layers, bar)
         self.forgetting = Forgetting(store, self.derivation, self.vector_store, self.scopes)
         self.chats = Chats(store, partial(redacted_text, redact=parts.redact))
+        self.corrections = Corrections(self.deriving, parts.redact)
         self.storage = Storage(self.deriving, self._parts)
         if self.vector_store is not None:
             self.vector_store.drain()

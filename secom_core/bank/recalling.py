@@ -24,7 +24,7 @@ from ..vector_stores.sync import VectorStoreSync
 from .layers import Layers
 from .parts import Parts
 from .scope_cache import LoadedScope, ScopeCache
-from .standing import Standing, with_replacements, without_history
+from .standing import Standing, with_replacements, within, without_history
 
 T = TypeVar("T")
 
@@ -48,6 +48,9 @@ _STRONG: Final = 0.5
 
 _FAINT: Final = 0.02
 """What is less relevant does not answer."""
+
+_PINNED: Final = 1 / 8
+"""Which share of the budget pinned turns have for themselves."""
 
 _PAGE: Final = 2000
 """How many characters at either end of a pasted page are searched for."""
@@ -155,6 +158,8 @@ class Recalling:
                 after = _wanted(after, exclude, request.token_budget)
                 candidates = [*before, *strong, *rest, *others, *faint, *after]
                 sure = max(sure, *(each.relevance for each in before), 0.0)
+            if units is None:
+                candidates = [*self._pinned(loaded, request.token_budget, exclude), *candidates]
             packer = units.packer if units is not None else self.parts.packer
             candidates = self._standing(loaded, candidates, options, packer, exclude)
             hits = packer.pack(candidates, token_budget=request.token_budget, k=options.k, counter=request.counter)
@@ -164,6 +169,12 @@ class Recalling:
         text = render(hits, sections)
         impression = ranking.impression(hits) if ranking is not None and hits else None
         return Recall(query, tuple(hits), text, request.counter(text), tuple(sections), impression, round(sure, 4))
+
+    def _pinned(self, loaded: LoadedScope, budget: int | None, exclude: Collection[str]) -> list[Candidate]:
+        """What is shown whatever is asked, in a small share of the budget."""
+        ids = [each for each in self.standing.pinned(loaded.row.id) if each not in exclude]
+        found = loaded.index.turns_named(ids, "standing")
+        return within(found, int(_PINNED * (MOST_TOKENS if budget is None else budget)))
 
     def _standing(
         self,

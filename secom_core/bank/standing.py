@@ -40,6 +40,11 @@ class Standing:
 
     store: SqlStore
 
+    def pinned(self, scope_id: int) -> list[str]:
+        """The ids of the turns that every recall of the scope shows, the first of them first."""
+        with self.store.transaction(write=False) as connection:
+            return [each for layer in registered() for each in layer.pinned(connection, scope_id)]
+
     def of(self, scope_id: int, turn_ids: Collection[str]) -> Replaced:
         """What holds no more of these turns, and of those in their place, as every source knows it.
 
@@ -67,6 +72,16 @@ class Standing:
             turn_id: tuple(replace(each, newer=_last(each.newer, counting)) for each in known)
             for turn_id, known in counting.items()
         }
+
+
+def within(candidates: Iterable[Candidate], tokens: int) -> list[Candidate]:
+    """The first of them that take so many tokens together."""
+    kept = []
+    for each in candidates:
+        if each.tokens <= tokens:
+            tokens -= each.tokens
+            kept.append(each)
+    return kept
 
 
 def with_replacements(
