@@ -9,7 +9,7 @@ the command, the report and the archive go through this seam and name no layer. 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from importlib import import_module
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from sqlalchemy import Connection, Table
 
-from .conversation import Scope, Turn
+from .conversation import Replacement, Scope, Turn
 from .derived.progress import drop_progress
 from .errors import InvalidInput
 from .memory import Hit, Memory, Section
@@ -253,6 +253,25 @@ class Layer:
 
     # -- recall ----------------------------------------------------------------------------------------------------
 
+    @classmethod
+    def replacements(cls, connection: Connection, scope_id: int, turn_ids: Collection[str]) -> Iterable[Replacement]:
+        """What the layer knows of these turns to hold no more (`secom_core.bank.standing`); nothing unless overridden.
+
+        It is asked in every recall, whether the bank was opened with the layer or not: what it costs must not grow with
+        the scope.
+
+        Args:
+            connection: in a transaction that only reads.
+            scope_id: whose turns.
+            turn_ids: the ids of turns that may be shown; what is known of others may be left out.
+        """
+        return ()
+
+    @classmethod
+    def pinned(cls, connection: Connection, scope_id: int) -> Iterable[str]:
+        """The ids of turns that every recall of the scope shows, the first of them first; none unless overridden."""
+        return ()
+
     def check_recall(self) -> None:
         """Refuse to take part in a recall where that costs more than it brings, unless `recall_without_model` is set.
 
@@ -342,6 +361,7 @@ L = TypeVar("L", bound=type[Layer])
 
 _registered: dict[str, type[Layer] | str] = {}
 """The layers by name, in the order of their registration; for one that is announced, the module that registers it."""
+_saying: set[str] = set()
 
 
 def register(layer: L) -> L:
@@ -362,9 +382,17 @@ def register(layer: L) -> L:
     return layer
 
 
-def announce(name: str, module: str) -> None:
-    """Make a layer known that a module registers, which is imported when the layer is first asked for."""
+def announce(name: str, module: str, *, says_what_holds: bool = False) -> None:
+    """Make a layer known that a module registers, which is imported when the layer is first asked for.
+
+    Args:
+        name: the layer's.
+        module: registers it.
+        says_what_holds: whether it knows of replacements or pins, and is imported with the first recall.
+    """
     _registered.setdefault(name, module)
+    if says_what_holds:
+        _saying.add(name)
 
 
 def unregister(name: str) -> None:
@@ -388,6 +416,18 @@ def registered(names: Collection[str] | None = None) -> tuple[type[Layer], ...]:
             import_module(layer)
     found = [layer for layer in _loaded() if names is None or layer.name in names]
     return tuple(sorted(found, key=lambda layer: not layer.takes_in_sessions))
+
+
+def saying_what_holds() -> list[type[Layer]]:
+    """The layers that know of replacements or pins; no other is imported."""
+    for name in sorted(_saying):
+        registered((name,))
+    return [layer for layer in _loaded() if _knows_what_holds(layer)]
+
+
+def _knows_what_holds(layer: type[Layer]) -> bool:
+    names = ("replacements", "pinned")
+    return any(getattr(layer, name).__func__ is not getattr(Layer, name).__func__ for name in names)
 
 
 def tables_of_others() -> list[Table]:

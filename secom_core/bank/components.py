@@ -21,15 +21,18 @@ from ..ranking import ScopeIndex
 from ..stores.latest import LatestTurns
 from ..stores.sql import SqlStore
 from ..telemetry import Operations
+from .corrections import Corrections
 from .deriving import Deriving
 from .kept_index import IndexKeeper
 from .layers import Layers
+from .lifetimes import Lifetimes
 from .parts import Parts
 from .recalling import Recalling
 from .records import Finding, WriterHealth
 from .redaction import redacted_text
 from .scope_cache import ScopeCache
 from .spending import Spending
+from .standing import Standing
 
 if TYPE_CHECKING:
     from ..chats.layer import Chats
@@ -80,10 +83,18 @@ class Components:
             keeper=IndexKeeper(store, parts.token_counter, self.derivation.space),
         )
         self.layers = Layers(parts.layer_factories, self._context(store, size))
-        self.latest = LatestTurns(store)
-        self.recalling = Recalling(parts, self.derivation, self.scopes, self.vector_store, self.layers)
+        self.latest, self.standing = LatestTurns(store), Standing(store)
+        self.recalling = Recalling(parts, self.derivation, self.scopes, self.vector_store, self.layers, self.standing)
         bar = _bar if parts.progress else _no_bar
         self.deriving = Deriving(store, self.derivation, segmenters, self.vector_store, self.layers, bar)
+        self.lifetimes = Lifetimes(
+            store,
+            self.standing,
+            lambda scope, turn_ids: self.forget(scope, None, turn_ids, None),
+            lambda scope: self.forgetting.forget_empty(scope),
+        )
+        self.current = self.lifetimes.current
+        self.corrections = Corrections(self.deriving, parts.redact, self.current)
         if self.vector_store is not None:
             self.vector_store.drain()
 
@@ -92,14 +103,14 @@ class Components:
         """The messages of sessions as a framework holds them."""
         from ..chats.layer import Chats
 
-        return Chats(self._store, partial(redacted_text, redact=self._parts.redact))
+        return Chats(self._store, partial(redacted_text, redact=self._parts.redact), self.current)
 
     @cached_property
     def storage(self) -> Storage:
         """Where the bank is, and how its scopes leave and enter."""
         from .storage import Storage
 
-        return Storage(self.deriving, self._parts)
+        return Storage(self.deriving, self._parts, self.current)
 
     @cached_property
     def forgetting(self) -> Forgetting:

@@ -202,5 +202,6 @@ _BUILT_IN: Final[Mapping[str, Callable[[], _BuiltIn]]] = {
 }
 """What gives each layer of this package; it is imported where a bank has it."""
 
-for _name in ("summaries", "timelines", "topics", "chats", "citations"):
+for _name in ("summaries", "timelines", "topics", "chats", "citations", "lifetimes"):
     announce(_name, f"secom_core.{_name}.layer")
+announce("corrections", "secom_core.corrections.layer", says_what_holds=True)
