@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby, pairwise
 from typing import Any, Final, Literal
 
-from .conversation import Message, Turn
+from .conversation import Message, Scope, Turn, check_scope
 from .errors import InvalidInput
+from .filters import checked_filter
 from .text.passages import passage_spans
 
 CUT: Final = "[…]"
@@ -160,50 +161,6 @@ def excerpt(passages: Sequence[Passage]) -> str:
     return f"{shown.rstrip()} {CUT}" if end < len(text) else shown
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentPlace:
-    """Which turn or memory a document of a vector store stands for.
-
-    Args:
-        kind: a turn's words, or a memory's key.
-        session: the session's name.
-        index: that of the turn, or of the memory's first turn.
-    """
-
-    kind: Literal["turn", "key"]
-    session: str
-    index: int
-
-
-@dataclass(frozen=True, slots=True)
-class VectorDocument:
-    """A turn or a key, as it goes to a vector store (`secom_core.protocols.VectorStore`).
-
-    Args:
-        id: a UUID made of the scope, the place and the words: what has the same id is the same.
-        text: what is embedded.
-        scope: a label that stands for its scope, letters and digits; every search filters by it.
-        place: which turn or memory it stands for.
-        turn_id: the id of the turn, or of the memory's first.
-    """
-
-    id: str
-    text: str
-    scope: str
-    place: DocumentPlace
-    turn_id: str
-
-    @property
-    def metadata(self) -> dict[str, str]:
-        """What is kept beside the text; a search needs ``secom_scope`` only."""
-        return {
-            "secom_scope": self.scope,
-            "secom_kind": self.place.kind,
-            "secom_session": self.place.session,
-            "secom_turn": self.turn_id,
-        }
-
-
 HitKind = Literal["relevant", "surrounding", "standing", "recent"]
 """Why a hit is shown: it answers the query; it stands beside what does; it holds of the user whatever is asked, such
 as an instruction; or it was said last."""
@@ -224,6 +181,8 @@ class Hit:
         kind: why it is shown.
         relevance: the chance that it helps to answer the query, from 0 to 1; comparable between queries.
         repeats: how often each turn was said before in nearly the same words, by its id, where it was.
+        scope: whose memory it is.
+        is_named: whether the block says whose it is, as several scopes were asked.
     """
 
     memory: Memory
@@ -235,6 +194,13 @@ class Hit:
     kind: HitKind = "relevant"
     relevance: float = 0.0
     repeats: Mapping[str, int] = field(default_factory=dict, hash=False)
+    scope: Scope = ()
+    is_named: bool = False
+
+    @property
+    def unit(self) -> tuple[Scope, str]:
+        """What tells its memory from all others, of other scopes too."""
+        return self.scope, self.memory.id
 
     @property
     def text(self) -> str:
@@ -319,15 +285,20 @@ class RecallOptions:
         layers: the names of layers that take part, such as ``"summaries"``, ``"timelines"`` or ``"topics"``; the bank
             has to be opened with them.
         only_relevant: leave the rest of the budget empty, where not all of it is needed for what answers the query.
+        where: a filter (`secom_core.filters`): what does not pass is neither found nor shown.
+        also: other scopes that are searched too, such as a team's.
 
     Raises:
-        InvalidInput: for a number below 1, or layers that are no names.
+        InvalidInput: for a number below 1, layers that are no names or go with a filter or other scopes, no filter.
+        InvalidScope: for another scope that is none.
     """
 
     token_budget: int | None = None
     k: int | None = None
     layers: Sequence[str] = ()
     only_relevant: bool = False
+    where: Mapping[str, Any] | None = field(default=None, hash=False)
+    also: Sequence[Sequence[str]] = ()
 
     def __post_init__(self) -> None:
         for name, value in (("token_budget", self.token_budget), ("k", self.k)):
@@ -339,11 +310,20 @@ class RecallOptions:
         if not isinstance(self.only_relevant, bool):
             raise InvalidInput(f"only_relevant is True or False, got {self.only_relevant!r}")
         object.__setattr__(self, "layers", tuple(dict.fromkeys(self.layers)))
+        object.__setattr__(self, "where", checked_filter(self.where))
+        if not isinstance(self.also, Sequence) or isinstance(self.also, str):
+            raise InvalidInput(f"also is a sequence of scopes such as [('acme', 'team')], got {self.also!r}")
+        object.__setattr__(self, "also", tuple(dict.fromkeys(map(check_scope, self.also))))
+        if self.layers and (self.where is not None or self.also):
+            raise InvalidInput(
+                f"the layers {self.layers!r} are made of one scope as a whole, and where= and also= are for other "
+                "recalls: leave out the one or the other"
+            )
 
     @property
     def arguments(self) -> dict[str, Any]:
         """The keyword arguments of `MemoryBank.recall`."""
-        names = ("token_budget", "k", "layers", "only_relevant")
+        names = ("token_budget", "k", "layers", "only_relevant", "where", "also")
         return {name: getattr(self, name) for name in names}
 
 
@@ -391,7 +371,7 @@ class Recall:
     @property
     def turns(self) -> tuple[Turn, ...]:
         """Every turn shown, in time order, each once."""
-        return tuple({turn.id: turn for hit in self.hits for turn in hit.turns}.values())
+        return tuple({(hit.scope, turn.id): turn for hit in self.hits for turn in hit.turns}.values())
 
     def items(self, layer: str) -> tuple[Any, ...]:
         """The records that a layer's section shows, such as the timelines; none where it added no section."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..conversation import Turn
+from ..conversation import Scope, Turn
 from ..memory import HitKind, Memory, Passage
 
 
@@ -57,6 +57,7 @@ class Candidate:
         relevance: the chance that it helps to answer the query, from 0 to 1.
         said: how often it was said in nearly the same words.
         narrower: what may be shown of it where there is no room for all: a passage of it, the longest first.
+        scope: whose memory it is, where several scopes are searched.
     """
 
     turn: Turn
@@ -69,3 +70,9 @@ class Candidate:
     relevance: float = 0.0
     said: int = 1
     narrower: tuple[Passage, ...] = ()
+    scope: Scope = ()
+
+    @property
+    def unit(self) -> tuple[Scope, str]:
+        """What tells its memory from all others, of other scopes too."""
+        return self.scope, self.memory.id

@@ -10,9 +10,9 @@ from embedders import HashingEmbedder
 
 from secom_core.bank import MemoryBank
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError
-from secom_core.memory import DocumentPlace, VectorDocument
 from secom_core.protocols import VectorStore
 from secom_core.vector_stores import PgVectorStore
+from secom_core.vectors import DocumentPlace, VectorDocument
 
 pytest.importorskip("pgvector", reason="the extra 'postgres' is not installed")
 

@@ -23,9 +23,10 @@ from langchain_secom import SecomRetriever
 from langchain_secom.vector_store import LangChainVectorStore, metadata_filter, qdrant_filter
 from secom_core.bank import MemoryBank
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError
-from secom_core.memory import DocumentPlace, VectorDocument, passages_of
+from secom_core.memory import passages_of
 from secom_core.protocols import VectorStore as CoreVectorStore
 from secom_core.vector_stores.sync import scope_label
+from secom_core.vectors import DocumentPlace, VectorDocument
 
 ALICE, BOB = ("acme", "alice"), ("acme", "bob")
 DIMENSIONS = 256

@@ -28,9 +28,9 @@ from llamaindex_secom import SecomRetriever
 from llamaindex_secom.vector_store import LlamaIndexVectorStore
 from secom_core.bank import MemoryBank
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError
-from secom_core.memory import DocumentPlace, VectorDocument
 from secom_core.protocols import VectorStore
 from secom_core.vector_stores.sync import scope_label
+from secom_core.vectors import DocumentPlace, VectorDocument
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
 
