@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -71,3 +73,96 @@ class VectorPart(VectorIndex):
         """The vectors of these numbers, shape ``(len(ids), d)``, of length 1; nothing where one has none."""
         places = self.places_of(np.array(ids, dtype=np.int64))
         return None if (places < 0).any() else self._whole.at(places)
+
+
+@dataclass(frozen=True)
+class CutUnits:
+    """Units of which only some passages are in a part: their own words are what these passages say.
+
+    Args:
+        cut: of each unit, whether it is cut.
+        unit_of: the number of the unit that each passage is of, -1 where it is of none.
+        source: the passage that is indexed in its place; itself where it repeats none.
+        terms: how many terms it has.
+    """
+
+    cut: npt.NDArray[np.bool_]
+    unit_of: Ids
+    source: Ids
+    terms: Scores
+
+    @property
+    def whole(self) -> Ids:
+        """The numbers of the units that are not cut."""
+        return np.flatnonzero(~self.cut)
+
+    @property
+    def passages(self) -> Ids:
+        """The passages of units that are cut."""
+        return np.flatnonzero(np.append(self.cut, False)[self.unit_of])
+
+    def sums(self, of_passages: npt.NDArray[Any]) -> Scores:
+        """What the passages of each unit have together; 0 of those that are not cut."""
+        rows = self.passages
+        weights = of_passages[self.source[rows]]
+        return np.bincount(self.unit_of[rows], weights=weights, minlength=len(self.cut)).astype(np.float64)
+
+
+class KeysPart(BM25Part):
+    """The keys of units in a part: those that are cut have the words of their passages.
+
+    Args:
+        whole: the index of keys.
+        numbers: the number of each unit that is not cut by its id in the whole, -1 for all others.
+        passages: the part of the index of passages.
+        units: which are cut.
+    """
+
+    def __init__(self, whole: BM25, numbers: Ids, passages: BM25Part, units: CutUnits) -> None:
+        super().__init__(whole, numbers)
+        self._passages, self._cut, self._first = passages, units, len(self._ids)
+        lengths = units.sums(units.terms).astype(np.int32)
+        self._ids = np.concatenate([self._ids, np.arange(len(units.cut))])
+        self._lengths = np.concatenate([self._lengths, lengths])
+        self._units, self._length = self._units + int(units.cut.sum()), self._length + int(lengths.sum())
+
+    def _held(self, query: str | Sequence[str]) -> list[tuple[str, ...]]:
+        self._passages._held(query)
+        return super()._held(query)
+
+    def _occurrences(self, variants: tuple[str, ...]) -> tuple[Ints, Ints]:
+        slots, counts = super()._occurrences(variants)
+        if not self._cut.cut.any():
+            return slots, counts
+        of_passages = np.zeros(len(self._cut.source))
+        held, often = self._passages._occurrences(variants)
+        of_passages[self._passages._ids[held]] = often
+        sums = self._cut.sums(of_passages).astype(np.int32)
+        cut = np.flatnonzero(sums)
+        return np.concatenate([slots, cut + self._first]).astype(np.int32), np.concatenate([counts, sums[cut]])
+
+
+class KeyVectorsPart(VectorPart):
+    """The vectors of keys in a part: of units that are cut, the mean of their passages counts.
+
+    Args:
+        whole: the index of the keys' vectors.
+        ids: of the units in the whole, by their numbers.
+        passages: the part of the index of the passages' vectors.
+        units: which are cut.
+    """
+
+    def __init__(self, whole: VectorIndex, ids: Ids, passages: VectorPart, units: CutUnits) -> None:
+        super().__init__(whole, ids[units.whole], units.whole)
+        self._passages, self._cut = passages, units
+
+    def scores(self, vector: npt.ArrayLike) -> tuple[Ids, Scores]:
+        """The numbers of the units and their cosines to ``vector``."""
+        ids, cosines = super().scores(vector)
+        if not self._cut.cut.any() or not len(self._passages):
+            return ids, cosines
+        of_passages = np.zeros(len(self._cut.source))
+        of_passages[self._passages._ids] = self._passages.scores(vector)[1]
+        cut = np.flatnonzero(self._cut.cut)
+        count = np.maximum(self._cut.sums(np.ones(len(self._cut.source)))[cut], 1)
+        return np.concatenate([ids, cut]), np.concatenate([cosines, self._cut.sums(of_passages)[cut] / count])

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..conversation import Turn
 from ..filters import Joined, Mask
-from ..indexes.part import BM25Part, VectorPart
+from ..indexes.part import BM25Part, CutUnits, KeysPart, KeyVectorsPart, VectorPart
 from ..indexes.postings import Arrays
 from ..indexes.top import begins, distinct
 from ..memory import Memory
@@ -76,18 +76,15 @@ def part_of(indexes: Indexes, memories: MemoryTable, fields: MessageFields, rows
     columns |= _cut_turns(columns, numbers, whole, fields, casts)
     table.load(columns, whole.sessions, casts, _TurnsWithin(whole, table, rows))
     of_words = _numbered(numbers.sources, numbers.firsts, len(whole))
+    words = BM25Part(indexes.words, of_words)
+    vectors = VectorPart(indexes.passage_vectors, numbers.sources, numbers.firsts)
     known = numbers.memories
-    places = np.arange(len(known))
-    of_keys = _numbered(known, places, len(memories))
-    part = Indexes(
-        table,
-        BM25Part(indexes.words, of_words),
-        BM25Part(indexes.keys, of_keys),
-        VectorPart(indexes.passage_vectors, numbers.sources, numbers.firsts),
-        VectorPart(indexes.key_vectors, known, places),
-    )
+    units = CutUnits(numbers.cut_memories, table.memory, table.source, table.terms)
+    of_keys = _numbered(known[units.whole], units.whole, len(memories))
+    keys = KeysPart(indexes.keys, of_keys, words, units)
+    part = Indexes(table, words, keys, vectors, KeyVectorsPart(indexes.key_vectors, known, vectors, units))
     within = MemoryTable()
-    within.load(memories.columns(known), whole.sessions, _MemoriesWithin(memories, table, known))
+    within.load(memories.columns(known), whole.sessions, _MemoriesWithin(memories, table, known, units.cut))
     return part, within
 
 
@@ -144,6 +141,13 @@ class _Numbers:
         """The numbers of the memories that any of the rows is of, in rising order."""
         of_rows = self.whole.memory[self.rows]
         return distinct(of_rows[of_rows >= 0])
+
+    @property
+    def cut_memories(self) -> Mask:
+        """Which of `memories` have rows that do not pass."""
+        of_all, of_rows = self.whole.memory, self.whole.memory[self.rows]
+        passing = np.bincount(of_rows[of_rows >= 0], minlength=self._most)
+        return np.asarray((passing < np.bincount(of_all[of_all >= 0], minlength=self._most))[self.memories])
 
     @cached_property
     def _by_source(self) -> tuple[Rows, Mask]:
@@ -254,16 +258,17 @@ class _MemoriesWithin:
     whole: MemoryTable
     table: PassageTable
     known: Rows
+    is_cut: Mask
 
     def __call__(self, numbers: Sequence[int]) -> dict[int, Memory]:
         of_whole = {number: self.known.item(number) for number in numbers}
         read = self.whole.read(list(of_whole.values()))
-        return {number: self._cut(read[old]) for number, old in of_whole.items()}
+        found = {number: read[old] for number, old in of_whole.items()}
+        cut = [number for number in numbers if self.is_cut[number]]
+        rows = {turn.id: self.table.turn_rows.get(turn.id) for number in cut for turn in found[number].turns}
+        self.table.read(row for each in rows.values() for row in each[:1])
+        return found | {number: self._cut(found[number], rows) for number in cut}
 
-    def _cut(self, memory: Memory) -> Memory:
-        rows = {turn.id: self.table.turn_rows.get(turn.id) for turn in memory.turns}
-        self.table.read(row for each in rows.values() for row in each)
-        turns = tuple(self.table.passage(each[0]).turn for each in rows.values() if each)
-        if turns == memory.turns:
-            return memory
+    def _cut(self, memory: Memory, rows: Mapping[str, Sequence[int]]) -> Memory:
+        turns = tuple(self.table.passage(rows[turn.id][0]).turn for turn in memory.turns if rows[turn.id])
         return replace(memory, key="\n".join(turn.content for turn in turns), turns=turns)

@@ -20,6 +20,8 @@ _ROLE, _SPEAKER, _METADATA = range(3)
 _FIELDS: Final = {"role": _ROLE, "speaker": _SPEAKER, "metadata": _METADATA}
 _AT_ONCE: Final = 2000
 _VALUE_BYTES: Final = 300
+_CONDITIONS: Final = 32
+"""Of how many conditions it is held which values meet them."""
 
 
 class MessageFields:
@@ -36,6 +38,7 @@ class MessageFields:
         self._codes = np.full((len(_FIELDS), 0), _UNKNOWN, dtype=np.int32)
         self._numbers: list[dict[str | None, int]] = [{}, {}, {}]
         self._values: list[list[Any]] = [[], [], []]
+        self._known: dict[str, Mask] = {}
 
     @property
     def nbytes(self) -> int:
@@ -60,7 +63,16 @@ class MessageFields:
             return np.asarray(_verdicts(condition, table.sessions)[table.session[rows]])
         self._look_up(rows)
         field = _FIELDS[condition.field]
-        return np.asarray(_verdicts(condition, self._values[field])[self._codes[field, rows]])
+        return np.asarray(self._verdicts(condition, self._values[field])[self._codes[field, rows]])
+
+    def _verdicts(self, condition: Condition, values: Sequence[Any]) -> Mask:
+        """Whether a condition holds of each value; of those that came since it was last asked for."""
+        key = repr(condition)
+        known = self._known.pop(key, np.zeros(0, dtype=np.bool_))
+        self._known[key] = verdicts = np.append(known, _verdicts(condition, values[len(known) :]))
+        for each in list(self._known)[:-_CONDITIONS]:
+            del self._known[each]
+        return verdicts
 
     def labels(self, rows: Rows) -> Rows:
         """How many tokens the label of each row's message has."""
