@@ -154,7 +154,7 @@ class Recalling:
                     _finds(each, ones, about if each.scope == scopes[0] else "", request.token_budget, options)
                     for each, ones in zip(searched, found, strict=True)
                 ]
-                candidates = together(finds)
+                candidates = together(finds, is_named=len(scopes) > 1)
                 sure = max(sure, *(each.relevance for each in finds[0].before), 0.0)
             packer = units.packer if units is not None else self.parts.packer
             if options.token_budget is None:

@@ -70,13 +70,17 @@ class Finds:
         return self.before, self.strong, self.rest, self.others, self.faint, self.after
 
 
-def together(finds: Sequence[Finds]) -> list[Candidate]:
+def together(finds: Sequence[Finds], *, is_named: bool) -> list[Candidate]:
     """What may be shown of all scopes, in the order in which it is packed.
 
     A score says nothing beyond its own scope. Where there are several, the logit of the relevance, which means the
     same everywhere, takes its place.
+
+    Args:
+        finds: by scope.
+        is_named: whether several scopes were asked, so that each find says whose it is.
     """
-    if len(finds) == 1:
+    if not is_named:
         return [each for part in finds[0].parts for each in part]
     candidates: list[Candidate] = []
     for parts in zip(*(each.parts for each in finds), strict=True):
