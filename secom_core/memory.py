@@ -327,6 +327,16 @@ class RecallOptions:
         return {name: getattr(self, name) for name in names}
 
 
+def refuse_citing(options: RecallOptions, *, cite: bool) -> None:
+    """Refuse to have answers cite a recall of several scopes: what they cite would be taken in for none of them.
+
+    Raises:
+        InvalidInput: they are to, with the other scopes.
+    """
+    if cite and options.also:
+        raise InvalidInput(f"citations are taken in for one scope: leave out also={options.also!r}, or the citations")
+
+
 @dataclass(frozen=True, slots=True)
 class Recall:
     """What a query brought back.
@@ -362,6 +372,11 @@ class Recall:
         of_hits = {hit.number: hit.turn_ids for hit in self.hits}
         pairs = (zip(each.numbers, each.turn_ids, strict=True) for each in self.sections)
         return of_hits | {number: turn_ids for pair in pairs for number, turn_ids in pair}
+
+    def turns_in(self, scope: Scope) -> dict[int, tuple[str, ...]]:
+        """Of `cited_turns` those of one scope: an id names a turn in its own scope only."""
+        others = {hit.number for hit in self.hits if hit.scope not in (scope, ())}
+        return {number: turn_ids for number, turn_ids in self.cited_turns.items() if number not in others}
 
     @property
     def ranked(self) -> tuple[Hit, ...]:
