@@ -233,7 +233,7 @@ class Recalling:
         with loaded.lock:
             part = loaded.index.only(where)
         share = len(part) / max(len(loaded.index), 1)
-        return self.vector_store.nearest(scope, query, part.holds, share) if len(part) else []
+        return self.vector_store.nearest(scope, query, part.indexes.holds, share) if len(part) else []
 
     def _candidates(
         self, searched: SearchedScope, asked: Asked, vector: Vectors | None, now: datetime | None, budget: int | None

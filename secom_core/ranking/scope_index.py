@@ -251,10 +251,6 @@ class ScopeIndex:
         """The part of it that passes a filter, to be searched until the next change; the last few are held."""
         return self._filtered.part(where, self.indexes, self.memories, self._over)
 
-    def holds(self, place: DocumentPlace) -> bool:
-        """Whether it holds the turn that a document of a vector store stands for, or begins with."""
-        return bool(self._table.rows_at(place.session, place.index))
-
     def _over(self, indexes: Indexes, memories: MemoryTable) -> ScopeIndex:
         part = copy(self)
         part.indexes, part.memories, part._table = indexes, memories, indexes.table

@@ -44,6 +44,10 @@ class Indexes(NamedTuple):
     passage_vectors: VectorIndex
     key_vectors: VectorIndex
 
+    def holds(self, place: DocumentPlace) -> bool:
+        """Whether the turn is there that a document of a vector store stands for, or begins with."""
+        return bool(self.table.rows_at(place.session, place.index))
+
     def rows_of(self, memory: Memory) -> list[int]:
         """The rows of the memory's turns that are there."""
         return [row for turn in memory.turns for row in self.table.turn_rows.get(turn.id)]
