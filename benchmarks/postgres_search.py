@@ -39,12 +39,12 @@ from benchmarks.retrieval import versions
 from secom_core.conversation import Message
 from secom_core.indexes import BM25, VectorIndex
 from secom_core.indexes.top import best
-from secom_core.memory import DocumentPlace, VectorDocument
 from secom_core.stores import open_postgres
 from secom_core.stores.postgres import postgres_engine
 from secom_core.stores.sql import SqlStore
 from secom_core.text.terms import terms
 from secom_core.vector_stores import PgVectorStore
+from secom_core.vectors import DocumentPlace, VectorDocument
 
 BEST = 200
 AT = datetime(2024, 5, 3, tzinfo=timezone.utc)

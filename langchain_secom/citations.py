@@ -51,6 +51,8 @@ def with_citation_feedback(
     k: int | None = None,
     layers: Sequence[str] = (),
     only_relevant: bool = False,
+    where: Mapping[str, Any] | None = None,
+    also: Sequence[Sequence[str]] = (),
 ) -> CitationFeedback:
     """Give a chain memories to cite, and have the bank take in the citations of its answers.
 
@@ -94,6 +96,8 @@ def with_citation_feedback(
         k: how many memories at most.
         layers: layers of the bank that take part, such as ``"summaries"``; as for `MemoryBank.recall`.
         only_relevant: recall what answers the question, and leave the rest of the budget empty.
+        where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
+        also: other scopes that are searched too, such as a team's; the block says whose each memory is.
 
     Raises:
         InvalidInput: the bank takes in no citations, or cannot recall so; or options of a recall are given with a
@@ -101,7 +105,7 @@ def with_citation_feedback(
     """
     bound = None if scope is None else scope_of(scope)
     citing_bank(bank, "with_citation_feedback")
-    options = recall_options(bank, token_budget, k, layers, only_relevant)
+    options = recall_options(bank, token_budget, k, layers, only_relevant, where, also, cite=True)
     given = {name: value for name, value in options.arguments.items() if value}
     if retriever is not None and given:
         raise InvalidInput(f"the retriever says how much is recalled; got {given!r} as well")

@@ -129,6 +129,8 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
         k: int | None = None,
         layers: Sequence[str] = (),
         only_relevant: bool = False,
+        where: Mapping[str, Any] | None = None,
+        also: Sequence[Sequence[str]] = (),
         context: Sequence[BaseMessage] | None = None,
         config: RunnableConfig | None = None,
         trace_contents: bool = True,
@@ -141,6 +143,8 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
             k: how many memories at most.
             layers: layers of the bank that take part, such as ``"summaries"``; as for `MemoryBank.recall`.
             only_relevant: recall what answers the query, and leave the rest of the budget empty.
+            where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
+            also: other scopes that are searched too, such as a team's; the block says whose each memory is.
             context: what was said before the query, oldest first; the session's latest messages unless given.
             config: the run that it is part of; the current one unless given.
             trace_contents: whether traces of it hold the query and what was found.
@@ -148,7 +152,7 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
         Raises:
             InvalidInput: the bank cannot recall so.
         """
-        options = RecallOptions(token_budget, k, layers, only_relevant)
+        options = RecallOptions(token_budget, k, layers, only_relevant, where, also)
         return self._run(query, options, context, trace_contents).recall(config).text if query.strip() else ""
 
     async def arecall(
@@ -159,12 +163,14 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
         k: int | None = None,
         layers: Sequence[str] = (),
         only_relevant: bool = False,
+        where: Mapping[str, Any] | None = None,
+        also: Sequence[Sequence[str]] = (),
         context: Sequence[BaseMessage] | None = None,
         config: RunnableConfig | None = None,
         trace_contents: bool = True,
     ) -> str:
         """As `recall`, off the event loop."""
-        options = RecallOptions(token_budget, k, layers, only_relevant)
+        options = RecallOptions(token_budget, k, layers, only_relevant, where, also)
         run = self._run(query, options, context, trace_contents)
         return (await run.arecall(config)).text if query.strip() else ""
 
@@ -268,6 +274,8 @@ def recalled_memories(
     k: int | None = None,
     layers: Sequence[str] = (),
     only_relevant: bool = False,
+    where: Mapping[str, Any] | None = None,
+    also: Sequence[Sequence[str]] = (),
     query: QueryHook | None = None,
     trace_contents: bool = True,
 ) -> Runnable[Any, str]:
@@ -287,6 +295,8 @@ def recalled_memories(
         k: how many memories at most.
         layers: layers of the bank that take part, such as ``"summaries"``; as for `MemoryBank.recall`.
         only_relevant: recall what answers the question, and leave the rest of the budget empty.
+        where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
+        also: other scopes that are searched too, such as a team's; the block says whose each memory is.
         query: makes what is searched for out of the messages before the question and the question, such as
             `langchain_secom.rewritten_query`; the question's words unless given.
         trace_contents: whether traces of the recall hold the query and what was found; those of the steps around it
@@ -296,7 +306,9 @@ def recalled_memories(
         InvalidInput: an option is none; when invoked, where the bank lacks a layer.
     """
     check_hook(query)
-    return _RecalledMemories(input_key, RecallOptions(token_budget, k, layers, only_relevant), query, trace_contents)
+    return _RecalledMemories(
+        input_key, RecallOptions(token_budget, k, layers, only_relevant, where, also), query, trace_contents
+    )
 
 
 class _RecalledMemories(Runnable[Any, str]):

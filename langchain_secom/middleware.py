@@ -46,6 +46,7 @@ except ImportError as error:
     raise MissingExtra("SecomMiddleware", "langchain") from error
 
 _Update = dict[str, Any] | None
+_SILENT = TracePolicy(process_inputs=omit_payload, process_outputs=omit_payload)
 
 
 class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -72,9 +73,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         agent = create_agent(model, tools, middleware=[memory], context_schema=Who)
         agent.invoke(messages, context=Who(tenant_id="acme", user_id="alice"))
 
-    An answer counts the tokens and memories in its prompt in ``response_metadata["secom_memory"]``.
-
-    In asynchronous runs on Python 3.10, which does not pass the configuration on, use the context.
+    An answer counts the tokens and memories in its prompt in ``response_metadata["secom_memory"]``. In asynchronous
+    runs on Python 3.10, which does not pass the configuration on, use the context.
 
     Args:
         bank: where everything is remembered; the middleware does not close it.
@@ -87,6 +87,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         k: how many memories are recalled at most.
         layers: layers of the bank that take part in recalls, such as ``"summaries"``; as for `MemoryBank.recall`.
         only_relevant: recall what answers the user's message, and leave the rest of the budget empty.
+        where: a filter, such as ``{"role": "user"}``; as for `MemoryBank.recall`.
+        also: other scopes that are searched too, such as a team's; not where answers ``cite``.
         query: makes what is searched for out of the thread up to the user's message, such as
             `langchain_secom.rewritten_query`; the message's words unless given.
         inject: where memories go: ``"human"`` puts them behind the user's latest message, so that the prompt before it
@@ -105,8 +107,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         tool_lines: whether tool calls and their results are remembered, ``"brief"``, or not, ``"omit"``.
         retracted: what becomes of messages that a thread left behind (`langchain_secom.lineage`): ``"forget"`` them, or
             ``"mark"`` them as retracted, in a session of their own. It needs a checkpointer.
-        on_error: where memory fails, ``"warn"`` goes on without it with a `DegradedWarning`, ``"raise"`` raises. A
-            missing scope and other input that cannot be used always raise.
+        on_error: where memory fails, ``"warn"`` goes on without it with a `DegradedWarning`, ``"raise"`` raises.
         trace_contents: whether traces hold the inputs and outputs of the hooks, and the memories.
         name: tells several of them in one agent apart.
 
@@ -126,6 +127,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         k: int | None = None,
         layers: Sequence[str] = (),
         only_relevant: bool = False,
+        where: Mapping[str, Any] | None = None,
+        also: Sequence[Sequence[str]] = (),
         query: QueryHook | None = None,
         inject: Literal["human", "system"] = "human",
         write: Literal["background", "inline", "off"] = "background",
@@ -152,22 +155,20 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         check_choice("retracted", retracted, ("forget", "mark"))
         check_choice("on_error", on_error, ("warn", "raise"))
         self._bank = citing_bank(bank, self._name) if cite else check_bank(bank, self._name)
-        options = recall_options(bank, token_budget, k, layers, only_relevant)
+        options = recall_options(bank, token_budget, k, layers, only_relevant, where, also, cite=cite)
         check_hook(query)
         self._identity = Identity.of(self._name, scope, scope_keys)
-        self._session_key = check_key("session_key", session_key)
-        self._insert = partial(inserted, place=inject)
+        self._session_key, self._insert = check_key("session_key", session_key), partial(inserted, place=inject)
         self._subagents, self._on_error = subagents, on_error
         shared = check_writer(writer, bank, self._name)
         self._writer = shared or BackgroundWriter(bank) if write == "background" else None
-        self._markers: Literal["keep", "strip"] = markers
         self._cite, self._instruction = cite, instruction
+        self._markers: Literal["keep", "strip"] = markers
         read_as = ThreadOptions(tool_lines, markers=cite)
         self._recall = TurnRecall(bank, options, query, read_as, trace_contents)
         self._threads = ThreadMemory(bank, self._writer, write, subagents, read_as, retracted)
         self.tools = memory_tools(bank, scope, scope_keys) if tools else []
-        silent = TracePolicy(process_inputs=omit_payload, process_outputs=omit_payload)
-        self.trace_policy = None if trace_contents else silent
+        self.trace_policy = None if trace_contents else _SILENT
         self.transformers = (MarkerTransformer,) if cite and markers == "strip" else ()
         self._key, self._thread_key = state_keys(self._name)
         self.state_schema = state_schema(self._name)

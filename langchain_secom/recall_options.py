@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from secom_core.bank import MemoryBank, check_bank
-from secom_core.memory import RecallOptions
+from secom_core.memory import RecallOptions, refuse_citing
 
 
 def recall_options(
-    bank: MemoryBank, token_budget: int | None, k: int | None, layers: Sequence[str], only_relevant: bool
+    bank: MemoryBank,
+    token_budget: int | None,
+    k: int | None,
+    layers: Sequence[str],
+    only_relevant: bool,
+    where: Mapping[str, Any] | None,
+    also: Sequence[Sequence[str]],
+    *,
+    cite: bool = False,
 ) -> RecallOptions:
     """The options of `MemoryBank.recall`, of a bank that has the layers.
 
     Raises:
-        InvalidInput: an option is none, or the bank was opened without a layer, or so that it has no part in recalls.
+        InvalidInput: an option is none, or the bank was opened without a layer, or so that it has no part in recalls;
+            or answers are to ``cite`` several scopes.
     """
-    options = RecallOptions(token_budget, k, layers, only_relevant)
+    options = RecallOptions(token_budget, k, layers, only_relevant, where, also)
+    refuse_citing(options, cite=cite)
     check_bank(bank, "a recall").layers.check(options.layers)
     return options

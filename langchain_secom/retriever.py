@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.documents import Document
@@ -44,8 +44,8 @@ class SecomRetriever(ScopedRetriever):
         retriever = SecomRetriever(bank=bank, scope_keys=("tenant_id", "user_id"))
         retriever.invoke(query, {"configurable": {"tenant_id": "acme", "user_id": "alice"}})
 
-    A call may override ``k``, ``token_budget``, ``layers`` and ``only_relevant``, and say what was said before the
-    query, with which a follow-up can be read::
+    A call may override ``k``, ``token_budget``, ``layers``, ``only_relevant``, ``where`` and ``also``, and say what was
+    said before the query, with which a follow-up can be read::
 
         retriever.invoke("And where does she live?", context=messages)
 
@@ -59,6 +59,8 @@ class SecomRetriever(ScopedRetriever):
         k: how many memories at most.
         layers: layers of the bank that take part, such as ``"topics"``; as for `MemoryBank.recall`.
         only_relevant: find what answers the query, and not what stands around it or was said last.
+        where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
+        also: other scopes that are searched too, such as a team's; the block says whose each memory is.
         order: ``"score"`` gives the best first, ``"time"`` the oldest.
     """
 
@@ -66,10 +68,12 @@ class SecomRetriever(ScopedRetriever):
     k: StrictInt | None = None
     layers: tuple[str, ...] = ()
     only_relevant: StrictBool = False
+    where: dict[str, Any] | None = None
+    also: tuple[tuple[str, ...], ...] = ()
 
     @model_validator(mode="after")
     def _check_recall(self) -> Self:
-        recall_options(self.bank, self.token_budget, self.k, self.layers, self.only_relevant)
+        recall_options(self.bank, self.token_budget, self.k, self.layers, self.only_relevant, self.where, self.also)
         return self
 
     def _search(
@@ -81,6 +85,8 @@ class SecomRetriever(ScopedRetriever):
         k: int | None = None,
         layers: Sequence[str] | None = None,
         only_relevant: bool | None = None,
+        where: Mapping[str, Any] | None = None,
+        also: Sequence[Sequence[str]] | None = None,
         context: Iterable[Any] = (),
     ) -> list[Document]:
         recall = self.bank.recall(
@@ -90,13 +96,15 @@ class SecomRetriever(ScopedRetriever):
             k=self.k if k is None else k,
             layers=self.layers if layers is None else layers,
             only_relevant=self.only_relevant if only_relevant is None else only_relevant,
+            where=self.where if where is None else where,
+            also=self.also if also is None else also,
             context=said_before(context),
         )
         return self._documents(recall, scope)
 
     def _documents(self, recall: Recall, scope: Scope) -> list[Document]:
         found = recall.hits if self.order == "time" else _best_first(recall)
-        hits = [_with_confidence(to_document(hit, scope), recall.confidence) for hit in found]
+        hits = [_with_confidence(to_document(hit, hit.scope), recall.confidence) for hit in found]
         before = [
             each for section in recall.sections if not section.turn_ids for each in section_documents(section, scope)
         ]

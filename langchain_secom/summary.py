@@ -113,7 +113,9 @@ class RecursiveSummaryMemory(SecomMemory):
 
     @property
     def _recall_options(self) -> RecallOptions:
-        return RecallOptions(self.token_budget, self.k, (_SUMMARIES, *self.layers), self.only_relevant)
+        return RecallOptions(
+            self.token_budget, self.k, (_SUMMARIES, *self.layers), self.only_relevant, self.where, self.also
+        )
 
     def save_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
         """As `SecomMemory.save_context`; turns that no longer fit are taken into the summary, in the background.

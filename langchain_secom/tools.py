@@ -101,6 +101,8 @@ def create_search_memory_tool(
     k: int | None = None,
     layers: Sequence[str] = (),
     only_relevant: bool = False,
+    where: Mapping[str, Any] | None = None,
+    also: Sequence[Sequence[str]] = (),
     show_ids: bool = True,
     name: str = "search_memory",
     description: str = _SEARCH,
@@ -127,6 +129,8 @@ def create_search_memory_tool(
         k: how many memories at most.
         layers: layers of the bank that take part, such as ``"summaries"``; as for `MemoryBank.recall`.
         only_relevant: bring what answers the query, and not what stands around it or was said last.
+        where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
+        also: other scopes that are searched too, such as a team's; the block says whose each memory is.
         show_ids: whether the result ends with the ids that `create_manage_memory_tool` and `create_read_memory_tool`
             take; those of turns that are shown in part are marked.
         name: the tool's name.
@@ -137,7 +141,7 @@ def create_search_memory_tool(
         InvalidScope: for a bad scope; when called, where there is none.
     """
     identity = Identity.of(name, scope, scope_keys)
-    options = recall_options(bank, token_budget, k, layers, only_relevant)
+    options = recall_options(bank, token_budget, k, layers, only_relevant, where, also)
 
     def search(
         query: Annotated[str, Field(description="What to look for.")],
@@ -150,7 +154,7 @@ def create_search_memory_tool(
             return caller.reply("The query is empty; say what to look for.", failed=True)
         recall = bank.recall(scope, query, context=caller.said, **options.arguments)
         return caller.reply(
-            _result(recall, show_ids=show_ids) or why_empty(options, remembered=bool(bank.stats(scope).turns))
+            _result(recall, scope, show_ids=show_ids) or why_empty(options, remembered=bool(bank.stats(scope).turns))
         )
 
     async def asearch(
@@ -352,12 +356,12 @@ def _tool(func: Callable[..., Any], coroutine: Callable[..., Any], name: str, de
     return tool
 
 
-def _result(recall: Recall, *, show_ids: bool) -> str:
-    """What was found, with the ids of turns where they are wanted; empty where nothing was."""
+def _result(recall: Recall, scope: Scope, *, show_ids: bool) -> str:
+    """What was found, with the ids of the scope's turns where they are wanted; empty where nothing was."""
     in_part = {each.turn.id for hit in recall.hits for each in hit.excerpts}
     ids = "; ".join(
         f"[{number}] {', '.join(f'{each} (in part)' if each in in_part else each for each in turn_ids)}"
-        for number, turn_ids in recall.cited_turns.items()
+        for number, turn_ids in recall.turns_in(scope).items()
     )
     return f"{recall.text}\n\nmemory_id: {ids}" if show_ids and ids else recall.text
 

@@ -10,9 +10,9 @@ from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
 from secom_core.errors import InvalidInput, StoreError
-from secom_core.memory import VectorDocument
 from secom_core.processes import ForkLock
 from secom_core.vector_stores.sync import store_errors
+from secom_core.vectors import VectorDocument
 
 FilterBuilder = Callable[[str], Any]
 """Makes the store's own filter from a scope's label: only documents whose ``secom_scope`` is the label pass."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -19,7 +19,7 @@ from secom_core.citations import Citations, read_citations
 from secom_core.conversation import check_scope
 from secom_core.errors import InvalidInput
 from secom_core.llm.quoting import without_thoughts
-from secom_core.memory import Recall, RecallOptions
+from secom_core.memory import Recall, RecallOptions, refuse_citing
 from secom_core.protocols import Denoiser, Embedder, Segmenter
 from secom_core.text.terms import count_tokens
 
@@ -67,6 +67,8 @@ class SecomMemory(SessionMessages):
         layers: the names of layers that take part in recalls, such as ``["summaries"]``.
         only_relevant: recall what answers the query, and leave the rest of the block empty.
         history: also recall what holds no more, marked as such.
+        where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
+        also: other scopes that are searched too, such as a team's; the block says whose each memory is.
         query: makes what is searched for out of the messages of the session, the user's last one at the end, such as
             `rewritten_query`; the user's last message as it is unless given. It is not serialised: pass it again to
             ``from_dict``.
@@ -99,6 +101,8 @@ class SecomMemory(SessionMessages):
     layers: tuple[str, ...] = ()
     only_relevant: bool = False
     history: bool = True
+    where: dict[str, Any] | None = None
+    also: tuple[tuple[str, ...], ...] = ()
     insert_method: Literal["user", "system", "off"] = "user"
     citations: bool = False
     trace_contents: bool = True
@@ -124,6 +128,8 @@ class SecomMemory(SessionMessages):
         layers: Sequence[str] = (),
         only_relevant: bool = False,
         history: bool = True,
+        where: Mapping[str, Any] | None = None,
+        also: Sequence[Sequence[str]] = (),
         query: QueryHook | None = None,
         by_user: UserHook = said_by_user,
         insert_method: Placement = "user",
@@ -139,7 +145,10 @@ class SecomMemory(SessionMessages):
         checked = check_scope(scope if scope is not None else ())
         check_count("token_limit", token_limit)
         default = max(1, min(_TOKEN_BUDGET, token_limit // 4))
-        options = RecallOptions(default if token_budget is None else token_budget, k, layers, only_relevant, history)
+        options = RecallOptions(
+            default if token_budget is None else token_budget, k, layers, only_relevant, where, also, history
+        )
+        refuse_citing(options, cite=citations)
         needed = _needed_layers(options.layers, citations)
         check_part("token_counter", token_counter)
         hook, user_hook = check_query_hook(query), check_user_hook(by_user)
@@ -319,7 +328,8 @@ class SecomMemory(SessionMessages):
         return messages[: last_user(messages)] if put else messages
 
     def _searched(self, asked: str, earlier: Sequence[ChatMessage], exclude: set[str]) -> Recall:
-        options = RecallOptions(self.token_budget, self.k, self.layers, self.only_relevant, self.history)
+        more = self.only_relevant, self.where, self.also, self.history
+        options = RecallOptions(self.token_budget, self.k, self.layers, *more)
         about: dict[str, Any] = {"exclude": exclude, "context": said_before(earlier)}
         try:
             query = searched_for(asked, earlier, self._hook)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
@@ -93,6 +93,8 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         layers: the names of layers that take part in recalls, such as ``["summaries"]``.
         only_relevant: recall what answers the query, and leave the rest of the block empty.
         history: also recall what holds no more, marked as such.
+        where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
+        also: other scopes that are searched too, such as a team's; the block says whose each memory is.
         query: makes what is searched for out of the messages in the window, the user's last one at the end; that one as
             it is unless given. It is not serialised.
         by_user: says which messages with the role of the user are the user's own words, as for `SecomMemory`.
@@ -119,6 +121,8 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     layers: tuple[str, ...] = Field(default=(), description="The layers that take part in recalls.")
     only_relevant: bool = Field(default=False, description="Whether only what answers the query is recalled.")
     history: bool = Field(default=True, description="Whether what holds no more is recalled too.")
+    where: dict[str, Any] | None = Field(default=None, description="What messages pass that are recalled.")
+    also: tuple[tuple[str, ...], ...] = Field(default=(), description="Other scopes that are searched too.")
     remember_tools: bool = Field(default=False, description="Whether tool calls and results are remembered too.")
     write: Literal["inline", "background", "off"] = Field(
         default="inline", description="When segments and keys are made; or nothing is remembered."
@@ -146,6 +150,8 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         layers: Sequence[str] = (),
         only_relevant: bool = False,
         history: bool = True,
+        where: Mapping[str, Any] | None = None,
+        also: Sequence[Sequence[str]] = (),
         query: QueryHook | None = None,
         by_user: UserHook = said_by_user,
         remember_tools: bool = False,
@@ -160,7 +166,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         refuse_unknown("SecomMemoryBlock", SecomMemoryBlock.__init__, saved.keys(), besides=type(self).model_fields)
         checked = check_scope(scope if scope is not None else ())
         options = RecallOptions(
-            _TOKEN_BUDGET if token_budget is None else token_budget, k, layers, only_relevant, history
+            _TOKEN_BUDGET if token_budget is None else token_budget, k, layers, only_relevant, where, also, history
         )
         hook, user_hook = check_query_hook(query), check_user_hook(by_user)
         bank = bank_of(
@@ -234,7 +240,13 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
 
     def _recall(self, session: str, query: _Query, token_budget: int | None = None) -> Recall:
         options = RecallOptions(
-            token_budget or self.token_budget, self.k, self.layers, self.only_relevant, self.history
+            token_budget or self.token_budget,
+            self.k,
+            self.layers,
+            self.only_relevant,
+            self.where,
+            self.also,
+            self.history,
         )
         recall = Recall(query.asked, (), "", 0)
         if query.text:

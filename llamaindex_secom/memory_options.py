@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from llama_index.core.memory.memory import InsertMethod
 from typing_extensions import TypedDict
@@ -41,6 +41,8 @@ class MemoryOptions(TypedDict, total=False):
     layers: Sequence[str]
     only_relevant: bool
     history: bool
+    where: Mapping[str, Any] | None
+    also: Sequence[Sequence[str]]
     query: QueryHook | None
     by_user: UserHook
     insert_method: Placement

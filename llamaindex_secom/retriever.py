@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.vector_stores.types import MetadataFilters
 from typing_extensions import Unpack
 
 from secom_core.bank import MemoryBank, check_bank
@@ -20,6 +21,7 @@ from .agent_steps import as_steps
 from .arguments import RetrieverFields, refuse_unknown
 from .convert import section_nodes, to_node
 from .dialogue import QueryHook, before, check_query_hook, said_before, searched_for
+from .filters import where_of
 from .tracing import traced_recall
 
 
@@ -39,6 +41,9 @@ class SecomRetriever(BaseRetriever):
         k: how many memories at most.
         layers: the names of layers that take part, such as ``["summaries"]``.
         only_relevant: find what answers the query, and not what stands around it or was said last.
+        where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
+        filters: the same in LlamaIndex's form (`llamaindex_secom.filters`).
+        also: other scopes that are searched too, such as a team's; the block says whose each memory is.
         context: gives the messages before the query, such as ``memory.get_all`` of a chat engine's memory; with them
             "And where does she live?" finds who was spoken of.
         query: makes what is searched for out of these messages, the query at the end, such as `rewritten_query`; the
@@ -63,6 +68,9 @@ class SecomRetriever(BaseRetriever):
         k: int | None = None,
         layers: Sequence[str] = (),
         only_relevant: bool = False,
+        where: Mapping[str, Any] | None = None,
+        filters: MetadataFilters | None = None,
+        also: Sequence[Sequence[str]] = (),
         context: Callable[[], Sequence[ChatMessage]] | None = None,
         query: QueryHook | None = None,
         order: Literal["score", "time"] = "score",
@@ -74,7 +82,10 @@ class SecomRetriever(BaseRetriever):
         refuse_unknown(type(self).__name__, takes, options.keys(), besides=RetrieverFields.__annotations__)
         if order not in ("score", "time"):
             raise InvalidInput(f"order is 'score' or 'time', not {order!r}")
-        self._recall_options = RecallOptions(token_budget, k, layers, only_relevant)
+        if where is not None and filters is not None:
+            raise InvalidInput("give where, or filters, not both")
+        wanted = where_of(filters) if filters is not None else where
+        self._recall_options = RecallOptions(token_budget, k, layers, only_relevant, wanted, also)
         if context is not None and not callable(context):
             raise InvalidInput(f"context is a function that gives chat messages, got {shorten(context)}")
         self._context, self._hook = context, check_query_hook(query)
@@ -112,7 +123,7 @@ class SecomRetriever(BaseRetriever):
         after = [each for each in recall.sections if each.turn_ids]
         return [
             *(node for section in before for node in section_nodes(section, self._scope, max(scores))),
-            *(to_node(hit, self._scope) for hit in hits),
+            *(to_node(hit, hit.scope) for hit in hits),
             *(node for section in after for node in section_nodes(section, self._scope, min(scores))),
         ]
 

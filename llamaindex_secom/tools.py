@@ -6,7 +6,7 @@ The scope is given by the caller or the run, never by the language model.
 # Annotations stay objects here: `FunctionTool` looks for the parameter that is a `Context`.
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import Parameter, Signature
 from typing import Annotated, Any, Final, Literal
@@ -97,18 +97,18 @@ class _Tools:
         about |= {"contents": self.trace_contents, **self.options.arguments}
         recall = traced_recall(place.bank, place.scope, query, **about)
         if recall.text:
-            return self._result(recall)
+            return self._result(recall, place.scope)
         return why_empty(self.options, remembered=place.bank.stats(place.scope).turns > len(place.exclude))
 
-    def _result(self, recall: Recall) -> str:
-        """The recalled block, with numbers from ``first`` on, and the ids of the turns that each number stands for."""
+    def _result(self, recall: Recall, scope: Scope) -> str:
+        """The recalled block, with numbers from ``first`` on, and the ids of the scope's turns that they stand for."""
         shift = self.first - 1
         hits = with_numbers([replace(hit, number=hit.number + shift) for hit in recall.hits])
         sections = [replace(each, numbers=tuple(number + shift for number in each.numbers)) for each in recall.sections]
         cut = {each.turn.id for hit in hits for each in hit.excerpts}
         ids = "; ".join(
             f"[{number + shift}] {', '.join(f'{turn}{_IN_PART if turn in cut else str()}' for turn in turns)}"
-            for number, turns in recall.cited_turns.items()
+            for number, turns in recall.turns_in(scope).items()
         )
         block = render(hits, sections)
         return escape_braces(f"{block}\n\nmemory_id: {ids}" if ids else block)
@@ -202,6 +202,8 @@ def memory_tools(
     k: int | None = None,
     layers: Sequence[str] = (),
     only_relevant: bool = False,
+    where: Mapping[str, Any] | None = None,
+    also: Sequence[Sequence[str]] = (),
     first: int = 101,
     session: str = NOTES,
     on_error: Literal["warn", "raise"] = "warn",
@@ -231,6 +233,8 @@ def memory_tools(
         k: how many memories a search returns at most.
         layers: the names of layers that take part in searches, such as ``["summaries"]``.
         only_relevant: let a search bring what answers the query, and not what stands around it or was said last.
+        where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
+        also: other scopes that are searched too, such as a team's; the block says whose each memory is.
         first: the number of the first memory in a result. The numbers below it are those of the memory in the prompt,
             which an answer cites.
         session: the session of the facts that are remembered.
@@ -250,7 +254,7 @@ def memory_tools(
     check_choice("on_error", on_error, ("warn", "raise"))
     if bank is None and scope is not None:
         raise InvalidInput(f"a scope needs the bank it belongs to, got {tuple(scope)!r} alone")
-    options = RecallOptions(token_budget, k, layers, only_relevant)
+    options = RecallOptions(token_budget, k, layers, only_relevant, where, also)
     bound = _Place(bank, check_scope(scope if scope is not None else ())) if bank is not None else None
     if bank is not None:
         check_bank(bank, "memory_tools").layers.check(options.layers)

@@ -18,11 +18,11 @@ from llama_index.core.vector_stores.types import (
 )
 
 from secom_core.errors import InvalidInput, StoreError
-from secom_core.memory import VectorDocument
 from secom_core.models.rows import model_rows
 from secom_core.processes import ForkLock
 from secom_core.protocols import Embedder, Vectors
 from secom_core.vector_stores.sync import store_errors
+from secom_core.vectors import VectorDocument
 
 from .models import LlamaIndexEmbedder, as_embedder
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from .bank import BackgroundWriter, MemoryBank, check_writer
 from .citations.markers import Citations, CitationStream, read_citations
@@ -61,6 +61,8 @@ class Companion:
         markers: whether replies keep their markers or go without; what is remembered goes without.
         layers: the layers that take part in recalls, as in `MemoryBank.recall`.
         only_relevant: recall what answers alone, and leave the rest of the budget empty.
+        where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
+        also: other scopes that are searched too, such as a team's; the block says whose each memory is.
         writer: does in the background what follows remembering, the end of the session before this one included; done
             before a reply is given unless given.
     """
@@ -79,12 +81,14 @@ class Companion:
         markers: Literal["keep", "strip"] = "strip",
         layers: Sequence[str] = (),
         only_relevant: bool = False,
+        where: Mapping[str, Any] | None = None,
+        also: Sequence[Sequence[str]] = (),
         writer: BackgroundWriter | None = None,
     ) -> None:
         if window < 1:
             raise InvalidInput(f"window is a number of turns from 1 on, got {window}")
         self._target = check_writer(writer, bank, type(self).__name__) or bank
-        self._recall = RecallOptions(token_budget, k, layers, only_relevant)
+        self._recall = RecallOptions(token_budget, k, layers, only_relevant, where, also)
         bank.layers.check(self._recall.layers)
         self.scope = check_scope(scope)
         self.session = session or uuid.uuid4().hex

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import accumulate, groupby, pairwise
 from typing import Any, Final, Literal
 
-from .conversation import Message, Replacement, Turn
+from .conversation import Message, Replacement, Scope, Turn, check_scope
 from .errors import InvalidInput
+from .filters import checked_filter
 from .telemetry import Work
 from .text.passages import passage_spans
 
@@ -156,50 +157,6 @@ def excerpt(passages: Sequence[Passage]) -> str:
     return f"{shown.rstrip()} {CUT}" if end < len(text) else shown
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentPlace:
-    """Which turn or memory a document of a vector store stands for.
-
-    Args:
-        kind: a turn's words, or a memory's key.
-        session: the session's name.
-        index: that of the turn, or of the memory's first turn.
-    """
-
-    kind: Literal["turn", "key"]
-    session: str
-    index: int
-
-
-@dataclass(frozen=True, slots=True)
-class VectorDocument:
-    """A turn or a key, as it goes to a vector store (`secom_core.protocols.VectorStore`).
-
-    Args:
-        id: a UUID made of the scope, the place and the words: what has the same id is the same.
-        text: what is embedded.
-        scope: a label that stands for its scope, letters and digits; every search filters by it.
-        place: which turn or memory it stands for.
-        turn_id: the id of the turn, or of the memory's first.
-    """
-
-    id: str
-    text: str
-    scope: str
-    place: DocumentPlace
-    turn_id: str
-
-    @property
-    def metadata(self) -> dict[str, str]:
-        """What is kept beside the text; a search needs ``secom_scope`` only."""
-        return {
-            "secom_scope": self.scope,
-            "secom_kind": self.place.kind,
-            "secom_session": self.place.session,
-            "secom_turn": self.turn_id,
-        }
-
-
 HitKind = Literal["relevant", "surrounding", "standing", "recent"]
 """Why a hit is shown: it answers the query; it stands beside what does; it holds of the user whatever is asked, such
 as an instruction; or it was said last."""
@@ -221,6 +178,8 @@ class Hit:
         relevance: the chance that it helps to answer the query, from 0 to 1; comparable between queries.
         repeats: how often each turn was said before in nearly the same words, by its id, where it was.
         replaced: what holds no more of its turns, and what holds in its place, by the ids of the turns.
+        scope: whose memory it is.
+        is_named: whether the block says whose it is, as several scopes were asked.
     """
 
     memory: Memory
@@ -233,6 +192,13 @@ class Hit:
     relevance: float = 0.0
     repeats: Mapping[str, int] = field(default_factory=dict, hash=False)
     replaced: Mapping[str, tuple[Replacement, ...]] = field(default_factory=dict, hash=False)
+    scope: Scope = ()
+    is_named: bool = False
+
+    @property
+    def unit(self) -> tuple[Scope, str]:
+        """What tells its memory from all others, of other scopes too."""
+        return self.scope, self.memory.id
 
     @property
     def text(self) -> str:
@@ -318,15 +284,20 @@ class RecallOptions:
             has to be opened with them.
         only_relevant: leave the rest of the budget empty, where not all of it is needed for what answers the query.
         history: also bring what holds no more, marked as such; else what holds comes in its place.
+        where: a filter (`secom_core.filters`): what does not pass is neither found nor shown.
+        also: other scopes that are searched too, such as a team's.
 
     Raises:
-        InvalidInput: for a number below 1, or layers that are no names.
+        InvalidInput: for a number below 1, layers that are no names or go with a filter or other scopes, no filter.
+        InvalidScope: for another scope that is none.
     """
 
     token_budget: int | None = None
     k: int | None = None
     layers: Sequence[str] = ()
     only_relevant: bool = False
+    where: Mapping[str, Any] | None = field(default=None, hash=False)
+    also: Sequence[Sequence[str]] = ()
     history: bool = True
 
     def __post_init__(self) -> None:
@@ -340,11 +311,30 @@ class RecallOptions:
             if not isinstance(value, bool):
                 raise InvalidInput(f"{name} is True or False, got {value!r}")
         object.__setattr__(self, "layers", tuple(dict.fromkeys(self.layers)))
+        object.__setattr__(self, "where", checked_filter(self.where))
+        if not isinstance(self.also, Sequence) or isinstance(self.also, str):
+            raise InvalidInput(f"also is a sequence of scopes such as [('acme', 'team')], got {self.also!r}")
+        object.__setattr__(self, "also", tuple(dict.fromkeys(map(check_scope, self.also))))
+        if self.layers and (self.where is not None or self.also):
+            raise InvalidInput(
+                f"the layers {self.layers!r} are made of one scope as a whole, and where= and also= are for other "
+                "recalls: leave out the one or the other"
+            )
 
     @property
     def arguments(self) -> dict[str, Any]:
         """The keyword arguments of `MemoryBank.recall`."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+def refuse_citing(options: RecallOptions, *, cite: bool) -> None:
+    """Refuse to have answers cite a recall of several scopes: what they cite would be taken in for none of them.
+
+    Raises:
+        InvalidInput: they are to, with the other scopes.
+    """
+    if cite and options.also:
+        raise InvalidInput(f"citations are taken in for one scope: leave out also={options.also!r}, or the citations")
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,6 +375,11 @@ class Recall:
         pairs = (zip(each.numbers, each.turn_ids, strict=True) for each in self.sections)
         return of_hits | {number: turn_ids for pair in pairs for number, turn_ids in pair}
 
+    def turns_in(self, scope: Scope) -> dict[int, tuple[str, ...]]:
+        """Of `cited_turns` those of one scope: an id names a turn in its own scope only."""
+        others = {hit.number for hit in self.hits if hit.scope not in (scope, ())}
+        return {number: turn_ids for number, turn_ids in self.cited_turns.items() if number not in others}
+
     @property
     def ranked(self) -> tuple[Hit, ...]:
         """The hits, best first."""
@@ -393,7 +388,7 @@ class Recall:
     @property
     def turns(self) -> tuple[Turn, ...]:
         """Every turn shown, in time order, each once."""
-        return tuple({turn.id: turn for hit in self.hits for turn in hit.turns}.values())
+        return tuple({(hit.scope, turn.id): turn for hit in self.hits for turn in hit.turns}.values())
 
     def items(self, layer: str) -> tuple[Any, ...]:
         """The records that a layer's section shows, such as the timelines; none where it added no section."""

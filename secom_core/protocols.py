@@ -7,8 +7,8 @@ from typing import Protocol, runtime_checkable
 
 from .conversation import Turn
 from .llm.flow import AsyncChatModel, ChatModel, Procedure, Prompt
-from .memory import Segment, VectorDocument
-from .vectors import Vectors
+from .memory import Segment
+from .vectors import VectorDocument, Vectors
 
 __all__ = [
     "AsyncChatModel",

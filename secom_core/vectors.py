@@ -1,9 +1,10 @@
-"""Vectors of length 1: what every embedder gives, and the one function that makes them; arrays as JSON has them."""
+"""Vectors of length 1, which every embedder gives, arrays as JSON has them, and what goes to a vector store outside."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -53,3 +54,47 @@ def text_of(array: npt.NDArray[np.floating], precision: Precision) -> str:
 def array_of(text: str, precision: Precision) -> npt.NDArray[np.floating]:
     """The numbers that `text_of` was given, in one row."""
     return np.frombuffer(base64.b64decode(text), dtype=precision)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPlace:
+    """Which turn or memory a document of a vector store stands for.
+
+    Args:
+        kind: a turn's words, or a memory's key.
+        session: the session's name.
+        index: that of the turn, or of the memory's first turn.
+    """
+
+    kind: Literal["turn", "key"]
+    session: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class VectorDocument:
+    """A turn or a key, as it goes to a vector store (`secom_core.protocols.VectorStore`).
+
+    Args:
+        id: a UUID made of the scope, the place and the words: what has the same id is the same.
+        text: what is embedded.
+        scope: a label that stands for its scope, letters and digits; every search filters by it.
+        place: which turn or memory it stands for.
+        turn_id: the id of the turn, or of the memory's first.
+    """
+
+    id: str
+    text: str
+    scope: str
+    place: DocumentPlace
+    turn_id: str
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What is kept beside the text; a search needs ``secom_scope`` only."""
+        return {
+            "secom_scope": self.scope,
+            "secom_kind": self.place.kind,
+            "secom_session": self.place.session,
+            "secom_turn": self.turn_id,
+        }

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from secom_core.errors import StoreError
-from secom_core.memory import VectorDocument
 from secom_core.protocols import Embedder, Vectors
+from secom_core.vectors import VectorDocument
 
 
 class DictionaryStore:

@@ -29,7 +29,18 @@ OURS = (CORE, *ADAPTERS)
 FRAMEWORKS = {"langchain_secom": ("langchain", "langgraph", "langsmith"), "llamaindex_secom": ("llama",)}
 
 # Each may import those before it.
-FOUNDATION = ("errors", "processes", "text", "telemetry", "conversation", "vectors", "memory", "llm", "protocols")
+FOUNDATION = (
+    "errors",
+    "processes",
+    "text",
+    "telemetry",
+    "conversation",
+    "vectors",
+    "filters",
+    "memory",
+    "llm",
+    "protocols",
+)
 # Each may import the foundation and nothing else; whoever stands above may import them.
 STAGES = ("denoisers", "indexes", "models", "pictures", "readers", "segmenters", "stores", "testing")
 # Folders of what is made beside the turns: none knows another, and of the core's folders none but the bank's and the

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..conversation import Scope, Session, Turn, check_scope, stamped
 from ..errors import InvalidInput
@@ -294,6 +294,8 @@ class MemoryBank(Capabilities):
         exclude: Collection[str] = (),
         context: Iterable[MessageLike] = (),
         only_relevant: bool = False,
+        where: Mapping[str, Any] | None = None,
+        also: Sequence[Sequence[str]] = (),
         history: bool = True,
     ) -> Recall:
         """Bring back what answers the query: verbatim, in time order, numbered, inside the budget.
@@ -302,7 +304,7 @@ class MemoryBank(Capabilities):
         finds, then to the latest turns.
 
         Args:
-            scope: whose memory is searched; nothing else is looked at.
+            scope: whose memory is searched; nothing else is looked at but what ``also`` names.
             query: a question, or what was just said.
             token_budget: the length of the block at most, in the bank's token counter; 2000 where neither it nor
                 ``k`` is given.
@@ -313,10 +315,14 @@ class MemoryBank(Capabilities):
                 topic found with its turns (RMM section 4). Timelines and topics need the bank's language model, or
                 options that say that they may do without.
             now: when the query is asked, for "last week"; the present unless given.
-            exclude: ids of turns that are in the prompt already and need not come back.
+            exclude: ids of turns of ``scope`` that are in the prompt already and need not come back.
             context: what was said before, oldest first; the last few messages weigh in, and count for much where the
                 query cannot be read alone ("And where does she live?").
             only_relevant: bring what answers the query, and leave the rest of the budget empty.
+            where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: the recall is that of a bank which
+                holds only what passes.
+            also: other scopes, such as a team's, that are searched too: ranked together, each hit and the block say
+                whose it is. Citations of such a recall are not taken in. Neither it nor ``where`` goes with layers.
             history: also bring what holds no more, marked (``(replaced on 2025-06-01 by [4])``), after what holds in
                 its place; else that comes alone.
 
@@ -324,8 +330,9 @@ class MemoryBank(Capabilities):
             InvalidScope, InvalidInput: for a bad scope, or for an argument that cannot be used.
             StoreError: the store failed.
         """
-        options = RecallOptions(token_budget, k, layers, only_relevant, history)
-        named, said = self._inside.current(check_scope(scope)), read_messages(context)
+        options = RecallOptions(token_budget, k, layers, only_relevant, where, also, history)
+        named, *_ = [self._inside.current(check_scope(each)) for each in (scope, *options.also)]
+        said = read_messages(context)
         return self._inside.recalling.recall(named, query, options, now=now, exclude=exclude, context=said)
 
     # -- forget ---------------------------------------------------------------------------------------------------

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..context import MOST_TOKENS
 from ..context.block import render, without_recalled
 from ..context.packing import Packer, PackTurns
-from ..conversation import Message, Scope
+from ..conversation import Message, Scope, check_scope
 from ..derived.segments import Derivation
 from ..errors import InvalidInput, StaleIndex
+from ..filters import Joined, read_filter
 from ..layers import Found, Layer, Ranking, Request, Units
-from ..memory import DocumentPlace, Recall, RecallOptions, Section
+from ..memory import Recall, RecallOptions, Section
 from ..protocols import Vectors
 from ..ranking import LEANT_ON, Candidate, confidence, weighted_context
 from ..telemetry import staged
-from ..text.intents import subject
+from ..text.intents import Subject, subject
+from ..vectors import DocumentPlace
 from .layers import Layers
 from .parts import Parts
 from .scope_cache import LoadedScope, ScopeCache
+from .searched import Finds, SearchedScope, together, whole
 from .standing import Standing, with_replacements, within, without_history
 
 if TYPE_CHECKING:
@@ -116,13 +120,14 @@ class Recalling:
         """What answers the query, as `MemoryBank.recall` says."""
         check_query(query)
         without = frozenset(exclude)
+        scopes = tuple(dict.fromkeys([scope, *map(check_scope, options.also)]))
         return self._fresh(
-            scope, lambda: self._recall(scope, query, options, now=now, exclude=without, context=context)
+            scopes, lambda: self._recall(scopes, query, options, now=now, exclude=without, context=context)
         )
 
     def _recall(
         self,
-        scope: Scope,
+        scopes: Sequence[Scope],
         query: str,
         options: RecallOptions,
         *,
@@ -134,85 +139,103 @@ class Recalling:
         budget = _DEFAULT_BUDGET if options.token_budget is None and options.k is None else options.token_budget
         asked = Asked.of(query, context)
         vector = self._query_vector(asked, also=bool(layers))
-        loaded = self.scopes.caught_up(scope, retry_vectors=vector is not None, besides=exclude)
-        nearest = self._nearest(scope, asked, loaded)
-        if loaded is None:
+        searched = self._opened(scopes, asked, vector, options, exclude)
+        if not searched:
             return Recall(query, (), "", 0)
         # The packer counts the block before it is rendered here.
-        request = Request(scope, asked.telling, vector, budget, cache(self.parts.token_counter), exclude)
+        request = Request(scopes[0], asked.telling, vector, budget, cache(self.parts.token_counter), exclude)
         request, sections = _sections(layers, request)
-        with loaded.lock:
-            room = None if layers else budget
-            narrow = _NARROWED if budget is not None and budget <= _TIGHT else 0
-            candidates = self._search(loaded, asked, vector, nearest, now, budget=room, narrow=narrow, exclude=exclude)
-            chances = [each.relevance for each in candidates if each.kind == "relevant"]
-            sure = confidence(chances, loaded.index.indexes.words.known(asked.telling))
+        with ExitStack() as locked:
+            # Whoever else searches several takes their locks in the same order.
+            for each in sorted(searched, key=lambda each: each.scope):
+                locked.enter_context(each.loaded.lock)
+            found = [self._candidates(each, asked, vector, now, None if layers else budget) for each in searched]
+            sure = max(_sureness(each, asked, *finds) for each, finds in zip(searched, found, strict=True))
             if options.only_relevant:
-                candidates = [each for each in candidates if not _is_faint(each)]
-            units = next((found for each in layers if (found := each.units(request, candidates)) is not None), None)
-            candidates, ranking = self._ranked(loaded, candidates, vector, units)
+                found = [[each for each in finds if not _is_faint(each)] for finds in found]
+            units = next((made for each in layers if (made := each.units(request, found[0])) is not None), None)
+            ranking = None
+            if len(scopes) == 1:
+                found[0], ranking = self._ranked(searched[0], found[0], vector, units)
+            candidates = found[0]
             if units is None and not (ranking is not None and ranking.is_choice):
-                about = loaded.index.asked_about(subject(query, follows=bool(context)), exclude)
-                before = _wanted(about, exclude, request.token_budget)
-                full = options.only_relevant or _fills(candidates, request.token_budget)
-                after: Iterable[Candidate] = loaded.index.besides(candidates) if not full else ()
-                strong, others, faint = _by_strength(candidates)
-                rest = () if options.only_relevant else loaded.index.rest_of(strong, candidates)
-                after = _wanted(after, exclude, request.token_budget)
-                candidates = [*before, *strong, *rest, *others, *faint, *after]
-                sure = max(sure, *(each.relevance for each in before), 0.0)
-            if units is None:
-                candidates = [*self._pinned(loaded, request.token_budget, exclude), *candidates]
+                about = subject(query, follows=bool(context))
+                finds = [
+                    _finds(each, ones, about if each.scope == scopes[0] else "", request.token_budget, options)
+                    for each, ones in zip(searched, found, strict=True)
+                ]
+                sure = max(sure, *(each.relevance for each in finds[0].before), 0.0)
+            else:
+                finds = [Finds(searched[0].scope, candidates)]
             packer = units.packer if units is not None else self.parts.packer
-            candidates = self._standing(loaded, candidates, options, packer, exclude)
+            if units is None:
+                finds = [self._pinned(*each, request.token_budget) for each in zip(searched, finds, strict=True)]
+            finds = [self._standing(*each, options, packer) for each in zip(searched, finds, strict=True)]
+            candidates = together(finds, is_named=len(scopes) > 1)
             pack = staged("pack")(packer.pack)
             hits = pack(candidates, token_budget=request.token_budget, k=options.k, counter=request.counter)
-            hits = loaded.index.memories.whole(hits)
+            hits = [replace(each, scope=each.scope or scopes[0]) for each in whole(searched, hits)]
             hits = hits if options.history else without_history(hits)
         sections = _numbered(sections, after=len(hits))
         text = render(hits, sections)
         impression = ranking.impression(hits) if ranking is not None and hits else None
         return Recall(query, tuple(hits), text, request.counter(text), tuple(sections), impression, round(sure, 4))
 
-    def _pinned(self, loaded: LoadedScope, budget: int | None, exclude: Collection[str]) -> list[Candidate]:
-        """What is shown whatever is asked, in a small share of the budget."""
-        ids = [each for each in self.standing.pinned(loaded.row.id) if each not in exclude]
-        found = loaded.index.turns_named(ids, "standing")
-        return within(found, int(_PINNED * (MOST_TOKENS if budget is None else budget)))
+    def _pinned(self, searched: SearchedScope, finds: Finds, budget: int | None) -> Finds:
+        """With what is shown whatever is asked, in a small share of the budget."""
+        ids = [each for each in self.standing.pinned(searched.loaded.row.id) if each not in searched.exclude]
+        pinned = searched.index.turns_named(ids, "standing") if ids else []
+        room = int(_PINNED * (MOST_TOKENS if budget is None else budget))
+        return replace(finds, before=[*within(pinned, room), *finds.before])
 
-    def _standing(
-        self,
-        loaded: LoadedScope,
-        candidates: list[Candidate],
-        options: RecallOptions,
-        packer: Packer,
-        exclude: Collection[str],
-    ) -> list[Candidate]:
+    def _standing(self, searched: SearchedScope, finds: Finds, options: RecallOptions, packer: Packer) -> Finds:
         """What was found, with what is known to hold in its place; with whole memories where they are shown so."""
-        memories = loaded.index.memories
-        whole = options.token_budget is None or not isinstance(packer, PackTurns)
-        candidates = memories.whole(candidates) if whole else candidates
-        ids = {each.turn.id for each in candidates}
-        if whole:
-            ids.update(turn.id for each in candidates for turn in each.memory.turns)
-        replaced = self.standing.of(loaded.row.id, ids)
-        found = with_replacements(
-            candidates, replaced, loaded.index.turns_named, history=options.history, exclude=exclude
-        )
-        return memories.whole(found) if whole and replaced else found
+        index, parts = searched.index, finds.parts
+        is_whole = options.token_budget is None or not isinstance(packer, PackTurns)
+        if is_whole:
+            parts = tuple(index.memories.whole(part) for part in parts)
+        ids = {each.turn.id for part in parts for each in part}
+        if is_whole:
+            ids.update(turn.id for part in parts for each in part for turn in each.memory.turns)
+        replaced = self.standing.of(searched.loaded.row.id, ids)
+        held = partial(with_replacements, replaced=replaced, turns_named=index.turns_named, history=options.history)
+        parts = tuple(held(part, exclude=searched.exclude) for part in parts)
+        if is_whole and replaced:
+            parts = tuple(index.memories.whole(part) for part in parts)
+        return Finds(searched.scope, *parts)
+
+    def _opened(
+        self,
+        scopes: Sequence[Scope],
+        asked: Asked,
+        vector: Vectors | None,
+        options: RecallOptions,
+        exclude: Collection[str],
+    ) -> list[SearchedScope]:
+        """The scopes that hold anything; the ids of turns in the prompt are those of the first."""
+        where = read_filter(options.where) if options.where is not None else None
+        searched: list[SearchedScope] = []
+        for scope in scopes:
+            without = frozenset(exclude if scope == scopes[0] else ())
+            loaded = self.scopes.caught_up(scope, retry_vectors=vector is not None, besides=without)
+            nearest = self._nearest(scope, asked, loaded, where)
+            if loaded is not None:
+                searched.append(SearchedScope(scope, loaded, where, without, nearest))
+        return searched
 
     def found(self, scope: Scope, query: str, now: datetime | None) -> Found | None:
         """What a search finds, before anything is chosen of it; nothing where nothing is remembered."""
         check_query(query)
-        return self._fresh(scope, lambda: self._found(scope, query, now))
+        return self._fresh([scope], lambda: self._found(scope, query, now))
 
-    def _fresh(self, scope: Scope, read: Callable[[], T]) -> T:
+    def _fresh(self, scopes: Sequence[Scope], read: Callable[[], T]) -> T:
         """What is read from an index; once more from a new one, where a part of it could not be read."""
         for tried in range(_TRIED):
             try:
                 return read()
             except StaleIndex as error:  # noqa: PERF203 - it is what the loop is for
-                self.scopes.stale(scope, error, again=tried > 0)
+                for scope in scopes:
+                    self.scopes.stale(scope, error, again=tried > 0)
         return read()
 
     def _found(self, scope: Scope, query: str, now: datetime | None) -> Found | None:
@@ -222,8 +245,9 @@ class Recalling:
         nearest = self._nearest(scope, asked, loaded)
         if loaded is None:
             return None
+        searched = SearchedScope(scope, loaded, None, frozenset(), nearest)
         with loaded.lock:
-            candidates = loaded.index.memories.whole(self._search(loaded, asked, vector, nearest, now))
+            candidates = loaded.index.memories.whole(self._search(searched, asked, vector, now))
         return Found(loaded.row, candidates, vector, loaded.index.key_vectors)
 
     def _query_vector(self, asked: Asked, *, also: bool = False) -> Vectors | None:
@@ -233,51 +257,82 @@ class Recalling:
         return self.derivation.query_vector(asked.telling, asked.leant_on)
 
     @staged("vector store")
-    def _nearest(self, scope: Scope, asked: Asked, loaded: LoadedScope | None) -> list[DocumentPlace] | None:
+    def _nearest(
+        self, scope: Scope, asked: Asked, loaded: LoadedScope | None, where: Joined | None = None
+    ) -> list[DocumentPlace] | None:
         """What the vector store finds, once it holds what any process has written."""
         if self.vector_store is None:
             return None
         self.vector_store.follow(scope)
         query = "\n".join([asked.telling, *(text for text, _ in asked.leant_on)])
-        return self.vector_store.nearest(scope, query) if loaded is not None else None
+        if loaded is None:
+            return None
+        if where is None:
+            return self.vector_store.nearest(scope, query)
+        with loaded.lock:
+            part = loaded.index.only(where)
+        share = len(part) / max(len(loaded.index), 1)
+        return self.vector_store.nearest(scope, query, part.indexes.holds, share) if len(part) else []
+
+    def _candidates(
+        self, searched: SearchedScope, asked: Asked, vector: Vectors | None, now: datetime | None, budget: int | None
+    ) -> list[Candidate]:
+        """The turns that may answer, as many as may fill the budget."""
+        narrow = _NARROWED if budget is not None and budget <= _TIGHT else 0
+        return self._search(searched, asked, vector, now, budget=budget, narrow=narrow)
 
     @staged("search")
     def _search(
         self,
-        loaded: LoadedScope,
+        searched: SearchedScope,
         asked: Asked,
         vector: Vectors | None,
-        nearest: Sequence[DocumentPlace] | None,
         now: datetime | None,
         *,
         budget: int | None = None,
         narrow: int = 0,
-        exclude: Collection[str] = (),
     ) -> list[Candidate]:
-        """The turns that may answer, as many as may fill the budget."""
-        moment = aware(now or datetime.now(timezone.utc))
-        return loaded.index.search(
+        return searched.index.search(
             asked.telling,
             vector,
-            nearest=nearest,
-            now=moment,
+            nearest=searched.nearest,
+            now=aware(now or datetime.now(timezone.utc)),
             context=asked.context,
             budget=budget,
             narrow=narrow,
-            exclude=exclude,
+            exclude=searched.exclude,
         )
 
     def _ranked(
-        self, loaded: LoadedScope, candidates: list[Candidate], vector: Vectors | None, units: Units | None
+        self, searched: SearchedScope, candidates: list[Candidate], vector: Vectors | None, units: Units | None
     ) -> tuple[list[Candidate], Ranking | None]:
         """What is packed: turns, or the units of a layer in their place, as the bank's ranker has them."""
         found = _with_relevance_of(candidates, units.candidates) if units is not None else candidates
         ranker = self.layers.ranker
         if ranker is None:
             return found, None
-        vectors_of = units.vectors_of if units is not None else loaded.index.key_vectors
-        ranking = ranker.ranking(Found(loaded.row, found, vector, vectors_of))
+        vectors_of = units.vectors_of if units is not None else searched.index.key_vectors
+        ranking = ranker.ranking(Found(searched.loaded.row, found, vector, vectors_of))
         return ranking.candidates, ranking
+
+
+def _finds(
+    searched: SearchedScope, found: Sequence[Candidate], about: Subject, budget: int | None, options: RecallOptions
+) -> Finds:
+    """What may be shown of a scope, with what stands around what was found."""
+    index, without = searched.index, searched.exclude
+    before = _wanted(index.asked_about(about, without), without, budget)
+    full = options.only_relevant or _fills(found, budget)
+    after: Iterable[Candidate] = index.besides(found) if not full else ()
+    strong, others, faint = _by_strength(found)
+    rest = () if options.only_relevant else tuple(index.rest_of(strong, found))
+    return Finds(searched.scope, before, strong, rest, others, faint, _wanted(after, without, budget))
+
+
+def _sureness(searched: SearchedScope, asked: Asked, *found: Candidate) -> float:
+    """The chance that anything that was found answers the query."""
+    chances = [each.relevance for each in found if each.kind == "relevant"]
+    return confidence(chances, searched.index.indexes.words.known(asked.telling))
 
 
 def cut(text: str) -> str:

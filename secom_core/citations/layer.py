@@ -75,7 +75,7 @@ class CitationLayer(Layer):
         return self.ranking(found, explore=False).impression(hits)
 
     def reward(
-        self, scope: Sequence[str], query: str, impression: Impression, cited: Citations | Collection[int]
+        self, scope: Sequence[str], query: str, impression: Impression | None, cited: Citations | Collection[int]
     ) -> Lesson:
         """Take in which of the memories that it was shown an answer cited. The same answer counts once.
 
@@ -90,8 +90,14 @@ class CitationLayer(Layer):
             What came of it.
 
         Raises:
+            InvalidInput: there is no impression.
             StoreError: the store failed; nothing was kept.
         """
+        if impression is None:
+            raise InvalidInput(
+                "there is no impression: the recall found nothing, or was of several scopes (also=), of which no "
+                "citations are taken in"
+            )
         row = self._store.scope(check_scope(scope))
         if row is None or (isinstance(cited, Citations) and not cited.is_feedback):
             return Lesson("nothing")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from argparse import Namespace
+from dataclasses import replace
 from typing import Any
 
+from ..conversation import check_scope
 from ..layers import registered
 from ..memory import Hit, Recall, RecallOptions, Section
 from .opening import opened, scope_of
@@ -26,6 +29,7 @@ def recall_(args: Namespace) -> None:
         for layer in wanted:
             there.bank.layers[layer.name].recall_without_model = args.without_model
         options = RecallOptions(args.token_budget, args.k, [layer.name for layer in wanted], args.only_relevant)
+        options = replace(options, where=args.where, also=[check_scope(json.loads(each)) for each in args.also or ()])
         recall = there.bank.recall(scope, args.query, now=args.now, **options.arguments)
         missing = [layer.name for layer in wanted if there.behind(scope, layer)]
     show(args, _recall_json(recall) if args.json else None, recall.text)
@@ -50,6 +54,7 @@ def _hit_json(hit: Hit) -> dict[str, Any]:
 
     return {
         "number": hit.number,
+        "scope": list(hit.scope),
         "score": hit.score,
         "memory": hit.memory.id,
         "topic": hit.memory.summary or None,

@@ -15,6 +15,8 @@ from typing import Any, Final
 from .. import __version__
 from ..bank import parts as _parts  # noqa: F401 - announces the layers
 from ..conversation import check_scope
+from ..errors import InvalidInput
+from ..filters import checked_filter
 from ..layers import Layer, layer_names, registered
 from ..readers.moments import read_moment
 
@@ -110,6 +112,9 @@ def _recall(command: ArgumentParser) -> None:
     add("--layer", action="append", choices=layer_names(), help="a layer that takes part; may be given again")
     without = "let it take part although there is no language model here, and it then costs more than it brings"
     add("--without-model", action="store_true", help=without)
+    add("--where", type=_json_filter, metavar="JSON", help='only what passes a filter, such as \'{"role": "user"}\'')
+    more = 'another scope that is searched too, as JSON, such as \'["acme", "team"]\'; may be given again'
+    add("--also", type=_json_scope, action="append", metavar="LIST", help=more)
     _scope(command, json_too=True)
 
 
@@ -280,6 +285,13 @@ def _moment(text: str) -> datetime:
     if at is None:
         raise argparse.ArgumentTypeError(f"a date such as 2024-05-07 or 2024-05-07T14:05Z (UTC), not {text!r}")
     return at
+
+
+def _json_filter(text: str) -> dict[str, Any] | None:
+    try:
+        return checked_filter(json.loads(text))
+    except (ValueError, RecursionError, InvalidInput) as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _json_scope(text: str) -> str:

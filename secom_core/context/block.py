@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from ..memory import GAP, Hit, Section
-from .lines import CLOSE, OPEN, day_of, first_day, quoted_lines, quoted_turn
+from .lines import CLOSE, OPEN, day_of, first_day, owner, quoted_lines, quoted_turn
 from .replacing import marks_of
 
 _BLANKS: Final = re.compile(r"\s*")
@@ -53,10 +53,11 @@ def _dated_hits(hits: Sequence[Hit]) -> Iterator[str]:
 
 
 def _entry(hit: Hit) -> str:
+    whose = owner(hit.scope) if hit.is_named else ""
     if hit.memory.summary:
-        return f"[{hit.number}] {quoted_lines(hit.memory.summary)}\n" + "".join(_dated(hit))
+        return f"[{hit.number}] {whose}{quoted_lines(hit.memory.summary)}\n" + "".join(_dated(hit))
     first, *others = shown_turns(hit)
-    entry = f"[{hit.number}] {first}"
+    entry = f"[{hit.number}] {whose}{first}"
     for (before, turn), shown in zip(pairwise(hit.turns), others, strict=True):
         entry += f"{GAP if turn.index > before.index + 1 else ''}{shown}"
     return entry

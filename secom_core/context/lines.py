@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from datetime import date
 from functools import lru_cache
 from typing import Final
 
-from ..conversation import Turn
+from ..conversation import Scope, Turn
 from ..llm.marks import PLAIN, normal, without_hidden, without_marks
 from ..memory import Hit
 
@@ -17,6 +18,9 @@ CLOSE: Final = "</memories>"
 
 _FRAME: Final = re.compile(r"\s*(?:\d{4}-\d\d-\d\d|#|→|\Z)")
 """How a date line, a heading or a link between events begins; and an empty line, which would part what follows."""
+
+_NAME: Final = re.compile(r"[\w@.+-]+(?: [\w@.+-]+)*")
+"""A part of a scope that cannot be mistaken for two, or for anything else."""
 
 _BEGINNING: Final = 64
 """So many characters say how a line begins, composed ones too."""
@@ -30,6 +34,12 @@ def day_of(turn: Turn) -> str:
 @lru_cache(maxsize=4096)
 def _day_line(day: date) -> str:
     return f"{day:%Y-%m-%d %a}"
+
+
+def owner(scope: Scope) -> str:
+    """Whose memory something is, as it stands before it; a part that is no plain name is quoted."""
+    parts = (part if _NAME.fullmatch(part) else json.dumps(part, ensure_ascii=False) for part in scope)
+    return f"(memory of {one_line(' / '.join(parts))}) "
 
 
 def first_day(hit: Hit) -> str:

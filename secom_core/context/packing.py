@@ -12,12 +12,12 @@ from itertools import chain, count, groupby, pairwise
 from operator import itemgetter
 from typing import Any, Final, Protocol, runtime_checkable
 
-from ..conversation import Replacement, Turn
-from ..memory import CUT, GAP, Hit, Memory, Passage
+from ..conversation import Replacement, Scope, Turn
+from ..memory import CUT, GAP, Hit, Passage
 from ..protocols import TokenCounter
 from ..ranking import Candidate
 from .block import how_often, render, shown_turns
-from .lines import CLOSE, OPEN, day_of, first_day, quoted_lines
+from .lines import CLOSE, OPEN, day_of, first_day, owner, quoted_lines
 from .replacing import marked, replaced_of, replacements_of, with_numbers
 
 _EPOCH: Final = datetime.min.replace(tzinfo=timezone.utc)
@@ -100,17 +100,17 @@ class PackTurns(_BudgetPacker):
         self._thrift = thrift
 
     def _choose(self, candidates: Sequence[Candidate], k: int | None, room: _Room) -> list[Hit]:
-        chosen: dict[str, _Growing] = {}
+        chosen: dict[tuple[Scope, str], _Growing] = {}
         for candidate, tokens in self._with_newer(candidates, room.counter):
             if not room.is_possible(tokens) and not candidate.narrower:
                 continue
-            growing = chosen.get(candidate.memory.id)
+            growing = chosen.get(candidate.unit)
             if growing is None:
                 if k is not None and len(chosen) >= k:
                     continue
                 growing = _Growing(candidate)
             if growing.take(candidate, tokens, room) or growing.take_part(candidate, room):
-                chosen[candidate.memory.id] = growing
+                chosen[candidate.unit] = growing
         return [growing.hit() for growing in chosen.values()]
 
     def _with_newer(self, candidates: Sequence[Candidate], counter: TokenCounter) -> Iterator[tuple[Candidate, int]]:
@@ -138,13 +138,13 @@ class PackMemories(_BudgetPacker):
     def _choose(self, candidates: Sequence[Candidate], k: int | None, room: _Room) -> list[Hit]:
         chosen: list[Hit] = []
         for hit in _whole(candidates)[:k]:
-            if not room.take(hit.memory, first_day(hit), _tokens_of(hit, room.counter)):
+            if not room.take(hit, first_day(hit), _tokens_of(hit, room.counter)):
                 break
             chosen.append(hit)
         if chosen:
             return chosen
-        ids = dict.fromkeys(each.memory.id for each in candidates)
-        parts = (_best_memories([each for each in candidates if each.memory.id == one], 1, room) for one in ids)
+        units = dict.fromkeys(each.unit for each in candidates)
+        parts = (_best_memories([each for each in candidates if each.unit == one], 1, room) for one in units)
         return next(filter(None, map(list, parts)), [])
 
 
@@ -164,34 +164,34 @@ class PackTopics(_BudgetPacker):
         chosen: list[Hit] = []
         for hit in _whole(candidates)[:k]:
             part = self._fitting(hit, room)
-            if part is not None and room.take(part.memory, first_day(part), _tokens_of(part, room.counter)):
+            if part is not None and room.take(part, first_day(part), _tokens_of(part, room.counter)):
                 chosen.append(part)
         return chosen
 
     def _fitting(self, hit: Hit, room: _Room) -> Hit | None:
         """As much of the hit as there is room for, its best turns first; nothing where there is none for a turn."""
-        if room.has(hit.memory, first_day(hit), _tokens_of(hit, room.counter)):
+        if room.has(hit, first_day(hit), _tokens_of(hit, room.counter)):
             return hit
         part: Hit | None = None
         for turn in sorted(hit.turns, key=lambda turn: -self._worth.get(turn.id, -math.inf))[:_TRIED]:
             ids = {turn.id, *(part.turn_ids if part is not None else ())}
             grown = replace(hit, turns=tuple(each for each in hit.turns if each.id in ids))
-            if room.has(grown.memory, first_day(grown), _tokens_of(grown, room.counter)):
+            if room.has(grown, first_day(grown), _tokens_of(grown, room.counter)):
                 part = grown
         return part
 
 
 def _best_memories(candidates: Sequence[Candidate], k: int | None, room: _Room) -> Iterator[Hit]:
     """The best memories whole, and of one that does not fit its best turns and passages."""
-    sizes = {hit.memory.id: (hit, _tokens_of(hit, room.counter)) for hit in _whole(candidates)[:k]}
+    sizes = {hit.unit: (hit, _tokens_of(hit, room.counter)) for hit in _whole(candidates)[:k]}
     # The shortest first: what they leave of their share of the room is for the longer ones.
     for left, (hit, tokens) in zip(count(len(sizes), -1), sorted(sizes.values(), key=itemgetter(1)), strict=False):
         share = room.share(left)
-        if tokens <= share and room.take(hit.memory, first_day(hit), tokens):
+        if tokens <= share and room.take(hit, first_day(hit), tokens):
             yield hit
             continue
         every = chain.from_iterable((*each.newer, each) for each in candidates)
-        parts = [each for each in every if each.memory.id == hit.memory.id]
+        parts = [each for each in every if each.unit == hit.unit]
         growing = _Growing(parts[0])
         for each in parts:
             tokens = _length(each, room.counter)
@@ -224,7 +224,7 @@ class _Growing:
         # A rule and the search may find the same, and a sentence may stand where its passage does not fit.
         if turn.id in self._whole or (turn.id in self._turns and (passage is None or self._overlaps(passage))):
             return False
-        if not room.take(candidate.memory, self._day, tokens + self._beside(candidate, room.counter)):
+        if not room.take(candidate, self._day, tokens + self._beside(candidate, room.counter)):
             return False
         self._turns[turn.id] = turn
         if passage is None:
@@ -284,6 +284,8 @@ class _Growing:
             self._relevance,
             self._repeats,
             self._replaced,
+            first.scope,
+            bool(first.scope),
         )
 
     def _in_order(self) -> tuple[Turn, ...]:
@@ -313,14 +315,15 @@ def _breaks(before: Turn, turn: Turn) -> bool:
 
 def _whole(candidates: Iterable[Candidate]) -> list[Hit]:
     """The candidates' memories, each once and whole, by their best turns."""
-    best: dict[str, Hit] = {}
+    best: dict[tuple[Scope, str], Hit] = {}
     for candidate in chain.from_iterable((*each.newer, each) for each in candidates):
         memory = candidate.memory
-        if memory.id not in best:
+        if candidate.unit not in best:
             repeats = {candidate.turn.id: candidate.said} if candidate.said > 1 else {}
             shown: dict[str, Any] = {"kind": candidate.kind, "relevance": candidate.relevance, "repeats": repeats}
             shown["replaced"] = replaced_of(memory.turns, candidate.replaced)
-            best[memory.id] = Hit(memory, memory.turns, candidate.score, 0, dict(candidate.signals), **shown)
+            shown |= {"scope": candidate.scope, "is_named": bool(candidate.scope)}
+            best[candidate.unit] = Hit(memory, memory.turns, candidate.score, 0, dict(candidate.signals), **shown)
     return list(best.values())
 
 
@@ -330,16 +333,16 @@ class _Room:
     def __init__(self, budget: int, counter: TokenCounter) -> None:
         self.counter: TokenCounter = cache(counter)
         self.left = budget - self.counter(OPEN) - self.counter(CLOSE)
-        self._memories: set[str] = set()
+        self._units: set[tuple[Scope, str]] = set()
         self._days: set[str] = set()
 
-    def take(self, memory: Memory, day: str, tokens: int) -> bool:
+    def take(self, of: Candidate | Hit, day: str, tokens: int) -> bool:
         """Take the room for so many tokens of the memory's turns, where there is as much; whether there was."""
-        needed = self._needed(memory, day, tokens)
+        needed = self._needed(of, day, tokens)
         if needed > self.left:
             return False
         self.left -= needed
-        self._memories.add(memory.id)
+        self._units.add(of.unit)
         self._days.add(day)
         return True
 
@@ -351,14 +354,19 @@ class _Room:
         """Whether there is room for so many tokens at all."""
         return tokens < self.left
 
-    def has(self, memory: Memory, day: str, tokens: int) -> bool:
+    def has(self, of: Candidate | Hit, day: str, tokens: int) -> bool:
         """Whether there is room for so many tokens of the memory's turns."""
-        return self._needed(memory, day, tokens) <= self.left
+        return self._needed(of, day, tokens) <= self.left
 
-    def _needed(self, memory: Memory, day: str, tokens: int) -> int:
+    def _needed(self, of: Candidate | Hit, day: str, tokens: int) -> int:
         # A turn of a memory that is there already may leave a gap on either side.
-        beside = self.counter(GAP if memory.id in self._memories else "[99]")
+        beside = self.counter(GAP) if of.unit in self._units else self.counter("[99]") + self._owner(of)
         return tokens + self.counter("\n") + beside + (self.counter(f"{day}\n") if day not in self._days else 0)
+
+    def _owner(self, of: Candidate | Hit) -> int:
+        """How many tokens say whose it is."""
+        is_named = of.is_named if isinstance(of, Hit) else bool(of.scope)
+        return self.counter(owner(of.scope)) if is_named else 0
 
 
 def _fitted(hits: list[Hit], budget: int, counter: TokenCounter) -> list[Hit]:

@@ -81,6 +81,11 @@ class BM25:
         return {language: count / self._languages.total() for language, count in self._languages.most_common()}
 
     @property
+    def units(self) -> tuple[Ids, Ints]:
+        """By slot the ids of all units and how many terms each has, below 0 where it has gone."""
+        return self._ids[: self._used], self._lengths[: self._used]
+
+    @property
     def nbytes(self) -> int:
         """About how many bytes it takes, found by counting what it holds, a term and a unit at a time."""
         postings = sum(len(each.slots) for each in self._postings.values())

@@ -16,6 +16,9 @@ from .top import Ids, Scores, best
 # stay in until they have been scored in double precision.
 _CLOSE: Final = 1e-5
 
+_FEW: Final = 0.25
+"""Up to which share of all vectors some are compared alone."""
+
 _PLACE_BYTES: Final = 110
 """A vector's place in a dictionary, as tracemalloc has it."""
 
@@ -97,6 +100,21 @@ class VectorIndex:
         """The vectors of ``ids``, shape ``(len(ids), d)``, of length 1; nothing where one has none."""
         places = [self._place_of.get(int(unit_id), -1) for unit_id in ids]
         return None if -1 in places else self._rows[places]
+
+    def places_of(self, ids: Ids) -> Ids:
+        """The places of the vectors of ``ids`` until the next change, -1 where one has none."""
+        return np.array([self._place_of.get(each, -1) for each in ids.tolist()], dtype=np.int64)
+
+    def at(self, places: Ids) -> Vectors:
+        """The vectors at these places, shape ``(len(places), d)``."""
+        return self._rows[places]
+
+    def scores_at(self, places: Ids, vector: npt.ArrayLike) -> Scores:
+        """The cosines to ``vector`` of the vectors at these places."""
+        if len(places) > len(self) * _FEW:
+            return self._cosines(vector)[1][places].astype(np.float64)
+        [query] = self._unit_rows(np.asarray(vector, dtype=np.float32)[None], 1)
+        return np.asarray(self._rows[places] @ query, dtype=np.float64)
 
     def load(self, ids: Ids, rows: Vectors) -> None:
         """Hold these vectors, which are of length 1 or 0, in the place of all.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..conversation import Replacement, Turn
+from ..conversation import Replacement, Scope, Turn
 from ..memory import HitKind, Memory, Passage
 
 
@@ -59,6 +59,7 @@ class Candidate:
         narrower: what may be shown of it where there is no room for all: a passage of it, the longest first.
         replaced: what holds no more, by the ids of turns; those of its memory are among them.
         newer: what holds in its place, which is to be shown before it.
+        scope: whose memory it is, where several scopes are searched.
     """
 
     turn: Turn
@@ -73,3 +74,9 @@ class Candidate:
     narrower: tuple[Passage, ...] = ()
     replaced: Mapping[str, tuple[Replacement, ...]] = field(default_factory=dict, hash=False)
     newer: tuple[Candidate, ...] = ()
+    scope: Scope = ()
+
+    @property
+    def unit(self) -> tuple[Scope, str]:
+        """What tells its memory from all others, of other scopes too."""
+        return self.scope, self.memory.id

@@ -1,4 +1,4 @@
-"""How many of what was found is looked at, and each but once."""
+"""How many of what was found is looked at, each but once; and how often it was said."""
 
 from __future__ import annotations
 
@@ -24,3 +24,27 @@ def each_once(table: PassageTable, pool: Rows, order: Rows) -> Rows:
     in_units = np.argsort(unit, kind="stable")
     first = in_units[begins(unit[in_units])]
     return order[np.sort(first)]
+
+
+class TimesSaid:
+    """How often the whole turn of a row was said: a question that was answered otherwise is no repeat.
+
+    Args:
+        table: the passages.
+    """
+
+    def __init__(self, table: PassageTable) -> None:
+        self._table = table
+        self._known: dict[int, int] = {}
+
+    def clear(self) -> None:
+        """Count again: rows have come or gone."""
+        self._known.clear()
+
+    def __call__(self, row: int) -> int:
+        """How often the turn of a row was said."""
+        table = self._table
+        head = table.head.item(row)
+        if head not in self._known:
+            self._known[head] = min(table.repeats.turns(each, table.head.item) for each in table.rows_from(head))
+        return self._known[head]

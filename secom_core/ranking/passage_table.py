@@ -47,11 +47,9 @@ class PassageTable:
         passages: the passage of each row; nothing where it is empty.
         turn_rows: the rows of each turn, by its id and by its place.
         free: the rows that are empty.
-        before: the row before it in its session, or -1.
-        after: the row after it in its session, or -1.
+        before, after: the row before it, and after it, in its session, or -1.
         head: the first row of its turn.
-        previous: of a turn's first row, that of the turn before it, or -1.
-        following: of a turn's first row, that of the turn after it, or -1.
+        previous, following: of a turn's first row, that of the turn before it, and after it, or -1.
         session: the number of its session.
         cast: the place of its speakers in `casts`.
         memory: the number of its memory, or -1.
@@ -62,8 +60,7 @@ class PassageTable:
         shown: of a source, the row that says the same last.
         latest: whether it was not said again later.
         place: which message of its turn it is of.
-        start: where it begins in the message, in characters.
-        stop: where it ends.
+        start, stop: where it begins and ends in the message, in characters.
         said: a number that is the same for what says the same (`secom_core.ranking.repeats.said`).
         digest: a number that stands for the id of its turn.
         about: the first and the last day that it speaks of, or 0; shape ``(2, n)``.
@@ -79,6 +76,8 @@ class PassageTable:
         times: of a source, how many rows say the same.
         touched: rows below ``kept`` that have changed since these were kept.
         kept: how many rows are on disk.
+        counter: counts tokens.
+        reader: reads the turns of rows that came from disk.
     """
 
     _WHOLE = (
@@ -112,8 +111,8 @@ class PassageTable:
         self.repeats = Repeats(self._said_at)
         self.touched: set[int] = set()
         self.kept = 0
-        self._read: TurnReader | None = None
-        self._counter = counter
+        self.reader: TurnReader | None = None
+        self.counter = counter
         self._labels: dict[str, int] = {}
         self._sessions: dict[str, int] = {}
         self._casts: dict[tuple[str, ...], int] = {}
@@ -278,7 +277,7 @@ class PassageTable:
         self.asks[row] = only_asks(text) if self.kind[row] == SAID_BY_USER else asks(text)
         self.stands[row] = STANDING.index(stands(text)) if self.kind[row] == SAID_BY_USER else 0
         self.non_answer[row] = self.kind[row] == REPLY and is_non_answer(passage.message.text)
-        self.tokens[row] = self._counter(text)
+        self.tokens[row] = self.counter(text)
         self.said[row] = said(text, int(self.kind[row]))
         at = passage.message.at or passage.turn.at
         self.moment[row] = at.timestamp() if at else -math.inf
@@ -288,14 +287,15 @@ class PassageTable:
         self.about[:, row] = near[0] if near else 0
 
     def _measure(self, rows: list[int], turn: Turn) -> None:
-        labels = sum(self._label_tokens(message.label) for message in turn.messages)
+        labels = sum(self.label_tokens(message.label) for message in turn.messages)
         self.turn_tokens[rows] = self.tokens[rows].sum() + labels
         # A message in one piece has the tokens of a passage at most.
         self.short[rows] = len(rows) == len(turn.messages) and float(self.turn_tokens[rows[0]]) <= SHORT
 
-    def _label_tokens(self, label: str) -> int:
+    def label_tokens(self, label: str) -> int:
+        """How many tokens stand before what somebody says."""
         if label not in self._labels:
-            self._labels[label] = self._counter(f"{label}: ") if label else 0
+            self._labels[label] = self.counter(f"{label}: ") if label else 0
         return self._labels[label]
 
     def _link(self, rows: list[int], turn: Turn) -> None:
@@ -362,7 +362,7 @@ class PassageTable:
         self._show_columns()
         self._sessions = {name: number for number, name in enumerate(sessions)}
         self._casts = {tuple(cast): number for number, cast in enumerate(casts)}
-        self._read = reader
+        self.reader = reader
         rows = np.arange(len(self))
         heads = np.flatnonzero(self.head == rows)
         self.free = np.flatnonzero(self.head < 0).tolist()
@@ -381,11 +381,11 @@ class PassageTable:
             StaleIndex: the store does not hold what the index says.
         """
         heads = {self.head.item(row) for row in rows if self.passages[row] is None} - {-1}
-        if not heads or self._read is None:
+        if not heads or self.reader is None:
             return
         names = list(self._sessions)
         places = {(names[self.session.item(head)], self.index.item(head)): head for head in sorted(heads)}
-        turns = self._read(list(places))
+        turns = self.reader(list(places))
         for place, head in places.items():
             self._hold(turns.get(place), head)
 

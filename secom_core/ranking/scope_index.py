@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from datetime import datetime
 from typing import Final
 
@@ -12,15 +13,18 @@ import numpy.typing as npt
 
 from ..conversation import Turn
 from ..errors import InvalidInput
+from ..filters import Joined
 from ..indexes.bm25 import BM25
 from ..indexes.vector import VectorIndex
-from ..memory import DocumentPlace, HitKind, Memory, Passage, passages_of
+from ..memory import HitKind, Memory, Passage, passages_of
 from ..protocols import Statistics, TokenCounter, Vectors
 from ..text.intents import Subject
+from ..vectors import DocumentPlace
 from .blocks import Mark
 from .candidate import Candidate, signals_of
-from .choosing import each_once, enough_for
+from .choosing import TimesSaid, each_once, enough_for
 from .cores import with_narrower
+from .filtered import FilteredParts
 from .memory_table import MemoryTable, place_of
 from .passage_table import PassageTable
 from .relevance import CALIBRATED, relevances
@@ -88,7 +92,8 @@ class ScopeIndex:
         self.indexes = Indexes(PassageTable(counter), BM25(), BM25(), VectorIndex(), VectorIndex())
         self._table = self.indexes.table
         self.memories = MemoryTable()
-        self._times_said: dict[int, int] = {}
+        self._times_said = TimesSaid(self._table)
+        self._filtered: FilteredParts[ScopeIndex] = FilteredParts(self._table)
         self.kept = Mark()
         """How far it is on disk."""
 
@@ -99,7 +104,7 @@ class ScopeIndex:
     def nbytes(self) -> int:
         """About how many bytes it takes, within a quarter; costs as much as looking at every turn and term once."""
         keys = sum(_MEMORY_BYTES + sys.getsizeof(memory.key) for memory in self.memories.known)
-        return keys + sum(index.nbytes for index in self.indexes)
+        return keys + sum(index.nbytes for index in self.indexes) + self._filtered.fields.nbytes
 
     @property
     def statistics(self) -> Statistics:
@@ -124,7 +129,7 @@ class ScopeIndex:
                 are vectors.
         """
         place = 0
-        self._times_said.clear()
+        self._changed()
         self._table.read([row for turn in turns for row in self._table.turn_rows.get(turn.id)])
         for turn in turns:
             passages, known = passages_of(turn), self._table.turn_rows.get(turn.id)
@@ -135,12 +140,13 @@ class ScopeIndex:
             }
             self._remove_passages([row for row in known if row not in same])
             rows = self._table.put(turn, passages)
+            self._filtered.fields.forget(rows)
             self._add_passages(rows, None if vectors is None else vectors[place : place + len(rows)], same)
             place += len(rows)
 
     def remove_turns(self, turns: Sequence[Turn]) -> None:
         """Take turns out with their memories, and every name that no other turn has; `set_memories` makes up for it."""
-        self._times_said.clear()
+        self._changed()
         for turn in turns:
             rows = self._table.turn_rows.get(turn.id)
             for number in sorted(set(self._table.memory[rows].tolist()) - {-1}):
@@ -148,6 +154,10 @@ class ScopeIndex:
             self._remove_passages(rows)
             self._table.remove(turn)
         self.memories.forget_names(self._table.forget_names())
+
+    def _changed(self) -> None:
+        self._times_said.clear()
+        self._filtered.clear()
 
     def _is_indexed(self, row: int, passage: Passage, *, also_vector: bool) -> bool:
         """Whether the row's words are those of the passage, and said by the same at the same time."""
@@ -207,6 +217,7 @@ class ScopeIndex:
             memories: in order; their turns are added before.
             vectors: of their keys, shape ``(len(memories), d)``, where there are vectors.
         """
+        self._changed()
         number_of_session, table = self._table.number_of(session), self.memories
         old = table.since(number_of_session, since)
         places = [place_of(memory) for memory in memories]
@@ -236,6 +247,16 @@ class ScopeIndex:
 
     # -- search ---------------------------------------------------------------------------------------------------
 
+    def only(self, where: Joined) -> ScopeIndex:
+        """The part of it that passes a filter, to be searched until the next change; the last few are held."""
+        return self._filtered.part(where, self.indexes, self.memories, self._over)
+
+    def _over(self, indexes: Indexes, memories: MemoryTable) -> ScopeIndex:
+        part = copy(self)
+        part.indexes, part.memories, part._table = indexes, memories, indexes.table
+        part._times_said = TimesSaid(part._table)
+        return part
+
     def search(
         self,
         query: str,
@@ -252,7 +273,7 @@ class ScopeIndex:
         """What may answer the query, best first; none where nothing speaks for any passage.
 
         Args:
-            query: a question, or what was just said, in any language.
+            query: a question, or what was just said.
             vector: the query's vector, shape ``(d,)``; without it the search is by words.
             nearest: what a vector store outside has found, best first, in the place of a vector; only the order counts.
             now: when the query is asked, for "last week".
@@ -364,7 +385,7 @@ class ScopeIndex:
         short, often = table.short[places] > 0, table.times[table.source[places]] > 1
         tokens = np.where(short, table.turn_tokens[places], table.tokens[places]).astype(int).tolist()
         passages, numbers = map(table.passage, places.tolist()), table.memory[places].tolist()
-        said = [self._said(row) if many else 1 for row, many in zip(places.tolist(), often.tolist(), strict=True)]
+        said = [self._times_said(row) if many else 1 for row, many in zip(places.tolist(), often.tolist(), strict=True)]
         return [
             Candidate(
                 passage.turn, self.memories[number], score, of, length, None if whole else passage, kind, chance, times
@@ -373,14 +394,6 @@ class ScopeIndex:
                 passages, numbers, scores, signals, tokens, short.tolist(), kinds, relevance, said, strict=True
             )
         ]
-
-    def _said(self, row: int) -> int:
-        """How often the whole turn of a row was said: a question that was answered otherwise is no repeat."""
-        table = self._table
-        head = table.head.item(row)
-        if head not in self._times_said:
-            self._times_said[head] = min(table.repeats.turns(each, table.head.item) for each in table.rows_from(head))
-        return self._times_said[head]
 
     def _usable_weights(
         self, vector: Vectors | None, nearest: Sequence[DocumentPlace] | None = None

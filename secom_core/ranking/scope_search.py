@@ -15,9 +15,10 @@ from ..indexes.fusion import rank_scores, standardise
 from ..indexes.scoring import Word, summed_scores
 from ..indexes.top import distinct
 from ..indexes.vector import VectorIndex
-from ..memory import DocumentPlace, Memory
+from ..memory import Memory
 from ..protocols import Vectors
 from ..text.dates import spans
+from ..vectors import DocumentPlace
 from .dialogue import LEANT_ON
 from .passage_table import PassageTable, Rows
 from .signals import Column, dated, group_scores, mentioned, passage_scores, recent, spread, word_signals
@@ -42,6 +43,10 @@ class Indexes(NamedTuple):
     keys: BM25
     passage_vectors: VectorIndex
     key_vectors: VectorIndex
+
+    def holds(self, place: DocumentPlace) -> bool:
+        """Whether the turn is there that a document of a vector store stands for, or begins with."""
+        return bool(self.table.rows_at(place.session, place.index))
 
     def rows_of(self, memory: Memory) -> list[int]:
         """The rows of the memory's turns that are there."""

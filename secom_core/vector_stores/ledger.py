@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, and_, delete, exists, insert, select, true, update
 
-from ..memory import DocumentPlace, VectorDocument
 from ..stores.database import retry_if_contended
 from ..stores.rows import SessionRow, is_count
 from ..stores.schema import scopes, sessions
 from ..stores.sql import SqlStore
 from ..text.batches import batches
+from ..vectors import DocumentPlace, VectorDocument
 from .tables import dense_documents, dense_sessions
 
 _INTENDED, _ARRIVED, _DOOMED = 0, 1, 2

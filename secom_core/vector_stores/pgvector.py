@@ -11,13 +11,13 @@ from sqlalchemy import Column, Connection, Index, MetaData, Table, Text, delete,
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..errors import InvalidInput, MissingExtra, StoreError
-from ..memory import VectorDocument
 from ..models.rows import model_rows
 from ..processes import ForkLock, in_child
 from ..protocols import Embedder, QueryEmbedder, Vectors
 from ..stores.database import leave_connections
 from ..stores.postgres import postgres_engine
 from ..stores.reasons import reason_of
+from ..vectors import VectorDocument
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _EXACT_BELOW: Final = 50_000

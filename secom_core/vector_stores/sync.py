@@ -17,18 +17,20 @@ from ..conversation import Scope, Turn
 from ..derived.scope_states import ScopeState, ScopeStates
 from ..derived.segments import memories_of, searched_texts
 from ..errors import ModelError, StoreError, warn_degraded
-from ..memory import DocumentPlace, VectorDocument
 from ..processes import ForkLock
 from ..protocols import VectorStore
 from ..stores.digests import digest
 from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
 from ..text.batches import batches
+from ..vectors import DocumentPlace, VectorDocument
 from .ledger import Behind, VectorStoreLedger, stores_holding
 
 T = TypeVar("T")
 
 _NEAREST: Final = 200  # documents that a search brings: its cost does not grow with the scope
+# How many more than the share says are asked for at first, and the least share that is reckoned with.
+_MORE, _LEAST = 1.5, 1e-3
 _AT_ONCE: Final = 256
 _LOCKS: Final = 64
 # NUL and lone surrogates, which servers refuse.
@@ -60,20 +62,37 @@ class VectorStoreSync:
         """The vector store's."""
         return self._vector_store.name
 
-    def nearest(self, scope: Scope, query: str) -> list[DocumentPlace] | None:
-        """The turns and memories nearest to the query, best first; nothing, with a warning, where the store fails."""
-        label = scope_label(scope)
+    def nearest(
+        self, scope: Scope, query: str, passes: Callable[[DocumentPlace], bool] = lambda _: True, share: float = 1.0
+    ) -> list[DocumentPlace] | None:
+        """The turns and memories nearest to the query, best first; nothing, with a warning, where the store fails.
+
+        Args:
+            scope: whose.
+            query: what is asked.
+            passes: what is wanted of them; the store is asked for more until enough passes, or it has no more.
+            share: which share of all passes, about.
+        """
         if not query.strip():
             return None
+        k = _NEAREST if share >= 1 else int(_NEAREST / max(share, _LEAST) * _MORE)
         try:
-            ids = _called(self._vector_store.search, label, query.translate(_UNSENDABLE), _NEAREST)
-            places = self._ledger.places(ids)
-            if any(owner != label for owner, _ in places.values()):
-                raise _Failed("it ignores the filter: it found documents of another scope")
+            while True:
+                ids, places = self._found(scope_label(scope), query, k)
+                passing = [places[each] for each in ids if each in places and passes(places[each])]
+                if share >= 1 or len(passing) >= _NEAREST or len(ids) < k:
+                    return passing[:_NEAREST]
+                k *= 4
         except _Failed as failed:
             self._degraded("this search is by words only", failed)
             return None
-        return [places[each][1] for each in ids if each in places]
+
+    def _found(self, label: str, query: str, k: int) -> tuple[list[str], dict[str, DocumentPlace]]:
+        ids = _called(self._vector_store.search, label, query.translate(_UNSENDABLE), k)
+        places = self._ledger.places(ids)
+        if any(owner != label for owner, _ in places.values()):
+            raise _Failed("it ignores the filter: it found documents of another scope")
+        return ids, {id_: place for id_, (_, place) in places.items()}
 
     def follow_session(self, scope: Scope, session_id: int) -> None:
         """Send what is new of one session, with a warning where the vector store fails."""

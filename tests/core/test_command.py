@@ -241,7 +241,8 @@ def test_the_budget_and_the_moment_are_passed_on(secom: Secom) -> None:
 
 def test_recall_takes_every_option_and_passes_it_on(kept: Secom, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = {"token_budget": 400, "k": 2, "layers": ("summaries", "citations"), "only_relevant": True}
-    assert wanted.keys() == {field.name for field in fields(RecallOptions)}
+    apart = {"where": {"role": "user"}, "also": (("acme", "bob"),)}
+    assert {*wanted, *apart} == {field.name for field in fields(RecallOptions)}
     seen: list[dict[str, object]] = []
     recall = MemoryBank.recall
 
@@ -252,8 +253,11 @@ def test_recall_takes_every_option_and_passes_it_on(kept: Secom, monkeypatch: py
     monkeypatch.setattr(MemoryBank, "recall", watched)
     given = ["--token-budget", "400", "-k", "2", "--layer", "summaries", "--layer", "citations", "--only-relevant"]
     assert "Ghent" in kept.ok("recall", "Ghent", *given, *ALICE)
-    [named] = seen
-    assert {name: named[name] for name in wanted} == wanted
+    kept.ok("recall", "Ghent", "--where", '{"role": "user"}', "--also", '["acme", "bob"]', *ALICE)
+    assert {name: seen[0][name] for name in wanted} == wanted
+    assert {name: seen[1][name] for name in apart} == apart
+    done = kept("recall", "Ghent", "--where", '{"rol": "user"}', *ALICE)
+    assert "a filter has the fields role" in done.err
 
 
 @pytest.mark.slow

@@ -9,10 +9,11 @@ import pytest
 from embedders import HashingEmbedder
 
 from secom_core.bank import MemoryBank
+from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError
-from secom_core.memory import DocumentPlace, VectorDocument
 from secom_core.protocols import VectorStore
 from secom_core.vector_stores import PgVectorStore
+from secom_core.vectors import DocumentPlace, VectorDocument
 
 pytest.importorskip("pgvector", reason="the extra 'postgres' is not installed")
 
@@ -156,3 +157,15 @@ def test_a_bank_searches_in_the_database_that_it_lives_in(postgres, embedder):
                 left = connection.exec_driver_sql("SELECT count(DISTINCT scope) FROM secom_vectors").scalar()
             assert left == 1
         dense.close()
+
+
+@pytest.mark.slow
+def test_a_filtered_recall_finds_what_passes_however_much_is_nearer(index):
+    with MemoryBank.open(vector_store=index, granularity="turn", weights={"passage_dense": 1}) as bank:
+        near = [Message(f"bicycle bicycle number{number}", role="", id=f"n{number}") for number in range(300)]
+        words = [f"a red bicycle in spring {number}" for number in range(4)]
+        far = [Message(said, role="", id=f"f{said[-1]}", metadata={"far": 1}) for said in words]
+        bank.remember(ANN, [*near, *far], session="s")
+        recall = bank.recall(ANN, "bicycle bicycle", where={"metadata.far": 1})
+        assert {turn.id for turn in recall.turns} == {"f0", "f1", "f2", "f3"}
+        assert {hit.kind for hit in recall.hits} == {"relevant"}

@@ -22,10 +22,12 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from langchain_secom import SecomRetriever
 from langchain_secom.vector_store import LangChainVectorStore, metadata_filter, qdrant_filter
 from secom_core.bank import MemoryBank
+from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError
-from secom_core.memory import DocumentPlace, VectorDocument, passages_of
+from secom_core.memory import passages_of
 from secom_core.protocols import VectorStore as CoreVectorStore
 from secom_core.vector_stores.sync import scope_label
+from secom_core.vectors import DocumentPlace, VectorDocument
 
 ALICE, BOB = ("acme", "alice"), ("acme", "bob")
 DIMENSIONS = 256
@@ -359,3 +361,16 @@ def test_a_qdrant_on_disk_goes_on_where_it_was(tmp_path: Path) -> None:
             assert bank.recall(ALICE, "bicycle").turns
             assert there(store) == expected(bank, ALICE)
         store.client.close()  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+def test_a_filtered_recall_finds_what_passes_however_much_is_nearer(store: VectorStore) -> None:
+    parts: dict[str, Any] = {"granularity": "turn", "weights": {"passage_dense": 1}}
+    with MemoryBank.open(vector_store=LangChainVectorStore(store), **parts) as bank:
+        near = [Message(f"bicycle bicycle number{number}", role="", id=f"n{number}") for number in range(300)]
+        words = [f"a red bicycle in spring {number}" for number in range(4)]
+        far = [Message(said, role="", id=f"f{said[-1]}", metadata={"far": 1}) for said in words]
+        bank.remember(ALICE, [*near, *far], session="s")
+        recall = bank.recall(ALICE, "bicycle bicycle", where={"metadata.far": 1})
+        assert {turn.id for turn in recall.turns} == {"f0", "f1", "f2", "f3"}
+        assert {hit.kind for hit in recall.hits} == {"relevant"}

@@ -222,7 +222,14 @@ async def test_tools_without_a_bank_check_the_layers_of_the_runs_bank_when_they_
 
 # -- serialised -------------------------------------------------------------------------------------------------------
 
-OPTIONS: dict[str, Any] = {"token_budget": 321, "k": 2, "layers": ("summaries",), "only_relevant": True}
+OPTIONS: dict[str, Any] = {
+    "token_budget": 321,
+    "k": 2,
+    "layers": ("summaries",),
+    "only_relevant": True,
+    "where": None,
+    "also": (),
+}
 
 
 def options_of(part: Any) -> dict[str, Any]:
@@ -233,7 +240,7 @@ def options_of(part: Any) -> dict[str, Any]:
 def test_a_memory_keeps_its_options(bank: MemoryBank) -> None:
     memory = SecomMemory(scope=ANN, bank=bank, session="now", **OPTIONS)
     data = json.loads(memory.to_json())
-    assert {name: data[name] for name in NAMES} == {**OPTIONS, "layers": ["summaries"]}
+    assert {name: data[name] for name in NAMES} == {**OPTIONS, "layers": ["summaries"], "also": []}
     for again in (SecomMemory.from_dict(data), SecomMemory.from_dict(data, bank=bank)):
         assert again.bank is bank
         assert options_of(again) == OPTIONS

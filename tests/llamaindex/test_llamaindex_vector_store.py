@@ -27,10 +27,11 @@ from llama_index.core.vector_stores.types import (
 from llamaindex_secom import SecomRetriever
 from llamaindex_secom.vector_store import LlamaIndexVectorStore
 from secom_core.bank import MemoryBank
+from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError
-from secom_core.memory import DocumentPlace, VectorDocument
 from secom_core.protocols import VectorStore
 from secom_core.vector_stores.sync import scope_label
+from secom_core.vectors import DocumentPlace, VectorDocument
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
 
@@ -347,3 +348,16 @@ def test_a_store_that_deletes_by_document_only_will_do() -> None:
 def test_something_else_is_refused() -> None:
     with pytest.raises(InvalidInput, match="expected a LlamaIndex BasePydanticVectorStore"):
         LlamaIndexVectorStore("qdrant")  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_a_filtered_recall_finds_what_passes_however_much_is_nearer(store: BasePydanticVectorStore) -> None:
+    parts: dict[str, Any] = {"granularity": "turn", "weights": {"passage_dense": 1}}
+    with MemoryBank.open(vector_store=over(store), **parts) as bank:
+        near = [Message(f"bicycle bicycle number{number}", role="", id=f"n{number}") for number in range(300)]
+        words = [f"a red bicycle in spring {number}" for number in range(4)]
+        far = [Message(said, role="", id=f"f{said[-1]}", metadata={"far": 1}) for said in words]
+        bank.remember(ALICE, [*near, *far], session="s")
+        recall = bank.recall(ALICE, "bicycle bicycle", where={"metadata.far": 1})
+        assert {turn.id for turn in recall.turns} == {"f0", "f1", "f2", "f3"}
+        assert {hit.kind for hit in recall.hits} == {"relevant"}

@@ -1,0 +1,164 @@
+"""Filters as they are given, checked at the door."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import date, datetime, time, timedelta, timezone
+from math import isfinite
+from typing import Any, Final
+
+from ..conversation import joined
+from ..errors import InvalidInput, shorten
+from .conditions import FIELDS, METADATA, OPERATORS, ORDER, Condition, Field, Joined, kind_of
+
+_JOINS: Final = ("and", "or", "not")
+
+_DEEPEST: Final = 16
+"""How deeply ``and``, ``or`` and ``not`` may be nested."""
+
+_MOST: Final = 1000
+"""How many conditions, and values to compare with, a filter may have."""
+
+_LONGEST: Final = 2000
+"""How many characters a value, or a name, may have."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_INSTANT: Final = timedelta(microseconds=1)
+
+
+def read_filter(given: Mapping[str, Any]) -> Joined:
+    """A filter as it is applied, checked.
+
+    Raises:
+        InvalidInput: it is none; with what was given, and what is allowed.
+    """
+    return _Reader().mapping(given, 0)
+
+
+def checked_filter(given: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """A filter as JSON can hold it, checked; nothing where none, or an empty one, is given.
+
+    Raises:
+        InvalidInput: it is none; with what was given, and what is allowed.
+    """
+    if given is None:
+        return None
+    read_filter(given)
+    plain: dict[str, Any] = _plain(given)
+    return plain or None
+
+
+class _Reader:
+    """Reads a filter, and counts its parts."""
+
+    def __init__(self) -> None:
+        self._parts = 0
+
+    def mapping(self, given: object, depth: int) -> Joined:
+        if not isinstance(given, Mapping):
+            raise InvalidInput(f"a filter is a mapping such as {{'role': 'user'}}, got {shorten(given)}")
+        if depth > _DEEPEST:
+            raise InvalidInput(f"a filter is nested at most {_DEEPEST} levels deep, and this one is deeper")
+        self._count(1)
+        return Joined("and", tuple(self._part(name, value, depth) for name, value in given.items()))
+
+    def _part(self, name: object, value: object, depth: int) -> Joined:
+        if name in ("and", "or"):
+            if not isinstance(value, Sequence) or isinstance(value, str) or not value:
+                raise InvalidInput(f"{name!r} in a filter takes a list of filters, got {shorten(value)}")
+            return Joined("or" if name == "or" else "and", tuple(self.mapping(each, depth + 1) for each in value))
+        if name == "not":
+            return Joined("not", (self.mapping(value, depth + 1),))
+        field, key = _field(name)
+        tests = value if isinstance(value, Mapping) else {"eq": value}
+        return Joined("and", tuple(self._condition(field, key, *each) for each in tests.items()))
+
+    def _count(self, more: int) -> None:
+        self._parts += more
+        if self._parts > _MOST:
+            raise InvalidInput(f"a filter has at most {_MOST} conditions and values, and this one has more")
+
+    def _condition(self, field: Field, key: str, by: object, value: object) -> Condition:
+        if not isinstance(by, str) or by not in OPERATORS:
+            raise InvalidInput(f"a filter compares by {', '.join(OPERATORS)}, got {shorten(by)}")
+        if by == "has" and field != "metadata":
+            raise InvalidInput(f"'has' is for lists in metadata, and {field!r} is none")
+        if by == "exists":
+            if not isinstance(value, bool):
+                raise InvalidInput(f"'exists' is True or False, got {shorten(value)}")
+            return Condition(field, key, by, (value,))
+        values = _list(value) if by == "in" else [value]
+        self._count(len(values))
+        return Condition(field, key, by, tuple(_value(field, by, each) for each in values))
+
+
+def _field(name: object) -> tuple[Field, str]:
+    if isinstance(name, str) and len(name) <= _LONGEST:
+        if name in FIELDS:
+            return name, ""  # type: ignore[return-value]
+        if name.startswith(METADATA) and name != METADATA:
+            return "metadata", joined(name.removeprefix(METADATA))
+    raise InvalidInput(
+        f"a filter has the fields {', '.join(FIELDS)} and {METADATA}KEY, and {', '.join(_JOINS)}, got {shorten(name)}"
+    )
+
+
+def _list(value: object) -> list[Any]:
+    if not isinstance(value, (list, tuple, set, frozenset)):
+        raise InvalidInput(f"'in' takes a list of values, got {shorten(value)}")
+    return list(value)
+
+
+def _value(field: Field, by: str, value: object) -> Any:
+    if field == "at":
+        return _lasting(value)
+    if isinstance(value, str) and len(value) <= _LONGEST:
+        return joined(value)
+    is_number = isinstance(value, int) or (isinstance(value, float) and isfinite(value))
+    if field == "metadata" and (is_number or value is None) and not (by in ORDER and kind_of(value) != "number"):
+        return value
+    others = "" if field != "metadata" else " or a number" if by in ORDER else ", a finite number, True, False or None"
+    raise InvalidInput(
+        f"{field!r} compares by {by!r} with a text of at most {_LONGEST} characters{others}, got {shorten(value)}"
+    )
+
+
+def _lasting(value: object) -> tuple[int, int]:
+    """From when and up to when a moment, or a day, lasts, in microseconds since 1970."""
+    at = _moment(value)
+    if isinstance(at, datetime):
+        start = at if at.tzinfo is not None else at.replace(tzinfo=timezone.utc)
+        return _microseconds(start), _microseconds(start) + 1
+    start = datetime.combine(at, time(), timezone.utc)
+    return _microseconds(start), _microseconds(start) + timedelta(days=1) // _INSTANT
+
+
+def _microseconds(at: datetime) -> int:
+    return (at - _EPOCH) // _INSTANT
+
+
+def _moment(value: object) -> date:
+    if isinstance(value, date):
+        return value
+    read = _read_moment(value.strip().replace("Z", "+00:00")) if isinstance(value, str) else None
+    if read is None:
+        raise InvalidInput(
+            f"'at' compares with a datetime or a text such as '2025-06-01' or '2025-06-01T14:05Z', got {shorten(value)}"
+        )
+    return read
+
+
+def _read_moment(text: str) -> date | None:
+    for read in (date.fromisoformat, datetime.fromisoformat):
+        with suppress(ValueError):
+            return read(text)
+    return None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(each) for each in value]
+    return value.isoformat() if isinstance(value, date) else value
