@@ -5,12 +5,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
-Mask: TypeAlias = npt.NDArray[np.bool_]
+Mask: TypeAlias = "npt.NDArray[np.bool_]"
 """For each of so many messages, whether it passes."""
 Field: TypeAlias = Literal["role", "speaker", "session", "at", "metadata"]
 
@@ -70,6 +71,8 @@ class Condition:
 
     def of_moments(self, moments: npt.NDArray[np.float64]) -> Mask:
         """Of each of these times, in seconds since 1970, whether it holds; of the field ``at``. -inf is no time."""
+        import numpy as np
+
         known = np.isfinite(moments)
         if self.by == "exists":
             return np.asarray(known == self.values[0])
@@ -96,6 +99,8 @@ class Joined:
 
     def mask(self, mask_of: Callable[[Condition], Mask], size: int) -> Mask:
         """Which of so many messages pass, from which of them meet each condition."""
+        import numpy as np
+
         masks = [each.mask(mask_of, size) if isinstance(each, Joined) else mask_of(each) for each in self.parts]
         if self.how == "or":
             return np.asarray(np.logical_or.reduce([np.zeros(size, dtype=np.bool_), *masks]))
