@@ -234,7 +234,7 @@ def segmentation_of(setting: Setting, file: str) -> dict[str, Any]:
         "LexicalSegmenter": scores(dialogues, [LexicalSegmenter().segment(each.turns) for each in dialogues]),
         "in words": cut_by(setting, dialogues, setting.model(hold_to_schema=False)),
         "held to the schema": cut_by(setting, dialogues, setting.model()),
-        "live, the first three": live(setting, dialogues[:3]),
+        "live": live(setting, dialogues),
     }
 
 
