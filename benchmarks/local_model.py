@@ -301,7 +301,7 @@ def live(setting: Setting, dialogues: Sequence[Dialogue]) -> dict[str, Any]:
 
 def summaries(setting: Setting) -> dict[str, Any]:
     conversation = conversation_of(setting)
-    sessions = conversation.sessions[: setting.first(2)]
+    sessions = conversation.sessions[: setting.first(10)]
     kinds = {"retention": True, "no retention": False, "no model": None}
     found = setting.each(lambda retain: summarized(setting, conversation, sessions, retain), kinds.values())
     return dict(zip(kinds, found, strict=True))
@@ -313,11 +313,13 @@ def summarized(
     """What the summary after the last session holds."""
     model = None if retain is None else setting.model()
     texts = []
+    left = 0
     with MemoryBank.open(summaries=Summarizer(model, retain=bool(retain))) as bank:
         for session in sessions:
             bank.remember(SCOPE, session, close=True)
             latest = bank.summaries.latest(SCOPE)
             texts.append(latest.text if latest else "")
+            left += latest is not None and latest.provisional
     setting.told.append(f"retain={retain}:\n" + "\n---\n".join(texts))
     facts = facts_of(conversation, sessions)
     purposes = Counter(model.purposes) if model else Counter[str]()
@@ -333,6 +335,7 @@ def summarized(
             "summaries asked for": purposes["summary"],
             "retention asked for": purposes["retention"],
             "asked again": len(model.complaints) if model else 0,
+            "left to the local way": left,
         }
     )
 
