@@ -12,7 +12,7 @@ takes another number of samples, the same ones first. Parts:
 - ``citations``: questions about a conversation, answered from 500 tokens of it with the instruction to cite
 - ``segmentation``: dialogues cut by `ZeroShotSegmenter`, held to the JSON schema and not, and by a bank as sessions
   end; beside `LexicalSegmenter` on the same ones
-- ``rubric``: these cut with two rules that `RubricLearner` learned from others
+- ``rubric``: the first of DialSeg711's cut with two rules that `RubricLearner` learned from others
 - ``summaries``: a running summary over a conversation's first sessions, with retention, without it, without a model
 - ``layers``: timelines and topics of the first sessions, and what is recalled with them and without
 - ``answering``: questions answered without memory, from the last turns, from ours and from LangChain's vector memory
@@ -225,7 +225,7 @@ def segmentation(setting: Setting) -> dict[str, Any]:
 
 
 def rubric(setting: Setting) -> dict[str, Any]:
-    return {name: with_rubric(setting, *files) for name, files in SETS.items()}
+    return {"DialSeg711": with_rubric(setting, *SETS["DialSeg711"])}
 
 
 def segmentation_of(setting: Setting, file: str) -> dict[str, Any]:
@@ -276,7 +276,10 @@ def with_rubric(setting: Setting, measured: str, learned: str) -> dict[str, Any]
     setting.told += [f"rule: {item}" for item in found.items]
     parts = {"guidance": found.guidance, "examples": found.examples}
     cut = cut_by(setting, dialogues, setting.model(hold_to_schema=False), **parts)
-    return {**cut, "rules": len(found.items), "learning": spent}
+    return {
+        "LexicalSegmenter, the same": scores(dialogues, [LexicalSegmenter().segment(each.turns) for each in dialogues]),
+        "in words, with learned rules": {**cut, "rules": len(found.items), "learning": spent},
+    }
 
 
 def live(setting: Setting, dialogues: Sequence[Dialogue]) -> dict[str, Any]:
