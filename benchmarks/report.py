@@ -618,9 +618,10 @@ SECTIONS = {
         "and costs, and no quality of others. *Segmentation*: in words it repeats the numbers of the prompt's "
         "example, held to the schema it makes one segment, or names an end that does not exist and then repeats "
         "the example too; live, as sessions of a bank end, it is asked as in words, and says the same. "
-        "*Citations*: against the turns that hold a question's evidence (LoCoMo 26); *by chance*: of one number drawn from those shown. With the instruction as it was, 24 of 25 answers were a number and"
-        " nothing else. *Answers*: 500 tokens of memory, vectors by the static table. *Summaries*: it copies the "
-        "session word for word, and then the old memory; a fact counts as said where half of the words that tell "
+        "*Citations*: against the turns that hold a question's evidence (LoCoMo 26); *by chance*: of one number drawn "
+        "from those shown. With the instruction as it was, 24 of 25 answers were a number and nothing else. "
+        "*Answers*: 500 tokens of memory, vectors by the static table. *Summaries*: it copies the session word for "
+        "word, and then the old memory; a fact counts as said where half of the words that tell "
         "it are there; the last nine of nineteen sessions are left out, for time. *Tokens read*: without those that "
         "the server knew as the beginning of an earlier prompt.",
     ),
