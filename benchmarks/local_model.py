@@ -370,7 +370,7 @@ def is_said(words: set[str], text: str) -> bool:
 
 def layers(setting: Setting) -> dict[str, Any]:
     conversation, model = conversation_of(setting), setting.model()
-    sessions = conversation.sessions[: setting.first(1)]
+    sessions = conversation.sessions[: setting.first(3)]
     parts: dict[str, Any] = {
         "timelines": TimelineOptions(refined=False, dialogue_tokens=200, concurrency=setting.parallel),
         "topics": TopicOptions(concurrency=setting.parallel),

@@ -408,7 +408,7 @@ def local_model() -> str:
         ("Citations", _listed(found["citations"])),
         ("Answers", _columns({name: each for name, each in found["answering"].items() if name != "cost"})),
         ("Running summaries", _columns({name: each for name, each in found["summaries"].items() if name != "cost"})),
-        *([("Timelines and topics of a session", _layers(found["layers"]))] if "layers" in found else []),
+        *([("Timelines and topics of three sessions", _layers(found["layers"]))] if "layers" in found else []),
         ("What was asked", _asked(found)),
     ]
     return "\n\n".join(f"**{title}**\n\n{table}" for title, table in parts)
