@@ -12,7 +12,7 @@ takes another number of samples, the same ones first. Parts:
 - ``citations``: questions about a conversation, answered from 500 tokens of it with the instruction to cite
 - ``segmentation``: dialogues cut by `ZeroShotSegmenter`, held to the JSON schema and not, and by a bank as sessions
   end; beside `LexicalSegmenter` on the same ones
-- ``rubric``: these cut with two rules that `RubricLearner` learned from others
+- ``rubric``: the first of DialSeg711's cut with two rules that `RubricLearner` learned from others
 - ``summaries``: a running summary over a conversation's first sessions, with retention, without it, without a model
 - ``layers``: timelines and topics of the first sessions, and what is recalled with them and without
 - ``answering``: questions answered without memory, from the last turns, from ours and from LangChain's vector memory
@@ -225,7 +225,7 @@ def segmentation(setting: Setting) -> dict[str, Any]:
 
 
 def rubric(setting: Setting) -> dict[str, Any]:
-    return {name: with_rubric(setting, *files) for name, files in SETS.items()}
+    return {"DialSeg711": with_rubric(setting, *SETS["DialSeg711"])}
 
 
 def segmentation_of(setting: Setting, file: str) -> dict[str, Any]:
@@ -234,7 +234,7 @@ def segmentation_of(setting: Setting, file: str) -> dict[str, Any]:
         "LexicalSegmenter": scores(dialogues, [LexicalSegmenter().segment(each.turns) for each in dialogues]),
         "in words": cut_by(setting, dialogues, setting.model(hold_to_schema=False)),
         "held to the schema": cut_by(setting, dialogues, setting.model()),
-        "live, the first three": live(setting, dialogues[:3]),
+        "live": live(setting, dialogues),
     }
 
 
@@ -267,7 +267,7 @@ def cut_by(setting: Setting, dialogues: Sequence[Dialogue], model: AskedModel, *
 
 def with_rubric(setting: Setting, measured: str, learned: str) -> dict[str, Any]:
     """Two rules at most, learned from six dialogues that are not measured."""
-    dialogues = dialogues_of(setting, measured, setting.first(5))
+    dialogues = dialogues_of(setting, measured, setting.first(2))
     taken = {each.turns[0].id for each in dialogues_of(setting, measured, 20)}
     others = [each for each in dialogues_of(setting, learned, 40) if each.turns[0].id not in taken][:6]
     model = setting.model(hold_to_schema=False)
@@ -276,7 +276,10 @@ def with_rubric(setting: Setting, measured: str, learned: str) -> dict[str, Any]
     setting.told += [f"rule: {item}" for item in found.items]
     parts = {"guidance": found.guidance, "examples": found.examples}
     cut = cut_by(setting, dialogues, setting.model(hold_to_schema=False), **parts)
-    return {**cut, "rules": len(found.items), "learning": spent}
+    return {
+        "LexicalSegmenter, the same": scores(dialogues, [LexicalSegmenter().segment(each.turns) for each in dialogues]),
+        "in words, with learned rules": {**cut, "rules": len(found.items), "learning": spent},
+    }
 
 
 def live(setting: Setting, dialogues: Sequence[Dialogue]) -> dict[str, Any]:
@@ -301,7 +304,7 @@ def live(setting: Setting, dialogues: Sequence[Dialogue]) -> dict[str, Any]:
 
 def summaries(setting: Setting) -> dict[str, Any]:
     conversation = conversation_of(setting)
-    sessions = conversation.sessions[: setting.first(2)]
+    sessions = conversation.sessions[: setting.first(10)]
     kinds = {"retention": True, "no retention": False, "no model": None}
     found = setting.each(lambda retain: summarized(setting, conversation, sessions, retain), kinds.values())
     return dict(zip(kinds, found, strict=True))
@@ -313,11 +316,13 @@ def summarized(
     """What the summary after the last session holds."""
     model = None if retain is None else setting.model()
     texts = []
+    left = 0
     with MemoryBank.open(summaries=Summarizer(model, retain=bool(retain))) as bank:
         for session in sessions:
             bank.remember(SCOPE, session, close=True)
             latest = bank.summaries.latest(SCOPE)
             texts.append(latest.text if latest else "")
+            left += latest is not None and latest.provisional
     setting.told.append(f"retain={retain}:\n" + "\n---\n".join(texts))
     facts = facts_of(conversation, sessions)
     purposes = Counter(model.purposes) if model else Counter[str]()
@@ -333,6 +338,7 @@ def summarized(
             "summaries asked for": purposes["summary"],
             "retention asked for": purposes["retention"],
             "asked again": len(model.complaints) if model else 0,
+            "left to the local way": left,
         }
     )
 
@@ -364,7 +370,7 @@ def is_said(words: set[str], text: str) -> bool:
 
 def layers(setting: Setting) -> dict[str, Any]:
     conversation, model = conversation_of(setting), setting.model()
-    sessions = conversation.sessions[: setting.first(1)]
+    sessions = conversation.sessions[: setting.first(3)]
     parts: dict[str, Any] = {
         "timelines": TimelineOptions(refined=False, dialogue_tokens=200, concurrency=setting.parallel),
         "topics": TopicOptions(concurrency=setting.parallel),

@@ -408,7 +408,7 @@ def local_model() -> str:
         ("Citations", _listed(found["citations"])),
         ("Answers", _columns({name: each for name, each in found["answering"].items() if name != "cost"})),
         ("Running summaries", _columns({name: each for name, each in found["summaries"].items() if name != "cost"})),
-        *([("Timelines and topics of a session", _layers(found["layers"]))] if "layers" in found else []),
+        *([("Timelines and topics of three sessions", _layers(found["layers"]))] if "layers" in found else []),
         ("What was asked", _asked(found)),
     ]
     return "\n\n".join(f"**{title}**\n\n{table}" for title, table in parts)
@@ -418,8 +418,9 @@ def _cuts(found: Mapping[str, Any]) -> str:
     names = ("dialogues", "Pk", "WindowDiff", "F1", "Score", "density", "asked again", "left to the local segmenter")
     rows = [
         [f"{dialogues}, {way}", *(each.get(name, "") for name in names)]
+        for part in ("segmentation", "rubric")
         for dialogues in ("DialSeg711", "TIAGE")
-        for way, each in found["segmentation"][dialogues].items()
+        for way, each in found.get(part, {}).get(dialogues, {}).items()
     ]
     return grid(["", *names], rows)
 
@@ -616,11 +617,14 @@ SECTIONS = {
         "for the summaries, which copy the data and are left out. A coder's model, and small samples: read shapes "
         "and costs, and no quality of others. *Segmentation*: in words it repeats the numbers of the prompt's "
         "example, held to the schema it makes one segment, or names an end that does not exist and then repeats "
-        "the example too. *Citations*: against the turns that hold a question's evidence (LoCoMo 26); *by chance*:"
-        " of one number drawn from those shown. With the instruction as it was, 24 of 25 answers were a number and"
-        " nothing else. *Answers*: 500 tokens of memory, vectors by the static table. *Summaries*: it copies the "
-        "session word for word, and then the old memory; a fact counts as said where half of the words that tell "
-        "it are there. *Tokens read*: without those that the server knew as the beginning of an earlier prompt.",
+        "the example too; live, as sessions of a bank end, it is asked as in words, and says the same. The learned "
+        "rubric is one rule of two, and on two dialogues only, where the prompt without it had a Score of 0.239. "
+        "*Citations*: against the turns that hold a question's evidence (LoCoMo 26); *by chance*: of one number drawn "
+        "from those shown. With the instruction as it was, 24 of 25 answers were a number and nothing else. "
+        "*Answers*: 500 tokens of memory, vectors by the static table. *Summaries*: it copies the session word for "
+        "word, and then the old memory; a fact counts as said where half of the words that tell "
+        "it are there; the last nine of nineteen sessions are left out, for time. *Tokens read*: without those that "
+        "the server knew as the beginning of an earlier prompt.",
     ),
     "What does a running summary hold after twelve sessions with an odd or lying model?": (
         summaries,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +11,7 @@ import numpy as np
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, Callbacks
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig, ensure_config
 
 from secom_core.bank import MemoryBank
@@ -69,8 +69,7 @@ class LangChainChatModel:
         reply = Reply()
         for attempt in self._schemas.attempts(prompt):
             with attempt, _translated(self.chat_model):
-                options = {**attempt.options, **self._options}
-                reply = _reply(self.chat_model.invoke(_messages(prompt), _quiet(prompt), **options))
+                reply = _reply(self._invoke(prompt, attempt.options))
         return reply
 
     async def acomplete(self, prompt: Prompt) -> str:
@@ -78,9 +77,24 @@ class LangChainChatModel:
         reply = Reply()
         for attempt in self._schemas.attempts(prompt):
             with attempt, _translated(self.chat_model):
-                options = {**attempt.options, **self._options}
-                reply = _reply(await self.chat_model.ainvoke(_messages(prompt), _quiet(prompt), **options))
+                reply = _reply(await self._ainvoke(prompt, attempt.options))
         return reply
+
+    def _invoke(self, prompt: Prompt, options: Mapping[str, Any]) -> BaseMessage:
+        try:
+            return self.chat_model.invoke(_messages(prompt), _quiet(prompt), **{**options, **self._options})
+        except Exception as error:
+            if (answer := _cut_off_in(error)) is None:
+                raise
+            return answer
+
+    async def _ainvoke(self, prompt: Prompt, options: Mapping[str, Any]) -> BaseMessage:
+        try:
+            return await self.chat_model.ainvoke(_messages(prompt), _quiet(prompt), **{**options, **self._options})
+        except Exception as error:
+            if (answer := _cut_off_in(error)) is None:
+                raise
+            return answer
 
 
 class LangChainEmbedder:
@@ -234,6 +248,17 @@ def _without_streams(callbacks: Callbacks) -> Callbacks:
 
 def _is_stream(handler: BaseCallbackHandler) -> bool:
     return hasattr(handler, "tap_output_iter")
+
+
+def _cut_off_in(error: Exception) -> BaseMessage | None:
+    """The answer that an error holds because it was cut off at its limit.
+
+    The openai client raises one where an answer in a schema does not end, and `ChatOpenAI` lets it through.
+    """
+    completion: Any = getattr(error, "completion", None)
+    if not ended_at_limit(completion):
+        return None
+    return AIMessage(completion.choices[0].message.content or "", response_metadata={"finish_reason": "length"})
 
 
 def _reply(answer: BaseMessage) -> Reply:

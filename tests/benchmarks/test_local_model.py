@@ -98,3 +98,5 @@ def test_the_figures_shown_are_those_of_the_replies_recorded():
         assert cost([line for line in lines if line["part"] == part]) == shown[part]["cost"]
     before = [line["reply"] for line in lines if line["part"] == "citations, as it was"]
     assert (len(before), sum(bool(re.fullmatch(r"\[\d+\]", each)) for each in before)) == (25, 24)
+    before = [line["reply"] for line in lines if line["part"] == "rubric, as it was"]
+    assert ["- The new rule, in one sentence or two." in each for each in before] == [True] * 4

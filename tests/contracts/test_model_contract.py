@@ -29,7 +29,7 @@ pytest.importorskip("openai", reason="needs the extra 'openai'")
 Make = Callable[..., Any]
 Ask = Callable[[Any, Prompt], str]
 SHAPE = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
-WHO = "scripted at http://127|HttpChatModel|LlamaIndexChatModel"
+WHO = "scripted at http://127|HttpChatModel|ChatOpenAI|LlamaIndexChatModel"
 SEGMENTS = [Segment(0, 2), Segment(2, 4)]
 
 
@@ -59,6 +59,15 @@ def langchain_model(base_url: str, **options: Any) -> Any:
     return LangChainChatModel(HttpChatModel(base_url=base_url), **options)
 
 
+def langchain_openai_model(base_url: str, **options: Any) -> Any:
+    langchain_openai = pytest.importorskip("langchain_openai", reason="it is the model that is tried")
+
+    from langchain_secom import LangChainChatModel
+
+    chat_model = langchain_openai.ChatOpenAI(model="scripted", base_url=base_url, api_key="none", max_retries=0)
+    return LangChainChatModel(chat_model, **options)
+
+
 def llamaindex_model(base_url: str, **options: Any) -> Any:
     pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
     from http_models import HttpLLM
@@ -71,9 +80,12 @@ def llamaindex_model(base_url: str, **options: Any) -> Any:
 FRAMEWORKS = {"langchain": langchain_model, "llamaindex": llamaindex_model}
 
 
-@pytest.fixture(params=["openai", *FRAMEWORKS])
+MODELS: dict[str, Make] = {"openai": openai_model, "langchain_openai": langchain_openai_model, **FRAMEWORKS}
+
+
+@pytest.fixture(params=MODELS)
 def make(request: pytest.FixtureRequest) -> Make:
-    return {"openai": openai_model, **FRAMEWORKS}[request.param]
+    return MODELS[request.param]
 
 
 @pytest.fixture(params=FRAMEWORKS)
@@ -113,10 +125,14 @@ def test_an_answer_without_text_is_a_bad_reply(make: Make, ask: Ask, text: str |
 
 
 @pytest.mark.slow
-def test_a_reply_says_whether_it_was_cut_off(make: Make, ask: Ask) -> None:
-    with ScriptedServer([Answer("The cat is called Mi", finish_reason="length"), "The cat is called Mia."]) as server:
+@pytest.mark.pairwise
+@pytest.mark.parametrize("schema", [None, SHAPE], ids=["in words", "in a schema"])
+def test_a_reply_says_whether_it_was_cut_off(make: Make, ask: Ask, schema: Any) -> None:
+    texts = ['{"answer": "Mi', '{"answer": "Mia"}']
+    with ScriptedServer([Answer(texts[0], finish_reason="length"), texts[1]]) as server:
         model = make(server.base_url)
-        assert [cut_off(ask(model, Prompt("?"))) for _ in range(2)] == [True, False]
+        replies = [ask(model, Prompt("?", schema=schema)) for _ in texts]
+    assert (replies, [cut_off(each) for each in replies]) == (texts, [True, False])
 
 
 @pytest.mark.slow

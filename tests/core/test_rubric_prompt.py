@@ -23,6 +23,9 @@ from secom_core.text.terms import count_tokens
 
 RULES = ["Keep a question with its answer.", "A greeting opens a segment."]
 NEW = "Small talk is a segment of its own."
+FORM = reflection_prompt([HardExample(as_turns(["a", "b"]), [Segment(0, 2)], [Segment(0, 2)])]).text.partition(
+    "Reply in"
+)[2]
 
 
 def reply(rubric: str, example: str = "Conversation 2: the talk turned to food.", more: str = "") -> str:
@@ -47,7 +50,7 @@ REPAIRED = {
     "code fences": f"```xml\n{reply(f'- {NEW}')}\n```",
     "fences inside": reply(f"```\n- {NEW}\n```"),
     "thoughts": f"<think>{reply('- Something else.')}</think>{reply(f'- {NEW}')}",
-    "the form first": reply("- The new rule, in one sentence or two.") + "\n" + reply(f"- {NEW}"),
+    "the form first": f"{FORM}\n" + reply(f"- {NEW}"),
     "the form in the list": reply(f"- The new rule, in one sentence or two.\n- {NEW}"),
     "upper case tags": reply(f"- {NEW}").replace("rubric>", "RUBRIC>"),
     "no closing tags": re.sub("</.*?>", "", reply(f"- {NEW}")),
@@ -82,7 +85,8 @@ REFUSED = {
     "empty tags": (reply(""), "nothing between <rubric>"),
     "an empty bullet": (reply("- "), "no rule between"),
     "dots": (reply("- ..."), "no rule between"),
-    "the form": (reply("- The new rule, in one sentence or two."), "no rule between"),
+    "the form": (FORM, "no rule between"),
+    "words of the form": (reply("- The new rule, in one sentence or two."), "no rule between"),
     "a rule again": (reply(f"- {RULES[0]}"), "among the rules so far: Keep a question"),
     "a rule again, inflected": (reply("- Keep questions with their answers"), "among the rules so far"),
     "all rules again": (reply("\n".join(f"- {rule}" for rule in RULES)), "among the rules so far"),

@@ -33,7 +33,8 @@ _BLANK_LINE: Final = re.compile(r"\n\s*\n")
 _FENCE: Final = re.compile(r"^[^\S\n]*```\w*[^\S\n]*$", re.MULTILINE)
 _NAMED: Final = re.compile(r"^\W{0,20}(?:conversation|example)?\W{0,20}(\d{1,4})\b[\s:.*)\-–—]*", re.IGNORECASE)
 _REVISED: Final = re.compile(r"^\W{0,20}(?:rule|item)?\W{0,20}(\d{1,4})\s*[:.)\-–—]\s*(.+)", re.IGNORECASE | re.DOTALL)
-_PLACEHOLDERS: Final = ("The new rule, in one sentence or two.", "The rule in its new words.")
+_PLACEHOLDERS: Final = ("and", "The new rule in one or two sentences.", "The rule in its new words.")
+"""What stands between the tags in the prompt, or is said of it there, and is sent back as if it were a rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,13 +180,17 @@ def _items(block: str) -> list[str]:
     """The items of a list, or the paragraphs where there is no list, a line each."""
     items = _BULLET.split(block)[1:] or _BLANK_LINE.split(block)
     found = (" ".join(item.split()).strip("[]") for item in items)
-    return [item for item in found if any(map(str.isalnum, item)) and item not in _PLACEHOLDERS]
+    return [item for item in found if any(map(str.isalnum, item)) and not _is_placeholder(item)]
+
+
+def _is_placeholder(item: str) -> bool:
+    return any(same_rule(item, each) for each in _PLACEHOLDERS)
 
 
 def _revised(text: str, rules: Sequence[str], reply: str) -> dict[int, str]:
     found: dict[int, str] = {}
     for match in map(_REVISED.match, _blocks(text, "revision") if rules else ()):
-        if match is None or match[2] in _PLACEHOLDERS:
+        if match is None or _is_placeholder(match[2]):
             continue
         place, rule = int(match[1]) - 1, " ".join(match[2].split())
         if not 0 <= place < len(rules):
