@@ -239,7 +239,7 @@ def test_a_filter_goes_with_no_layer() -> None:
         ({"exists": True}, None, True),
         ({"exists": False}, MISSING, True),
     ],
-    ids=str,
+    ids=lambda value: "missing" if value is MISSING else str(value),
 )
 def test_values_compare_with_their_own_kind(condition: Mapping[str, Any], value: Any, holds: bool) -> None:
     about = {} if value is MISSING else {"key": value}
