@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
-from functools import cache, partial
-from importlib.metadata import version
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+import Stemmer
 
 from ..derived.space import EmbeddingSpace
 from ..errors import StaleIndex, attempted, warn_degraded
@@ -25,7 +25,7 @@ from .index_pieces import Pieces
 
 Names: TypeAlias = tuple[Sequence[str], Sequence[tuple[str, ...]]]
 
-FORM: Final = 3
+FORM: Final = 4
 """Which form blocks have, and how the texts in them are analysed: a block of another form is made again."""
 
 _WORTH: Final = 4000
@@ -178,7 +178,7 @@ class IndexKeeper:
         """What tells indexes that were made in one way from those that were made in another."""
         named = getattr(self.counter, "__qualname__", type(self.counter).__qualname__)
         counts = [int(self.counter(probe)) for probe in _PROBES]
-        return [FORM, _stemmer(), f"{type(self.counter).__module__} {named}", *counts]
+        return [FORM, Stemmer.version(), f"{type(self.counter).__module__} {named}", *counts]
 
     # -- out ------------------------------------------------------------------------------------------------------
 
@@ -357,11 +357,6 @@ def in_order(stored: Mapping[int, bytearray]) -> dict[int, Block]:
     """Blocks by number, in the order in which they go on from each other."""
     blocks = {number: Block(*unpacked(data)) for number, data in stored.items()}
     return dict(sorted(blocks.items(), key=lambda each: (each[1].start.passages, each[1].stop.passages)))
-
-
-@cache
-def _stemmer() -> str:
-    return version("PyStemmer")
 
 
 def _moved(index: ScopeIndex) -> int:

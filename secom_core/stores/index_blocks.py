@@ -31,18 +31,47 @@ PIECE: Final = 1 << 15
 _CHECK: Final = struct.Struct("<I")
 _HEAD: Final = struct.Struct("<Q")
 _ALIGNED: Final = 8
-_KINDS: Final = frozenset({"<i8", "<i4", "<i2", "|i1", "<f8", "<f4"})
+_KINDS_OF_WHOLE: Final = ("|i1", "<i2", "<i4", "<i8")
+_KINDS: Final = frozenset({*_KINDS_OF_WHOLE, "<f8", "<f4"})
 _ROWS: Final = 500
 _NUMBER_BITS: Final = 40
 
 
 def packed(about: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
     """Arrays and what is to be known of them as bytes, which `unpacked` reads."""
-    named = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
+    small = {name: _narrowed(array) for name, array in arrays.items()}
+    named = {name: [array.dtype.str, list(array.shape), *small[name][1:]] for name, array in arrays.items()}
     head = json.dumps({"about": dict(about), "arrays": named}).encode()
-    parts = [_HEAD.pack(len(head)), head, *(_padded(array.tobytes()) for array in arrays.values())]
+    parts = [_HEAD.pack(len(head)), head, *(_padded(array.tobytes()) for array, *_ in small.values())]
     parts[1] = _padded(head)
     return b"".join(parts)
+
+
+def _narrowed(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], str, int, bool]:
+    """An array as it is kept: whole numbers in as few bytes as hold how much more each is than the least, or than the
+    one before, as most columns rise; then what it is kept as, the number that is taken off, and whether they are steps.
+    """
+    if array.dtype.kind == "i" and array.ndim == 1 and array.size:
+        least, first = int(array.min()), int(array[0])
+        for kind in _KINDS_OF_WHOLE:
+            limit = np.iinfo(kind).max
+            if np.dtype(kind).itemsize >= array.dtype.itemsize:
+                break
+            if int(array.max()) - least <= limit:
+                return (array.astype(np.int64) - least).astype(kind), kind, least, False
+            steps = np.diff(array.astype(np.int64), prepend=first)
+            if -limit <= int(steps.min()) and int(steps.max()) <= limit:
+                return steps.astype(kind), kind, first, True
+    return array, array.dtype.str, 0, False
+
+
+def _widened(kept: npt.NDArray[Any], kind: str, base: int, *, steps: bool) -> npt.NDArray[Any]:
+    """What `_narrowed` was given."""
+    if kept.dtype.str == kind:
+        return kept
+    whole = np.cumsum(kept, dtype=kind) if steps else kept.astype(kind)
+    whole += np.array(base, dtype=kind)
+    return whole
 
 
 def _padded(data: bytes) -> bytes:
@@ -50,7 +79,7 @@ def _padded(data: bytes) -> bytes:
 
 
 def unpacked(data: bytearray) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """What `packed` was given; the arrays look into ``data``.
+    """What `packed` was given; arrays that were not narrowed look into ``data``.
 
     Raises:
         StaleIndex: these are no such bytes.
@@ -60,12 +89,13 @@ def unpacked(data: bytearray) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any
         head = json.loads(bytes(data[_HEAD.size : _HEAD.size + size]))
         place = _HEAD.size + size + -size % _ALIGNED
         arrays: dict[str, npt.NDArray[Any]] = {}
-        for name, (kind, shape) in head["arrays"].items():
-            if kind not in _KINDS:
-                raise ValueError(f"arrays are of {sorted(_KINDS)}, not {kind!r}")
+        for name, (kind, shape, kept_as, base, steps) in head["arrays"].items():
+            if not {kind, kept_as} <= _KINDS:
+                raise ValueError(f"arrays are of {sorted(_KINDS)}, not {kind!r} and {kept_as!r}")
             count = int(np.prod(shape, dtype=np.int64))
-            arrays[name] = np.frombuffer(data, dtype=kind, count=count, offset=place).reshape(shape)
-            place += arrays[name].nbytes + -arrays[name].nbytes % _ALIGNED
+            kept = np.frombuffer(data, dtype=kept_as, count=count, offset=place).reshape(shape)
+            place += kept.nbytes + -kept.nbytes % _ALIGNED
+            arrays[name] = _widened(kept, kind, base, steps=steps)
         return head["about"], arrays
     except (struct.error, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise StaleIndex(f"the index that is kept with the bank is damaged: {error}") from error
