@@ -95,6 +95,6 @@ def new_bank(store_path: str, layers: Collection[str], **parts: Any) -> MemoryBa
     Raises:
         StoreError: the file cannot be opened.
     """
-    own = [layer for layer in registered() if layer.name in layers and layer.name not in _BUILT_IN]
+    own = registered([name for name in layers if name not in _BUILT_IN])
     switches: dict[str, Any] = dict.fromkeys(_BUILT_IN.intersection(layers), True)
     return MemoryBank.open(store_path, layers=own, **switches, **parts)

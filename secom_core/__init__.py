@@ -15,8 +15,7 @@ words and by vectors (`secom_core.ranking`); the best are packed into the budget
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from .conversation import Message, Scope, Session, Turn
 from .errors import (
@@ -32,10 +31,14 @@ from .errors import (
     StoreError,
 )
 from .memory import Hit, Memory, Recall, Segment
+from .processes.on_demand import on_demand
 
 if TYPE_CHECKING:
     from .bank import MemoryBank, Remembered, Stats
     from .companion import Companion
+else:
+    # With SQLAlchemy and numpy they take a third of a second.
+    __getattr__, __dir__ = on_demand(__name__, {"bank": "MemoryBank Remembered Stats", "companion": "Companion"})
 
 __version__ = "0.1.0"
 
@@ -63,17 +66,3 @@ __all__ = [
     "StoreError",
     "Turn",
 ]
-
-
-# Imported when first asked for: with SQLAlchemy and numpy they take most of a second.
-_LAZY: Final = {"Companion": "companion", "MemoryBank": "bank", "Remembered": "bank", "Stats": "bank"}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_LAZY[name]}", __name__), name)
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -12,26 +12,26 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from importlib import import_module
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from sqlalchemy import Connection, Table
 
-from .context.packing import Packer
 from .conversation import Scope, Turn
 from .derived.progress import drop_progress
-from .derived.segments import Derivation
 from .errors import InvalidInput
 from .memory import Hit, Memory, Section
-from .protocols import ChatModel, Statistics, TokenCounter, Vectors
-from .ranking import Candidate
 from .stores.ownership import delete_of_scope, delete_of_session, is_of_sessions
 from .stores.rows import ScopeRow, SessionRow
-from .stores.sql import SqlStore
 
 if TYPE_CHECKING:
+    from .context.packing import Packer
+    from .derived.segments import Derivation
     from .pictures.report.html import Page
-
+    from .protocols import ChatModel, Statistics, TokenCounter, Vectors
+    from .ranking import Candidate
+    from .stores.sql import SqlStore
 
 VectorsOf = Callable[[Sequence[Memory]], "Vectors | None"]
 """Gives the vectors of memories' keys, shape ``(n, d)``; nothing where one has none."""
@@ -340,7 +340,8 @@ LayerFactory = Callable[[LayerContext], Layer]
 
 L = TypeVar("L", bound=type[Layer])
 
-_registered: dict[str, type[Layer]] = {}
+_registered: dict[str, type[Layer] | str] = {}
+"""The layers by name, in the order of their registration; for one that is announced, the module that registers it."""
 
 
 def register(layer: L) -> L:
@@ -354,10 +355,16 @@ def register(layer: L) -> L:
     name = getattr(layer, "name", None)
     if not isinstance(name, str) or not name.isidentifier():
         raise InvalidInput(f"a layer's name is an identifier such as 'timelines', {layer.__name__} has {name!r}")
-    if _registered.get(name, layer) is not layer:
-        raise InvalidInput(f"there is a layer {name!r} already: {_registered[name].__qualname__}")
+    known = _registered.get(name, layer)
+    if known is not layer and known != layer.__module__:
+        raise InvalidInput(f"there is a layer {name!r} already: {known}")
     _registered[name] = layer
     return layer
+
+
+def announce(name: str, module: str) -> None:
+    """Make a layer known that a module registers, which is imported when the layer is first asked for."""
+    _registered.setdefault(name, module)
 
 
 def unregister(name: str) -> None:
@@ -365,6 +372,29 @@ def unregister(name: str) -> None:
     _registered.pop(name, None)
 
 
-def registered() -> tuple[type[Layer], ...]:
-    """Every known layer: those made of closed sessions first, else in the order of their registration."""
-    return tuple(sorted(_registered.values(), key=lambda layer: not layer.takes_in_sessions))
+def layer_names() -> tuple[str, ...]:
+    """The names of all known layers."""
+    return tuple(_registered)
+
+
+def registered(names: Collection[str] | None = None) -> tuple[type[Layer], ...]:
+    """Every known layer: those made of closed sessions first, else in the order of their registration.
+
+    Args:
+        names: only those of these names; no other is imported.
+    """
+    for name, layer in list(_registered.items()):
+        if isinstance(layer, str) and (names is None or name in names):
+            import_module(layer)
+    found = [layer for layer in _loaded() if names is None or layer.name in names]
+    return tuple(sorted(found, key=lambda layer: not layer.takes_in_sessions))
+
+
+def tables_of_others() -> list[Table]:
+    """The tables of layers that this package does not bring; its own are made by migrations."""
+    others = (layer for layer in _loaded() if not layer.__module__.startswith("secom_core."))
+    return [table for layer in others for table in layer.tables]
+
+
+def _loaded() -> list[type[Layer]]:
+    return [layer for layer in _registered.values() if not isinstance(layer, str)]

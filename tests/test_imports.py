@@ -20,6 +20,7 @@ from types import ModuleType
 
 import pytest
 
+from secom_core import MemoryBank
 from secom_core.errors import MissingExtra
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -163,6 +164,16 @@ def test_adapters_know_the_core_and_their_framework(adapter: str) -> None:
         assert not {top for top in tops if top.startswith(foreign)}, f"{name} imports {tops}"
 
 
+def test_what_is_given_on_demand_is_what_a_package_says_it_gives() -> None:
+    packages = [name for name in PACKAGES if "on_demand(" in file_of(name).read_text(encoding="utf-8")]
+    assert {CORE, f"{CORE}.bank", f"{CORE}.segmenters"} <= set(packages)
+    for name in packages:
+        module = import_module(name)
+        assert set(dir(module)) <= set(names_of(name) or ())
+        with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+            _ = module.nothing
+
+
 def test_every_package_carries_its_types() -> None:
     assert all((ROOT / package / "py.typed").exists() for package in OURS)
 
@@ -227,6 +238,52 @@ def test_importing_the_core_loads_nothing_heavy(statement: str) -> None:
     assert not {name.split(".")[0] for name in names} & set(HEAVY)
     assert not {name for name in names if name.startswith(("sqlalchemy.orm", "sqlalchemy.ext", "sqlalchemy.testing"))}
     assert not {name for name in names if re.match(r"sqlalchemy\.dialects\.(?!sqlite|_typing)\w", name)}
+
+
+# What a bank without layers does not need to remember, to cut by words and to recall.
+UNUSED = tuple(
+    f"{CORE}.{each}"
+    for each in (
+        "archive",
+        "chats",
+        "citations",
+        "drafts",
+        "models.openai",
+        "pictures",
+        "readers.captions",
+        "readers.transcript",
+        "segmenters.adaptive",
+        "segmenters.rubric",
+        "segmenters.zero_shot",
+        "summaries",
+        "testing",
+        "timelines",
+        "topics",
+        "vector_stores",
+    )
+)
+OTHER_COMMANDS = tuple(f"{CORE}.command.{each}" for each in ("changes", "inspecting", "reporting"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("then", ["", "MemoryBank.open({place!r}).recall(('a',), 'What about bread?')"])
+def test_a_bank_loads_only_what_it_uses(then: str, tmp_path: Path) -> None:
+    place = str(tmp_path / "memory.db")
+    with MemoryBank.open(place) as bank:
+        bank.remember(("a",), [("user", "I bake bread. " * 20)] * 20, session="monday", close=True)
+    names, _ = loaded_by(f"from secom_core import MemoryBank; {then.format(place=place)}")
+    assert not [name for name in names if name.startswith(UNUSED)]
+    assert not {"tqdm", "statistics", "xml.sax.saxutils"} & names
+
+
+@pytest.mark.slow
+def test_the_command_loads_only_what_it_is_asked_for(tmp_path: Path) -> None:
+    store = str(tmp_path / "memory.db")
+    with MemoryBank.open(store) as bank:
+        bank.remember(("a",), [("user", "I bake bread.")], session="monday", close=True)
+    words = ["recall", "bread", "--scope", "a", "--store", store]
+    names, _ = loaded_by(f"from secom_core.command import main; main({words!r})")
+    assert not [name for name in names if name.startswith((*UNUSED, *OTHER_COMMANDS))]
 
 
 @pytest.mark.slow

@@ -5,30 +5,34 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from ..citations.options import RerankerOptions
-from ..context.packing import Packer
 from ..conversation import Scope, Session, Turn, check_scope, stamped
 from ..errors import InvalidInput
-from ..layers import LayerFactory
 from ..memory import Memory, Recall, RecallOptions
-from ..presets import Preset
-from ..protocols import ChatModel, Denoiser, Embedder, Segmenter, TokenCounter, VectorStore
 from ..readers import MessageLike, read_messages
 from ..stores.opening import open_store
-from ..stores.sql import SqlStore
-from ..summaries.summarizer import Summarizer
-from ..timelines.options import TimelineOptions
-from ..topics.options import TopicOptions
 from .capabilities import Capabilities
 from .checks import check_session_name
 from .components import Components
 from .health import health_of
 from .known import know
-from .parts import Granularity, Parts
+from .parts import Parts
 from .records import Finding, Health, Remembered, Stats
-from .redaction import Redact, redacted_message
+from .redaction import redacted_message
+
+if TYPE_CHECKING:
+    from ..citations.options import RerankerOptions
+    from ..context.packing import Packer
+    from ..layers import LayerFactory
+    from ..presets import Preset
+    from ..protocols import ChatModel, Denoiser, Embedder, Segmenter, TokenCounter, VectorStore
+    from ..stores.sql import SqlStore
+    from ..summaries.summarizer import Summarizer
+    from ..timelines.options import TimelineOptions
+    from ..topics.options import TopicOptions
+    from .parts import Granularity
+    from .redaction import Redact
 
 
 class MemoryBank(Capabilities):

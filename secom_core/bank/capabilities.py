@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from ..chats.layer import Chats
-from ..citations.layer import CitationLayer
 from ..errors import InvalidInput
-from ..summaries.layer import SummaryLayer
-from ..timelines.layer import TimelineLayer
-from ..topics.layer import TopicLayer
 from .components import Components
 from .layers import Layers
-from .storage import Storage
+
+if TYPE_CHECKING:
+    from ..chats.layer import Chats
+    from ..citations.layer import CitationLayer
+    from ..summaries.layer import SummaryLayer
+    from ..timelines.layer import TimelineLayer
+    from ..topics.layer import TopicLayer
+    from .storage import Storage
 
 
 class Capabilities:

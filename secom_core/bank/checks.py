@@ -96,13 +96,13 @@ def _framework(value: object) -> str:
     return "langchain" if any(root.startswith("langchain") and not root.endswith("secom") for root in roots) else ""
 
 
-def check_switch(name: str, value: object, kind: type) -> None:
-    """Refuse what is neither a bool nor the options that say how.
+def check_options(name: str, value: object, kind: type) -> None:
+    """Refuse what are not the options that say how, where it is no bool either.
 
     Raises:
         InvalidInput: with what was given and what is wanted.
     """
-    if not isinstance(value, (bool, kind)):
+    if not isinstance(value, kind):
         home = ".".join(kind.__module__.split(".")[:2])
         raise InvalidInput(f"{name} is True, False or {home}.{kind.__name__}(…), got {shorten(value)}")
 

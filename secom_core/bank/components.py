@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
-from typing import Final
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Final, TypeVar
 from weakref import WeakSet
 
-from sqlalchemy import Table
-from tqdm import tqdm
-
-from ..chats.layer import Chats
 from ..conversation import Scope
 from ..derived.cutting import TAIL
 from ..derived.segmenters import ScopeSegmenters
 from ..derived.segments import Derivation
-from ..layers import LayerContext, registered
+from ..layers import LayerContext, tables_of_others
 from ..memory import Memory
-from ..protocols import Statistics
+from ..protocols import Statistics, VectorStore
 from ..ranking import ScopeIndex
 from ..stores.sql import SqlStore
-from ..vector_stores.sync import VectorStoreSync
-from .checking import Checkup, check
 from .deriving import Deriving
-from .forgetting import Forgetting
 from .kept_index import IndexKeeper
 from .layers import Layers
 from .parts import Parts
@@ -35,7 +28,14 @@ from .records import Finding, WriterHealth
 from .redaction import redacted_text
 from .scope_cache import ScopeCache
 from .spending import Spending
-from .storage import Storage
+
+if TYPE_CHECKING:
+    from ..chats.layer import Chats
+    from ..vector_stores.sync import VectorStoreSync
+    from .forgetting import Forgetting
+    from .storage import Storage
+
+T = TypeVar("T")
 
 _CACHED: Final = 1000
 
@@ -54,11 +54,11 @@ class Components:
         parts = replace(parts, segmenter=counted(parts.segmenter), summaries=counted(parts.summaries))
         self._parts, self._store = parts, store
         self.writers: WeakSet[WriterHealth] = WeakSet()
-        store.make_missing(_tables_of_others())
+        store.make_missing(tables_of_others())
         size = parts.max_scopes or _CACHED
         inside = parts.vector_store is None
-        self.vector_store = VectorStoreSync(store, parts.vector_store, size=size) if parts.vector_store else None
-        segmenters = ScopeSegmenters(store, parts.segmenter_used, size=size)
+        self.vector_store = _in_step(store, parts.vector_store, size=size) if parts.vector_store else None
+        segmenters = ScopeSegmenters(store, lambda: parts.segmenter_used, size=size)
         self.derivation = Derivation(
             store,
             segmenters,
@@ -79,13 +79,31 @@ class Components:
         )
         self.layers = Layers(parts.layer_factories, self._context(store, size))
         self.recalling = Recalling(parts, self.derivation, self.scopes, self.vector_store, self.layers)
-        bar = partial(tqdm, disable=not parts.progress)
+        bar = _bar if parts.progress else _no_bar
         self.deriving = Deriving(store, self.derivation, segmenters, self.vector_store, self.layers, bar)
-        self.forgetting = Forgetting(store, self.derivation, self.vector_store, self.scopes)
-        self.chats = Chats(store, partial(redacted_text, redact=parts.redact))
-        self.storage = Storage(self.deriving, self._parts)
         if self.vector_store is not None:
             self.vector_store.drain()
+
+    @cached_property
+    def chats(self) -> Chats:
+        """The messages of sessions as a framework holds them."""
+        from ..chats.layer import Chats
+
+        return Chats(self._store, partial(redacted_text, redact=self._parts.redact))
+
+    @cached_property
+    def storage(self) -> Storage:
+        """Where the bank is, and how its scopes leave and enter."""
+        from .storage import Storage
+
+        return Storage(self.deriving, self._parts)
+
+    @cached_property
+    def forgetting(self) -> Forgetting:
+        """Deletes turns, and all that was made of them."""
+        from .forgetting import Forgetting
+
+        return Forgetting(self._store, self.derivation, self.vector_store, self.scopes)
 
     def forget(self, scope: Scope, session: str | None, turn_ids: Sequence[str] | None, before: datetime | None) -> int:
         """Delete the turns that meet every condition given, and what is held of them; how many there were."""
@@ -113,6 +131,8 @@ class Components:
 
     def check(self, scope: Scope | None, *, repair: bool) -> tuple[Finding, ...]:
         """What `secom_core.bank.checking` finds in one scope, or in all of them."""
+        from .checking import Checkup, check
+
         store = self.deriving.store
         named = [(each, store.scope(each)) for each in ([scope] if scope is not None else store.scopes())]
         known = [(each, row) for each, row in named if row is not None]
@@ -148,7 +168,18 @@ class Components:
         return loaded.index.statistics if loaded is not None else None
 
 
-def _tables_of_others() -> list[Table]:
-    """The tables of layers that this package does not bring; its own are made by migrations."""
-    others = (layer for layer in registered() if not layer.__module__.startswith("secom_core."))
-    return [table for layer in others for table in layer.tables]
+def _in_step(store: SqlStore, outside: VectorStore, *, size: int) -> VectorStoreSync:
+    from ..vector_stores.sync import VectorStoreSync
+
+    return VectorStoreSync(store, outside, size=size)
+
+
+def _no_bar(items: Iterable[T], what: str, *, unit: str) -> Iterable[T]:
+    return items
+
+
+def _bar(items: Iterable[T], what: str, *, unit: str) -> Iterable[T]:
+    from tqdm import tqdm
+
+    bar: Iterable[T] = tqdm(items, what, unit=unit)
+    return bar

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..conversation import Scope
 from ..derived.segmenters import ScopeSegmenters
@@ -13,8 +13,10 @@ from ..derived.segments import Derivation
 from ..errors import warn_degraded
 from ..protocols import EndSegmenter
 from ..stores.sql import SqlStore
-from ..vector_stores.sync import VectorStoreSync
 from .layers import Layers
+
+if TYPE_CHECKING:
+    from ..vector_stores.sync import VectorStoreSync
 
 Bar = Callable[..., Iterable[Any]]
 """Items with a progress bar; takes them, what is done to them, and as ``unit`` what one is called."""

@@ -9,7 +9,7 @@ from typing import Final
 from ..conversation import ITEMS, Scope
 from ..derived.progress import begin_again, guesses, pending
 from ..errors import InvalidInput, warn_degraded
-from ..layers import ClosedSession, Layer, LayerContext, LayerFactory, Ranker, registered
+from ..layers import ClosedSession, Layer, LayerContext, LayerFactory, Ranker, layer_names, registered
 from ..llm.flow import Cost, Metered
 from ..stores.rows import ScopeRow, SessionRow
 
@@ -33,13 +33,13 @@ class Layers(Mapping[str, Layer]):
         self._context = context
         for factory in factories:
             layer = factory(context)
-            if type(layer) not in registered() or layer.name in self._layers:
+            if type(layer) not in registered([getattr(layer, "name", "")]) or layer.name in self._layers:
                 raise InvalidInput(f"{layer!r} is not known, or there twice; see secom_core.layers.register")
             self._layers[layer.name] = layer
 
     def __getitem__(self, name: str) -> Layer:
         if name not in self._layers:
-            known = sorted({layer.name for layer in registered()})
+            known = sorted(layer_names())
             if name not in known:
                 raise InvalidInput(f"no layer is called {name!r}; there are {', '.join(known)}")
             opened = ", ".join(self._layers) or "none"

@@ -6,30 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from ..citations.layer import CitationLayer
-from ..citations.options import RerankerOptions
 from ..context.packing import Packer, PackTurns
 from ..errors import InvalidInput
-from ..layers import Layer, LayerContext, LayerFactory
-from ..models.cached import CachedEmbedder
-from ..models.static import StaticEmbedder
+from ..layers import Layer, LayerContext, LayerFactory, announce
 from ..presets import Preset
 from ..protocols import ChatModel, Denoiser, Embedder, Segmenter, TokenCounter, VectorStore
 from ..ranking.weights import STATIC
-from ..segmenters.adaptive import AdaptiveSegmenter
-from ..segmenters.fixed import EachTurn, WholeSession
-from ..segmenters.lexical import LexicalSegmenter
-from ..summaries.layer import SummaryLayer
-from ..summaries.summarizer import Summarizer
 from ..text.terms import count_tokens
-from ..timelines.layer import TimelineLayer
-from ..timelines.options import TimelineOptions
-from ..topics.layer import TopicLayer
-from ..topics.options import TopicOptions
-from .checks import check_choice, check_count, check_idle, check_part, check_switch, check_weights
+from .checks import check_choice, check_count, check_idle, check_options, check_part, check_weights
 from .redaction import Redact
+
+if TYPE_CHECKING:
+    from ..citations.options import RerankerOptions
+    from ..summaries.summarizer import Summarizer
+    from ..timelines.options import TimelineOptions
+    from ..topics.options import TopicOptions
 
 Granularity = Literal["segment", "turn", "session"]
 
@@ -65,8 +58,9 @@ class Parts:
     def __post_init__(self) -> None:
         for name in ("segmenter", "denoiser", "embedder", "vector_store", "packer", "token_counter", "model", "redact"):
             check_part(name, getattr(self, name))
-        for name, (_, options) in _BUILT_IN.items():
-            check_switch(name, getattr(self, name), options)
+        for name, built_in in _BUILT_IN.items():
+            if not isinstance(value := getattr(self, name), bool):
+                check_options(name, value, built_in()[1])
         check_choice("granularity", self.granularity, ("segment", "turn", "session"))
         check_choice("progress", self.progress, (True, False))
         check_idle(self.idle_after)
@@ -82,7 +76,7 @@ class Parts:
         self._check_reranker()
 
     def _check_reranker(self) -> None:
-        if isinstance(self.citations, RerankerOptions) and self.vector_store is not None:
+        if not isinstance(self.citations, bool) and self.vector_store is not None:
             raise InvalidInput(
                 "the paper's reranker learns from vectors in the bank; open it with embedder=, not vector_store="
             )
@@ -103,6 +97,9 @@ class Parts:
     @property
     def segmenter_used(self) -> Segmenter:
         """The segmenter given, or the one that goes with the other parts."""
+        from ..segmenters.fixed import EachTurn, WholeSession
+        from ..segmenters.lexical import LexicalSegmenter
+
         if self.granularity != "segment":
             return EachTurn() if self.granularity == "turn" else WholeSession()
         if self.segmenter is not None:
@@ -110,6 +107,9 @@ class Parts:
         # Means of word vectors tell one subject from the next no better than the words themselves.
         if self.embedder is None or self._is_static:
             return LexicalSegmenter()
+        from ..models.cached import CachedEmbedder
+        from ..segmenters.adaptive import AdaptiveSegmenter
+
         # The end of an open session is cut again with every turn, and most of its turns are known by then.
         return AdaptiveSegmenter(CachedEmbedder(self.embedder))
 
@@ -135,13 +135,18 @@ class Parts:
 
     @property
     def _is_static(self) -> bool:
+        if self.embedder is None:
+            return False
+        from ..models.cached import CachedEmbedder
+        from ..models.static import StaticEmbedder
+
         asked = self.embedder.embedder if isinstance(self.embedder, CachedEmbedder) else self.embedder
         return isinstance(asked, StaticEmbedder)
 
     @property
     def layer_factories(self) -> list[LayerFactory]:
         """What makes the layers, in the order in which they take part in a recall."""
-        chosen = [(layer, getattr(self, name)) for name, (layer, _) in _BUILT_IN.items() if getattr(self, name)]
+        chosen = [(built_in()[0], getattr(self, name)) for name, built_in in _BUILT_IN.items() if getattr(self, name)]
         return [*(partial(_opened, layer, option) for layer, option in chosen), *self.layers]
 
 
@@ -157,9 +162,45 @@ _NOT_KEPT: Final = frozenset({"layers", "max_memory", "max_scopes", "progress"})
 """Parts that change nothing of what is kept and found, and layers, which are opened by their names."""
 _PLAIN: Final = (bool, int, str, timedelta)
 
-_BUILT_IN: Final[Mapping[str, tuple[Callable[..., Layer], type]]] = {
-    "summaries": (SummaryLayer, Summarizer),
-    "timelines": (TimelineLayer, TimelineOptions),
-    "topics": (TopicLayer, TopicOptions),
-    "citations": (CitationLayer, RerankerOptions),
+_BuiltIn = tuple[Callable[..., Layer], type]
+"""The class of a layer, and that of its options."""
+
+
+def _summaries() -> _BuiltIn:
+    from ..summaries.layer import SummaryLayer
+    from ..summaries.summarizer import Summarizer
+
+    return SummaryLayer, Summarizer
+
+
+def _timelines() -> _BuiltIn:
+    from ..timelines.layer import TimelineLayer
+    from ..timelines.options import TimelineOptions
+
+    return TimelineLayer, TimelineOptions
+
+
+def _topics() -> _BuiltIn:
+    from ..topics.layer import TopicLayer
+    from ..topics.options import TopicOptions
+
+    return TopicLayer, TopicOptions
+
+
+def _citations() -> _BuiltIn:
+    from ..citations.layer import CitationLayer
+    from ..citations.options import RerankerOptions
+
+    return CitationLayer, RerankerOptions
+
+
+_BUILT_IN: Final[Mapping[str, Callable[[], _BuiltIn]]] = {
+    "summaries": _summaries,
+    "timelines": _timelines,
+    "topics": _topics,
+    "citations": _citations,
 }
+"""What gives each layer of this package; it is imported where a bank has it."""
+
+for _name in ("summaries", "timelines", "topics", "chats", "citations"):
+    announce(_name, f"secom_core.{_name}.layer")

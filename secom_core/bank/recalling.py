@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cache
 from itertools import accumulate, islice
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..context import MOST_TOKENS
 from ..context.block import render, without_recalled
@@ -19,10 +19,12 @@ from ..memory import DocumentPlace, Recall, RecallOptions, Section
 from ..protocols import Vectors
 from ..ranking import LEANT_ON, Candidate, confidence, weighted_context
 from ..text.intents import subject
-from ..vector_stores.sync import VectorStoreSync
 from .layers import Layers
 from .parts import Parts
 from .scope_cache import LoadedScope, ScopeCache
+
+if TYPE_CHECKING:
+    from ..vector_stores.sync import VectorStoreSync
 
 T = TypeVar("T")
 

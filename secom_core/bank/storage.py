@@ -111,7 +111,7 @@ class Storage:
         sessions = [
             (each, [redacted_message(message, self._redact) for message in each.messages]) for each in found.sessions
         ]
-        known = [layer for layer in registered() if layer.name in found.layers]
+        known = registered(found.layers)
         redact = partial(redacted_text, redact=self._redact)
         records = {layer: layer.redacted(found.layers[layer.name], redact) for layer in known}
         came = sum(self._taken_in(target, *each) for each in self._deriving.bar(sessions, "importing", unit="session"))

@@ -10,7 +10,6 @@ from ..conversation import Turn
 from ..errors import attempted
 from ..memory import Segment, check_partition
 from ..protocols import EndSegmenter, Segmenter
-from ..segmenters.lexical import LexicalSegmenter
 from ..stores.rows import MemoryRow
 
 TAIL: Final = 48
@@ -74,6 +73,8 @@ def _by_words_if_failing(segmenter: Segmenter, turns: Sequence[Turn]) -> tuple[l
     segments = _attempted(segmenter, segmenter.segment, turns, "the segmenter failed, segments are cut by words")
     if segments is not None:
         return segments, type(segmenter).__name__
+    from ..segmenters.lexical import LexicalSegmenter
+
     return LexicalSegmenter().segment(turns), LexicalSegmenter.__name__
 
 

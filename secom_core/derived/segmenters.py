@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Final
 
 from ..conversation import Scope, Turn
@@ -39,17 +39,24 @@ class ScopeSegmenters:
 
     Args:
         store: where what was learned is kept.
-        segmenter: any; one that learns is the template of each scope's own.
+        made: makes the segmenter, when it is first needed; one that learns is the template of each scope's own.
         size: how many scopes' segmenters are held ready.
     """
 
-    def __init__(self, store: SqlStore, segmenter: Segmenter, *, size: int) -> None:
+    def __init__(self, store: SqlStore, made: Callable[[], Segmenter], *, size: int) -> None:
         self._store = store
-        self._segmenter = segmenter
-        self._template = segmenter if isinstance(segmenter, LearningSegmenter) else None
+        self._made = made
         self._size = size
         self._learners: OrderedDict[int, _Learner] = OrderedDict()
         self._lock = ForkLock()
+
+    @cached_property
+    def _segmenter(self) -> Segmenter:
+        return self._made()
+
+    @property
+    def _template(self) -> LearningSegmenter | None:
+        return self._segmenter if isinstance(self._segmenter, LearningSegmenter) else None
 
     def of(self, scope: Scope) -> Segmenter:
         """The scope's segmenter, with what any process has taught it."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import NormalDist
-
 import numpy as np
 import numpy.typing as npt
 
@@ -24,6 +22,8 @@ def rank_scores(found: int, total: int) -> Scores:
     Returns:
         Shape ``(found,)``, the best first; all above 0.
     """
+    from statistics import NormalDist
+
     if not found:
         return np.zeros(0)
     normal = NormalDist()

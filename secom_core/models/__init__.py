@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from .cached import CachedEmbedder
-from .openai import OpenAIEmbedder, OpenAIModel
-from .sentence_transformers import SentenceTransformerEmbedder
-from .static import StaticEmbedder
+from typing import TYPE_CHECKING
+
+from ..processes.on_demand import on_demand
+
+if TYPE_CHECKING:
+    from .cached import CachedEmbedder
+    from .openai import OpenAIEmbedder, OpenAIModel
+    from .sentence_transformers import SentenceTransformerEmbedder
+    from .static import StaticEmbedder
+else:
+    __getattr__, __dir__ = on_demand(
+        __name__,
+        {
+            "cached": "CachedEmbedder",
+            "openai": "OpenAIEmbedder OpenAIModel",
+            "sentence_transformers": "SentenceTransformerEmbedder",
+            "static": "StaticEmbedder",
+        },
+    )
 
 __all__ = ["CachedEmbedder", "OpenAIEmbedder", "OpenAIModel", "SentenceTransformerEmbedder", "StaticEmbedder"]

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from .adaptive import AdaptiveSegmenter
-from .embedding import EmbeddingSegmenter
-from .fixed import EachTurn, FixedSize, WholeSession
-from .lexical import LexicalSegmenter
-from .rubric import Rubric, RubricLearner
-from .zero_shot import ZeroShotSegmenter
+from typing import TYPE_CHECKING
+
+from ..processes.on_demand import on_demand
+
+if TYPE_CHECKING:
+    from .adaptive import AdaptiveSegmenter
+    from .embedding import EmbeddingSegmenter
+    from .fixed import EachTurn, FixedSize, WholeSession
+    from .lexical import LexicalSegmenter
+    from .rubric import Rubric, RubricLearner
+    from .zero_shot import ZeroShotSegmenter
+else:
+    __getattr__, __dir__ = on_demand(
+        __name__,
+        {
+            "adaptive": "AdaptiveSegmenter",
+            "embedding": "EmbeddingSegmenter",
+            "fixed": "EachTurn FixedSize WholeSession",
+            "lexical": "LexicalSegmenter",
+            "rubric": "Rubric RubricLearner",
+            "zero_shot": "ZeroShotSegmenter",
+        },
+    )
 
 __all__ = [
     "AdaptiveSegmenter",

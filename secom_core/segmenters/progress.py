@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from tqdm import tqdm
-
 
 @contextmanager
 def advancing(total: int, what: str, unit: str, *, visible: bool) -> Iterator[Callable[[int], object]]:
@@ -22,5 +20,7 @@ def advancing(total: int, what: str, unit: str, *, visible: bool) -> Iterator[Ca
         # A bar makes a lock between processes even where it is not shown, which would hold up an event loop.
         yield lambda done: None
         return
+    from tqdm import tqdm
+
     with tqdm(total=total, desc=what, unit=unit) as bar:
         yield bar.update

@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
-from .pgvector import PgVectorStore
+from typing import TYPE_CHECKING
+
+from ..processes.on_demand import on_demand
+
+if TYPE_CHECKING:
+    from .pgvector import PgVectorStore
+else:
+    __getattr__, __dir__ = on_demand(
+        __name__,
+        {
+            "pgvector": "PgVectorStore",
+        },
+    )
 
 __all__ = ["PgVectorStore"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -166,3 +168,28 @@ def test_what_is_no_layer_is_refused() -> None:
     assert [layer.name for layer in registered()] == ["summaries", "timelines", "topics", "moods", "chats", "citations"]
     with pytest.raises(InvalidInput, match="is not known"):
         MemoryBank.open(layers=[Nameless])
+
+
+def test_a_layer_of_this_package_is_known_before_it_is_imported() -> None:
+    said = """
+import sys
+from secom_core.bank import MemoryBank
+from secom_core.errors import InvalidInput
+from secom_core.layers import Layer, layer_names, register, registered
+class Taken(Layer):
+    name = "topics"
+try:
+    register(Taken)
+except InvalidInput as error:
+    assert "there is a layer 'topics' already" in str(error), error
+else:
+    raise AssertionError("the name was free")
+assert layer_names() == ("summaries", "timelines", "topics", "chats", "citations")
+assert [layer.name for layer in registered(["topics"])] == ["topics"]
+assert "secom_core.topics.layer" in sys.modules
+assert "secom_core.timelines.layer" not in sys.modules
+MemoryBank.open(timelines=True).timelines
+assert "secom_core.summaries.layer" not in sys.modules
+assert [layer.name for layer in registered()] == list(layer_names())
+"""
+    subprocess.run([sys.executable, "-c", said], check=True, timeout=60)
