@@ -31,6 +31,10 @@ FORM: Final = 4
 _WORTH: Final = 4000
 """How many terms have to be new for a block: as long as it takes to read them anew, hardly anybody waits."""
 
+_FAR: Final = 200
+"""From how many revisions on a block is written though it holds little: whoever starts looks again at each session that
+has changed since."""
+
 _LARGE: Final = 50_000
 """How many passages a block has at most that is written again with those after it, and at least one that is new in
 the midst of reading a scope."""
@@ -72,6 +76,7 @@ class Kept:
         blocks: in order.
         terms: how many terms the index had then.
         moved: how often its slots had moved then.
+        revision: as of which revision of the scope that was; below all where nothing is kept.
         sessions: ids of sessions that have changed since.
         given_up: whether nothing more is written.
         reader: what reads the postings of a block, by its number.
@@ -81,6 +86,7 @@ class Kept:
     blocks: list[KeptBlock] = field(default_factory=list)
     terms: int = 0
     moved: int = 0
+    revision: int = -1
     sessions: set[int] = field(default_factory=set)
     given_up: bool = False
 
@@ -156,7 +162,8 @@ class IndexKeeper:
             size = block.stop.passages - block.start.passages
             of_sessions = {each[0] for each in sessions}
             kept.blocks.append(KeptBlock(number, block.start, size, block.changed, of_sessions, runs))
-        return Opened(kept, int(block.about["revision"]), known, set(block.arrays["left"].tolist()))
+        kept.revision = int(block.about["revision"])
+        return Opened(kept, kept.revision, known, set(block.arrays["left"].tolist()))
 
     @property
     def _space(self) -> str | None:
@@ -199,7 +206,10 @@ class IndexKeeper:
         Returns:
             Whether the store holds what this process says it does: where another has written, it does not.
         """
-        if index.indexes.words.length - kept.terms < _WORTH or kept.given_up or (space := self._space) is None:
+        is_little = index.indexes.words.length - kept.terms < _WORTH
+        if is_little and (not kept.blocks or row.revision - kept.revision < _FAR):
+            return True
+        if kept.given_up or (space := self._space) is None:
             return True
         written = attempted("the store", partial(self._written, space, row, index, kept, known), _BEHIND)
         kept.given_up = written is None
@@ -283,6 +293,7 @@ class IndexKeeper:
                 new.runs[name] = block.postings(name, kept.reader(new.number), units.thawed)
             units.runs = [each.runs[name] for each in kept.blocks if name in each.runs]
         kept.terms, kept.moved, kept.sessions = index.indexes.words.length, _moved(index), set()
+        kept.revision = row.revision
         index.now_kept()
         return True
 

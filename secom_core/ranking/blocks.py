@@ -282,9 +282,19 @@ def merged(blocks: Sequence[Block], numbers: str, prefix: str, size: int) -> dic
     merged = {name: np.zeros(size, dtype=blocks[0].arrays[name].dtype) for name in names}
     for block in blocks:
         places = block.arrays[numbers]
+        # What has come since the block before is a range, into which is copied ten times as fast.
+        first = _rising(places)
+        new = slice(int(places[first]), int(places[-1]) + 1) if len(places) else slice(0, 0)
         for name, column in merged.items():
-            column[places] = block.arrays[name]
+            column[places[:first]] = block.arrays[name][:first]
+            column[new] = block.arrays[name][first:]
     return {name.removeprefix(prefix): column for name, column in merged.items()}
+
+
+def _rising(numbers: Longs) -> int:
+    """Where the last run of numbers begins that are one more each."""
+    steps = np.flatnonzero(np.diff(numbers) != 1)
+    return int(steps[-1]) + 1 if len(steps) else 0
 
 
 def _units(blocks: Sequence[Block], name: str) -> dict[str, npt.NDArray[Any]]:

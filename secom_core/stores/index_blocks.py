@@ -153,7 +153,7 @@ class IndexBlocks(Database):
         with self.transaction(write=False) as connection:
             for batch in batches(numbers):
                 for piece, data in connection.execute(wanted.where(index_blocks.c.piece.in_(batch))):
-                    found[piece] = _checked(data, scope_id, space, block, part, piece, piece)
+                    found[piece] = bytes(_checked(data, scope_id, space, block, part, piece, piece))
         if len(found) < len(numbers):
             raise StaleIndex("another process has written the index anew, or a piece of it is missing", damaged=False)
         return found
@@ -265,16 +265,17 @@ def _damaged() -> StaleIndex:
     return StaleIndex("a piece of the index that is kept with the bank is damaged or missing")
 
 
-def _check(body: bytes, *place: object) -> int:
+def _check(body: bytes | memoryview, *place: object) -> int:
     """A number that changes with the bytes and with where they belong."""
     return crc32(body, crc32(repr(place).encode()))
 
 
 def _checked(
     data: object, scope_id: int, space: object, block: object, part: object, piece: object, expected: int
-) -> bytes:
-    body = bytes(data[_CHECK.size :]) if isinstance(data, (bytes, memoryview)) else b""
+) -> memoryview:
+    whole = memoryview(data if isinstance(data, (bytes, memoryview)) else b"")
+    body = whole[_CHECK.size :]
     right = _CHECK.pack(_check(body, scope_id, space, block, part, piece))
-    if piece != expected or not isinstance(data, (bytes, memoryview)) or bytes(data[: _CHECK.size]) != right:
+    if piece != expected or whole[: _CHECK.size] != right:
         raise _damaged()
     return body

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 from embedders import HashingEmbedder
 from hypothesis import example, given, settings
@@ -23,6 +24,7 @@ from secom_core.bank import MemoryBank, kept_index
 from secom_core.errors import DegradedWarning, StoreError
 from secom_core.indexes import bm25
 from secom_core.indexes.postings import digest_of
+from secom_core.stores.index_blocks import packed, unpacked
 from secom_core.stores.schema import index_blocks
 
 WORDS = [f"{first}{second}" for first in ("bar", "kel", "mon", "tur", "vis") for second in ("dan", "lo", "rik", "sem")]
@@ -285,6 +287,48 @@ def test_a_first_reading_that_breaks_off_goes_on_where_it_was(tmp_path: Path) ->
         assert blocks(bank) > 2
         assert anew(bank) == found
         assert again < counted - 40
+
+
+def test_a_start_looks_at_no_session_again_where_the_first_reading_ended_with_a_full_block(tmp_path: Path) -> None:
+    words = "bardan kello monrik"
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        for number in range(6):
+            said = [{"role": role, "content": f"{words} {number}."} for role in ("user", "assistant") * 10]
+            bank.remember(SCOPE, said, session=f"s{number}", at=AT + timedelta(hours=number), close=True)
+        with patch.object(kept_index, "_FAR", 5):
+            found = bank.recall(SCOPE, words).text
+        assert blocks(bank) == 3, "two that are full, and one that says how far they go"
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        followed = bank._inside.scopes._derivation
+        with patch.object(followed, "derive", side_effect=AssertionError("a session was looked at again")):
+            assert bank.recall(SCOPE, words).text == found
+        bank.remember(SCOPE, [{"role": "user", "content": "And turlo."}], session="s6", at=AT + timedelta(days=1))
+        assert answers(bank) == anew(bank)
+
+
+_WHOLE = st.sampled_from(["|i1", "<i2", "<i4", "<i8"])
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_arrays_are_read_as_they_were_kept(data: st.DataObject) -> None:
+    kind = data.draw(_WHOLE)
+    most = data.draw(st.sampled_from([3, 100, 200, 40_000, 2**31, 2**63 - 1]))
+    limits = np.iinfo(kind)
+    start = data.draw(st.integers(int(limits.min), int(limits.max)))
+    near = st.integers(max(int(limits.min), start - most), min(int(limits.max), start + most))
+    values = data.draw(st.lists(near, max_size=30))
+    rising = sorted(values) if data.draw(st.booleans()) else values
+    arrays = {"whole": np.array(rising, dtype=kind), "real": np.array([0.1, -2.5]), "table": np.arange(6).reshape(2, 3)}
+    about, read = unpacked(bytearray(packed({"of": "it"}, arrays)))
+    assert about == {"of": "it"}
+    for name, array in arrays.items():
+        assert (read[name].dtype, read[name].tolist()) == (array.dtype, array.tolist())
+
+
+def test_numbers_that_rise_by_little_take_a_byte_each() -> None:
+    rows = np.arange(10_000, dtype=np.int64) + 2**40
+    assert len(packed({}, {"rows": rows})) < 10_200
 
 
 def test_what_could_not_be_forgotten_is_still_found(tmp_path: Path) -> None:
