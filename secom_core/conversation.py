@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from .errors import InvalidInput, InvalidScope, shorten
 
@@ -141,6 +141,39 @@ class Turn:
     def at(self) -> datetime | None:
         """When it began, where known."""
         return self.messages[0].at
+
+
+ReplacementKind = Literal["corrected", "retracted", "changed", "ended"]
+"""How a turn came to hold no more: it was corrected, or taken back, by hand; what it says has changed, or ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """That what a turn says, or a part of it, holds no more. The turn stays as it is.
+
+    Args:
+        older: the id of the turn that holds no more.
+        newer: the id of the turn that holds in its place; nothing where none does.
+        at: since when.
+        kind: how it came about.
+        span: the part of the older turn that is meant, as the place of its message and the characters ``(place, start,
+            stop)``; all of the turn unless given.
+        number: the number under which a recall shows what holds in its place; 0 where it is not shown.
+    """
+
+    older: str
+    newer: str | None
+    at: datetime
+    kind: ReplacementKind
+    span: tuple[int, int, int] | None = None
+    number: int = 0
+
+    def touches(self, place: int, start: int, stop: int) -> bool:
+        """Whether it is about any of these characters of a message of the older turn, by its place there."""
+        if self.span is None:
+            return True
+        mine, begin, end = self.span
+        return mine == place and begin < stop and start < end
 
 
 @dataclass(frozen=True, slots=True)

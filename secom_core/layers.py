@@ -9,7 +9,7 @@ the command, the report and the archive go through this seam and name no layer. 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 from sqlalchemy import Connection, Table
 
 from .context.packing import Packer
-from .conversation import Scope, Turn
+from .conversation import Replacement, Scope, Turn
 from .derived.progress import drop_progress
 from .derived.segments import Derivation
 from .errors import InvalidInput
@@ -252,6 +252,25 @@ class Layer:
         """Drop what was made from the scope, where making it again does not replace it."""
 
     # -- recall ----------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def replacements(cls, connection: Connection, scope_id: int, turn_ids: Collection[str]) -> Iterable[Replacement]:
+        """What the layer knows of these turns to hold no more (`secom_core.bank.standing`); nothing unless overridden.
+
+        It is asked in every recall, whether the bank was opened with the layer or not: what it costs must not grow with
+        the scope.
+
+        Args:
+            connection: in a transaction that only reads.
+            scope_id: whose turns.
+            turn_ids: the ids of turns that may be shown; what is known of others may be left out.
+        """
+        return ()
+
+    @classmethod
+    def pinned(cls, connection: Connection, scope_id: int) -> Iterable[str]:
+        """The ids of turns that every recall of the scope shows, the first of them first; none unless overridden."""
+        return ()
 
     def check_recall(self) -> None:
         """Refuse to take part in a recall where that costs more than it brings, unless `recall_without_model` is set.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import accumulate, groupby, pairwise
 from typing import Any, Final, Literal
 
-from .conversation import Message, Turn
+from .conversation import Message, Replacement, Turn
 from .errors import InvalidInput
 from .text.passages import passage_spans
 
@@ -145,11 +145,7 @@ def passages_of(turn: Turn) -> list[Passage]:
 
 
 def excerpt(passages: Sequence[Passage]) -> str:
-    """What is shown of one message, with ``[…]`` where words are left out.
-
-    Args:
-        passages: of one message, in order.
-    """
+    """What is shown of one message, by its passages in order, with ``[…]`` where words are left out."""
     text, shown, end = passages[0].message.text, "", 0
     for passage in passages:
         if passage.start > end:
@@ -224,6 +220,7 @@ class Hit:
         kind: why it is shown.
         relevance: the chance that it helps to answer the query, from 0 to 1; comparable between queries.
         repeats: how often each turn was said before in nearly the same words, by its id, where it was.
+        replaced: what holds no more of its turns, and what holds in its place, by the ids of the turns.
     """
 
     memory: Memory
@@ -235,6 +232,7 @@ class Hit:
     kind: HitKind = "relevant"
     relevance: float = 0.0
     repeats: Mapping[str, int] = field(default_factory=dict, hash=False)
+    replaced: Mapping[str, tuple[Replacement, ...]] = field(default_factory=dict, hash=False)
 
     @property
     def text(self) -> str:
@@ -319,6 +317,7 @@ class RecallOptions:
         layers: the names of layers that take part, such as ``"summaries"``, ``"timelines"`` or ``"topics"``; the bank
             has to be opened with them.
         only_relevant: leave the rest of the budget empty, where not all of it is needed for what answers the query.
+        history: also bring what holds no more, marked as such; else what holds comes in its place.
 
     Raises:
         InvalidInput: for a number below 1, or layers that are no names.
@@ -328,6 +327,7 @@ class RecallOptions:
     k: int | None = None
     layers: Sequence[str] = ()
     only_relevant: bool = False
+    history: bool = True
 
     def __post_init__(self) -> None:
         for name, value in (("token_budget", self.token_budget), ("k", self.k)):
@@ -336,15 +336,15 @@ class RecallOptions:
         is_sequence = isinstance(self.layers, Sequence) and not isinstance(self.layers, str)
         if not is_sequence or not all(isinstance(name, str) for name in self.layers):
             raise InvalidInput(f"layers is a sequence of names such as ('summaries',), got {self.layers!r}")
-        if not isinstance(self.only_relevant, bool):
-            raise InvalidInput(f"only_relevant is True or False, got {self.only_relevant!r}")
+        for name, value in (("only_relevant", self.only_relevant), ("history", self.history)):
+            if not isinstance(value, bool):
+                raise InvalidInput(f"{name} is True or False, got {value!r}")
         object.__setattr__(self, "layers", tuple(dict.fromkeys(self.layers)))
 
     @property
     def arguments(self) -> dict[str, Any]:
         """The keyword arguments of `MemoryBank.recall`."""
-        names = ("token_budget", "k", "layers", "only_relevant")
-        return {name: getattr(self, name) for name in names}
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -283,6 +283,7 @@ class MemoryBank(Capabilities):
         exclude: Collection[str] = (),
         context: Iterable[MessageLike] = (),
         only_relevant: bool = False,
+        history: bool = True,
     ) -> Recall:
         """Bring back what answers the query: verbatim, in time order, numbered, inside the budget.
 
@@ -305,12 +306,14 @@ class MemoryBank(Capabilities):
             context: what was said before, oldest first; the last few messages weigh in, and count for much where the
                 query cannot be read alone ("And where does she live?").
             only_relevant: bring what answers the query, and leave the rest of the budget empty.
+            history: also bring what holds no more, marked (``(replaced on 2025-06-01 by [4])``), after what holds in
+                its place; else that comes alone.
 
         Raises:
             InvalidScope, InvalidInput: for a bad scope, or for an argument that cannot be used.
             StoreError: the store failed.
         """
-        options = RecallOptions(token_budget, k, layers, only_relevant)
+        options = RecallOptions(token_budget, k, layers, only_relevant, history)
         said = read_messages(context)
         return self._inside.recalling.recall(check_scope(scope), query, options, now=now, exclude=exclude, context=said)
 

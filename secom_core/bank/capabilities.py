@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, NoReturn, cast
 
 from ..chats.layer import Chats
@@ -11,6 +13,7 @@ from ..summaries.layer import SummaryLayer
 from ..timelines.layer import TimelineLayer
 from ..topics.layer import TopicLayer
 from .components import Components
+from .corrections import Corrections, Named
 from .layers import Layers
 from .storage import Storage
 
@@ -62,6 +65,34 @@ class Capabilities:
     def chats(self) -> Chats:
         """The messages of sessions as a framework holds them; every bank keeps them."""
         return self._inside.chats
+
+    def correct(self, scope: Sequence[str], what: Named, text: str | None, *, at: datetime | None = None) -> str | None:
+        """Correct by hand what is remembered: what is so instead is a turn of its own, and the older one stays, marked.
+
+        A recall brings what holds before what it replaced, whose mark says so: ``(replaced on 2025-06-01 by [4])``.
+        Where the turn was corrected before, what stands in its place is corrected. Summaries, timelines and topics are
+        told of it as of any session that ends; what they made of the older words stays until they are made again.
+
+        Args:
+            scope: whose memory it is.
+            what: the turn, its id, or a hit that shows it alone.
+            text: what is so instead, as whoever said it would say it; ``None`` takes it back, and puts nothing in its
+                place.
+            at: when it was corrected; now unless given.
+
+        Returns:
+            The id of the turn that holds now; nothing where it was taken back.
+
+        Raises:
+            InvalidInput: the scope holds no such turn, or the text is empty.
+            StoreError: the store failed; nothing is changed.
+        """
+        return self.corrections.correct(scope, what, text, at=at)
+
+    @property
+    def corrections(self) -> Corrections:
+        """Correction by hand: retract, undo, pin and unpin, and the marks that say what was done."""
+        return self._inside.corrections
 
     @property
     def storage(self) -> Storage:

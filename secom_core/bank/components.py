@@ -25,6 +25,7 @@ from ..ranking import ScopeIndex
 from ..stores.sql import SqlStore
 from ..vector_stores.sync import VectorStoreSync
 from .checking import Checkup, check
+from .corrections import Corrections
 from .deriving import Deriving
 from .forgetting import Forgetting
 from .kept_index import IndexKeeper
@@ -35,6 +36,7 @@ from .records import Finding, WriterHealth
 from .redaction import redacted_text
 from .scope_cache import ScopeCache
 from .spending import Spending
+from .standing import Standing
 from .storage import Storage
 
 _CACHED: Final = 1000
@@ -78,11 +80,13 @@ class Components:
             keeper=IndexKeeper(store, parts.token_counter, self.derivation.space),
         )
         self.layers = Layers(parts.layer_factories, self._context(store, size))
-        self.recalling = Recalling(parts, self.derivation, self.scopes, self.vector_store, self.layers)
+        self.standing = Standing(store)
+        self.recalling = Recalling(parts, self.derivation, self.scopes, self.vector_store, self.layers, self.standing)
         bar = partial(tqdm, disable=not parts.progress)
         self.deriving = Deriving(store, self.derivation, segmenters, self.vector_store, self.layers, bar)
         self.forgetting = Forgetting(store, self.derivation, self.vector_store, self.scopes)
         self.chats = Chats(store, partial(redacted_text, redact=parts.redact))
+        self.corrections = Corrections(self.deriving, parts.redact)
         self.storage = Storage(self.deriving, self._parts)
         if self.vector_store is not None:
             self.vector_store.drain()

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 
 from ..context import MOST_TOKENS
 from ..context.block import render, without_recalled
+from ..context.packing import Packer, PackTurns
 from ..conversation import Message, Scope
 from ..derived.segments import Derivation
 from ..errors import InvalidInput, StaleIndex
@@ -23,6 +24,7 @@ from ..vector_stores.sync import VectorStoreSync
 from .layers import Layers
 from .parts import Parts
 from .scope_cache import LoadedScope, ScopeCache
+from .standing import Standing, with_replacements, within, without_history
 
 T = TypeVar("T")
 
@@ -46,6 +48,9 @@ _STRONG: Final = 0.5
 
 _FAINT: Final = 0.02
 """What is less relevant does not answer."""
+
+_PINNED: Final = 1 / 8
+"""Which share of the budget pinned turns have for themselves."""
 
 _PAGE: Final = 2000
 """How many characters at either end of a pasted page are searched for."""
@@ -85,6 +90,7 @@ class Recalling:
         scopes: the indexes.
         vector_store: searches in their place by vector, where there is one.
         layers: rank, add, and may find in the place of turns.
+        standing: knows what holds no more.
     """
 
     parts: Parts
@@ -92,6 +98,7 @@ class Recalling:
     scopes: ScopeCache
     vector_store: VectorStoreSync | None
     layers: Layers
+    standing: Standing
 
     def recall(
         self,
@@ -151,15 +158,44 @@ class Recalling:
                 after = _wanted(after, exclude, request.token_budget)
                 candidates = [*before, *strong, *rest, *others, *faint, *after]
                 sure = max(sure, *(each.relevance for each in before), 0.0)
+            if units is None:
+                candidates = [*self._pinned(loaded, request.token_budget, exclude), *candidates]
             packer = units.packer if units is not None else self.parts.packer
-            if options.token_budget is None:
-                candidates = loaded.index.memories.whole(candidates)
+            candidates = self._standing(loaded, candidates, options, packer, exclude)
             hits = packer.pack(candidates, token_budget=request.token_budget, k=options.k, counter=request.counter)
             hits = loaded.index.memories.whole(hits)
+            hits = hits if options.history else without_history(hits)
         sections = _numbered(sections, after=len(hits))
         text = render(hits, sections)
         impression = ranking.impression(hits) if ranking is not None and hits else None
         return Recall(query, tuple(hits), text, request.counter(text), tuple(sections), impression, round(sure, 4))
+
+    def _pinned(self, loaded: LoadedScope, budget: int | None, exclude: Collection[str]) -> list[Candidate]:
+        """What is shown whatever is asked, in a small share of the budget."""
+        ids = [each for each in self.standing.pinned(loaded.row.id) if each not in exclude]
+        found = loaded.index.turns_named(ids, "standing")
+        return within(found, int(_PINNED * (MOST_TOKENS if budget is None else budget)))
+
+    def _standing(
+        self,
+        loaded: LoadedScope,
+        candidates: list[Candidate],
+        options: RecallOptions,
+        packer: Packer,
+        exclude: Collection[str],
+    ) -> list[Candidate]:
+        """What was found, with what is known to hold in its place; with whole memories where they are shown so."""
+        memories = loaded.index.memories
+        whole = options.token_budget is None or not isinstance(packer, PackTurns)
+        candidates = memories.whole(candidates) if whole else candidates
+        ids = {each.turn.id for each in candidates}
+        if whole:
+            ids.update(turn.id for each in candidates for turn in each.memory.turns)
+        replaced = self.standing.of(loaded.row.id, ids)
+        found = with_replacements(
+            candidates, replaced, loaded.index.turns_named, history=options.history, exclude=exclude
+        )
+        return memories.whole(found) if whole and replaced else found
 
     def found(self, scope: Scope, query: str, now: datetime | None) -> Found | None:
         """What a search finds, before anything is chosen of it; nothing where nothing is remembered."""

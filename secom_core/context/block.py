@@ -12,6 +12,7 @@ from typing import Final
 
 from ..memory import GAP, Hit, Section
 from .lines import CLOSE, OPEN, day_of, first_day, quoted_lines, quoted_turn
+from .replacing import marks_of
 
 _BLANKS: Final = re.compile(r"\s*")
 
@@ -75,9 +76,12 @@ def _dated(hit: Hit) -> Iterator[str]:
 
 
 def shown_turns(hit: Hit) -> list[str]:
-    """What is shown of each turn of a hit, quoted; and how often it was said, where that was more than once."""
+    """What is shown of each turn of a hit, quoted; how often it was said, and what of it holds no more."""
     lines = hit.lines_by_turn()
-    return [quoted_turn(turn, lines[turn.id]) + how_often(hit.repeats.get(turn.id, 1)) for turn in hit.turns]
+    return [
+        quoted_turn(turn, lines[turn.id]) + how_often(hit.repeats.get(turn.id, 1)) + marks_of(hit, turn)
+        for turn in hit.turns
+    ]
 
 
 def how_often(said: int) -> str:

@@ -12,12 +12,13 @@ from itertools import chain, count, groupby, pairwise
 from operator import itemgetter
 from typing import Any, Final, Protocol, runtime_checkable
 
-from ..conversation import Turn
+from ..conversation import Replacement, Turn
 from ..memory import CUT, GAP, Hit, Memory, Passage
 from ..protocols import TokenCounter
 from ..ranking import Candidate
 from .block import how_often, render, shown_turns
 from .lines import CLOSE, OPEN, day_of, first_day, quoted_lines
+from .replacing import marked, replaced_of, replacements_of, with_numbers
 
 _EPOCH: Final = datetime.min.replace(tzinfo=timezone.utc)
 
@@ -100,7 +101,7 @@ class PackTurns(_BudgetPacker):
 
     def _choose(self, candidates: Sequence[Candidate], k: int | None, room: _Room) -> list[Hit]:
         chosen: dict[str, _Growing] = {}
-        for candidate, tokens in self._in_order(candidates, room.counter):
+        for candidate, tokens in self._with_newer(candidates, room.counter):
             if not room.is_possible(tokens) and not candidate.narrower:
                 continue
             growing = chosen.get(candidate.memory.id)
@@ -111,6 +112,12 @@ class PackTurns(_BudgetPacker):
             if growing.take(candidate, tokens, room) or growing.take_part(candidate, room):
                 chosen[candidate.memory.id] = growing
         return [growing.hit() for growing in chosen.values()]
+
+    def _with_newer(self, candidates: Sequence[Candidate], counter: TokenCounter) -> Iterator[tuple[Candidate, int]]:
+        """With their lengths, and what holds in the place of one before it."""
+        for candidate, tokens in self._in_order(candidates, counter):
+            yield from ((each, _length(each, counter)) for each in candidate.newer)
+            yield candidate, tokens
 
     def _in_order(self, candidates: Sequence[Candidate], counter: TokenCounter) -> Iterator[tuple[Candidate, int]]:
         """With their lengths; what was searched for by its worth, what stands between in its own order."""
@@ -183,7 +190,8 @@ def _best_memories(candidates: Sequence[Candidate], k: int | None, room: _Room) 
         if tokens <= share and room.take(hit.memory, first_day(hit), tokens):
             yield hit
             continue
-        parts = [each for each in candidates if each.memory.id == hit.memory.id]
+        every = chain.from_iterable((*each.newer, each) for each in candidates)
+        parts = [each for each in every if each.memory.id == hit.memory.id]
         growing = _Growing(parts[0])
         for each in parts:
             tokens = _length(each, room.counter)
@@ -208,6 +216,7 @@ class _Growing:
         self._excerpts: dict[tuple[str, int], list[Passage]] = {}
         self._relevance = 0.0
         self._repeats: dict[str, int] = {}
+        self._replaced: dict[str, tuple[Replacement, ...]] = {}
 
     def take(self, candidate: Candidate, tokens: int, room: _Room) -> bool:
         """Take one more turn or passage in; whether there was room for it, and it was not there yet."""
@@ -225,7 +234,15 @@ class _Growing:
         self._relevance = max(self._relevance, candidate.relevance)
         if candidate.said > 1:
             self._repeats[turn.id] = candidate.said
+        self._note(candidate)
         return True
+
+    def _note(self, candidate: Candidate) -> None:
+        """Note what holds no more of what is shown."""
+        known = self._replaced.get(candidate.turn.id, ())
+        new = replacements_of(candidate)
+        if new:
+            self._replaced[candidate.turn.id] = (*known, *(each for each in new if each not in known))
 
     def _overlaps(self, passage: Passage) -> bool:
         shown = self._excerpts.get((passage.turn.id, passage.place), [])
@@ -239,6 +256,7 @@ class _Growing:
     def _beside(self, candidate: Candidate, counter: TokenCounter) -> int:
         """What stands beside the words: how often they were said; of a passage who speaks, and the marks of a cut."""
         passage, often = candidate.passage, counter(how_often(candidate.said)) if candidate.said > 1 else 0
+        often += sum(counter(marked(replace(each, number=99))) for each in replacements_of(candidate))
         if passage is None:
             return often
         cut = counter(f" {CUT} ")
@@ -265,6 +283,7 @@ class _Growing:
             first.kind,
             self._relevance,
             self._repeats,
+            self._replaced,
         )
 
     def _in_order(self) -> tuple[Turn, ...]:
@@ -295,11 +314,12 @@ def _breaks(before: Turn, turn: Turn) -> bool:
 def _whole(candidates: Iterable[Candidate]) -> list[Hit]:
     """The candidates' memories, each once and whole, by their best turns."""
     best: dict[str, Hit] = {}
-    for candidate in candidates:
+    for candidate in chain.from_iterable((*each.newer, each) for each in candidates):
         memory = candidate.memory
         if memory.id not in best:
             repeats = {candidate.turn.id: candidate.said} if candidate.said > 1 else {}
             shown: dict[str, Any] = {"kind": candidate.kind, "relevance": candidate.relevance, "repeats": repeats}
+            shown["replaced"] = replaced_of(memory.turns, candidate.replaced)
             best[memory.id] = Hit(memory, memory.turns, candidate.score, 0, dict(candidate.signals), **shown)
     return list(best.values())
 
@@ -349,10 +369,12 @@ def _fitted(hits: list[Hit], budget: int, counter: TokenCounter) -> list[Hit]:
 
 
 def _numbered(hits: Iterable[Hit]) -> list[Hit]:
-    return [
-        replace(hit, number=number, excerpts=_cut_short(hit.excerpts))
-        for number, hit in enumerate(sorted(hits, key=_when), start=1)
-    ]
+    return with_numbers(
+        [
+            replace(hit, number=number, excerpts=_cut_short(hit.excerpts))
+            for number, hit in enumerate(sorted(hits, key=_when), start=1)
+        ]
+    )
 
 
 def _cut_short(excerpts: Sequence[Passage]) -> tuple[Passage, ...]:

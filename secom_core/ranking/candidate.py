@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..conversation import Turn
+from ..conversation import Replacement, Turn
 from ..memory import HitKind, Memory, Passage
 
 
@@ -57,6 +57,8 @@ class Candidate:
         relevance: the chance that it helps to answer the query, from 0 to 1.
         said: how often it was said in nearly the same words.
         narrower: what may be shown of it where there is no room for all: a passage of it, the longest first.
+        replaced: what holds no more, by the ids of turns; those of its memory are among them.
+        newer: what holds in its place, which is to be shown before it.
     """
 
     turn: Turn
@@ -69,3 +71,5 @@ class Candidate:
     relevance: float = 0.0
     said: int = 1
     narrower: tuple[Passage, ...] = ()
+    replaced: Mapping[str, tuple[Replacement, ...]] = field(default_factory=dict, hash=False)
+    newer: tuple[Candidate, ...] = ()

@@ -330,6 +330,13 @@ class ScopeIndex:
         """
         return self._shown(asked_about(self._table, subject, exclude), relevance=_BY_RULE)
 
+    def turns_named(
+        self, turn_ids: Iterable[str], kind: HitKind, *, score: float = 0.0, relevance: float = 0.0
+    ) -> list[Candidate]:
+        """Candidates for turns that were not searched for, by their ids; a long one in its passages."""
+        rows = (row for each in turn_ids for row in self._table.turn_rows.get(each))
+        return list(self._shown((Besides(row, kind) for row in rows), score=score, relevance=relevance))
+
     def _row_of(self, candidate: Candidate) -> int:
         rows = self._table.turn_rows.get(candidate.turn.id)
         return next((row for row in rows if self._table.passages[row] is candidate.passage), rows[0])

@@ -317,9 +317,14 @@ def _is_part(scope_id: int, part: str) -> ColumnElement[bool]:
     return and_(part_states.c.scope_id == scope_id, part_states.c.part == part)
 
 
+def count_revision(connection: Connection, scope_id: int) -> None:
+    """Count a change in the scope."""
+    connection.execute(_COUNT_REVISION, {"scope": scope_id})
+
+
 def touch(connection: Connection, session_id: int, scope_id: int, **values: int | str | None) -> None:
     """Count a change in the scope and the session, and set the session's ``values``."""
-    connection.execute(_COUNT_REVISION, {"scope": scope_id})
+    count_revision(connection, scope_id)
     new = {f"new_{name}": value for name, value in values.items()}
     connection.execute(_touching(tuple(values)), {"scope": scope_id, "session": session_id, **new})
 

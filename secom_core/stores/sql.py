@@ -32,7 +32,7 @@ from .schema import (
     sessions,
     vectors,
 )
-from .statements import delete_among, insert_row, is_unchanged, keep_vectors, scopes_within
+from .statements import count_turns_where, delete_among, insert_row, is_unchanged, keep_vectors, scopes_within
 from .unsettled import Unsettled
 
 _Forget = Callable[[Connection, int], None]
@@ -75,6 +75,7 @@ class SqlStore(DerivedRows):
         close: bool = False,
         only_in: int | None = None,
         idle: timedelta | None = None,
+        also: Callable[[Connection, int, Sequence[str]], None] | None = None,
     ) -> Appended:
         """Commit messages, in order. Those whose id and words are known already are passed over.
 
@@ -86,6 +87,7 @@ class SqlStore(DerivedRows):
             close: the session ends here.
             only_in: the scope's id as it was known; where the scope was forgotten since, nothing is written.
             idle: how long a silence ends a session; unless given, none ends by itself.
+            also: what else writes in the transaction, given the connection, the scope's id and those of the turns.
 
         Raises:
             DuplicateId: an id belongs to another message of the scope; nothing is written.
@@ -122,6 +124,8 @@ class SqlStore(DerivedRows):
             touched = turn_ids_among(rows) if len(rows) == len(new) else None
             if touched is None:
                 touched = turn_ids_of(connection, scope_id, [m.id for m in new if m.id] + [r["name"] for r in rows])
+            if also is not None:
+                also(connection, scope_id, touched)
         began = sum(each["position"] == 0 for each in rows)
         return Appended(row.id, touched, len(rows), tuple(each.name for each in ended), began)
 
@@ -228,7 +232,7 @@ class SqlStore(DerivedRows):
                 table.name: connection.scalar(select(func.count()).where(of_scope(table, scope_id))) or 0
                 for table in (sessions, messages, memories, vectors)
             }
-            return {**rows, "turns": _count_turns(connection, messages.c.scope_id == scope_id)}
+            return {**rows, "turns": count_turns_where(connection, messages.c.scope_id == scope_id)}
 
     def count_turns(self, scope_id: int) -> int:
         """How many turns the scope has had."""
@@ -262,7 +266,7 @@ class SqlStore(DerivedRows):
             scope_id = scope_id_of(connection, scope)
             if scope_id is None:
                 return 0
-            turns = _count_turns(connection, messages.c.scope_id == scope_id)
+            turns = count_turns_where(connection, messages.c.scope_id == scope_id)
             if turns and only_empty:
                 return 0
             for forget in also:
@@ -352,7 +356,7 @@ class SqlStore(DerivedRows):
             delete_of_session(connection, (memories, layer_progress), session.id)
             connection.execute(delete(part_states).where(part_states.c.scope_id == session.scope_id))
             keep_vectors(connection, session.id, digests)
-            if _count_turns(connection, messages.c.session_id == session.id) == 0:
+            if count_turns_where(connection, messages.c.session_id == session.id) == 0:
                 connection.execute(delete(sessions).where(sessions.c.id == session.id))
             elif rows:
                 connection.execute(insert(memories), [memory_values(session, row) for row in rows])
@@ -391,8 +395,3 @@ def _unsettle(connection: Connection, session: SessionRow, turn: int) -> Session
     )
     new_epoch(connection, session.scope_id)
     return replace(session, settled=start or 0)
-
-
-def _count_turns(connection: Connection, condition: Any) -> int:
-    distinct = select(messages.c.session_id, messages.c.turn).where(condition).distinct().subquery()
-    return connection.scalar(select(func.count()).select_from(distinct)) or 0

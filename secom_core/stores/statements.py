@@ -43,6 +43,12 @@ def begins_turn(session_id: ColumnElement[int], turn: ColumnElement[int]) -> Col
     return and_(messages.c.session_id == session_id, messages.c.turn == turn, messages.c.position == 0)
 
 
+def count_turns_where(connection: Connection, condition: ColumnElement[bool]) -> int:
+    """How many turns have messages that meet a condition."""
+    distinct = select(messages.c.session_id, messages.c.turn).where(condition).distinct().subquery()
+    return connection.scalar(select(func.count()).select_from(distinct)) or 0
+
+
 def is_unchanged(connection: Connection, session: SessionRow) -> bool:
     """Whether the session is as it was when its row was read: nobody has changed or forgotten it since."""
     return connection.scalar(_VERSION, {"id": session.id}) == session.version

@@ -1,0 +1,163 @@
+"""Correction by hand: what was remembered wrongly is replaced, taken back, or pinned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from typing import Final
+
+from sqlalchemy import Connection
+
+from ..conversation import Message, Scope, Turn, check_scope
+from ..corrections import store as rows
+from ..corrections.records import Mark, MarkKind
+from ..errors import InvalidInput
+from ..memory import Hit
+from .deriving import Deriving
+from .recalling import aware
+from .redaction import Redact, redacted_message
+
+CORRECTIONS: Final = "corrections"
+"""What the session of a conversation's corrections is called, after the conversation's name and a slash."""
+
+_STANDING: Final[tuple[MarkKind, ...]] = ("corrected", "retracted")
+_PINNED: Final[tuple[MarkKind, ...]] = ("pinned",)
+Named = str | Turn | Hit
+"""A turn: itself, its id, the id of a message of it, or a hit that shows it alone."""
+
+
+class Corrections:
+    """``bank.corrections``: what was corrected, taken back and pinned by hand.
+
+    Nothing is rewritten. A correction is a turn of its own, in a session of its own, and the older turn stays, with its
+    mark, in the bank and in every export. Marks are truth, as words are: they survive `MemoryBank.rebuild`, go along
+    with exports, moves and backups, and are forgotten with their turns. Every method raises `InvalidInput` where the
+    scope holds no such turn, and `StoreError` where the store failed; nothing is changed then.
+
+    Args:
+        deriving: the bank's, which derives what comes in.
+        redact: takes out of a text what must not be kept.
+    """
+
+    def __init__(self, deriving: Deriving, redact: Redact | None) -> None:
+        self._deriving, self._store, self._redact = deriving, deriving.store, redact
+
+    def correct(self, scope: Sequence[str], what: Named, text: str | None, *, at: datetime | None = None) -> str | None:
+        """Say what is so instead; `MemoryBank.correct`."""
+        if text is None:
+            self.retract(scope, what, at=at)
+            return None
+        if not isinstance(text, str) or not text.strip():
+            raise InvalidInput(f"a correction says what is so instead, or is None to take back, got {text!r}")
+        named = check_scope(scope)
+        turn = self._turn(named, what)
+        moment = aware(at or datetime.now(timezone.utc))
+        first = turn.messages[0]
+        # It is said by whoever said the other, and nobody answers it.
+        role = first.role if first.role in ("user", "human", "") else "user"
+        message = redacted_message(Message(text, role, first.speaker, None, moment), self._redact)
+        session = _session_of(turn)
+
+        def mark(connection: Connection, scope_id: int, turn_ids: Sequence[str]) -> None:
+            older = rows.last_of(rows.marks(connection, scope_id), turn.id)
+            rows.put(connection, scope_id, Mark(older, "corrected", moment, turn_ids[0]))
+
+        made = self._store.append(named, session, [message], close=True, also=mark)
+        self._deriving.after_write(named, made.session_id, turns=1, ended=[session])
+        return made.turn_ids[0]
+
+    def retract(self, scope: Sequence[str], what: Named, *, at: datetime | None = None) -> None:
+        """Take back what a turn says, or what was put in its place: it is no longer shown as true."""
+        moment = aware(at or datetime.now(timezone.utc))
+
+        def mark(connection: Connection, scope_id: int, turn_id: str) -> None:
+            older = rows.last_of(rows.marks(connection, scope_id), turn_id)
+            rows.put(connection, scope_id, Mark(older, "retracted", moment))
+
+        self._write(scope, what, mark)
+
+    def undo(self, scope: Sequence[str], what: Named) -> None:
+        """Let a turn hold again that was taken back or corrected; what had corrected it is taken back.
+
+        Raises:
+            InvalidInput: it was neither.
+        """
+        moment = datetime.now(timezone.utc)
+
+        def unmark(connection: Connection, scope_id: int, turn_id: str) -> None:
+            known = {mark.turn_id: mark for mark in rows.marks(connection, scope_id) if mark.kind != "pinned"}
+            if turn_id not in known:
+                raise InvalidInput(f"the turn {turn_id!r} was neither corrected nor taken back by hand")
+            rows.remove(connection, scope_id, turn_id, _STANDING)
+            newer = known[turn_id].newer
+            if newer is not None:
+                last = rows.last_of(known.values(), newer)
+                rows.put(connection, scope_id, Mark(last, "retracted", moment))
+
+        self._write(scope, what, unmark)
+
+    def pin(self, scope: Sequence[str], what: Named) -> None:
+        """Have every recall show a turn, in an eighth of its budget with all that is pinned, the last pinned first."""
+        moment = datetime.now(timezone.utc)
+
+        def pin(connection: Connection, scope_id: int, turn_id: str) -> None:
+            rows.put(connection, scope_id, Mark(turn_id, "pinned", moment))
+
+        self._write(scope, what, pin)
+
+    def unpin(self, scope: Sequence[str], what: Named) -> None:
+        """Show a turn again only where it answers; nothing where it is not pinned."""
+
+        def unpin(connection: Connection, scope_id: int, turn_id: str) -> None:
+            rows.remove(connection, scope_id, turn_id, _PINNED)
+
+        self._write(scope, what, unpin)
+
+    def marks(self, scope: Sequence[str]) -> list[Mark]:
+        """Everything that was corrected, taken back or pinned, in the order in which it was."""
+        row = self._store.scope(check_scope(scope))
+        if row is None:
+            return []
+        with self._store.transaction(write=False) as connection:
+            return rows.marks(connection, row.id)
+
+    def keep_retracted(self, scope: Sequence[str], messages: Sequence[Message], session: str) -> tuple[str, ...]:
+        """Put messages with a time on disk that are taken back already, in one transaction; their turns' ids.
+
+        Args:
+            scope: whose they are.
+            messages: what was said and is to be kept as a record.
+            session: the session's name.
+        """
+        moment = datetime.now(timezone.utc)
+
+        def mark(connection: Connection, scope_id: int, turn_ids: Sequence[str]) -> None:
+            for turn_id in turn_ids:
+                rows.put(connection, scope_id, Mark(turn_id, "retracted", moment))
+
+        kept = [redacted_message(message, self._redact) for message in messages]
+        return self._store.append(check_scope(scope), session, kept, also=mark).turn_ids
+
+    def _write(self, scope: Sequence[str], what: Named, write: Callable[[Connection, int, str], None]) -> None:
+        named = check_scope(scope)
+        turn, row = self._turn(named, what), self._store.scope(named)
+        if row is not None:
+            rows.write(self._store, row.id, lambda connection: write(connection, row.id, turn.id))
+
+    def _turn(self, scope: Scope, what: Named) -> Turn:
+        """The turn of the scope that is meant."""
+        if isinstance(what, Hit) and len(what.turns) != 1:
+            raise InvalidInput(f"the hit shows several turns, name one of them by its id: {', '.join(what.turn_ids)}")
+        turn_id = what.turns[0].id if isinstance(what, Hit) else what.id if isinstance(what, Turn) else what
+        if not isinstance(turn_id, str):
+            raise InvalidInput(f"a turn is named by itself, its id, or a hit that shows it, not by {what!r}")
+        found = self._store.turns_named(scope, [turn_id])
+        if not found:
+            raise InvalidInput(f"no turn of the scope {scope!r} has the id {turn_id!r}")
+        return found[0]
+
+
+def _session_of(turn: Turn) -> str:
+    """The session in which a turn is corrected."""
+    own = turn.session.endswith(f"/{CORRECTIONS}")
+    return turn.session if own else f"{turn.session}/{CORRECTIONS}"

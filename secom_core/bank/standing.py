@@ -1,0 +1,144 @@
+"""What holds now: of what a recall has found, what was replaced, and by what.
+
+This is the one place where replacements meet. A source of them is a layer that overrides `Layer.replacements`; every
+registered layer is asked, whether the bank was opened with it or not. Marks by hand (`secom_core.corrections`) are one
+source. Another one, such as facts that were found to have changed, is a registered layer of its own that gives
+`secom_core.conversation.Replacement` values: for the part of a turn that a fact is in, with its ``span``. Where several
+know of one turn, what was marked by hand counts (kinds ``corrected`` and ``retracted``) and the others are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ..context.replacing import replacements_of
+from ..conversation import Replacement
+from ..layers import registered
+from ..memory import Hit
+from ..ranking import Candidate
+from ..stores.sql import SqlStore
+
+_LONGEST: Final = 16
+"""How many replacements of replacements are followed."""
+_BY_HAND: Final = frozenset({"corrected", "retracted"})
+
+Replaced = Mapping[str, tuple[Replacement, ...]]
+"""What holds no more, by the ids of the turns."""
+TurnsNamed = Callable[..., list[Candidate]]
+"""`ScopeIndex.turns_named`."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What of a bank holds now.
+
+    Args:
+        store: where turns are, and what is known of them.
+    """
+
+    store: SqlStore
+
+    def pinned(self, scope_id: int) -> list[str]:
+        """The ids of the turns that every recall of the scope shows, the first of them first."""
+        with self.store.transaction(write=False) as connection:
+            return [each for layer in registered() for each in layer.pinned(connection, scope_id)]
+
+    def of(self, scope_id: int, turn_ids: Collection[str]) -> Replaced:
+        """What holds no more of these turns, and of those in their place, as every source knows it.
+
+        Where what came in the place of a turn was replaced in turn, `Replacement.newer` is what holds now.
+
+        Args:
+            scope_id: whose turns.
+            turn_ids: the ids of turns that may be shown.
+        """
+        found: dict[str, tuple[Replacement, ...]] = {}
+        asked: set[str] = set()
+        new = set(turn_ids)
+        with self.store.transaction(write=False) as connection:
+            for _ in range(_LONGEST):
+                if not new:
+                    break
+                asked |= new
+                known = [each for layer in registered() for each in layer.replacements(connection, scope_id, new)]
+                for each in known:
+                    if each not in found.get(each.older, ()):
+                        found[each.older] = (*found.get(each.older, ()), each)
+                new = {each.newer for each in known if each.newer} - asked
+        counting = {turn_id: _counting(each) for turn_id, each in found.items()}
+        return {
+            turn_id: tuple(replace(each, newer=_last(each.newer, counting)) for each in known)
+            for turn_id, known in counting.items()
+        }
+
+
+def within(candidates: Iterable[Candidate], tokens: int) -> list[Candidate]:
+    """The first of them that take so many tokens together."""
+    kept = []
+    for each in candidates:
+        if each.tokens <= tokens:
+            tokens -= each.tokens
+            kept.append(each)
+    return kept
+
+
+def with_replacements(
+    candidates: Sequence[Candidate],
+    replaced: Replaced,
+    turns_named: TurnsNamed,
+    *,
+    history: bool = True,
+    exclude: Collection[str] = (),
+) -> list[Candidate]:
+    """What was found, with what holds in the place of what holds no more.
+
+    Args:
+        candidates: best first.
+        replaced: what holds no more.
+        turns_named: gives candidates for turns by their ids.
+        history: what holds no more stays, marked, after what holds in its place; else that alone is shown.
+        exclude: ids of turns that are in the prompt already.
+    """
+    if not replaced:
+        return list(candidates)
+    shown: list[Candidate] = []
+    for each in candidates:
+        marked = replace(each, replaced=replaced)
+        own = replacements_of(marked)
+        if not own:
+            shown.append(marked)
+            continue
+        ids = [turn_id for turn_id in dict.fromkeys(one.newer for one in own) if turn_id and turn_id not in exclude]
+        newer = turns_named(ids, each.kind, score=each.score, relevance=each.relevance)
+        newer = [replace(one, replaced=replaced, signals=each.signals) for one in newer]
+        shown += [replace(marked, newer=tuple(newer))] if history else newer
+    return shown
+
+
+def without_history(hits: Iterable[Hit]) -> list[Hit]:
+    """The hits without the turns of theirs that hold no more; one that has none left goes, and numbers close up."""
+    kept = []
+    for hit in hits:
+        turns = tuple(turn for turn in hit.turns if turn.id not in hit.replaced)
+        if turns:
+            excerpts = tuple(each for each in hit.excerpts if each.turn.id not in hit.replaced)
+            kept.append(replace(hit, turns=turns, excerpts=excerpts, replaced={}))
+    return [replace(hit, number=number) for number, hit in enumerate(kept, start=1)]
+
+
+def _counting(found: Sequence[Replacement]) -> tuple[Replacement, ...]:
+    """What counts of what is known of one turn."""
+    by_hand = [each for each in found if each.kind in _BY_HAND]
+    return tuple(by_hand or found)
+
+
+def _last(turn_id: str | None, known: Replaced) -> str | None:
+    """What holds now in the place of a turn, or itself; nothing where it was retracted in the end."""
+    for _ in range(_LONGEST):
+        whole = [each for each in known.get(turn_id or "", ()) if each.span is None]
+        if not whole:
+            break
+        turn_id = whole[-1].newer
+    return turn_id

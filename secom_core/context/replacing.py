@@ -1,0 +1,63 @@
+"""What holds no more, as the block says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from ..conversation import Replacement, Turn
+from ..memory import Hit
+from ..ranking import Candidate
+from .lines import one_line
+
+
+def marked(replacement: Replacement, words: str = "") -> str:
+    """The line under a turn that holds no more, such as ``(replaced on 2025-06-01 by [4])``.
+
+    Args:
+        replacement: what is said of the turn.
+        words: those of the turn that it is about; all of them unless given.
+    """
+    what = f'"{one_line(words)}" ' if words else ""
+    done = {"retracted": "retracted", "ended": "no longer so"}.get(replacement.kind, "replaced")
+    since = "since" if replacement.kind == "ended" else "on"
+    by = f" by [{replacement.number}]" if replacement.number else ""
+    return f"  ({what}{done} {since} {replacement.at:%Y-%m-%d}{by})\n"
+
+
+def marks_of(hit: Hit, turn: Turn) -> str:
+    """The lines under a turn of a hit: what of it holds no more."""
+    return "".join(marked(each, _words(turn, each)) for each in hit.replaced.get(turn.id, ()))
+
+
+def _words(turn: Turn, replacement: Replacement) -> str:
+    if replacement.span is None:
+        return ""
+    place, start, stop = replacement.span
+    return turn.messages[place].text[start:stop] if place < len(turn.messages) else ""
+
+
+def replacements_of(candidate: Candidate) -> tuple[Replacement, ...]:
+    """What holds no more of what a candidate shows."""
+    found, shown = candidate.replaced.get(candidate.turn.id, ()), candidate.passage
+    return tuple(each for each in found if shown is None or each.touches(shown.place, shown.start, shown.stop))
+
+
+def replaced_of(
+    turns: Sequence[Turn], replaced: Mapping[str, tuple[Replacement, ...]]
+) -> dict[str, tuple[Replacement, ...]]:
+    """What holds no more of these turns."""
+    return {turn.id: replaced[turn.id] for turn in turns if turn.id in replaced} if replaced else {}
+
+
+def with_numbers(hits: list[Hit]) -> list[Hit]:
+    """The hits, each replacement with the number under which what holds in its place is shown."""
+    if not any(hit.replaced for hit in hits):
+        return hits
+    numbers = {turn.id: hit.number for hit in hits for turn in hit.turns}
+    return [replace(hit, replaced=dict(_numbered(hit, numbers))) for hit in hits]
+
+
+def _numbered(hit: Hit, numbers: Mapping[str, int]) -> Iterator[tuple[str, tuple[Replacement, ...]]]:
+    for turn_id, found in hit.replaced.items():
+        yield turn_id, tuple(replace(each, number=numbers.get(each.newer or "", 0)) for each in found)

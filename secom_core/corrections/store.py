@@ -1,0 +1,134 @@
+"""Marks by hand in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+
+from ..errors import InvalidInput
+from ..stores.database import retry_if_contended
+from ..stores.derived import count_revision
+from ..stores.rows import SessionRow
+from ..stores.schema import is_one_of, messages
+from ..stores.sound import collected, sound_records, sound_rows
+from ..stores.sql import SqlStore
+from ..stores.statements import begins_turn, delete_among
+from ..text.batches import batches
+from .records import Mark, MarkKind
+from .tables import turn_marks
+
+_MOST: Final = 1000
+"""How many corrections of corrections are followed."""
+
+_MARKS: Final = (
+    select(messages.c.name, turn_marks.c.kind, turn_marks.c.at, turn_marks.c.newer)
+    .join(messages, begins_turn(turn_marks.c.session_id, turn_marks.c.turn))
+    .where(turn_marks.c.scope_id == bindparam("scope"))
+    .order_by(turn_marks.c.id)
+)
+
+
+def marks(connection: Connection, scope_id: int) -> list[Mark]:
+    """The marks of a scope's turns, in the order in which they were made."""
+    rows = sound_rows(connection, _MARKS, turn_marks, scope_id, {"scope": scope_id})
+    return sound_records(connection, rows, _mark, turn_marks, scope_id)
+
+
+def _mark(row: Row[Any]) -> Mark:
+    return Mark.from_json({"turn_id": row.name, "kind": row.kind, "at": row.at, "newer": row.newer})
+
+
+@retry_if_contended
+def write(store: SqlStore, scope_id: int, change: Callable[[Connection], None]) -> None:
+    """Change the marks of a scope in one transaction."""
+    with store.transaction(scope=scope_id) as connection:
+        change(connection)
+
+
+def put(connection: Connection, scope_id: int, mark: Mark) -> None:
+    """Write a mark in the place of the one of its sort that the turn has: it is pinned, or it holds no more.
+
+    Raises:
+        InvalidInput: there is no such turn.
+    """
+    session_id, turn = _place(connection, scope_id, mark.turn_id)
+    same: tuple[MarkKind, ...] = ("pinned",) if mark.kind == "pinned" else ("corrected", "retracted")
+    _remove(connection, session_id, turn, same)
+    row = {"scope_id": scope_id, "session_id": session_id, "turn": turn, "newer": mark.newer}
+    connection.execute(insert(turn_marks).values(**row, kind=mark.kind, at=mark.at.isoformat()))
+    count_revision(connection, scope_id)
+
+
+def remove(connection: Connection, scope_id: int, turn_id: str, kinds: Collection[MarkKind]) -> None:
+    """Delete the turn's marks of these kinds, where it has one."""
+    _remove(connection, *_place(connection, scope_id, turn_id), kinds)
+    count_revision(connection, scope_id)
+
+
+def _remove(connection: Connection, session_id: int, turn: int, kinds: Collection[MarkKind]) -> None:
+    mine = (turn_marks.c.session_id == session_id, turn_marks.c.turn == turn)
+    connection.execute(delete(turn_marks).where(*mine, turn_marks.c.kind.in_(kinds)))
+
+
+def _place(connection: Connection, scope_id: int, turn_id: str) -> tuple[int, int]:
+    """The session of a turn and its place there."""
+    named = is_one_of(connection, messages.c.name, [turn_id])
+    found = connection.execute(
+        select(messages.c.session_id, messages.c.turn).where(messages.c.scope_id == scope_id, named)
+    ).first()
+    if found is None:
+        raise InvalidInput(f"no turn of this scope has the id {turn_id!r}")
+    return found.session_id, found.turn
+
+
+def last_of(known: Collection[Mark], turn_id: str) -> str:
+    """The turn that was put in the place of this one in the end, or itself."""
+    newer = {mark.turn_id: mark.newer for mark in known if mark.newer is not None}
+    for _ in range(_MOST):
+        if turn_id not in newer:
+            break
+        turn_id = newer[turn_id]
+    return turn_id
+
+
+def forget_turns(connection: Connection, session: SessionRow, turns: Collection[int]) -> None:
+    """Delete the marks of these turns; what one of them had corrected stays taken back, without its name."""
+    for batch in batches(sorted(turns)):
+        doomed = messages.c.session_id == session.id, messages.c.turn.in_(batch), messages.c.position == 0
+        names = list(connection.scalars(select(messages.c.name).where(*doomed)))
+        mine = turn_marks.c.scope_id == session.scope_id, turn_marks.c.newer.in_(names)
+        connection.execute(update(turn_marks).where(*mine).values(newer=None, kind="retracted"))
+    delete_among(connection, turn_marks.c.turn, turns, turn_marks.c.session_id == session.id)
+
+
+def restore(connection: Connection, scope_id: int, kept: Collection[Mark]) -> None:
+    """Take in marks of turns that are there and have none of their sort."""
+    have = {(mark.turn_id, mark.kind == "pinned") for mark in marks(connection, scope_id)}
+    names = {mark.turn_id for mark in kept} | {mark.newer for mark in kept if mark.newer}
+    there: set[str] = set()
+    for batch in batches(sorted(names)):
+        mine = messages.c.scope_id == scope_id, is_one_of(connection, messages.c.name, batch)
+        there.update(connection.scalars(select(messages.c.name).where(*mine, messages.c.position == 0)))
+    for mark in kept:
+        if mark.turn_id in there and (mark.turn_id, mark.kind == "pinned") not in have:
+            lost = mark.newer is not None and mark.newer not in there
+            put(connection, scope_id, Mark(mark.turn_id, "retracted", mark.at) if lost else mark)
+
+
+def drop_unsound(connection: Connection, scope_id: int) -> None:
+    """Delete the marks that cannot be read, and those of turns that are not there; nobody can make them again."""
+    mine = turn_marks.c.scope_id == scope_id
+    there = select(messages.c.id).where(begins_turn(turn_marks.c.session_id, turn_marks.c.turn)).exists()
+    every = select(turn_marks).where(mine, there)
+
+    def read(row: Row[Any]) -> int:
+        Mark.from_json({"turn_id": "", "kind": row.kind, "at": row.at, "newer": row.newer})
+        return int(row.id)
+
+    with collected():
+        rows = sound_rows(connection, every, turn_marks, scope_id)
+        kept = set(sound_records(connection, rows, read, turn_marks, scope_id))
+    held = connection.scalars(select(turn_marks.c.id).where(mine)).all()
+    delete_among(connection, turn_marks.c.id, set(held) - kept)

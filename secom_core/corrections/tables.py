@@ -1,0 +1,23 @@
+"""The table of marks by hand."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, Table, Text, UniqueConstraint
+
+from ..stores.schema import Id, Verbatim, metadata
+
+turn_marks = Table(
+    "turn_marks",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("scope_id", ForeignKey("scopes.id", ondelete="CASCADE"), nullable=False),
+    Column("session_id", ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False),
+    Column("turn", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("newer", Verbatim),
+    Column("at", Text, nullable=False),
+    UniqueConstraint("session_id", "turn", "kind"),
+    Index("turn_marks_of_scope", "scope_id"),
+    sqlite_autoincrement=True,
+)
+"""What was said by hand of a turn, when, and the id of the turn that took its place. Nothing could make it again."""

@@ -1,0 +1,281 @@
+"""What is corrected, taken back or pinned by hand: shown so in every recall, and lost by nothing but forgetting."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from secom_core import MemoryBank, Message
+from secom_core.context import PackMemories
+from secom_core.corrections import Mark
+from secom_core.errors import InvalidInput
+from secom_core.memory import Hit
+from secom_core.topics import TopicOptions
+
+ANN, BOB = ("acme", "ann"), ("acme", "bob")
+MAY = datetime(2025, 5, 3, 12, tzinfo=timezone.utc)
+JUNE = datetime(2025, 6, 1, 12, tzinfo=timezone.utc)
+OLD, NEW, NEWEST = "Our rent is 1,450 euros a month.", "Our rent is 1,700 euros a month.", "We own the flat now."
+QUERY = "How much is our rent?"
+
+
+def talk(day: datetime = MAY) -> list[Message]:
+    said = [OLD, "Noted.", "My sister breeds alpacas.", "Lovely.", "The bus leaves at seven.", "Early!"]
+    return [
+        Message(text, "user" if place % 2 == 0 else "assistant", id=f"m{place}", at=day + timedelta(minutes=place))
+        for place, text in enumerate(said)
+    ]
+
+
+@pytest.fixture
+def bank() -> Iterator[MemoryBank]:
+    with MemoryBank.open() as opened:
+        opened.remember(ANN, talk(), session="may")
+        yield opened
+
+
+def line_after(text: str, words: str) -> str:
+    lines = text.splitlines()
+    return lines[next(place for place, line in enumerate(lines) if words in line) + 1]
+
+
+# -- recall -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", [{"token_budget": 300}, {"k": 3}, {"k": 3, "token_budget": 300}])
+@pytest.mark.parametrize("parts", [{}, {"packer": PackMemories()}, {"granularity": "session"}])
+def test_a_corrected_turn_is_shown_as_such_with_what_holds(parts, asked) -> None:
+    with MemoryBank.open(**parts) as bank:
+        bank.remember(ANN, talk(), session="may")
+        newer = bank.correct(ANN, "m0", NEW, at=JUNE)
+        recall = bank.recall(ANN, QUERY, **asked)
+        [number] = [hit.number for hit in recall.hits if newer in hit.turn_ids]
+        assert f"  (replaced on 2025-06-01 by [{number}])" in recall.text.splitlines()
+        assert recall.tokens <= asked.get("token_budget", 4000)
+        now = bank.recall(ANN, QUERY, **asked, history=False)
+        assert NEW in now.text
+        assert OLD not in now.text
+        assert "replaced" not in now.text
+        assert [hit.number for hit in now.hits] == list(range(1, len(now.hits) + 1))
+
+
+def test_what_holds_is_shown_where_there_is_room_for_one() -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(ANN, [Message(OLD, at=MAY, id="old")], session="may")
+        bank.correct(ANN, "old", "It went up in the meantime: 1,700.", at=JUNE)
+        sizes = range(36, 60, 4)
+        shown = [bank.recall(ANN, "How much is our rent a month in euros?", token_budget=size).text for size in sizes]
+        assert any(shown)
+        assert all("1,700" in text for text in shown if text)
+        assert any("1,450" not in text for text in shown if text)
+
+
+def test_a_correction_brings_what_shares_no_word_with_the_question(bank) -> None:
+    bank.correct(ANN, "m0", NEWEST, at=JUNE)
+    for day in range(30):
+        bank.remember(ANN, [Message(f"Rent of bikes on day {day} was {day} dollars.", at=MAY)], session=f"d{day}")
+    recall = bank.recall(ANN, "Is our rent 1,450 euros a month?", token_budget=120)
+    assert OLD in recall.text
+    assert NEWEST in recall.text
+
+
+def test_corrections_of_corrections_lead_to_what_holds(bank) -> None:
+    first = bank.correct(ANN, "m0", NEW, at=JUNE)
+    second = bank.correct(ANN, "m0", NEWEST, at=JUNE + timedelta(days=1))
+    assert {mark.turn_id: mark.newer for mark in bank.corrections.marks(ANN)} == {"m0": first, first: second}
+    recall = bank.recall(ANN, QUERY, token_budget=300)
+    numbers = {turn: hit.number for hit in recall.hits for turn in hit.turn_ids}
+    assert line_after(recall.text, NEW) == f"  (replaced on 2025-06-02 by [{numbers[second]}])"
+    assert f"(replaced on 2025-06-01 by [{numbers[second]}])" in recall.text
+    assert bank.turns(ANN, turn_ids=[second])[0].session == "may/corrections"
+
+
+def test_what_is_taken_back_is_marked_and_left_out_of_what_holds(bank) -> None:
+    assert bank.correct(ANN, "m0", None, at=JUNE) is None
+    assert "(retracted on 2025-06-01)" in bank.recall(ANN, QUERY, token_budget=300).text
+    assert OLD not in bank.recall(ANN, QUERY, token_budget=300, history=False).text
+    bank.corrections.undo(ANN, "m0")
+    text = bank.recall(ANN, QUERY, token_budget=300, history=False).text
+    assert OLD in text
+    assert "retracted" not in text
+
+
+def test_a_correction_that_is_undone_is_itself_taken_back(bank) -> None:
+    newer = bank.correct(ANN, "m0", NEW)
+    bank.corrections.undo(ANN, "m0")
+    assert [(mark.turn_id, mark.kind) for mark in bank.corrections.marks(ANN)] == [(newer, "retracted")]
+    text = bank.recall(ANN, QUERY, token_budget=300, history=False).text
+    assert OLD in text
+    assert NEW not in text
+
+
+def test_what_is_pinned_is_always_shown_within_its_share(bank) -> None:
+    for day in range(40):
+        said = [Message(f"Our rent on day {day} was {day} euros.", at=MAY + timedelta(days=day))]
+        bank.remember(ANN, said, session=f"d{day}")
+    assert "alpacas" not in bank.recall(ANN, QUERY, token_budget=200).text
+    bank.corrections.pin(ANN, "m2")
+    for budget in (200, 500):
+        recall = bank.recall(ANN, QUERY, token_budget=budget)
+        assert "My sister breeds alpacas." in recall.text
+        [hit] = [hit for hit in recall.hits if "m2" in hit.turn_ids]
+        assert hit.kind == "standing"
+    assert "alpacas" not in bank.recall(ANN, QUERY, token_budget=200, exclude=["m2"]).text
+    bank.corrections.unpin(ANN, "m2")
+    bank.corrections.unpin(ANN, "m2")
+    assert "alpacas" not in bank.recall(ANN, QUERY, token_budget=200).text
+
+
+def test_pins_take_no_more_than_an_eighth() -> None:
+    with MemoryBank.open() as bank:
+        for number in range(20):
+            text = f"Pinned thing {number} is a fairly long sentence about nothing that anybody would ask for."
+            [turn] = bank.remember(ANN, [Message(text, at=MAY)], session=f"s{number}").turn_ids
+            bank.corrections.pin(ANN, turn)
+        bank.remember(ANN, [Message(OLD, at=MAY)], session="rent")
+        recall = bank.recall(ANN, QUERY, token_budget=400, only_relevant=True)
+        pinned = [hit for hit in recall.hits if hit.kind == "standing"]
+        assert OLD in recall.text
+        assert 0 < sum(bank.token_counter(hit.text) for hit in pinned) <= 50
+        assert "thing 19" in recall.text, "the last pinned first"
+
+
+# -- what is named ----------------------------------------------------------------------------------------------------
+
+
+def test_a_turn_is_named_by_itself_a_message_of_it_or_a_hit(bank) -> None:
+    bank.remember(ANN, [Message("Our rent is due on Fridays.", at=MAY, id="due")], session="one")
+    hits = bank.recall(ANN, "When is the rent due? Fridays", token_budget=200).hits
+    [hit] = [hit for hit in hits if hit.turn_ids == ("due",)]
+    bank.corrections.pin(ANN, hit)
+    assert [mark.turn_id for mark in bank.corrections.marks(ANN)] == [*hit.turn_ids]
+    bank.corrections.unpin(ANN, hit)
+    for what in (bank.turns(ANN)[0], "m0", "m1"):
+        bank.corrections.retract(ANN, what)
+        [mark] = bank.corrections.marks(ANN)
+        assert mark.turn_id == "m0"
+        bank.corrections.undo(ANN, what)
+
+
+@pytest.mark.parametrize(
+    ("what", "text", "says"),
+    [
+        ("nobody", NEW, "no turn of the scope .* has the id 'nobody'"),
+        ("m0", " ", "a correction says what is so instead"),
+        (3, NEW, "a turn is named by itself, its id, or a hit"),
+    ],
+)
+def test_what_cannot_be_corrected_is_refused(bank, what, text, says) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        bank.correct(ANN, what, text)
+    with pytest.raises(InvalidInput, match="neither corrected nor taken back"):
+        bank.corrections.undo(ANN, "m0")
+    memory = bank.memories(ANN, "may")[0]
+    with pytest.raises(InvalidInput, match="name one of them"):
+        bank.correct(ANN, Hit(memory, tuple(bank.turns(ANN)), 1.0), NEW)
+    assert bank.corrections.marks(ANN) == []
+    assert bank.stats(ANN).turns == 3
+
+
+def test_a_scope_is_a_wall_for_marks_too(bank) -> None:
+    bank.remember(BOB, talk(), session="may")
+    with pytest.raises(InvalidInput):
+        bank.correct(BOB, bank.correct(ANN, "m0", NEW), "Bob's words.")
+    assert bank.corrections.marks(BOB) == []
+    assert NEW not in bank.recall(BOB, QUERY, token_budget=300).text
+
+
+def test_a_correction_ends_no_session_and_is_redacted() -> None:
+    with MemoryBank.open(redact=lambda text: text.replace("1,700", "****")) as bank:
+        bank.remember(ANN, talk(datetime.now(timezone.utc)), session="may")
+        bank.correct(ANN, "m0", NEW)
+        assert not bank._store.session_named(ANN, "may").closed
+        assert "****" in bank.turns(ANN, "may/corrections")[0].text
+
+
+# -- marks are truth --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("each_store")
+def test_marks_survive_whatever_keeps_words(tmp_path) -> None:
+    with MemoryBank.open(tmp_path / "a.db") as bank, MemoryBank.open(tmp_path / "b.db") as other:
+        bank.remember(ANN, talk(), session="may", close=True)
+        bank.correct(ANN, "m0", NEW, at=JUNE)
+        bank.corrections.retract(ANN, "m2")
+        bank.corrections.pin(ANN, "m4")
+        kept, shown = bank.corrections.marks(ANN), bank.recall(ANN, QUERY, token_budget=300).text
+        assert {mark.kind for mark in kept} == {"corrected", "retracted", "pinned"}
+        bank.rebuild(ANN)
+        assert not [each for each in bank.check(ANN, repair=True) if each.table == "turn_marks"]
+        assert bank.corrections.marks(ANN) == kept
+        lines = list(bank.storage.export(ANN))
+        for _ in range(2):
+            other.storage.import_(lines, scope=BOB)
+            assert other.corrections.marks(BOB) == kept
+        bank.storage.move_to(other.storage)
+        assert other.corrections.marks(ANN) == kept
+        for scope in (ANN, BOB):
+            assert other.recall(scope, QUERY, token_budget=300).text == shown
+
+
+def test_marks_are_in_a_backup_and_known_to_other_processes(tmp_path) -> None:
+    with MemoryBank.open(tmp_path / "a.db") as bank, MemoryBank.open(tmp_path / "a.db") as other:
+        bank.remember(ANN, talk(), session="may")
+        assert "replaced" not in other.recall(ANN, QUERY, token_budget=300).text
+        bank.correct(ANN, "m0", NEW, at=JUNE)
+        assert "replaced" in other.recall(ANN, QUERY, token_budget=300).text
+        bank.storage.backup(tmp_path / "c.db")
+        with MemoryBank.open(tmp_path / "c.db") as copy:
+            assert copy.corrections.marks(ANN) == bank.corrections.marks(ANN)
+
+
+@pytest.mark.usefixtures("each_store")
+def test_marks_go_with_what_is_forgotten(tmp_path) -> None:
+    with MemoryBank.open(tmp_path / "a.db") as bank:
+        bank.remember(ANN, talk(), session="may")
+        newer = bank.correct(ANN, "m0", NEW, at=JUNE)
+        bank.corrections.pin(ANN, "m2")
+        bank.forget(ANN, turn_ids=[newer])
+        # What was wrong does not become true because what corrected it is gone.
+        assert bank.corrections.marks(ANN)[:1] == [Mark("m0", "retracted", JUNE)]
+        bank.forget(ANN, session="may")
+        assert bank.corrections.marks(ANN) == []
+        assert not any("corrections" in json.loads(line).values() for line in bank.storage.export(ANN))
+
+
+def test_damaged_marks_are_set_aside_and_mended(tmp_path) -> None:
+    path = tmp_path / "a.db"
+    with MemoryBank.open(path) as bank:
+        bank.remember(ANN, talk(), session="may")
+        bank.correct(ANN, "m0", NEW)
+        bank.corrections.pin(ANN, "m2")
+        with bank._store.transaction() as connection:
+            connection.exec_driver_sql("UPDATE turn_marks SET at = 'never' WHERE kind = 'pinned'")
+        with pytest.warns(match="turn_marks"):
+            assert OLD in bank.recall(ANN, QUERY, token_budget=300).text
+        bank.check(ANN, repair=True)
+        assert [mark.kind for mark in bank.corrections.marks(ANN)] == ["corrected"]
+
+
+@pytest.mark.parametrize("flaw", [{"kind": "burnt"}, {"at": "soon"}, {"at": "2025-01-01"}, {"turn_id": 3}])
+def test_an_import_with_a_mark_that_is_none_is_refused_whole(bank, flaw) -> None:
+    bank.corrections.pin(ANN, "m0")
+    lines = list(bank.storage.export(ANN))
+    lines[-1] = json.dumps(json.loads(lines[-1]) | flaw)
+    with pytest.raises(InvalidInput, match="line"):
+        bank.storage.import_(lines, scope=BOB)
+    assert bank.stats(BOB).turns == 0
+
+
+def test_topics_mark_what_holds_no_more() -> None:
+    with MemoryBank.open(topics=TopicOptions(recall_without_model=True)) as bank:
+        bank.remember(ANN, talk(), session="may", close=True)
+        bank.correct(ANN, "m0", NEW, at=JUNE)
+        recall = bank.recall(ANN, QUERY, token_budget=600, layers=["topics"])
+        assert OLD in recall.text
+        assert "(replaced on 2025-06-01" in recall.text
+        now = bank.recall(ANN, QUERY, token_budget=600, layers=["topics"], history=False)
+        assert "m0" not in {turn.id for turn in now.turns}
