@@ -182,6 +182,7 @@ class MemoryBank(Capabilities):
         at: datetime | None = None,
         close: bool = False,
         later: bool = False,
+        expires: datetime | None = None,
     ) -> Remembered:
         """Take in messages. When this returns, they are on disk and can be recalled; when it raises, none of them is.
 
@@ -193,6 +194,7 @@ class MemoryBank(Capabilities):
             close: the session ends here.
             later: return as soon as they are on disk; `derive` makes segments, keys and vectors, or else the next
                 `recall` does (`BackgroundWriter`).
+            expires: from when on the turns are forgotten, with the whole turn where they join one; see `lifetimes`.
 
         Raises:
             InvalidScope, InvalidInput: for a bad scope, messages that no reader understands, or a missing session.
@@ -203,18 +205,19 @@ class MemoryBank(Capabilities):
             DegradedWarning: the messages are stored, and something that is made of them could not be made; it is made
                 at the next occasion.
         """
-        scope = check_scope(scope)
+        scope, ending = self._inside.current(check_scope(scope)), self._inside.lifetimes.ending(expires)
         name = check_session_name(messages, session)
         given = messages.messages if isinstance(messages, Session) else read_messages(messages)
         moment = at or datetime.now(timezone.utc)
         new = [stamped(redacted_message(message, self._parts.redact), moment) for message in given]
         if self._parts.denoiser is not None and not later:
             self._inside.scopes.caught_up(scope)
-        appended = self._store.append(scope, name, new, close=close, idle=self._parts.silence)
+        appended = self._store.append(scope, name, new, close=close, idle=self._parts.silence, also=ending)
         self._inside.spending.came(appended.turns)
         ended = appended.ended if not close else (*appended.ended, name)
         if not later:
             self._inside.deriving.after_write(scope, appended.session_id, turns=len(appended.turn_ids), ended=ended)
+        self._inside.lifetimes.after_write(scope)
         return Remembered(appended.turn_ids, appended.new, ended)
 
     def close_session(self, scope: Sequence[str], session: str) -> None:
@@ -314,8 +317,8 @@ class MemoryBank(Capabilities):
             StoreError: the store failed.
         """
         options = RecallOptions(token_budget, k, layers, only_relevant, history)
-        said = read_messages(context)
-        return self._inside.recalling.recall(check_scope(scope), query, options, now=now, exclude=exclude, context=said)
+        named, said = self._inside.current(check_scope(scope)), read_messages(context)
+        return self._inside.recalling.recall(named, query, options, now=now, exclude=exclude, context=said)
 
     # -- forget ---------------------------------------------------------------------------------------------------
 
@@ -356,7 +359,7 @@ class MemoryBank(Capabilities):
 
     def sessions(self, scope: Sequence[str]) -> list[str]:
         """The names of the scope's sessions, in the order in which they came."""
-        return [each.name for each in self._store.sessions_of(check_scope(scope))]
+        return [each.name for each in self._store.sessions_of(self._inside.current(check_scope(scope)))]
 
     def turns(
         self,
@@ -371,7 +374,7 @@ class MemoryBank(Capabilities):
         Instead of a session, ``turn_ids`` names turns (or messages of theirs); with neither, they are all of the
         scope's, session after session. `InvalidInput` for both, or for ``last`` without a session.
         """
-        scope = check_scope(scope)
+        scope = self._inside.current(check_scope(scope))
         if (session is None and last is not None) or not (session is None or turn_ids is None):
             raise InvalidInput(f"give a session, or turn_ids, or neither, got {session!r}, {turn_ids!r}, last={last!r}")
         if isinstance(turn_ids, str):
@@ -388,9 +391,9 @@ class MemoryBank(Capabilities):
 
         They cover the session: `secom_core.memory.segments_of` gives them as ranges of its turns.
         """
-        return self._inside.memories(check_scope(scope), session)
+        return self._inside.memories(self._inside.current(check_scope(scope)), session)
 
     def stats(self, scope: Sequence[str]) -> Stats:
         """How much the scope holds."""
-        row = self._store.scope(check_scope(scope))
+        row = self._store.scope(self._inside.current(check_scope(scope)))
         return Stats(**self._store.counts(row.id)) if row else Stats(0, 0, 0, 0, 0)

@@ -15,6 +15,7 @@ from ..topics.layer import TopicLayer
 from .components import Components
 from .corrections import Corrections, Named
 from .layers import Layers
+from .lifetimes import Lifetimes
 from .storage import Storage
 
 
@@ -93,6 +94,11 @@ class Capabilities:
     def corrections(self) -> Corrections:
         """Correction by hand: retract, undo, pin and unpin, and the marks that say what was done."""
         return self._inside.corrections
+
+    @property
+    def lifetimes(self) -> Lifetimes:
+        """When turns, sessions and scopes end, and how much a scope may hold."""
+        return self._inside.lifetimes
 
     @property
     def storage(self) -> Storage:

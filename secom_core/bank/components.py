@@ -30,6 +30,7 @@ from .deriving import Deriving
 from .forgetting import Forgetting
 from .kept_index import IndexKeeper
 from .layers import Layers
+from .lifetimes import Lifetimes
 from .parts import Parts
 from .recalling import Recalling
 from .records import Finding, WriterHealth
@@ -85,9 +86,16 @@ class Components:
         bar = partial(tqdm, disable=not parts.progress)
         self.deriving = Deriving(store, self.derivation, segmenters, self.vector_store, self.layers, bar)
         self.forgetting = Forgetting(store, self.derivation, self.vector_store, self.scopes)
-        self.chats = Chats(store, partial(redacted_text, redact=parts.redact))
-        self.corrections = Corrections(self.deriving, parts.redact)
-        self.storage = Storage(self.deriving, self._parts)
+        self.lifetimes = Lifetimes(
+            store,
+            self.standing,
+            lambda scope, turn_ids: self.forget(scope, None, turn_ids, None),
+            self.forgetting.forget_empty,
+        )
+        self.current = self.lifetimes.current
+        self.chats = Chats(store, partial(redacted_text, redact=parts.redact), self.current)
+        self.corrections = Corrections(self.deriving, parts.redact, self.current)
+        self.storage = Storage(self.deriving, self._parts, self.current)
         if self.vector_store is not None:
             self.vector_store.drain()
 

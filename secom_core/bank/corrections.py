@@ -37,10 +37,11 @@ class Corrections:
     Args:
         deriving: the bank's, which derives what comes in.
         redact: takes out of a text what must not be kept.
+        current: gives the scope back, after what has ended of it is forgotten.
     """
 
-    def __init__(self, deriving: Deriving, redact: Redact | None) -> None:
-        self._deriving, self._store, self._redact = deriving, deriving.store, redact
+    def __init__(self, deriving: Deriving, redact: Redact | None, current: Callable[[Scope], Scope]) -> None:
+        self._deriving, self._store, self._redact, self._current = deriving, deriving.store, redact, current
 
     def correct(self, scope: Sequence[str], what: Named, text: str | None, *, at: datetime | None = None) -> str | None:
         """Say what is so instead; `MemoryBank.correct`."""
@@ -49,7 +50,7 @@ class Corrections:
             return None
         if not isinstance(text, str) or not text.strip():
             raise InvalidInput(f"a correction says what is so instead, or is None to take back, got {text!r}")
-        named = check_scope(scope)
+        named = self._current(check_scope(scope))
         turn = self._turn(named, what)
         moment = aware(at or datetime.now(timezone.utc))
         first = turn.messages[0]
@@ -115,7 +116,7 @@ class Corrections:
 
     def marks(self, scope: Sequence[str]) -> list[Mark]:
         """Everything that was corrected, taken back or pinned, in the order in which it was."""
-        row = self._store.scope(check_scope(scope))
+        row = self._store.scope(self._current(check_scope(scope)))
         if row is None:
             return []
         with self._store.transaction(write=False) as connection:
@@ -139,7 +140,7 @@ class Corrections:
         return self._store.append(check_scope(scope), session, kept, also=mark).turn_ids
 
     def _write(self, scope: Sequence[str], what: Named, write: Callable[[Connection, int, str], None]) -> None:
-        named = check_scope(scope)
+        named = self._current(check_scope(scope))
         turn, row = self._turn(named, what), self._store.scope(named)
         if row is not None:
             rows.write(self._store, row.id, lambda connection: write(connection, row.id, turn.id))

@@ -42,13 +42,12 @@ class Forgetting:
             StoreError: the store or the vector store failed, or holds what a layer made that this process does not
                 know.
         """
-        layers = [layer.forget_scope for layer in registered()]
         if session is None and turn_ids is None and before is None:
-            gone = self._store.forget_scope(scope, also=layers)
+            gone = self._store.forget_scope(scope, also=[layer.forget_scope for layer in registered()])
         else:
             gone = self._turns(scope, session, turn_ids, before)
             if gone and scope[0] == ITEMS:
-                self._store.forget_scope(scope, also=layers, only_empty=True)
+                self.forget_empty(scope)
         self._derivation.forget()
         emptied = self._store.empty_log()
         outside = self._vector_store
@@ -62,6 +61,10 @@ class Forgetting:
                 "somebody reads the file, or writes to it; the log is emptied after a later write, or when it is closed"
             )
         return gone
+
+    def forget_empty(self, scope: Scope) -> None:
+        """Delete what is left of a scope that has no turn."""
+        self._store.forget_scope(scope, also=[layer.forget_scope for layer in registered()], only_empty=True)
 
     def _turns(self, scope: Scope, session: str | None, turn_ids: Sequence[str] | None, before: datetime | None) -> int:
         row = self._store.scope(scope)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
@@ -24,9 +24,11 @@ class Storage:
     Args:
         deriving: the bank's, which derives what a writer that was killed had not, and what comes in.
         parts: what the bank is made of.
+        current: gives the scope back, after what has ended of it is forgotten.
     """
 
-    def __init__(self, deriving: Deriving, parts: Parts) -> None:
+    def __init__(self, deriving: Deriving, parts: Parts, current: Callable[[Scope], Scope]) -> None:
+        self._current = current
         self._deriving, self._redact = deriving, parts.redact
         self._store, self._layers = deriving.store, deriving.layers
         self.id = self._store.path or f"memory:{uuid4().hex}"
@@ -81,7 +83,7 @@ class Storage:
 
         What layers can make again, such as summaries and events, is there for people to read: `import_` passes over it.
         """
-        scope = check_scope(scope)
+        scope = self._current(check_scope(scope))
         yield header(scope)
         for row in self._store.sessions_of(scope):
             current = self._deriving.derivation.derive(row.id, scope) or row

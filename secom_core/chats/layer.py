@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from sqlalchemy import Connection
 
-from ..conversation import check_scope
+from ..conversation import Scope, check_scope
 from ..layers import Layer, register
 from ..stores.rows import SessionRow
 from ..stores.sql import SqlStore
@@ -23,10 +23,11 @@ class Chats:
     Args:
         store: where they are.
         redact: takes out of a text what must not be kept.
+        current: gives the scope back, after what has ended of it is forgotten.
     """
 
-    def __init__(self, store: SqlStore, redact: Callable[[str], str]) -> None:
-        self._store, self._redact = store, redact
+    def __init__(self, store: SqlStore, redact: Callable[[str], str], current: Callable[[Scope], Scope]) -> None:
+        self._store, self._redact, self._current = store, redact, current
 
     def read(self, scope: Sequence[str], session: str) -> list[ChatRecord]:
         """The chat of a session, in order; nothing where none is kept.
@@ -34,7 +35,7 @@ class Chats:
         Raises:
             StoreError: the store failed.
         """
-        row = self._store.session_named(check_scope(scope), session)
+        row = self._store.session_named(self._current(check_scope(scope)), session)
         return rows.records(self._store, row) if row is not None else []
 
     def write(self, scope: Sequence[str], session: str, records: Sequence[ChatRecord], *, anew: bool = False) -> bool:

@@ -1,0 +1,208 @@
+"""Lifetimes: what has ended, or is more than a scope may hold, is forgotten before anything of the scope is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Final
+
+from sqlalchemy import Connection
+
+from ..conversation import Scope, check_scope
+from ..errors import InvalidInput, StoreError, shorten, warn_degraded
+from ..lifetimes import store as rows
+from ..lifetimes.records import Cap, Lifetime
+from ..stores.sql import SqlStore
+from .recalling import aware
+from .standing import Standing
+
+_TRIED: Final = 8
+"""How often what is too much is looked for again, as others go on writing."""
+
+Forget = Callable[[Scope, Sequence[str]], int]
+"""Forgets turns of a scope by their ids; how many there were."""
+
+
+class Lifetimes:
+    """``bank.lifetimes``: when turns, sessions and scopes end, and how much a scope may hold.
+
+    What has ended is gone as by `MemoryBank.forget`, with everything that was made of it: by the next call that reads
+    or writes the scope, before it does, or by `end_expired` for all scopes. Where nothing has ended, a call costs one
+    look into an index for it.
+
+    Args:
+        store: where turns are.
+        standing: knows what is pinned.
+        forget: forgets turns.
+        forget_empty: forgets a scope that has no turn left.
+    """
+
+    def __init__(
+        self, store: SqlStore, standing: Standing, forget: Forget, forget_empty: Callable[[Scope], object]
+    ) -> None:
+        self._store, self._standing, self._forget, self._forget_empty = store, standing, forget, forget_empty
+
+    # -- set --------------------------------------------------------------------------------------------------------
+
+    def set(
+        self,
+        scope: Sequence[str],
+        expires: datetime | None,
+        *,
+        session: str | None = None,
+        turn_ids: Sequence[str] | None = None,
+    ) -> None:
+        """Say when turns, a session or a whole scope end.
+
+        Args:
+            scope: whose memory it is; nothing needs to be remembered there yet.
+            expires: from when on it is gone, UTC where it has no zone; with ``None`` it has no end.
+            session: only this session, with all that is said in it until then.
+            turn_ids: only these turns.
+
+        Raises:
+            InvalidInput: there is no such session or turn, or both are given.
+        """
+        named, moment = check_scope(scope), check_expires(expires)
+        if isinstance(turn_ids, str) or not (session is None or turn_ids is None):
+            raise InvalidInput(f"give a session, or a sequence of turn_ids, or neither, got {session!r}, {turn_ids!r}")
+
+        def put(connection: Connection, scope_id: int) -> None:
+            if turn_ids is not None:
+                rows.put_turns(connection, scope_id, turn_ids, moment)
+            elif session is not None:
+                rows.put_session(connection, scope_id, session, moment)
+            else:
+                rows.put_scope(connection, scope_id, moment)
+
+        rows.write(self._store, named, put)
+
+    def cap(
+        self,
+        scope: Sequence[str],
+        *,
+        turns: int | None = None,
+        bytes: int | None = None,
+        age: timedelta | None = None,
+    ) -> None:
+        """Say how much a scope may hold; without any number it may hold whatever comes.
+
+        What is too much goes, the oldest turn first, pinned ones last; what is too old goes, pinned or not. A turn
+        that is larger than the cap by itself goes as soon as it has come.
+
+        Args:
+            scope: whose memory it is; nothing needs to be remembered there yet.
+            turns: how many turns.
+            bytes: how many bytes of UTF-8 the words of its messages may have.
+            age: how long ago a turn may have begun, by the time of its first message.
+
+        Raises:
+            InvalidInput: for a number or a time that is not above 0.
+        """
+        named, cap = check_scope(scope), Cap(turns, bytes, age)
+        rows.write(
+            self._store,
+            named,
+            lambda connection, scope_id: rows.put_cap(connection, scope_id, cap if cap != Cap() else None),
+        )
+
+    @staticmethod
+    def ending(expires: datetime | None) -> Callable[[Connection, int, Sequence[str]], None] | None:
+        """What notes in the transaction that writes turns when they end; nothing where they have no end."""
+        moment = check_expires(expires)
+        if moment is None:
+            return None
+        return lambda connection, scope_id, turn_ids: rows.put_turns(connection, scope_id, turn_ids, moment)
+
+    # -- look ---------------------------------------------------------------------------------------------------------
+
+    def of(self, scope: Sequence[str]) -> tuple[list[Lifetime], Cap | None]:
+        """When what of the scope ends, the first end first; and how much it may hold."""
+        row = self._store.scope(self.current(check_scope(scope)))
+        if row is None:
+            return [], None
+        with self._store.transaction(write=False) as connection:
+            return list(rows.ends(connection, row.id)), rows.cap_of(connection, row.id)
+
+    # -- end ----------------------------------------------------------------------------------------------------------
+
+    def end_expired(self, now: datetime | None = None) -> int:
+        """Forget whatever has ended, in every scope; for a scheduler. What it costs grows with what has ended.
+
+        Args:
+            now: the moment; the present unless given.
+
+        Returns:
+            How many turns are gone.
+
+        Raises:
+            StoreError: as `MemoryBank.forget` says.
+        """
+        moment = aware(now or datetime.now(timezone.utc))
+        with self._store.transaction(write=False) as connection:
+            keys = rows.due_scopes(connection, moment)
+        return sum(self._end(tuple(json.loads(key)), moment) for key in keys)
+
+    def current(self, scope: Scope) -> Scope:
+        """The scope, after whatever of it has ended is forgotten.
+
+        Raises:
+            StoreError: it could not be.
+
+        Warns:
+            DegradedWarning: a vector store outside did not forget it yet; nothing of it is shown.
+        """
+        if not self._is_due(scope):
+            return scope
+        try:
+            self._end(scope, datetime.now(timezone.utc))
+        except StoreError as error:
+            if self._is_due(scope):
+                raise
+            warn_degraded("what has ended is gone from the bank, and a vector store outside still holds it", error)
+        return scope
+
+    def after_write(self, scope: Scope) -> None:
+        """Forget what is too much now. The words are stored, so nothing is raised.
+
+        Warns:
+            DegradedWarning: it failed; the next call that reads the scope does it.
+        """
+        try:
+            self.current(scope)
+        except StoreError as error:
+            warn_degraded("what has ended could not be forgotten; the next call does it before it reads", error)
+
+    def _is_due(self, scope: Scope) -> bool:
+        with self._store.transaction(write=False) as connection:
+            return rows.is_due(connection, scope, datetime.now(timezone.utc))
+
+    def _end(self, scope: Scope, now: datetime) -> int:
+        gone = 0
+        with self._store.transaction(write=False) as connection:
+            ended = rows.ending(connection, scope, now)
+        if ended is not None:
+            gone += self._forget(scope, ended.turn_ids) if ended.turn_ids else 0
+            rows.settled(self._store, ended.scope_id, ended.rows)
+            if ended.is_whole:
+                self._forget_empty(scope)
+        for _ in range(_TRIED):
+            row = self._store.scope(scope)
+            pinned = self._standing.pinned(row.id) if row is not None else ()
+            over = rows.overflow(self._store, scope, now, pinned)
+            if not over:
+                break
+            gone += self._forget(scope, over)
+        return gone
+
+
+def check_expires(expires: datetime | None) -> datetime | None:
+    """The moment with a zone.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    if expires is not None and not isinstance(expires, datetime):
+        raise InvalidInput(f"expires is a datetime, or None, not {shorten(expires)}")
+    return aware(expires) if expires is not None else None

@@ -1,0 +1,8 @@
+"""When turns, sessions and scopes end, and how much a scope may hold."""
+
+from __future__ import annotations
+
+from .layer import LifetimeLayer
+from .records import Cap, Lifetime
+
+__all__ = ["Cap", "Lifetime", "LifetimeLayer"]

@@ -1,0 +1,276 @@
+"""Lifetimes and caps in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, func, insert, or_, select, update
+
+from ..conversation import Scope
+from ..errors import InvalidInput
+from ..stores.database import retry_if_contended
+from ..stores.messages import microseconds
+from ..stores.rows import MOST, is_count, scope_key
+from ..stores.schema import is_one_of, messages, scopes, sessions
+from ..stores.sound import collected, sound_records, sound_rows
+from ..stores.sql import SqlStore, scope_id_of
+from ..stores.statements import begins_turn, delete_among, insert_row
+from ..text.batches import batches
+from .records import Cap, Lifetime
+from .tables import lifetimes, scope_caps
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_FIRST_END: Final = select(func.min(lifetimes.c.at_us)).where(lifetimes.c.scope_id == scopes.c.id).scalar_subquery()
+_STATE: Final = (
+    select(scopes.c.id, scopes.c.revision, _FIRST_END.label("first_end"), scope_caps)
+    .select_from(scopes.outerjoin(scope_caps, scope_caps.c.scope_id == scopes.c.id))
+    .where(scopes.c.key == bindparam("key"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What of a scope is to go at a moment.
+
+    Args:
+        scope_id: the scope.
+        turn_ids: the turns.
+        rows: the numbers of the ends that have come.
+        is_whole: whether the whole scope has ended.
+    """
+
+    scope_id: int
+    turn_ids: Sequence[str]
+    rows: Sequence[int]
+    is_whole: bool = False
+
+
+def is_due(connection: Connection, scope: Scope, now: datetime) -> bool:
+    """Whether anything of the scope is to go at a moment; reads a row, however much the scope and the bank hold."""
+    row = connection.execute(_STATE, {"key": scope_key(scope)}).one_or_none()
+    if row is None:
+        return False
+    moment = microseconds(now)
+    if isinstance(row.first_end, int) and row.first_end <= moment:
+        return True
+    is_capped = row.checked is not None
+    return is_capped and (row.checked != row.revision or (row.next_us is not None and row.next_us <= moment))
+
+
+def due_scopes(connection: Connection, now: datetime) -> list[str]:
+    """The keys of the scopes of which anything is to go at a moment."""
+    moment = microseconds(now)
+    ended = select(lifetimes.c.scope_id).where(lifetimes.c.at_us <= moment)
+    changed = select(scope_caps.c.scope_id).join(scopes, scopes.c.id == scope_caps.c.scope_id)
+    over = changed.where(or_(scope_caps.c.next_us <= moment, scope_caps.c.checked != scopes.c.revision))
+    found = select(scopes.c.key).where(or_(scopes.c.id.in_(ended), scopes.c.id.in_(over))).order_by(scopes.c.id)
+    return list(connection.scalars(found))
+
+
+def ending(connection: Connection, scope: Scope, now: datetime) -> Ending | None:
+    """What of the scope is to go at a moment because its end has come; nothing where none has."""
+    scope_id = scope_id_of(connection, scope)
+    if scope_id is None:
+        return None
+    come = lifetimes.c.scope_id == scope_id, lifetimes.c.at_us <= microseconds(now)
+    rows = sound_rows(connection, select(lifetimes).where(*come), lifetimes, scope_id)
+    if not rows:
+        return None
+    mine = messages.c.scope_id == scope_id, messages.c.position == 0
+    whole = any(row.session_id is None for row in rows)
+    numbers = [row.id for row in rows]
+    if whole:
+        return Ending(scope_id, list(connection.scalars(select(messages.c.name).where(*mine))), numbers, True)
+    of_turn = begins_turn(lifetimes.c.session_id, lifetimes.c.turn)
+    of_session = and_(messages.c.session_id == lifetimes.c.session_id, lifetimes.c.turn.is_(None))
+    names = [
+        name
+        for owner in (of_turn, and_(of_session, messages.c.position == 0))
+        for name in connection.scalars(select(messages.c.name).join_from(lifetimes, messages, owner).where(*come))
+    ]
+    return Ending(scope_id, names, numbers)
+
+
+@retry_if_contended
+def overflow(store: SqlStore, scope: Scope, now: datetime, pinned: Collection[str]) -> Sequence[str]:
+    """The ids of the turns that go, because the scope has a cap, in one transaction; see `_overflow`."""
+    # What is noted can be looked for again.
+    with store.transaction(durable=False, scope=scope) as connection:
+        return _overflow(connection, scope, now, pinned)
+
+
+def _overflow(connection: Connection, scope: Scope, now: datetime, pinned: Collection[str]) -> Sequence[str]:
+    """What of the scope is too much at a moment, the oldest first, what is pinned last.
+
+    Where nothing is too much, that is noted with the scope's revision.
+    """
+    row = connection.execute(_STATE, {"key": scope_key(scope)}).one_or_none()
+    if row is None or row.checked is None:
+        return ()
+    cap, moment = _cap(row), microseconds(now)
+    turns = list(connection.execute(_turns(connection, row.id)))
+    oldest_allowed = moment - cap.age // _MICROSECOND if cap.age is not None else None
+    doomed = {turn.name for turn in turns if oldest_allowed is not None and turn.at_us <= oldest_allowed}
+    left = [turn for turn in turns if turn.name not in doomed]
+    count, size = len(left), sum(turn.size for turn in left)
+    for turn in sorted(left, key=lambda turn: turn.name in pinned):
+        if (cap.turns is None or count <= cap.turns) and (cap.bytes is None or size <= cap.bytes):
+            break
+        doomed.add(turn.name)
+        count, size = count - 1, size - turn.size
+    if not doomed:
+        first = min((turn.at_us for turn in left), default=None)
+        next_us = first + cap.age // _MICROSECOND if first is not None and cap.age is not None else None
+        mine = scope_caps.c.scope_id == row.id
+        connection.execute(update(scope_caps).where(mine).values(checked=row.revision, next_us=next_us))
+    return sorted(doomed)
+
+
+def _turns(connection: Connection, scope_id: int) -> Any:
+    """Each turn's id, when it began and how many bytes it has, the oldest first."""
+    sized: ColumnElement[int] = func.octet_length(messages.c.text)
+    if connection.dialect.name == "sqlite":
+        sized = func.length(sa.cast(messages.c.text, sa.LargeBinary))
+    first = messages.alias()
+    began = and_(first.c.session_id == messages.c.session_id, first.c.turn == messages.c.turn, first.c.position == 0)
+    by_turn = first.c.id, first.c.name, first.c.at_us
+    every = select(*by_turn, func.sum(sized).label("size")).select_from(messages.join(first, began))
+    mine = every.where(messages.c.scope_id == scope_id, first.c.scope_id == scope_id)
+    return mine.group_by(*by_turn).order_by(first.c.at_us, first.c.id)
+
+
+@retry_if_contended
+def settled(store: SqlStore, scope_id: int, numbers: Sequence[int]) -> None:
+    """Delete ends that have come, and of which nothing is left."""
+    with store.transaction(scope=scope_id) as connection:
+        for batch in batches(numbers):
+            connection.execute(delete(lifetimes).where(lifetimes.c.id.in_(batch)))
+
+
+def put_turns(connection: Connection, scope_id: int, turn_ids: Sequence[str], expires: datetime | None) -> None:
+    """Set when turns end, or with nothing that they do not; `InvalidInput` where one is not there."""
+    places: dict[str, tuple[int, int]] = {}
+    for batch in batches(list(turn_ids)):
+        named = messages.c.scope_id == scope_id, is_one_of(connection, messages.c.name, batch)
+        found = connection.execute(select(messages.c.name, messages.c.session_id, messages.c.turn).where(*named))
+        places.update({row.name: (row.session_id, row.turn) for row in found})
+    if unknown := [each for each in turn_ids if each not in places]:
+        raise InvalidInput(f"no turn of this scope has the id {unknown[0]!r}")
+    by_session: dict[int, set[int]] = {}
+    for session_id, turn in places.values():
+        by_session.setdefault(session_id, set()).add(turn)
+    for session_id, turns in by_session.items():
+        delete_among(connection, lifetimes.c.turn, turns, lifetimes.c.session_id == session_id)
+        if expires is not None:
+            row = {"scope_id": scope_id, "session_id": session_id, "at_us": _stored(expires)}
+            connection.execute(insert(lifetimes), [{**row, "turn": turn} for turn in sorted(turns)])
+
+
+def _stored(expires: datetime) -> int:
+    """An end as it is kept: one that is farther than a count reaches is that far."""
+    return min(max(0, microseconds(expires)), MOST - 1)
+
+
+def put_session(connection: Connection, scope_id: int, session: str, expires: datetime | None) -> None:
+    """Set when a session ends, or with nothing that it does not; `InvalidInput` where it is not there."""
+    named = sessions.c.scope_id == scope_id, is_one_of(connection, sessions.c.name, [session])
+    session_id = connection.scalar(select(sessions.c.id).where(*named))
+    if session_id is None:
+        raise InvalidInput(f"this scope has no session {session!r}")
+    _put(connection, scope_id, session_id, expires)
+
+
+def put_scope(connection: Connection, scope_id: int, expires: datetime | None) -> None:
+    """Set when the scope ends, or with nothing that it does not."""
+    _put(connection, scope_id, None, expires)
+
+
+def _put(connection: Connection, scope_id: int, session_id: int | None, expires: datetime | None) -> None:
+    whole = lifetimes.c.session_id.is_(None) if session_id is None else lifetimes.c.session_id == session_id
+    connection.execute(delete(lifetimes).where(lifetimes.c.scope_id == scope_id, whole, lifetimes.c.turn.is_(None)))
+    if expires is not None:
+        row = {"scope_id": scope_id, "session_id": session_id, "at_us": _stored(expires)}
+        connection.execute(insert(lifetimes).values(**row))
+
+
+def put_cap(connection: Connection, scope_id: int, cap: Cap | None) -> None:
+    """Set how much the scope may hold; nothing takes its cap away."""
+    connection.execute(delete(scope_caps).where(scope_caps.c.scope_id == scope_id))
+    if cap is not None:
+        age = cap.age // _MICROSECOND if cap.age is not None else None
+        row = {"scope_id": scope_id, "turns": cap.turns, "bytes": cap.bytes, "age_us": age, "checked": -1}
+        connection.execute(insert(scope_caps).values(**row))
+
+
+@retry_if_contended
+def write(store: SqlStore, scope: Scope, change: Callable[[Connection, int], None]) -> None:
+    """Change the lifetimes of a scope in one transaction, given its id; where nothing is remembered yet, it is made."""
+    with store.transaction(scope=scope) as connection:
+        change(connection, scope_id_of(connection, scope) or insert_row(connection, scopes, key=scope_key(scope)))
+
+
+def ends(connection: Connection, scope_id: int) -> Iterator[Lifetime]:
+    """When what of the scope ends, in the order in which it does."""
+    every = (
+        select(lifetimes.c.at_us, lifetimes.c.turn, sessions.c.name, messages.c.name.label("turn_id"))
+        .outerjoin(sessions, sessions.c.id == lifetimes.c.session_id)
+        .outerjoin(messages, begins_turn(lifetimes.c.session_id, lifetimes.c.turn))
+        .where(lifetimes.c.scope_id == scope_id)
+        .order_by(lifetimes.c.at_us, lifetimes.c.id)
+    )
+    for row in connection.execute(every).all():
+        # What ends at no time is set aside where it would end.
+        if is_count(row.at_us):
+            yield Lifetime(_EPOCH + timedelta(microseconds=row.at_us), row.name, row.turn_id)
+
+
+def cap_of(connection: Connection, scope_id: int) -> Cap | None:
+    """How much the scope may hold; nothing where it may hold whatever comes."""
+    row = connection.execute(select(scope_caps).where(scope_caps.c.scope_id == scope_id)).one_or_none()
+    return _cap(row) if row is not None else None
+
+
+def _cap(row: Row[Any]) -> Cap:
+    return Cap(row.turns, row.bytes, timedelta(microseconds=row.age_us) if row.age_us is not None else None)
+
+
+def restore(connection: Connection, scope_id: int, kept: Sequence[Lifetime | Cap]) -> None:
+    """Take in what an export has; what is set already stays, and what ends something that is not there is left out."""
+    known = {(each.session, each.turn_id) for each in ends(connection, scope_id)}
+    for each in kept:
+        if isinstance(each, Cap):
+            if cap_of(connection, scope_id) is None:
+                put_cap(connection, scope_id, each)
+        elif (each.session, each.turn_id) not in known:
+            _restore(connection, scope_id, each)
+
+
+def _restore(connection: Connection, scope_id: int, lifetime: Lifetime) -> None:
+    try:
+        if lifetime.turn_id is not None:
+            put_turns(connection, scope_id, [lifetime.turn_id], lifetime.expires)
+        elif lifetime.session is not None:
+            put_session(connection, scope_id, lifetime.session, lifetime.expires)
+        else:
+            put_scope(connection, scope_id, lifetime.expires)
+    except InvalidInput:
+        # It was forgotten, or never came.
+        return
+
+
+def drop_unsound(connection: Connection, scope_id: int) -> None:
+    """Delete the ends and the cap of a scope that cannot be read."""
+    mine = lifetimes.c.scope_id == scope_id
+    with collected():
+        kept = {row.id for row in sound_rows(connection, select(lifetimes).where(mine), lifetimes, scope_id)}
+        capped = select(scope_caps).where(scope_caps.c.scope_id == scope_id)
+        caps = sound_records(connection, connection.execute(capped).all(), _cap, scope_caps, scope_id)
+    held = connection.scalars(select(lifetimes.c.id).where(mine)).all()
+    delete_among(connection, lifetimes.c.id, set(held) - kept)
+    if not caps:
+        connection.execute(delete(scope_caps).where(scope_caps.c.scope_id == scope_id))
