@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from ..conversation import Scope
+from ..changes import store as changes
+from ..conversation import ITEMS, Scope
 from ..derived.segmenters import ScopeSegmenters
 from ..derived.segments import Derivation
 from ..errors import warn_degraded
@@ -53,6 +54,8 @@ class Deriving:
             Whether such a segmenter did what it was asked to, or nothing was asked.
         """
         row = self.derivation.derive(session_id, scope, afresh=afresh, ended=ended)
+        if row is not None and scope[0] != ITEMS:
+            changes.follow(self.store, row, afresh=afresh)
         if self.vector_store is not None:
             self.vector_store.follow_session(scope, session_id)
         return not (ended and row is not None and row.awaits_cut)
@@ -120,6 +123,7 @@ class Deriving:
     def rebuild(self, scope: Scope) -> None:
         """Make everything derived again from the raw turns."""
         self.segmenters.learn(scope)
+        changes.begin_again(self.store, scope)
         answers = True
         for row in self.bar(self.store.sessions_of(scope), "rebuilding", unit="session"):
             answers = self.session(scope, row.id, afresh=True, ended=answers) and answers

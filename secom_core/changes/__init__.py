@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from .layer import ChangeLayer
 from .linking import Link, links_of
+from .records import Change
 from .statements import Statement, statements_of
 
-__all__ = ["Link", "Statement", "links_of", "statements_of"]
+__all__ = ["Change", "ChangeLayer", "Link", "Statement", "links_of", "statements_of"]

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from sqlalchemy import Connection
 
 from ..conversation import Replacement
-from ..derived.progress import drop_progress
-from ..layers import Layer, Listing, register
+from ..layers import Layer, register
 from ..stores.rows import SessionRow
+from ..stores.sql import SqlStore
 from . import store as rows
 from .tables import changes, statement_heads
 
@@ -38,5 +38,11 @@ class ChangeLayer(Layer):
     @classmethod
     def mend(cls, connection: Connection, scope_id: int) -> None:
         """Delete what is there, as it is read again from the turns."""
-        rows.drop_unsound(connection, scope_id)
-        drop_progress(connection, scope_id, [cls.name])
+        rows.drop_all(connection, scope_id)
+
+    @classmethod
+    def export(cls, store: SqlStore, scope_id: int) -> Iterator[Mapping[str, Any]]:
+        """A line a link; an import makes them again."""
+        with store.transaction(write=False) as connection:
+            found = rows.links(connection, scope_id)
+        return ({**asdict(each), "at": each.at.isoformat()} for each in found)

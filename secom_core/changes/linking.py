@@ -96,13 +96,17 @@ def _kind(
     if pair is None or not differs:
         if "confirmed" in newer.cues and pair is not None:
             return "confirmed"
-        ends = "ended" in newer.cues and all(value.sort == "name" for value in newer.values) and "ended" not in older.cues
+        ends = (
+            "ended" in newer.cues and all(value.sort == "name" for value in newer.values) and "ended" not in older.cues
+        )
         return "ended" if ends else None
     if "corrected" in newer.cues:
         return "corrected"
     if named and newer.cues & {"changed", "ended", "swapped"}:
         return "changed"
-    if "changed" not in newer.cues or (older.is_mine != newer.is_mine and _is_latin(newer) and score < _UNLIKE and share <= _HALF):
+    if "changed" not in newer.cues or (
+        older.is_mine != newer.is_mine and _is_latin(newer) and score < _UNLIKE and share <= _HALF
+    ):
         return None
     if pair[0].sort in ("name", "day", "#", "percent", "time") and (score < _UNLIKE or share < _HALF):
         return None

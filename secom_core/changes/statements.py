@@ -20,7 +20,9 @@ _READ: Final = 3000
 """How many characters of a message are read: what is pasted behind them states little of anybody."""
 _MOST: Final = 60
 """How many statements of a message are looked at."""
-_CLAUSE: Final = re.compile(r"(?:, |; |: | – | - |，|；|：|、(?=今は)|(?<=[가-힣])고, )(?:(?:and|but|so|und|aber|y|pero) )?")
+_CLAUSE: Final = re.compile(
+    r"(?:, |; |: | – | - |，|；|：|、(?=今は)|(?<=[가-힣])고, )(?:(?:and|but|so|und|aber|y|pero) )?"
+)
 _MINE: Final = wording(
     r"I|we|my|our|I'm|we're|ich|wir|mein\w*|unser\w*|yo|mi|mis|nuestr\w*|me|nos",
     anywhere="我|私|僕|俺|저는|나는|나 |제 |내 ",
@@ -97,7 +99,9 @@ def statements_of(text: str) -> tuple[Statement, ...]:
         found += _of_sentence(text, start, stop, language, carried, names)
         cues = _cues(text[start:stop])
         carried = cues & {"corrected"}
-        names = frozenset(each.value for each in values_of(text[start:stop].rstrip())) if "ended" in cues else names & set()
+        names = (
+            frozenset(each.value for each in values_of(text[start:stop].rstrip())) if "ended" in cues else names & set()
+        )
     return tuple(found[:_MOST])
 
 
@@ -131,8 +135,15 @@ def _of_sentence(
         cues = _cues(clause) | (of_sentence & {"corrected"})
         if heads and (values[place] or cues or words[place]):
             yield Statement(
-                first, last, heads, own, cues, owner, _MINE.search(clause) is not None,
-                OTHER.search(clause) is not None, names,
+                first,
+                last,
+                heads,
+                own,
+                cues,
+                owner,
+                _MINE.search(clause) is not None,
+                OTHER.search(clause) is not None,
+                names,
             )
 
 

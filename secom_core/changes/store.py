@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, and_, delete, insert, or_, select, tuple_
 
-from ..conversation import Message, Turn
-from ..derived.progress import note
+from ..conversation import Message, Scope, Turn
+from ..derived.progress import drop_progress, note
 from ..stores.database import retry_if_contended
 from ..stores.messages import turns_of
 from ..stores.rows import SessionRow
@@ -65,6 +65,15 @@ def follow(store: SqlStore, row: SessionRow, *, afresh: bool = False) -> bool:
     return True
 
 
+@retry_if_contended
+def begin_again(store: SqlStore, scope: Scope) -> None:
+    """Delete what was read of a scope; it is read again session by session."""
+    row = store.scope(scope)
+    if row is not None:
+        with store.transaction(durable=False, scope=row.id) as connection:
+            drop_all(connection, row.id)
+
+
 def _taken(connection: Connection, session_id: int) -> int:
     mine = and_(layer_progress.c.session_id == session_id, layer_progress.c.layer == NAME)
     found = connection.scalar(select(layer_progress.c.messages).where(mine))
@@ -101,12 +110,14 @@ def _number(head: str) -> int:
 
 
 def _link(connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Said]) -> None:
-    telling = [each for each in said if each.statement.cues or any(v.sort.startswith(SLOT) for v in each.statement.values)]
+    telling = [
+        each for each in said if each.statement.cues or any(v.sort.startswith(SLOT) for v in each.statement.values)
+    ]
     if not telling:
         return
     heads = sorted({head for each in telling for head in (*each.statement.heads, *_found_by(each.statement))})
     seen = {head: _seen(connection, row.scope_id, head) for head in heads}
-    older = _older(connection, seen, turn)
+    older = _older(connection, row.scope_id, seen, turn)
     weights = {head: _weight(len(places)) for head, places in seen.items()}
     # A message may take back what it said itself; whatever else it holds stands beside the other.
     for each in telling:
@@ -130,7 +141,7 @@ def _weight(seen: int) -> float:
     return 1.0 if seen <= _SEEN // 3 else 0.5 if seen < _SEEN else 0.25
 
 
-def _older(connection: Connection, seen: dict[str, list[tuple[int, int]]], turn: Turn) -> list[Said]:
+def _older(connection: Connection, scope_id: int, seen: dict[str, list[tuple[int, int]]], turn: Turn) -> list[Said]:
     """What was stated in the earlier turns that share most, the newest first."""
     shared: dict[tuple[int, int], int] = {}
     for places in seen.values():
@@ -141,7 +152,9 @@ def _older(connection: Connection, seen: dict[str, list[tuple[int, int]]], turn:
         return []
     named = tuple_(messages.c.session_id, messages.c.turn).in_(best)
     rows = connection.execute(
-        select(messages).where(named).order_by(messages.c.session_id, messages.c.turn, messages.c.position)
+        select(messages)
+        .where(messages.c.scope_id == scope_id, named)
+        .order_by(messages.c.session_id, messages.c.turn, messages.c.position)
     ).all()
     by_session: dict[int, list[Row[Any]]] = {}
     for row in rows:
@@ -269,7 +282,8 @@ def forget_turns(connection: Connection, session_id: int, turns: Collection[int]
         connection.execute(delete(changes).where(or_(newer, older)))
 
 
-def drop_unsound(connection: Connection, scope_id: int) -> None:
+def drop_all(connection: Connection, scope_id: int) -> None:
     """Delete everything of a scope: it is read again from the turns."""
     for table in (changes, statement_heads):
         connection.execute(delete(table).where(table.c.scope_id == scope_id))
+    drop_progress(connection, scope_id, [NAME])

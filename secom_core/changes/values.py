@@ -74,15 +74,29 @@ _PATTERNS: Final = tuple(
     for sort, pattern in (
         ("", r"\bv?\d+\.\d+\.\d+\b|\bv\d[\d.]*|https?:\S+|\w+[._/]\w+[._/]\w+"),
         ("", r"\b(?:last|this past|letzten?|el pasado) \w+|上(?:个?(?:周|星期))[一二三四五六日天]"),
-        ("weekday", "|".join(sorted((rf"\b{each}\b" if each.isalpha() and each.isascii() else each for each in _WEEKDAYS),
-                                    key=len, reverse=True))),
+        (
+            "weekday",
+            "|".join(
+                sorted(
+                    (rf"\b{each}\b" if each.isalpha() and each.isascii() else each for each in _WEEKDAYS),
+                    key=len,
+                    reverse=True,
+                )
+            ),
+        ),
         ("day", r"\b\d{4}-\d{1,2}-\d{1,2}\b|(?:\d{1,2}月\d{1,2}[日号])|\d{1,2}월 ?\d{1,2}일"),
         ("day", rf"\b(?:{_MONTHS})\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:, \d{{4}})?"),
         ("day", rf"\b\d{{1,2}}(?:st|nd|rd|th|\.)?(?: of| de)? (?:{_MONTHS})\b"),
-        ("time", r"\b\d{1,2}[:.]\d\d ?(?:am|pm|uhr)?\b|\b\d{1,2} ?(?:am|pm|uhr|o'clock)\b|\d{1,2}[時点시](?:半|반)?"
-                 r"|[一二三四五六七八九十]{1,2}点"),
-        ("money", rf"[€$£¥] ?\d[\d.,]*k?|\d[\d.,]*(?:[万千만]\d*[千천]?)? ?(?:천 )?(?:{_MONEY})(?![a-z])"
-                  r"|[一二三四五六七八九]万[一二三四五六七八九]?千?[一二三四五六七八九]?百?"),
+        (
+            "time",
+            r"\b\d{1,2}[:.]\d\d ?(?:am|pm|uhr)?\b|\b\d{1,2} ?(?:am|pm|uhr|o'clock)\b|\d{1,2}[時点시](?:半|반)?"
+            r"|[一二三四五六七八九十]{1,2}点",
+        ),
+        (
+            "money",
+            rf"[€$£¥] ?\d[\d.,]*k?|\d[\d.,]*(?:[万千만]\d*[千천]?)? ?(?:천 )?(?:{_MONEY})(?![a-z])"
+            r"|[一二三四五六七八九]万[一二三四五六七八九]?千?[一二三四五六七八九]?百?",
+        ),
         ("percent", r"\d[\d.,]*(?: ?%| per ?cent\b| prozent\b| por ciento\b)"),
         ("#", r"(?<![A-Za-z\d.,])#?\d[\d.,]*\d|(?<![A-Za-z\d.,])\d"),
     )
@@ -98,7 +112,9 @@ _WORD_COUNT: Final = re.compile(
 _NAME: Final = re.compile(
     r"(?:(?:Dr|Mrs?|Ms|Prof)\.? |Herrn? |Frau |doctora? )?[A-ZÄÖÜÁÉÍÓÚÑ][\w'’-]*[a-zäöüßáéíóúñ0-9][\w'’-]*(?: [A-ZÄÖÜÁÉÍÓÚ][\w'’-]+)*"
 )
-_EASTERN_NAME: Final = re.compile(r"[\u4e00-\u9fff\u30a1-\u30fa\u30fc]{1,5}(?=さん)|[\uac00-\ud7a3]{2,4}(?= ?씨)|[\u30a1-\u30fa\u30fc]{3,}")
+_EASTERN_NAME: Final = re.compile(
+    r"[\u4e00-\u9fff\u30a1-\u30fa\u30fc]{1,5}(?=さん)|[\uac00-\ud7a3]{2,4}(?= ?씨)|[\u30a1-\u30fa\u30fc]{3,}"
+)
 
 
 def values_of(text: str) -> list[Value]:
@@ -119,8 +135,11 @@ def values_of(text: str) -> list[Value]:
     names_found = [
         Value("name", match[0].casefold(), *match.span())
         for match in names
-        if not _begins(text, match) and not is_stopword(match[0]) and len(match[0]) > 1
-        and not _MONTH.fullmatch(match[0]) and not any(value.start <= match.start() < value.stop for value in found)
+        if not _begins(text, match)
+        and not is_stopword(match[0])
+        and len(match[0]) > 1
+        and not _MONTH.fullmatch(match[0])
+        and not any(value.start <= match.start() < value.stop for value in found)
     ]
     return sorted([*found, *names_found], key=lambda each: each.start)
 
