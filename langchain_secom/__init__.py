@@ -27,7 +27,12 @@ if TYPE_CHECKING:
     from .summary import RecursiveSummaryMemory, SecomSummarizer
     from .text_splitter import SegmentTextSplitter
     from .timelines import TimelineRetriever
-    from .tools import create_manage_memory_tool, create_read_memory_tool, create_search_memory_tool
+    from .tools import (
+        create_manage_memory_tool,
+        create_mark_memory_tool,
+        create_read_memory_tool,
+        create_search_memory_tool,
+    )
     from .vector_store import LangChainVectorStore
 
 _HOME_OF = {
@@ -48,6 +53,7 @@ _HOME_OF = {
     "SessionHistories": "history",
     "TimelineRetriever": "timelines",
     "create_manage_memory_tool": "tools",
+    "create_mark_memory_tool": "tools",
     "create_read_memory_tool": "tools",
     "create_search_memory_tool": "tools",
     "open_bank": "models",
@@ -74,6 +80,7 @@ __all__ = [
     "SessionHistories",
     "TimelineRetriever",
     "create_manage_memory_tool",
+    "create_mark_memory_tool",
     "create_read_memory_tool",
     "create_search_memory_tool",
     "open_bank",

@@ -44,6 +44,11 @@ _MANAGE: Final = (
     "'correct' puts the text in the place of a memory, and 'forget' deletes one; both need its memory_id, which the "
     "search of memories gives. Forget and correct only what the user asks for."
 )
+_MARK: Final = (
+    "Mark what is remembered of this user, by the memory_id that the search of memories gives. 'retract' marks a "
+    "memory as not true; it stays, marked. 'pin' has it shown in every later search, and 'unpin' ends that. Do only "
+    "what the user asks for."
+)
 _LEAST_TOKENS: Final = 60
 # Neither default may be None: until Python 3.11 that makes a type optional, and LangChain fills in no optional ones.
 _NO_RUNTIME: Final[ToolRuntime[Any, Any]] = ToolRuntime(
@@ -231,8 +236,8 @@ def create_manage_memory_tool(
 ) -> BaseTool:
     """A tool that remembers, corrects and forgets, in a scope.
 
-    What it remembers is a turn of its own, of the speaker ``note``. A correction is written before what it corrects is
-    deleted, so that a crash loses neither.
+    What it remembers is a turn of its own, of the speaker ``note``. What it corrects stays, marked as replaced
+    (`MemoryBank.correct`).
 
     Args:
         bank: where everything is remembered.
@@ -280,8 +285,63 @@ def create_manage_memory_tool(
     return _tool(manage, amanage, name, description)
 
 
+def create_mark_memory_tool(
+    bank: MemoryBank,
+    *,
+    scope: Sequence[ScopePart] | None = None,
+    scope_keys: Sequence[str] = ("user_id",),
+    actions: Sequence[Literal["retract", "pin", "unpin"]] = ("retract", "pin", "unpin"),
+    name: str = "mark_memory",
+    description: str = _MARK,
+) -> BaseTool:
+    """A tool that marks memories of a scope as not true, and pins them (`secom_core.bank.corrections`).
+
+    No agent has it unless it is given to it. It deletes nothing.
+
+    Args:
+        bank: where everything is remembered.
+        scope: whose memory it is; from the run unless given. Nothing else can be marked.
+        scope_keys: the parts of the scope by their names in the run's context or ``config["configurable"]``.
+        actions: what the model may do.
+        name: the tool's name.
+        description: the tool's description for the model.
+
+    Raises:
+        InvalidInput: there are no actions, or unknown ones.
+        InvalidScope: for a bad scope; when called, where there is none.
+    """
+    identity = Identity.of(name, scope, scope_keys)
+    check_bank(bank, name)
+    allowed = set(actions)
+    if isinstance(actions, str) or not allowed or not allowed <= {"retract", "pin", "unpin"}:
+        raise InvalidInput(f"actions are some of ('retract', 'pin', 'unpin'), got {actions!r}")
+
+    def mark(
+        action: Annotated[Literal["retract", "pin", "unpin"], Field(description="What to do.")],
+        memory_id: Annotated[str, Field(description="The memory, as the search names it.")],
+        runtime: ToolRuntime[Any, Any] = _NO_RUNTIME,
+        config: RunnableConfig = _NO_CONFIG,
+    ) -> Any:
+        caller = _Caller(identity, runtime, config)
+        scope = caller.scope
+        if action not in allowed:
+            return caller.reply(f"{action!r} is not allowed here.", failed=True)
+        done = _marked(bank, scope, action, memory_id)
+        return caller.reply(done or f"There is no memory with the id {memory_id!r}.", failed=done is None)
+
+    async def amark(
+        action: Annotated[Literal["retract", "pin", "unpin"], Field(description="What to do.")],
+        memory_id: Annotated[str, Field(description="The memory, as the search names it.")],
+        runtime: ToolRuntime[Any, Any] = _NO_RUNTIME,
+        config: RunnableConfig = _NO_CONFIG,
+    ) -> Any:
+        return await run_in_executor(None, mark, action, memory_id, runtime, config)
+
+    return _tool(mark, amark, name, description)
+
+
 def memory_tools(bank: MemoryBank, scope: Sequence[ScopePart] | None, scope_keys: Sequence[str]) -> list[BaseTool]:
-    """All the tools above, of one scope, as an agent gets them."""
+    """The tools that search, read and manage, of one scope, as an agent gets them."""
     makers = (create_search_memory_tool, create_read_memory_tool, create_manage_memory_tool)
     return [make(bank, scope=scope, scope_keys=scope_keys) for make in makers]
 
@@ -314,11 +374,18 @@ def _changed(bank: MemoryBank, scope: Scope, session: str, action: str, text: st
     """Do it, and report it to the model; nothing where the memory is not there."""
     if action == "forget":
         return f"Forgot {memory_id}." if bank.forget(scope, turn_ids=[memory_id]) else None
+    if action == "correct":
+        is_there = bool(bank.turns(scope, turn_ids=[memory_id]))
+        return f"Corrected: {memory_id} is now {bank.correct(scope, memory_id, text)}." if is_there else None
     note = Message(text, role="", speaker="note")
     [new] = bank.remember(scope, [note], session=session, later=True).turn_ids
-    if action == "remember":
-        return f"Remembered, as {new}."
-    if not bank.forget(scope, turn_ids=[memory_id]):
-        bank.forget(scope, turn_ids=[new])
+    return f"Remembered, as {new}."
+
+
+def _marked(bank: MemoryBank, scope: Scope, action: str, memory_id: str) -> str | None:
+    """Mark a memory, and report it to the model; nothing where it is not there."""
+    if not bank.turns(scope, turn_ids=[memory_id]):
         return None
-    return f"Corrected: {memory_id} is now {new}."
+    marks = {"retract": bank.corrections.retract, "pin": bank.corrections.pin, "unpin": bank.corrections.unpin}
+    marks[action](scope, memory_id)
+    return f"Done: {action} {memory_id}."

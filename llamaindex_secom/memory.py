@@ -66,6 +66,7 @@ class SecomMemory(SessionMessages):
         k: how many memories are recalled at most.
         layers: the names of layers that take part in recalls, such as ``["summaries"]``.
         only_relevant: recall what answers the query, and leave the rest of the block empty.
+        history: also recall what holds no more, marked as such.
         query: makes what is searched for out of the messages of the session, the user's last one at the end, such as
             `rewritten_query`; the user's last message as it is unless given. It is not serialised: pass it again to
             ``from_dict``.
@@ -97,6 +98,7 @@ class SecomMemory(SessionMessages):
     k: int | None = None
     layers: tuple[str, ...] = ()
     only_relevant: bool = False
+    history: bool = True
     insert_method: Literal["user", "system", "off"] = "user"
     citations: bool = False
     trace_contents: bool = True
@@ -121,6 +123,7 @@ class SecomMemory(SessionMessages):
         k: int | None = None,
         layers: Sequence[str] = (),
         only_relevant: bool = False,
+        history: bool = True,
         query: QueryHook | None = None,
         by_user: UserHook = said_by_user,
         insert_method: Placement = "user",
@@ -136,7 +139,7 @@ class SecomMemory(SessionMessages):
         checked = check_scope(scope if scope is not None else ())
         check_count("token_limit", token_limit)
         default = max(1, min(_TOKEN_BUDGET, token_limit // 4))
-        options = RecallOptions(default if token_budget is None else token_budget, k, layers, only_relevant)
+        options = RecallOptions(default if token_budget is None else token_budget, k, layers, only_relevant, history)
         needed = _needed_layers(options.layers, citations)
         check_part("token_counter", token_counter)
         hook, user_hook = check_query_hook(query), check_user_hook(by_user)
@@ -316,7 +319,7 @@ class SecomMemory(SessionMessages):
         return messages[: last_user(messages)] if put else messages
 
     def _searched(self, asked: str, earlier: Sequence[ChatMessage], exclude: set[str]) -> Recall:
-        options = RecallOptions(self.token_budget, self.k, self.layers, self.only_relevant)
+        options = RecallOptions(self.token_budget, self.k, self.layers, self.only_relevant, self.history)
         about: dict[str, Any] = {"exclude": exclude, "context": said_before(earlier)}
         try:
             query = searched_for(asked, earlier, self._hook)

@@ -92,6 +92,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         k: how many memories are recalled at most.
         layers: the names of layers that take part in recalls, such as ``["summaries"]``.
         only_relevant: recall what answers the query, and leave the rest of the block empty.
+        history: also recall what holds no more, marked as such.
         query: makes what is searched for out of the messages in the window, the user's last one at the end; that one as
             it is unless given. It is not serialised.
         by_user: says which messages with the role of the user are the user's own words, as for `SecomMemory`.
@@ -117,6 +118,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     k: int | None = Field(default=None, description="How many memories are recalled at most.")
     layers: tuple[str, ...] = Field(default=(), description="The layers that take part in recalls.")
     only_relevant: bool = Field(default=False, description="Whether only what answers the query is recalled.")
+    history: bool = Field(default=True, description="Whether what holds no more is recalled too.")
     remember_tools: bool = Field(default=False, description="Whether tool calls and results are remembered too.")
     write: Literal["inline", "background", "off"] = Field(
         default="inline", description="When segments and keys are made; or nothing is remembered."
@@ -143,6 +145,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         k: int | None = None,
         layers: Sequence[str] = (),
         only_relevant: bool = False,
+        history: bool = True,
         query: QueryHook | None = None,
         by_user: UserHook = said_by_user,
         remember_tools: bool = False,
@@ -156,7 +159,9 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     ) -> None:
         refuse_unknown("SecomMemoryBlock", SecomMemoryBlock.__init__, saved.keys(), besides=type(self).model_fields)
         checked = check_scope(scope if scope is not None else ())
-        options = RecallOptions(_TOKEN_BUDGET if token_budget is None else token_budget, k, layers, only_relevant)
+        options = RecallOptions(
+            _TOKEN_BUDGET if token_budget is None else token_budget, k, layers, only_relevant, history
+        )
         hook, user_hook = check_query_hook(query), check_user_hook(by_user)
         bank = bank_of(
             bank,
@@ -228,7 +233,9 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         return query, self._recall(session, query)
 
     def _recall(self, session: str, query: _Query, token_budget: int | None = None) -> Recall:
-        options = RecallOptions(token_budget or self.token_budget, self.k, self.layers, self.only_relevant)
+        options = RecallOptions(
+            token_budget or self.token_budget, self.k, self.layers, self.only_relevant, self.history
+        )
         recall = Recall(query.asked, (), "", 0)
         if query.text:
             traced: dict[str, Any] = {"session": session, "contents": self.trace_contents}

@@ -40,6 +40,7 @@ class MemoryOptions(TypedDict, total=False):
     k: int | None
     layers: Sequence[str]
     only_relevant: bool
+    history: bool
     query: QueryHook | None
     by_user: UserHook
     insert_method: Placement

@@ -22,6 +22,7 @@ from secom_core.bank.checks import check_choice, check_count
 from secom_core.context.block import render
 from secom_core.context.packing import MOST_TOKENS
 from secom_core.context.reading import part_of, why_empty
+from secom_core.context.replacing import with_numbers
 from secom_core.conversation import Message, Scope, check_scope
 from secom_core.errors import InvalidInput, InvalidScope
 from secom_core.memory import Recall, RecallOptions
@@ -36,7 +37,7 @@ from .unstored import FAILURES, warn_store_failed
 NOTES: Final = "notes"
 """The session of the facts that the tool ``remember`` stores."""
 
-Action = Literal["search", "read", "remember", "correct", "forget"]
+Action = Literal["search", "read", "remember", "correct", "forget", "retract", "pin", "unpin"]
 
 _UNREACHABLE: Final = "Memory cannot be reached at the moment."
 _IN_PART: Final = " (in part)"
@@ -67,7 +68,7 @@ class _Correct(_Arguments):
     text: _Words
 
 
-class _Forget(_Arguments):
+class _Named(_Arguments):
     memory_id: _Id
 
 
@@ -102,7 +103,7 @@ class _Tools:
     def _result(self, recall: Recall) -> str:
         """The recalled block, with numbers from ``first`` on, and the ids of the turns that each number stands for."""
         shift = self.first - 1
-        hits = [replace(hit, number=hit.number + shift) for hit in recall.hits]
+        hits = with_numbers([replace(hit, number=hit.number + shift) for hit in recall.hits])
         sections = [replace(each, numbers=tuple(number + shift for number in each.numbers)) for each in recall.sections]
         cut = {each.turn.id for hit in hits for each in hit.excerpts}
         ids = "; ".join(
@@ -123,14 +124,23 @@ class _Tools:
         return f"Remembered, as {self._new_turn(place, text)}."
 
     def correct(self, place: _Place, memory_id: str, text: str) -> str:
-        # The new text first, so that a crash between the two loses neither.
-        new = self._new_turn(place, text)
-        try:
-            self.forget(place, memory_id)
-        except InvalidInput:
-            place.bank.forget(place.scope, turn_ids=[new])
-            raise
-        return f"Corrected: {memory_id} is now {new}."
+        _check_there(place, memory_id)
+        return f"Corrected: {memory_id} is now {place.bank.correct(place.scope, memory_id, text)}."
+
+    def retract(self, place: _Place, memory_id: str) -> str:
+        _check_there(place, memory_id)
+        place.bank.corrections.retract(place.scope, memory_id)
+        return f"Retracted {memory_id}."
+
+    def pin(self, place: _Place, memory_id: str) -> str:
+        _check_there(place, memory_id)
+        place.bank.corrections.pin(place.scope, memory_id)
+        return f"Pinned {memory_id}."
+
+    def unpin(self, place: _Place, memory_id: str) -> str:
+        _check_there(place, memory_id)
+        place.bank.corrections.unpin(place.scope, memory_id)
+        return f"Unpinned {memory_id}."
 
     def forget(self, place: _Place, memory_id: str) -> str:
         if not place.bank.forget(place.scope, turn_ids=[memory_id]):
@@ -161,13 +171,25 @@ _DESCRIPTIONS: Final[dict[Action, tuple[str, type[_Arguments], str]]] = {
         "correct_memory",
         _Correct,
         "Put a text in the place of a memory that search_memory has found, where the user says that it is wrong. The "
-        "whole memory is replaced: repeat what of it still holds.",
+        "whole memory is replaced: repeat what of it still holds. The older one stays, marked as replaced.",
     ),
     "forget": (
         "forget_memory",
-        _Forget,
+        _Named,
         "Delete a memory that search_memory has found, for good. Only where the user asks for it.",
     ),
+    "retract": (
+        "retract_memory",
+        _Named,
+        "Mark a memory that search_memory has found as not true, where the user takes it back and says nothing else "
+        "instead. It stays, marked.",
+    ),
+    "pin": (
+        "pin_memory",
+        _Named,
+        "Have a memory that search_memory has found shown in every later search. Only where the user asks for it.",
+    ),
+    "unpin": ("unpin_memory", _Named, "Show a memory that was pinned only where it answers again."),
 }
 
 
@@ -186,7 +208,7 @@ def memory_tools(
     trace_contents: bool = True,
     **others: Unpack[NoOthers],
 ) -> list[FunctionTool]:
-    """Tools that search and read a scope's memory, and that remember, correct and forget in it.
+    """Tools that search and read a scope's memory, and that remember, correct and forget in it, or mark what is in it.
 
     Bank and scope are those given, or else those of the `SecomMemory` of the run, so that one agent serves many users::
 
@@ -196,13 +218,14 @@ def memory_tools(
     In such a run, a search goes by what was said before it too: "Where does she live?" finds who was spoken of. Of a
     long turn it shows excerpts; ``read_memory`` shows all of it, a part at a time.
 
-    A fact that is remembered is a turn of its own, of the speaker ``note``. Whole turns are corrected or forgotten, by
-    their ids in the scope; any other id changes nothing.
+    A fact that is remembered is a turn of its own, of the speaker ``note``. Whole turns are corrected, marked or
+    forgotten, by their ids in the scope; any other id changes nothing. What is corrected (`MemoryBank.correct`) stays,
+    marked as replaced.
 
     Args:
         bank: where the memories are; that of the run's memory unless given.
         scope: whose memory it is; that of the run's memory unless given. Given together with ``bank``.
-        actions: which tools.
+        actions: which tools; ``"retract"``, ``"pin"`` and ``"unpin"`` only where they are asked for.
         token_budget: the length of the block that a search returns, and of a part that is read, in the bank's token
             counter; where there is none, of a part 4000.
         k: how many memories a search returns at most.
@@ -291,6 +314,11 @@ async def _place_of(ctx: Context, name: str) -> _Place:
         raise InvalidScope(f"whose memory? Give {name} a bank and a scope, or run the agent with a SecomMemory")
     said = said_before([entry.seen for entry in memory.window])
     return _Place(memory.bank, memory.scope, _query_turn(memory), tuple(said), memory.session)
+
+
+def _check_there(place: _Place, memory_id: str) -> None:
+    if not place.bank.turns(place.scope, turn_ids=[memory_id]):
+        raise InvalidInput(_unknown(memory_id))
 
 
 def _unknown(memory_id: str) -> str:

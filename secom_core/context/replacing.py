@@ -12,7 +12,9 @@ from .lines import one_line
 
 
 def marked(replacement: Replacement, words: str = "") -> str:
-    """The line under a turn that holds no more, such as ``(replaced on 2025-06-01 by [4])``.
+    """The line under a turn that holds no more, such as ``→ (replaced on 2025-06-01 by [4])``.
+
+    It begins as no quoted line does (`secom_core.context.lines`), so that nobody's words can pass for it.
 
     Args:
         replacement: what is said of the turn.
@@ -22,7 +24,7 @@ def marked(replacement: Replacement, words: str = "") -> str:
     done = {"retracted": "retracted", "ended": "no longer so"}.get(replacement.kind, "replaced")
     since = "since" if replacement.kind == "ended" else "on"
     by = f" by [{replacement.number}]" if replacement.number else ""
-    return f"  ({what}{done} {since} {replacement.at:%Y-%m-%d}{by})\n"
+    return f"→ ({what}{done} {since} {replacement.at:%Y-%m-%d}{by})\n"
 
 
 def marks_of(hit: Hit, turn: Turn) -> str:

@@ -26,7 +26,12 @@ from langchain_tests.unit_tests import ToolsUnitTests
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 
-from langchain_secom import create_manage_memory_tool, create_read_memory_tool, create_search_memory_tool
+from langchain_secom import (
+    create_manage_memory_tool,
+    create_mark_memory_tool,
+    create_read_memory_tool,
+    create_search_memory_tool,
+)
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
 from secom_core.errors import InvalidInput, InvalidScope
@@ -235,9 +240,10 @@ async def test_remember_correct_forget(bank: MemoryBank, how: str) -> None:
     assert new in ids(found)[0]
     changed = (await call(manage, action="correct", text="Ann likes white bread.", memory_id=new)).split()[-1]
     found = await call(search, query="Which bread does Ann like?")
-    assert "white bread" in found
-    assert "rye bread" not in found
+    assert "note: Ann likes white bread." in found
+    assert re.search(r"rye bread\.\n→ \(replaced on [0-9-]+ by \[\d\]\)", found)
     await call(manage, action="forget", memory_id=changed.rstrip("."))
+    await call(manage, action="forget", memory_id=new)
     await call(manage, action="forget", memory_id="ann-1")
     assert await call(search, query="bread") == "Nothing about this is remembered."
     assert bank.stats(ANN).turns == 0
@@ -431,3 +437,20 @@ async def test_pitfall_01_blockbuster_finds_nothing(bank: MemoryBank) -> None:
         assert "Bello" in await create_read_memory_tool(bank, scope=ANN).ainvoke({"memory_id": "ann-1"})
         assert "Remembered" in await manage.ainvoke({"action": "remember", "text": "Ann likes rye bread."})
         assert "Forgot" in await manage.ainvoke({"action": "forget", "memory_id": "ann-1"})
+
+
+@both
+async def test_marks_are_made_in_the_scope_of_the_run_alone(bank: MemoryBank, how: str) -> None:
+    mark = create_mark_memory_tool(bank, scope_keys=KEYS)
+    for action, kinds in (("pin", ["pinned"]), ("unpin", []), ("retract", ["retracted"])):
+        for stranger in ("bob-1", "nothing"):
+            given = {"action": action, "memory_id": stranger, "scope": list(BOB), "user_id": "bob"}
+            assert "no memory with the id" in str((await run_agent(how, mark, given, as_ann))[0])
+        await run_agent(how, mark, {"action": action, "memory_id": "ann-1"}, as_ann)
+        assert [each.kind for each in bank.corrections.marks(ANN)] == kinds
+    assert bank.corrections.marks(BOB) == []
+    only = create_mark_memory_tool(bank, scope_keys=KEYS, actions=["pin"])
+    given = {"action": "unpin", "memory_id": "ann-1"}
+    assert "not allowed" in str((await run_agent(how, only, given, as_ann))[0])
+    with pytest.raises(InvalidInput, match="actions are some of"):
+        create_mark_memory_tool(bank, scope_keys=KEYS, actions=["forget"])  # type: ignore[list-item]

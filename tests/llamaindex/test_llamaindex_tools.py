@@ -112,9 +112,13 @@ def test_what_is_remembered_is_found_at_once_and_can_be_corrected_and_forgotten(
     second = result.rpartition(" ")[2].rstrip(".")
     assert result == f"Corrected: {first} is now {second}."
     assert texts(bank)[-1] == "Her piano is blue."
-    assert "Her piano is green." not in texts(bank)
-    assert [turn.id for turn in bank.turns(ANN, "notes")] == [second]
-    assert str(tools["forget_memory"].call(memory_id=second)) == f"Forgot {second}."
+    assert [turn.id for turn in bank.turns(ANN, "notes/corrections")] == [second]
+    shown = str(tools["search_memory"].call(query="Which colour is the piano?"))
+    number = next(line for line in shown.splitlines() if "is blue." in line).partition("]")[0]
+    assert int(number[1:]) > 100
+    assert re.search(rf"is green\.\n→ \(replaced on [0-9-]+ by \{number}\]\)", shown)
+    for each in (first, second):
+        assert str(tools["forget_memory"].call(memory_id=each)) == f"Forgot {each}."
     assert "piano" not in " ".join(texts(bank))
 
 
@@ -351,7 +355,9 @@ async def test_an_agent_searches_corrects_and_forgets(
     assert "there is no memory with the id 'bob-1'" in prompts[4]
     assert "1 validation error" in prompts[5]
     assert not any("Ivo" in prompt for prompt in prompts)
-    assert sorted(texts(bank)) == ["Done.", "Her violin teacher is Lea.", "My violin teacher is Lea now."]
+    [mark] = bank.corrections.marks(ANN)
+    assert (mark.turn_id, mark.kind) == ("ann-1", "corrected")
+    assert {"Done.", "Her violin teacher is Lea.", "My violin teacher is Lea now."} <= set(texts(bank))
     assert texts(bank, BOB) == ["My violin teacher is Ivo.", "How nice!"]
 
 
@@ -390,3 +396,18 @@ async def test_a_run_without_our_memory_fails_closed(bank: MemoryBank) -> None:
     assert result == "whose memory? Give search_memory a bank and a scope, or run the agent with a SecomMemory"
     with pytest.raises(ValueError, match="Context is required"):
         memory_tools()[0].call(query="violin")
+
+
+def test_marks_are_tools_where_they_are_asked_for(bank: MemoryBank) -> None:
+    tools = {each.metadata.name: each for each in memory_tools(bank, scope=ANN, actions=["retract", "pin", "unpin"])}
+    assert set(tools) == {"retract_memory", "pin_memory", "unpin_memory"}
+    assert set(tools).isdisjoint(each.metadata.name for each in memory_tools(bank, scope=ANN))
+    for name, kinds in (("pin", ["pinned"]), ("unpin", []), ("retract", ["retracted"])):
+        assert "ann-1" in str(tools[f"{name}_memory"].call(memory_id="ann-1"))
+        assert [mark.kind for mark in bank.corrections.marks(ANN)] == kinds
+        for stranger in ("bob-1", "101"):
+            with pytest.raises(InvalidInput, match=f"no memory with the id '{stranger}'"):
+                tools[f"{name}_memory"].call(memory_id=stranger)
+        with pytest.raises(Exception, match="scope"):
+            tools[f"{name}_memory"].call(memory_id="ann-1", scope=list(BOB))
+    assert bank.corrections.marks(BOB) == []
