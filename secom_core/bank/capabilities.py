@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NoReturn, cast
 
+from ..changes import Change
+from ..changes.store import changes_of
 from ..chats.layer import Chats
 from ..citations.layer import CitationLayer
+from ..conversation import check_scope
 from ..errors import InvalidInput
 from ..summaries.layer import SummaryLayer
 from ..timelines.layer import TimelineLayer
@@ -99,6 +102,17 @@ class Capabilities:
     def lifetimes(self) -> Lifetimes:
         """When turns, sessions and scopes end, and how much a scope may hold."""
         return self._inside.lifetimes
+
+    def changes(self, scope: Sequence[str]) -> list[Change]:
+        """What was said to have changed, ended, been corrected, or be so still: later statements with the older ones.
+
+        Found by rules, in English, German, Chinese, Japanese, Korean, Spanish and a little French, as messages are
+        remembered. A recall brings the newer one with the older, which is marked.
+
+        Args:
+            scope: whose memory it is.
+        """
+        return changes_of(self._inside.deriving.store, check_scope(scope))
 
     @property
     def storage(self) -> Storage:

@@ -86,8 +86,10 @@ CONFIRMED: Final = wording(
 )
 SUPPOSED: Final = wording(
     r"""
-    if|what if|would|could|might|maybe|perhaps|probably|hop(?:e|ing)|plan(?:s|ning)? to|want(?:s|ed)? to|wish|thinking of
-    going to|'ll|will|someday|next year|should I|I guess|consider\w*|aim\w*|dream\w*|looking (?:for|to)|trying to|need to
+    if|what if|would|could|might|maybe|perhaps|probably|hop(?:e|ing)|plan(?:s|ning)? to|want(?:s|ed)? to|wish
+    thinking of
+    going to|'ll|will|someday|next year|should I|I guess|consider\w*|aim\w*|dream\w*|looking (?:for|to)
+    trying to|need to
     wenn|falls|würde\w*|könnte\w*|vielleicht|hoffe|plane|möchte|will|nächstes jahr|müssten|wahrscheinlich
     si (?:nos|me|te|se|fuera\w*)|quizás?|tal vez|espero|quiero|planeo|quizá|serían|sería
     """,

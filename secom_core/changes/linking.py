@@ -126,7 +126,7 @@ def _compared(older: Statement, newer: Statement) -> tuple[Value, Value] | None:
     # A name stands for a value only where nothing else does.
     pairs = [each for each in pairs if each[0].sort != "name"] or pairs
     differing = [each for each in differing if each[0].sort != "name"] or differing
-    return (differing or pairs or [None])[0]
+    return next(iter(differing or pairs), None)
 
 
 def _named_old(older: Statement, newer: Statement) -> bool:

@@ -33,8 +33,8 @@ _HANGUL: Final = re.compile("[\uac00-\ud7a3]")
 _EASTERN: Final = re.compile("[\u4e00-\u9fff]+|[\u30a1-\u30fa\u30fc]+|[\uac00-\ud7a3]+")
 _WORD, _STEM = 3, 6
 _DULL: Final = frozenset(
-    "어요 에요 해요 예요 이에 니다 습니 아요 이야 지금 이제 요즘 하고 있어 었어 았어 으로 에서 에는 까지 부터 现在 以后 今は "
-    "还是 已经 我们 每天 每周 一个 ました です 이고 는데 라고 다고 께서 대요 네요 지만".split()
+    "어요 에요 해요 예요 이에 니다 습니 아요 이야 지금 이제 요즘 하고 있어 었어 았어 으로 에서 에는 까지 부터 "
+    "现在 以后 今は 还是 已经 我们 每天 每周 一个 ました です 이고 는데 라고 다고 께서 대요 네요 지만".split()
 ) | frozenset(
     terms(
         """now new still anymore get got go going went say said tell told know think thing really just also back want

@@ -17,7 +17,7 @@ from ..stores.rows import SessionRow
 from ..stores.schema import is_one_of, layer_progress, messages
 from ..stores.sound import sound_records, sound_rows
 from ..stores.sql import SqlStore
-from ..stores.statements import begins_turn, is_unchanged
+from ..stores.statements import is_unchanged
 from ..text.batches import batches
 from .linking import Link, links_of
 from .records import KINDS, SUPERSEDES, Change, Said
@@ -193,7 +193,7 @@ def _values(scope_id: int, older: Said, newer: Said, link: Link) -> dict[str, An
 
 # -- reading -----------------------------------------------------------------------------------------------------------
 
-_OLDER, _NEWER = messages.alias(), messages.alias()
+_NEWER = messages.alias()
 
 
 def _begins(alias: Any, session_id: Any, turn: Any) -> Any:
@@ -201,8 +201,8 @@ def _begins(alias: Any, session_id: Any, turn: Any) -> Any:
 
 
 _LINKS: Final = (
-    select(changes, _OLDER.c.name.label("older_name"), _NEWER.c.name.label("newer_name"), _NEWER.c.at.label("said"))
-    .join(_OLDER, _begins(_OLDER, changes.c.older_session_id, changes.c.older_turn))
+    select(changes, messages.c.name.label("older_name"), _NEWER.c.name.label("newer_name"), _NEWER.c.at.label("said"))
+    .join(messages, _begins(messages, changes.c.older_session_id, changes.c.older_turn))
     .join(_NEWER, _begins(_NEWER, changes.c.session_id, changes.c.turn))
 )
 
@@ -220,11 +220,20 @@ def links(connection: Connection, scope_id: int, turn_ids: Collection[str] | Non
     for batch in asked:
         statement = _LINKS.where(changes.c.scope_id == scope_id).order_by(changes.c.id)
         if batch is not None:
-            named = is_one_of(connection, _OLDER.c.name, batch)
-            statement = statement.where(_OLDER.c.scope_id == scope_id, named)
+            named = is_one_of(connection, messages.c.name, batch)
+            statement = statement.where(messages.c.scope_id == scope_id, named)
         rows = sound_rows(connection, statement, changes, scope_id)
         found += sound_records(connection, rows, _change, changes, scope_id)
     return found
+
+
+def changes_of(store: SqlStore, scope: Scope) -> list[Change]:
+    """Every link of a scope; see `links`."""
+    row = store.scope(scope)
+    if row is None:
+        return []
+    with store.transaction(write=False) as connection:
+        return links(connection, row.id)
 
 
 def _change(row: Row[Any]) -> Change:
@@ -237,15 +246,15 @@ def _change(row: Row[Any]) -> Change:
 def superseded(connection: Connection, scope_id: int, turn_ids: Collection[str]) -> list[Change]:
     """What of these turns holds no more, each with what holds now: changes of changes are followed to the last."""
     first = [each for each in links(connection, scope_id, turn_ids) if each.kind in SUPERSEDES] if turn_ids else []
-    known = {each.older: [] for each in first}
+    known = {each.older for each in first}
     new, every = {each.newer for each in first}, list(first)
     for _ in range(_FOLLOWED):
         if not new:
             break
-        known.update({turn_id: [] for turn_id in new})
+        known |= new
         found = [each for each in links(connection, scope_id, new) if each.kind in SUPERSEDES]
         every += found
-        new = {each.newer for each in found} - known.keys()
+        new = {each.newer for each in found} - known
     return [_last(each, every) for each in first]
 
 

@@ -106,11 +106,13 @@ _HAN_UNIT: Final = re.compile(r"\s?(公斤|毫克|キロ|ミリグラム|킬로|
 _WORD_COUNT: Final = re.compile(
     r"\b(two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf"
     r"|zwölf|dos|tres|cuatro|cinco|siete|ocho|nueve|diez|doce)(mal\b)?\b"
-    r"|(?:每周跑|[週周])([一二三四五六七八九两])(?:次|回)|(하나|두|세|네|다섯|여섯|일곱|여덟|아홉) ?(번|살)|([一二两三四五六七八九十])岁",
+    r"|[週周]\w?([一二三四五六七八九两])(?:次|回)|(하나|두|세|네|다섯|여섯|일곱|여덟|아홉) ?(번|살)"
+    r"|([一二两三四五六七八九十])岁",
     re.I,
 )
 _NAME: Final = re.compile(
-    r"(?:(?:Dr|Mrs?|Ms|Prof)\.? |Herrn? |Frau |doctora? )?[A-ZÄÖÜÁÉÍÓÚÑ][\w'’-]*[a-zäöüßáéíóúñ0-9][\w'’-]*(?: [A-ZÄÖÜÁÉÍÓÚ][\w'’-]+)*"
+    r"(?:(?:Dr|Mrs?|Ms|Prof)\.? |Herrn? |Frau |doctora? )?[A-ZÄÖÜÁÉÍÓÚÑ][\w'’-]*[a-zäöüßáéíóúñ0-9][\w'’-]*"
+    r"(?: [A-ZÄÖÜÁÉÍÓÚ][\w'’-]+)*"
 )
 _EASTERN_NAME: Final = re.compile(
     r"[\u4e00-\u9fff\u30a1-\u30fa\u30fc]{1,5}(?=さん)|[\uac00-\ud7a3]{2,4}(?= ?씨)|[\u30a1-\u30fa\u30fc]{3,}"
@@ -126,9 +128,7 @@ def values_of(text: str) -> list[Value]:
     found: list[Value] = []
     left = text
     for sort, pattern in _PATTERNS:
-        for match in pattern.finditer(left):
-            if sort:
-                found.append(_value(sort, match, text))
+        found += [_value(sort, match, text) for match in pattern.finditer(left) if sort]
         left = pattern.sub(lambda match: "\0" * len(match[0]), left)
     found += [_counted(match) for match in _WORD_COUNT.finditer(left)]
     names = [*_NAME.finditer(left), *_EASTERN_NAME.finditer(left)]
