@@ -19,7 +19,7 @@ from ..layers import Found, Layer, Ranking, Request, Units
 from ..memory import DocumentPlace, Recall, RecallOptions, Section
 from ..protocols import Vectors
 from ..ranking import LEANT_ON, Candidate, confidence, weighted_context
-from ..text.intents import subject
+from ..text.intents import asks_of_the_past, subject
 from ..vector_stores.sync import VectorStoreSync
 from .layers import Layers
 from .parts import Parts
@@ -161,7 +161,8 @@ class Recalling:
             if units is None:
                 candidates = [*self._pinned(loaded, request.token_budget, exclude), *candidates]
             packer = units.packer if units is not None else self.parts.packer
-            candidates = self._standing(loaded, candidates, options, packer, exclude)
+            past = asks_of_the_past(query)
+            candidates = self._standing(loaded, candidates, options, packer, exclude, past=past)
             hits = packer.pack(candidates, token_budget=request.token_budget, k=options.k, counter=request.counter)
             hits = loaded.index.memories.whole(hits)
             hits = hits if options.history else without_history(hits)
@@ -183,6 +184,8 @@ class Recalling:
         options: RecallOptions,
         packer: Packer,
         exclude: Collection[str],
+        *,
+        past: bool,
     ) -> list[Candidate]:
         """What was found, with what is known to hold in its place; with whole memories where they are shown so."""
         memories = loaded.index.memories
@@ -193,7 +196,7 @@ class Recalling:
             ids.update(turn.id for each in candidates for turn in each.memory.turns)
         replaced = self.standing.of(loaded.row.id, ids)
         found = with_replacements(
-            candidates, replaced, loaded.index.turns_named, history=options.history, exclude=exclude
+            candidates, replaced, loaded.index.turns_named, history=options.history, exclude=exclude, past=past
         )
         return memories.whole(found) if whole and replaced else found
 

@@ -91,6 +91,7 @@ def with_replacements(
     *,
     history: bool = True,
     exclude: Collection[str] = (),
+    past: bool = False,
 ) -> list[Candidate]:
     """What was found, with what holds in the place of what holds no more.
 
@@ -100,9 +101,12 @@ def with_replacements(
         turns_named: gives candidates for turns by their ids.
         history: what holds no more stays, marked, after what holds in its place; else that alone is shown.
         exclude: ids of turns that are in the prompt already.
+        past: the past is asked about: what holds no more comes before what holds in its place.
     """
     if not replaced:
         return list(candidates)
+    if past and history:
+        return _with_the_past(candidates, replaced, turns_named, exclude)
     shown: list[Candidate] = []
     for each in candidates:
         marked = replace(each, replaced=replaced)
@@ -110,10 +114,35 @@ def with_replacements(
         if not own:
             shown.append(marked)
             continue
-        ids = [turn_id for turn_id in dict.fromkeys(one.newer for one in own) if turn_id and turn_id not in exclude]
+        said = [one for one in own if one.newer and one.newer not in exclude]
+        ids = dict.fromkeys(one.newer for one in said)
         newer = turns_named(ids, each.kind, score=each.score, relevance=each.relevance)
-        newer = [replace(one, replaced=replaced, signals=each.signals) for one in newer]
+        newer = [replace(one, replaced=replaced, signals=each.signals) for one in newer if _says(one, said)]
         shown += [replace(marked, newer=tuple(newer))] if history else newer
+    return shown
+
+
+def _says(candidate: Candidate, said: Iterable[Replacement]) -> bool:
+    """Whether a candidate for what holds now shows the words that say so."""
+    shown = candidate.passage
+    mine = (each for each in said if each.newer == candidate.turn.id)
+    return shown is None or any(each.is_said_in(shown.place, shown.start, shown.stop) for each in mine)
+
+
+def _with_the_past(
+    candidates: Sequence[Candidate], replaced: Replaced, turns_named: TurnsNamed, exclude: Collection[str]
+) -> list[Candidate]:
+    """What was found, each after what it took the place of."""
+    older: dict[str, dict[str, None]] = {}
+    for known in replaced.values():
+        for one in known:
+            if one.newer and one.older not in exclude:
+                older.setdefault(one.newer, {})[one.older] = None
+    shown: list[Candidate] = []
+    for each in candidates:
+        found = turns_named(older.get(each.turn.id, ()), each.kind, score=each.score, relevance=each.relevance)
+        before = [replace(one, replaced=replaced, signals=each.signals) for one in found]
+        shown.append(replace(each, replaced=replaced, newer=tuple(one for one in before if replacements_of(one))))
     return shown
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from ..conversation import Replacement
+from ..conversation import Replacement, ReplacementKind
 from .statements import Statement
 
 SUPERSEDES: Final = frozenset({"changed", "corrected", "ended"})
@@ -56,6 +56,5 @@ class Change:
     @property
     def replacement(self) -> Replacement:
         """That the older one holds no more."""
-        return Replacement(
-            self.older, self.newer, self.at, "ended" if self.kind == "ended" else "changed", self.older_span
-        )
+        kind: ReplacementKind = "ended" if self.kind == "ended" else "changed"
+        return Replacement(self.older, self.newer, self.at, kind, self.older_span, self.newer_span)

@@ -207,21 +207,24 @@ _LINKS: Final = (
 )
 
 
-def links(connection: Connection, scope_id: int, turn_ids: Collection[str] | None = None) -> list[Change]:
-    """The links to turns of a scope, in the order in which they were found.
+def links(
+    connection: Connection, scope_id: int, turn_ids: Collection[str] | None = None, *, of: Any = messages.c.name
+) -> list[Change]:
+    """The links between turns of a scope, in the order in which they were found.
 
     Args:
         connection: a transaction.
         scope_id: the scope.
         turn_ids: the ids of older turns; all of the scope unless given.
+        of: the column that holds the ids: that of the older turn, unless given.
     """
     asked = [None] if turn_ids is None else list(batches(sorted(turn_ids)))
     found: list[Change] = []
     for batch in asked:
         statement = _LINKS.where(changes.c.scope_id == scope_id).order_by(changes.c.id)
         if batch is not None:
-            named = is_one_of(connection, messages.c.name, batch)
-            statement = statement.where(messages.c.scope_id == scope_id, named)
+            named = is_one_of(connection, of, batch)
+            statement = statement.where(of.table.c.scope_id == scope_id, named)
         rows = sound_rows(connection, statement, changes, scope_id)
         found += sound_records(connection, rows, _change, changes, scope_id)
     return found
@@ -245,17 +248,29 @@ def _change(row: Row[Any]) -> Change:
 
 def superseded(connection: Connection, scope_id: int, turn_ids: Collection[str]) -> list[Change]:
     """What of these turns holds no more, each with what holds now: changes of changes are followed to the last."""
-    first = [each for each in links(connection, scope_id, turn_ids) if each.kind in SUPERSEDES] if turn_ids else []
+    if not turn_ids:
+        return []
+    first = _superseding(connection, scope_id, turn_ids)
     known = {each.older for each in first}
     new, every = {each.newer for each in first}, list(first)
     for _ in range(_FOLLOWED):
         if not new:
             break
         known |= new
-        found = [each for each in links(connection, scope_id, new) if each.kind in SUPERSEDES]
+        found = _superseding(connection, scope_id, new)
         every += found
         new = {each.newer for each in found} - known
     return [_last(each, every) for each in first]
+
+
+def _superseding(connection: Connection, scope_id: int, turn_ids: Collection[str]) -> list[Change]:
+    return [each for each in links(connection, scope_id, turn_ids) if each.kind in SUPERSEDES]
+
+
+def taking_the_place(connection: Connection, scope_id: int, turn_ids: Collection[str]) -> list[Change]:
+    """What these turns took the place of."""
+    found = links(connection, scope_id, turn_ids, of=_NEWER.c.name) if turn_ids else []
+    return [each for each in found if each.kind in SUPERSEDES]
 
 
 def _last(change: Change, every: Sequence[Change]) -> Change:

@@ -163,6 +163,11 @@ def test_what_is_no_layer_is_refused() -> None:
         register(Nameless)
     with pytest.raises(InvalidInput, match="there is a layer 'moods' already"):
         register(Taken)
-    assert [layer.name for layer in registered()] == ["summaries", "timelines", "topics", "moods", "chats", "citations"]
+    assert [layer.name for layer in registered() if layer.takes_in_sessions] == [
+        "summaries",
+        "timelines",
+        "topics",
+        "moods",
+    ]
     with pytest.raises(InvalidInput, match="is not known"):
         MemoryBank.open(layers=[Nameless])
