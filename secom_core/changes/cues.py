@@ -25,7 +25,7 @@ CORRECTED: Final = wording(
 ENDED: Final = wording(
     r"""
     (?:I|we)(?:'ve| have)? (?:\w+ )?(?:cancel+ed|quit|gave up|given up)|I(?:'ve| have)? stopped \w+ing
-    (?:no|not) \w+ (?:any ?more|any longer)|n't\b.{0,40}\b(?:any ?more|any longer)|no longer
+    (?:no|not) \w+ (?:any ?more|any longer)|\w+n't\b.{0,40}\b(?:any ?more|any longer)|no longer
     (?:I|we)(?:'m| am| are|'re) not \w+ any ?more
     (?:gekündigt|aufgegeben|abgemeldet|aufgehört)|nicht mehr|kein\w* \w* ?mehr
     he dejado|hemos dejado|ya no|he cancelado|he abandonado
@@ -42,7 +42,7 @@ CHANGED: Final = wording(
     (?:changed|switched|moved|raised|increased|reduced|decreased|lowered|extended|improved|adjusted|bumped)
     (?:rescheduled|postponed|delayed|slipped|upgraded|replaced|pushed|grown|grew|risen|rose)
     (?:goes|went|gone|going|moved|up|down) (?:up |down |back )?to|take[sn]? over|took over
-    (?:updated|adjusting|adjust|extend|change|increas\w+|reached)\b.{0,60}\bto
+    (?:updated?|adjusting|adjust|extend|change|increas\w+|reached)\b.{0,60}\bto
     (?:my|our|the) new (?:\w+ ){0,3}(?:is|are)|down to
     jetzt|nun|inzwischen|mittlerweile|nicht mehr|ab sofort|statt|nur noch
     neue[rnsm]? \w+ (?:ist|heißt|sind)
@@ -88,8 +88,8 @@ SUPPOSED: Final = wording(
     r"""
     if|what if|would|could|might|maybe|perhaps|probably|hop(?:e|ing)|plan(?:s|ning)? to|want(?:s|ed)? to|wish
     thinking of
-    going to|'ll|will|someday|next year|should I|I guess|consider\w*|aim\w*|dream\w*|looking (?:for|to)
-    trying to|need to
+    going to|'ll|will|someday|next year|should I|I guess|consider\w*|aim\w*|dream\w*|looking for
+    need to
     wenn|falls|würde\w*|könnte\w*|vielleicht|hoffe|plane|möchte|will|nächstes jahr|müssten|wahrscheinlich
     si (?:nos|me|te|se|fuera\w*)|quizás?|tal vez|espero|quiero|planeo|quizá|serían|sería
     """,

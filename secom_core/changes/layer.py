@@ -28,8 +28,8 @@ class ChangeLayer(Layer):
     @classmethod
     def replacements(cls, connection: Connection, scope_id: int, turn_ids: Collection[str]) -> Iterable[Replacement]:
         """What of these turns holds no more, with what holds now in its place; and what they took the place of."""
-        before = rows.taking_the_place(connection, scope_id, turn_ids)
-        return [each.replacement for each in (*rows.superseded(connection, scope_id, turn_ids), *before)]
+        before = {each.older for each in rows.taking_the_place(connection, scope_id, turn_ids)}
+        return [each.replacement for each in rows.superseded(connection, scope_id, before.union(turn_ids))]
 
     @classmethod
     def forget_turns(cls, connection: Connection, session: SessionRow, turns: Collection[int]) -> None:

@@ -120,13 +120,22 @@ def _is_latin(statement: Statement) -> bool:
 def _compared(older: Statement, newer: Statement) -> tuple[Value, Value] | None:
     """A value of each that can be compared; two that are not the same, where there are such."""
     sorts = {value.sort for value in newer.values}
-    pairs = [(old, new) for old in older.values for new in newer.values if old.sort == new.sort]
+    pairs = [(old, new) for old in older.values for new in newer.values if _alike(older, newer, old.sort, new.sort)]
     known = {old.value for old in older.values if old.sort in sorts}
     differing = [(old, new) for old, new in pairs if new.value not in known]
     # A name stands for a value only where nothing else does.
     pairs = [each for each in pairs if each[0].sort != "name"] or pairs
     differing = [each for each in differing if each[0].sort != "name"] or differing
     return next(iter(differing or pairs), None)
+
+
+def _alike(older: Statement, newer: Statement, old: str, new: str) -> bool:
+    """Whether two sorts can be compared: they are the same, or one is a bare number of what the other counts."""
+    if old == new:
+        return True
+    counted = {old: newer, new: older}.get(old if new == "#" else new) if "#" in (old, new) else None
+    unit = (old if new == "#" else new)[1:]
+    return counted is not None and bool(unit) and any(head.startswith(unit[:5]) for head in counted.heads)
 
 
 def _named_old(older: Statement, newer: Statement) -> bool:

@@ -21,7 +21,7 @@ _READ: Final = 3000
 _MOST: Final = 60
 """How many statements of a message are looked at."""
 _CLAUSE: Final = re.compile(
-    r"(?:, |; |: | – | - |，|；|：|、(?=今は)|(?<=[가-힣])고, )(?:(?:and|but|so|und|aber|y|pero) )?"
+    r"(?:, (?!\d{4}\b)|; |: | – | - |，|；|：|、(?=今は)|(?<=[가-힣])고, )(?:(?:and|but|so|und|aber|y|pero) )?"
 )
 _MINE: Final = wording(
     r"I|we|my|our|I'm|we're|ich|wir|mein\w*|unser\w*|yo|mi|mis|nuestr\w*|me|nos",
@@ -31,13 +31,15 @@ _KANA: Final = re.compile("[\u3041-\u309f]")
 _HAN: Final = re.compile("[\u4e00-\u9fff]$")
 _HANGUL: Final = re.compile("[\uac00-\ud7a3]")
 _EASTERN: Final = re.compile("[\u4e00-\u9fff]+|[\u30a1-\u30fa\u30fc]+|[\uac00-\ud7a3]+")
-_WORD, _STEM = 3, 6
+_WORD, _STEM, _VOWELS = 3, 6, "aeiou"
+_RELATIVE: Final = wording(anywhere=r"^(?:which|who|that|it|die|der|das|welche[rs]?|que|qui)\b").pattern
+"""How a clause begins that speaks of what stands in the one before it."""
 _DULL: Final = frozenset(
     "어요 에요 해요 예요 이에 니다 습니 아요 이야 지금 이제 요즘 하고 있어 었어 았어 으로 에서 에는 까지 부터 "
     "现在 以后 今は 还是 已经 我们 每天 每周 一个 ました です 이고 는데 라고 다고 께서 대요 네요 지만".split()
 ) | frozenset(
     terms(
-        """now new still anymore get got go going went say said tell told know think thing really just also back want
+        """now new still anymore goes get got go going went say said tell told know think thing really just also back want
         need like make made take took good great today yesterday week month year day time last next ago actually
         sorry correction try trying help use using much lot recently currently change changed switch moved increase
         improve reach update adjust instead longer hey yeah wow thanks oh happy love""",
@@ -132,6 +134,8 @@ def _of_sentence(
         own = {each: frozenset(terms(clause[each.start : each.stop], language=language)) for each in values[place]}
         has_own = not set(words[place]).issubset(frozenset().union(*own.values()))
         heads = dict.fromkeys(beside, 0.5 if has_own else 1.0) | dict.fromkeys(words[place], 1.0)
+        if place and _RELATIVE.match(clause):
+            heads |= dict.fromkeys(words[place - 1], 1.0)
         cues = _cues(clause) | (of_sentence & {"corrected"})
         if heads and (values[place] or cues or words[place]):
             yield Statement(
@@ -184,11 +188,21 @@ def _heads(clause: str, values: list[Value], language: str) -> list[str]:
         if value.sort != "name" and not value.sort.startswith(SLOT):
             clause = clause[: value.start] + " " * (value.stop - value.start) + clause[value.stop :]
     for _, rule in _RULES:
-        clause = rule.pattern.sub(" ", clause)
+        clause = rule.pattern.sub(_without_cue, clause)
     found = [*terms(_EASTERN.sub(" ", clause), language=language), *_eastern_heads(clause)]
     # Cut, as a short text may be taken for one of another language, whose endings are others.
-    kept = (term[:_STEM] for term in found if term not in _DULL and (len(term) > 1 or _HAN.match(term)))
+    kept = (
+        term[:_STEM].rstrip(_VOWELS) or term
+        for term in found
+        if term not in _DULL and (len(term) > 1 or _HAN.match(term))
+    )
     return list(dict.fromkeys(kept))
+
+
+def _without_cue(found: re.Match[str]) -> str:
+    """A blank in the place of a cue; one with other words within stays, as these name what it is about."""
+    words = found[0]
+    return words if len(words.split()) > _WORD + 1 or (not words.isascii() and len(words) > _WORD + 3) else " "
 
 
 def _eastern_heads(clause: str) -> Iterator[str]:
