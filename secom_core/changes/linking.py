@@ -73,6 +73,8 @@ def link_between(older: Statement, newer: Statement, weigh: Weigh) -> Link | Non
     named = _named_old(older, newer)
     share = score / max(1.0, min(_size(older, compared), _size(newer, compared)))
     score += named
+    own = any(older.heads[head] == newer.heads[head] == 1 for head in shared)
+    share = share if own else min(share, _SHARE)
     kind = _kind(older, newer, pair, named, score, share) if score >= _ENOUGH and share >= _SHARE else None
     return Link(older, newer, kind, score) if kind is not None else None
 
@@ -99,7 +101,7 @@ def _kind(
         ends = (
             "ended" in newer.cues and all(value.sort == "name" for value in newer.values) and "ended" not in older.cues
         )
-        return "ended" if ends else None
+        return "ended" if ends and share >= _HALF else None
     if "corrected" in newer.cues:
         return "corrected"
     if named and newer.cues & {"changed", "ended", "swapped"}:

@@ -39,8 +39,8 @@ _DULL: Final = frozenset(
     "现在 以后 今は 还是 已经 我们 每天 每周 一个 ました です 이고 는데 라고 다고 께서 대요 네요 지만".split()
 ) | frozenset(
     terms(
-        """now new still anymore goes get got go going went say said tell told know think thing really just also back want
-        need like make made take took good great today yesterday week month year day time last next ago actually
+        """now new still anymore goes get got go going went say said tell told know think thing really just also back
+        want need like make made take took good great today yesterday week month year day time last next ago actually
         sorry correction try trying help use using much lot recently currently change changed switch moved increase
         improve reach update adjust instead longer hey yeah wow thanks oh happy love""",
         language="english",
@@ -128,7 +128,7 @@ def _of_sentence(
         clause = text[first:last]
         found = KIN.search(clause)
         owner = _owner(found[0]) if found else "" if _MINE.search(clause) else owner
-        if not told[place]:
+        if not told[place] or (place and SUPPOSED.search(text[slice(*spans[place - 1])]) and not _cues(clause)):
             continue
         beside = {word for near in (place - 1, place + 1) if 0 <= near < len(spans) for word in words[near]}
         own = {each: frozenset(terms(clause[each.start : each.stop], language=language)) for each in values[place]}

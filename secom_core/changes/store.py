@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, and_, delete, insert, or_, select, tuple_
+from sqlalchemy import Connection, Row, and_, bindparam, delete, insert, or_, select, tuple_
 
 from ..conversation import Message, Scope, Turn
 from ..derived.progress import drop_progress, note
@@ -206,6 +206,8 @@ _LINKS: Final = (
     .join(_NEWER, _begins(_NEWER, changes.c.session_id, changes.c.turn))
 )
 
+_ANY: Final = select(changes.c.id).where(changes.c.scope_id == bindparam("scope")).limit(1)
+
 
 def links(
     connection: Connection, scope_id: int, turn_ids: Collection[str] | None = None, *, of: Any = messages.c.name
@@ -218,6 +220,8 @@ def links(
         turn_ids: the ids of older turns; all of the scope unless given.
         of: the column that holds the ids: that of the older turn, unless given.
     """
+    if connection.execute(_ANY, {"scope": scope_id}).first() is None:
+        return []
     asked = [None] if turn_ids is None else list(batches(sorted(turn_ids)))
     found: list[Change] = []
     for batch in asked:

@@ -104,8 +104,15 @@ def test_a_question_about_the_past_gets_the_past(bank: MemoryBank) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["What did I pay before?", "Wo habe ich früher gewohnt?", "我以前住在哪里？", "前はどこに住んでいた？"]
-    + ["예전에 어디 살았지?", "¿Dónde vivía antes?", "Où est-ce que j'habitais avant ?"],
+    [
+        "What did I pay before?",
+        "Wo habe ich früher gewohnt?",
+        "我以前住在哪里？",
+        "前はどこに住んでいた？",
+        "예전에 어디 살았지?",
+        "¿Dónde vivía antes?",
+        "Où est-ce que j'habitais avant ?",
+    ],
 )
 def test_questions_about_the_past_are_told_in_every_language(query: str) -> None:
     assert asks_of_the_past(query)
