@@ -41,7 +41,9 @@ from secom_core import MemoryBank, Message
 from secom_core.bank import kept_index
 from secom_core.chats.tables import chat_messages
 from secom_core.citations import RerankerOptions
+from secom_core.corrections.tables import turn_marks
 from secom_core.errors import DegradedWarning
+from secom_core.lifetimes.tables import lifetimes, scope_caps
 from secom_core.stores.schema import messages, metadata, schema_versions, scopes, sessions
 from secom_core.testing import ScriptedEmbedder
 from secom_core.timelines import TimelineOptions
@@ -159,7 +161,8 @@ KINDS: Final = (*_VALUES, *_ROWS)
 
 def columns() -> list[tuple[Table, Column[Any]]]:
     """Every column that can be made again from messages, by reflection: a new table is spoilt too."""
-    whole = {schema_versions.name, scopes.name, messages.name, chat_messages.name}
+    by_hand = {turn_marks.name, lifetimes.name, scope_caps.name}
+    whole = {schema_versions.name, scopes.name, messages.name, chat_messages.name, *by_hand}
     return [
         (table, column)
         for table in metadata.sorted_tables

@@ -14,6 +14,7 @@ from datetime import datetime, timezone
 from typing import Final, Literal
 
 from secom_core.bank import MemoryBank
+from secom_core.bank.corrections import CORRECTIONS
 from secom_core.conversation import Message, Scope, Turn
 from secom_core.errors import InvalidInput
 
@@ -129,7 +130,7 @@ def retract_thread(bank: MemoryBank, scope: Scope, thread_id: ScopePart, how: Re
         raise InvalidInput(f"retracting a thread needs its name, the thread_id of its runs, got {thread_id!r}")
     session = str(thread_id)
     # A thread of another name may begin with this one's name and a slash, too.
-    own = re.compile(rf"{re.escape(session)}(/{CONVERSATION})?(?P<marked>/{RETRACTED})?")
+    own = re.compile(rf"{re.escape(session)}(/{CONVERSATION})?(?P<marked>/{RETRACTED})?(/{CORRECTIONS})?")
     gone = 0
     for name in bank.sessions(scope):
         found = own.fullmatch(name)
@@ -183,13 +184,6 @@ def _kept(turn: Turn, left: Collection[str], places: Mapping[str, Message]) -> l
 
 
 def _mark(bank: MemoryBank, scope: Scope, session: str, messages: Sequence[Message]) -> None:
-    marked = [
-        replace(
-            message,
-            id=f"{message.id}-{RETRACTED}",
-            speaker=f"{message.label} ({RETRACTED})",
-            metadata={**message.metadata, RETRACTED: True},
-        )
-        for message in messages
-    ]
-    bank.remember(scope, marked, session=marked_session(session), later=True)
+    """Keep messages under ids of their own, as their own may come again, and taken back from the first moment on."""
+    kept = [replace(message, id=f"{message.id}-{RETRACTED}") for message in messages]
+    bank.corrections.keep_retracted(scope, kept, marked_session(session))

@@ -18,7 +18,7 @@ def test_every_test_that_the_page_names_is_there() -> None:
     assert len([test for _, test in named if test]) >= 30
     for file, test in named:
         tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
-        functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        functions = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
         assert not test or test in functions, f"{file} has no {test}"
 
 

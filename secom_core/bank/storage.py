@@ -56,7 +56,7 @@ class Storage:
 
         It may also change when nothing was forgotten. Nothing where nothing is remembered.
         """
-        row = self._store.scope(check_scope(scope))
+        row = self._store.scope(self._current(check_scope(scope)))
         return (row.id, row.epoch) if row is not None else None
 
     def write(self, scope: Scope, session: str, messages: Sequence[Message], *, only_in: int | None) -> int:

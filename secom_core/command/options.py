@@ -22,7 +22,7 @@ INSPECTED: Final = {
     "overview": "how much there is of everything (what is shown unless you say)",
     "sessions": "each session: when, how many turns and segments",
     "segments": "each session as a strip, a letter a turn, with how every segment begins",
-    "turns": "the words themselves, with the ids that `secom forget --turn` takes",
+    "turns": "the words themselves, with the ids that `secom correct` and `secom forget --turn` take",
 }
 """What `secom inspect` shows of every bank; layers have listings of their own."""
 
@@ -135,6 +135,22 @@ def _forget(command: ArgumentParser) -> None:
     _scope(command, json_too=True)
 
 
+def _marked(command: ArgumentParser) -> None:
+    command.add_argument("turn", metavar="ID", help="the turn, as `secom inspect turns` shows it")
+    _marking(command)
+
+
+def _correct(command: ArgumentParser) -> None:
+    command.add_argument("turn", metavar="ID", help="the turn, as `secom inspect turns` shows it")
+    command.add_argument("text", metavar="TEXT", help="what is so instead")
+    _marking(command)
+
+
+def _marking(command: ArgumentParser) -> None:
+    command.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    _scope(command, json_too=True)
+
+
 def _export(command: ArgumentParser) -> None:
     add = command.add_argument
     add("--damaged", action="store_true", help="read what turns are left in a file that SQLite cannot read any more")
@@ -175,7 +191,13 @@ _COMMANDS: Final[Mapping[str, tuple[str, Callable[[ArgumentParser], None]]]] = {
     "recall": ("looking", _recall),
     "inspect": ("inspecting", _inspect),
     "report": ("reporting", _report),
+    "correct": ("marking", _correct),
+    "retract": ("marking", _marked),
+    "undo": ("marking", _marked),
+    "pin": ("marking", _marked),
+    "unpin": ("marking", _marked),
     "forget": ("changes", _forget),
+    "sweep": ("marking", lambda command: _store(command, json_too=True)),
     "export": ("changes", _export),
     "import": ("changes", _import),
     "check": ("checking", _check_store),
@@ -227,7 +249,7 @@ def _check(command: ArgumentParser, args: Namespace) -> None:
         )
     if scope is not None and not all(scope):
         command.error("a part of a scope is not empty: --scope acme --scope alice")
-    if hasattr(args, "turn"):
+    if hasattr(args, "before"):
         _check_conditions(command, args)
 
 

@@ -23,7 +23,7 @@ def report_(args: Namespace) -> None:
             there.bank.derive(scope)
         sessions = tuple(_session(there, scope, name) for name in there.bank.sessions(scope))
         sections = tuple(_section(there, scope, layer) for layer in there.bank.layers.values())
-        contents = ScopeContents(scope, sessions, sections)
+        contents = ScopeContents(scope, sessions, sections, _marks(there, scope))
         page = scope_report(contents, made=datetime.now(timezone.utc), title=args.title, turns=args.turns)
     written(args, [page])
 
@@ -32,6 +32,14 @@ def _section(there: Opened, scope: Scope, layer: Layer) -> ReportSection:
     title = layer.title or layer.name.capitalize()
     missing = there.behind(scope, type(layer))
     return ReportSection(layer.name, title, layer.count(scope), partial(layer.report, scope), missing)
+
+
+def _marks(there: Opened, scope: Scope) -> dict[str, list[str]]:
+    """What was done with turns by hand, by their ids."""
+    said: dict[str, list[str]] = {}
+    for mark in there.bank.corrections.marks(scope):
+        said.setdefault(mark.turn_id, []).append(f"{mark.kind} on {mark.at:%Y-%m-%d}")
+    return said
 
 
 def _session(there: Opened, scope: Scope, name: str) -> ReportedSession:

@@ -1,4 +1,5 @@
-"""A bank with every layer in it: segments, vectors, events and links, summaries, topics, answers, a taught reranker."""
+"""A bank with every layer in it: segments, vectors, events and links, summaries, topics, answers, a taught reranker,
+marks by hand and lifetimes."""
 
 from __future__ import annotations
 
@@ -66,6 +67,9 @@ def filled(where: str | Path, **parts: Any) -> MemoryBank:
             impression = bank.recall(scope, query, k=3, now=MAY).impression
             assert impression is not None
             bank.citations.reward(scope, query, impression, [1])
+        bank.corrections.pin(scope, "s1-0")
+        bank.lifetimes.set(scope, MAY + timedelta(days=36_500), turn_ids=["s1-1"])
+        bank.lifetimes.cap(scope, turns=1000)
     bank.forget(BOB, turn_ids=["s2-1"])
     return bank
 

@@ -240,7 +240,7 @@ def test_the_budget_and_the_moment_are_passed_on(secom: Secom) -> None:
 
 
 def test_recall_takes_every_option_and_passes_it_on(kept: Secom, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = {"token_budget": 400, "k": 2, "layers": ("summaries", "citations"), "only_relevant": True}
+    wanted = {"token_budget": 400, "k": 2, "layers": ("summaries", "citations"), "only_relevant": True, "history": False}
     assert wanted.keys() == {field.name for field in fields(RecallOptions)}
     seen: list[dict[str, object]] = []
     recall = MemoryBank.recall
@@ -622,6 +622,28 @@ def test_misuse_is_explained(kept: Secom, words: list[str], message: str) -> Non
     assert "Ghent" in kept.ok("recall", "Ghent", *ALICE)
 
 
+# -- by hand ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_done_by_hand_is_asked_for_shown_and_undone(furnished: Secom) -> None:
+    code, seen = at_terminal(["correct", "rent", "Our rent is 1,700.", *ALICE], "n\n")
+    assert (code, "nothing was changed" in seen) == (1, True)
+    assert "Our rent is new." in seen
+    done = json.loads(furnished.ok("correct", "rent", "Our rent is 1,700.", "--yes", "--json", *ALICE))
+    assert done["corrected"] == "rent"
+    assert "→ (replaced on" in furnished.ok("recall", "rent", *ALICE)
+    furnished.ok("pin", "rent", "-y", *ALICE)
+    furnished.ok("report", "-o", "page.html", *ALICE)
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert page.count("<em>corrected on ") == page.count("<em>pinned on ") == page.count("<em>retracted on ") == 1
+    assert "helmet" in furnished.ok("inspect", "corrections", *ALICE)
+    assert furnished.ok("undo", "rent", "-y", *ALICE) == "rent is undone\n"
+    for wrong in (["pin", "nobody"], ["undo", "rent"]):
+        assert furnished(*wrong, "-y", *ALICE).code == 1
+    furnished.ok("unpin", "rent", "-y", *ALICE)
+    assert furnished.ok("sweep") == "0 turns forgotten\n"
+
+
 # -- help, and the page that is written about it ----------------------------------------------------------------------
 
 
@@ -671,7 +693,13 @@ def test_there_is_help_for_each_command() -> None:
         "recall",
         "inspect",
         "report",
+        "correct",
+        "retract",
+        "undo",
+        "pin",
+        "unpin",
         "forget",
+        "sweep",
         "export",
         "import",
         "check",
@@ -689,6 +717,10 @@ def furnished(kept: Secom) -> Secom:
     Path("diary.txt").write_text("[2023-05-01 09:00] Ann: I ran.\n[2024-05-01 09:00] Ann: I swam.\n")
     kept.ok("remember", "diary.txt", *ALICE)
     kept.ok("export", "-o", "alice.jsonl", *ALICE)
+    said = [{"role": "user", "content": f"Our {each} is new.", "id": each} for each in ("rent", "helmet")]
+    Path("said.jsonl").write_text("\n".join(map(json.dumps, said)), encoding="utf-8")
+    kept.ok("remember", "said.jsonl", *ALICE)
+    kept.ok("retract", "helmet", "--yes", *ALICE)
     Path("key.txt").write_text("the old one\n")
     Path("new-key.txt").write_text("the new one\n")
     if find_spec("sqlcipher3") is not None:

@@ -34,6 +34,7 @@ from pydantic import BaseModel
 
 from langchain_secom import SecomMiddleware
 from langchain_secom.convert import to_messages
+from langchain_secom.lineage import retract_thread
 from langchain_secom.messages import conversation_name
 from secom_core.bank import MemoryBank
 from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope, StoreError
@@ -240,10 +241,16 @@ def test_what_is_retracted_may_be_marked_instead(bank: MemoryBank, server: Scrip
     assert said(bank) == [["I live in Ghent.", "Answer 0."], ["My cat is called Lila.", "Answer 2."]]
     [turn] = bank.turns(ANN, "friday/retracted")
     assert [message.line for message in turn.messages] == [
-        "user (retracted): My cat is called Mimi.",
-        "assistant (retracted): Answer 1.",
+        "user: My cat is called Mimi.",
+        "assistant: Answer 1.",
     ]
-    assert all(message.metadata["retracted"] for message in turn.messages)
+    assert [(mark.turn_id, mark.kind) for mark in bank.corrections.marks(ANN)] == [(turn.id, "retracted")]
+    block = bank.recall(ANN, "Mimi the cat", token_budget=300).text
+    assert "Answer 1.\n→ (retracted on" in block
+    assert "Mimi" not in bank.recall(ANN, "Mimi the cat", token_budget=300, history=False).text
+    bank.correct(ANN, bank.turns(ANN, "friday")[0], "I live in Bruges.")
+    assert retract_thread(bank, ANN, "friday", "forget") == 4
+    assert bank.sessions(ANN) == []
 
 
 @pytest.mark.slow

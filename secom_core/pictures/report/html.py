@@ -67,10 +67,12 @@ class Page:
     Args:
         turns: every turn of the scope, by its id.
         numbers: the numbers under which turns stand on the page; of those that are left out there is none.
+        marks: what is said beside turns, by their ids, such as that they were corrected.
     """
 
     turns: Mapping[str, Turn] = field(default_factory=dict)
     numbers: Mapping[str, int] = field(default_factory=dict)
+    marks: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def references(self, turn_ids: Sequence[str]) -> str:
         """The turns that something rests on, by their ids, as links to those that are on the page."""

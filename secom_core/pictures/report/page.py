@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from importlib.resources import files
@@ -59,11 +59,13 @@ class ScopeContents:
         scope: whose it is.
         sessions: in the order in which they came.
         sections: what layers show of it.
+        marks: what is said beside turns, by their ids.
     """
 
     scope: Scope
     sessions: tuple[ReportedSession, ...]
     sections: tuple[ReportSection, ...] = ()
+    marks: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def scope_report(contents: ScopeContents, *, made: datetime, title: str | None = None, turns: int = 2000) -> str:
@@ -82,7 +84,7 @@ def scope_report(contents: ScopeContents, *, made: datetime, title: str | None =
     """
     if turns < 1:
         raise InvalidInput(f"a report shows 1 turn or more, got {turns}")
-    name, page = line(title or " / ".join(contents.scope)), _page(contents.sessions, turns)
+    name, page = line(title or " / ".join(contents.scope)), _page(contents, turns)
     sessions = partial(_sessions, contents.sessions)
     sections = [ReportSection("sessions", "Sessions", len(contents.sessions), sessions), *contents.sections]
     links = "".join(f'<a href="#{each.name}">{_heading(each)}</a>' for each in sections)
@@ -101,11 +103,12 @@ def _policy() -> str:
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
-def _page(sessions: Sequence[ReportedSession], turns: int) -> Page:
+def _page(contents: ScopeContents, turns: int) -> Page:
     """The turns, and the numbers of the latest so many."""
+    sessions = contents.sessions
     latest = [turn.id for session in sessions[-_SESSIONS:] for turn in session.turns][-turns:]
     numbers = {id_: number for number, id_ in enumerate(latest, start=1)}
-    return Page({turn.id: turn for session in sessions for turn in session.turns}, numbers)
+    return Page({turn.id: turn for session in sessions for turn in session.turns}, numbers, contents.marks)
 
 
 def _heading(section: ReportSection) -> str:
@@ -167,13 +170,15 @@ def _session(session: ReportedSession, page: Page) -> Iterator[str]:
         colour, turns = place % len(COLOURS), session.turns[max(segment.start, earlier) : segment.stop]
         if turns:
             yield f'<div class="segment s{colour}"><span class="chip c{colour}">{letter(place)}</span><ol>'
-            yield from (_turn(turn, page.numbers[turn.id], begun) for turn in turns)
+            yield from (_turn(turn, page, begun) for turn in turns)
             yield "</ol></div>"
     yield "</details>\n"
 
 
-def _turn(turn: Turn, number: int, begun: datetime | None) -> str:
-    return f'<li id="t{number}">{_clock(turn.at, begun)}{"".join(map(_message, turn.messages))}</li>'
+def _turn(turn: Turn, page: Page, begun: datetime | None) -> str:
+    marks = "".join(f"<em>{line(each)}</em> " for each in page.marks.get(turn.id, ()))
+    said = "".join(map(_message, turn.messages))
+    return f'<li id="t{page.numbers[turn.id]}">{_clock(turn.at, begun)}{said}{marks}</li>'
 
 
 def _message(message: Message) -> str:
