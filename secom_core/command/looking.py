@@ -26,7 +26,8 @@ def recall_(args: Namespace) -> None:
         there.row(scope)
         for layer in wanted:
             there.bank.layers[layer.name].recall_without_model = args.without_model
-        options = RecallOptions(args.token_budget, args.k, [layer.name for layer in wanted], args.only_relevant)
+        names = [layer.name for layer in wanted]
+        options = RecallOptions(args.token_budget, args.k, names, args.only_relevant, args.history)
         recall = there.bank.recall(scope, args.query, now=args.now, **options.arguments)
         missing = [layer.name for layer in wanted if there.behind(scope, layer)]
     show(args, _recall_json(recall), recall.text)
