@@ -289,6 +289,8 @@ def test_inspect_shows_what_every_bank_has_and_what_layers_list(kept: Secom) -> 
         "changes",
         "chats",
         "log",
+        "corrections",
+        "lifetimes",
     ]
     assert listings() == wanted
     lines = dict(re.findall(r"^  ([a-z]+) +(\S.*)$", helped(kept, "inspect").split("Examples:")[0], re.M))
