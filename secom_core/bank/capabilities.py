@@ -106,7 +106,7 @@ class Capabilities:
     def changes(self, scope: Sequence[str]) -> list[Change]:
         """What was said to have changed, ended, been corrected, or be so still: later statements with the older ones.
 
-        Found by rules, in English, German, Chinese, Japanese, Korean, Spanish and a little French, as messages are
+        Found by rules, in English, German, Chinese, Japanese, Korean and Spanish, as messages are
         remembered. A recall brings the newer one with the older, which is marked.
 
         Args:
