@@ -158,6 +158,8 @@ class Replacement:
         kind: how it came about.
         span: the part of the older turn that is meant, as the place of its message and the characters ``(place, start,
             stop)``; all of the turn unless given.
+        newer_span: the part of the newer turn that says so, in the same way; all of what was said first in it unless
+            given.
         number: the number under which a recall shows what holds in its place; 0 where it is not shown.
     """
 
@@ -166,6 +168,7 @@ class Replacement:
     at: datetime
     kind: ReplacementKind
     span: tuple[int, int, int] | None = None
+    newer_span: tuple[int, int, int] | None = None
     number: int = 0
 
     def touches(self, place: int, start: int, stop: int) -> bool:
@@ -173,6 +176,13 @@ class Replacement:
         if self.span is None:
             return True
         mine, begin, end = self.span
+        return mine == place and begin < stop and start < end
+
+    def is_said_in(self, place: int, start: int, stop: int) -> bool:
+        """Whether any of these characters of a message of the newer turn say so, by its place there."""
+        if self.newer_span is None:
+            return place == 0
+        mine, begin, end = self.newer_span
         return mine == place and begin < stop and start < end
 
 

@@ -45,7 +45,7 @@ FOUNDATION = (
 STAGES = ("denoisers", "indexes", "models", "pictures", "readers", "segmenters", "stores", "testing")
 # Folders of what is made beside the turns: none knows another, and of the core's folders none but the bank's and the
 # presets know them.
-CAPABILITIES = ("chats", "citations", "corrections", "lifetimes", "summaries", "timelines", "topics")
+CAPABILITIES = ("changes", "chats", "citations", "corrections", "lifetimes", "summaries", "timelines", "topics")
 # What stands over the bank: the package itself is "".
 OVER_THE_BANK = ("", "__main__", "command", "companion")
 HEAVY = (

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from ..conversation import check_scope
 from ..errors import InvalidInput
 from .components import Components
 from .corrections import Corrections, Named
@@ -13,6 +14,7 @@ from .layers import Layers
 from .lifetimes import Lifetimes
 
 if TYPE_CHECKING:
+    from ..changes import Change
     from ..chats.layer import Chats
     from ..citations.layer import CitationLayer
     from ..summaries.layer import SummaryLayer
@@ -101,6 +103,26 @@ class Capabilities:
     def lifetimes(self) -> Lifetimes:
         """When turns, sessions and scopes end, and how much a scope may hold."""
         return self._inside.lifetimes
+
+    def changes(self, scope: Sequence[str]) -> list[Change]:
+        """What was said to have changed, ended, been corrected, or be so still: later statements with the older ones.
+
+        Found by rules, in English, German, Chinese, Japanese, Korean and Spanish, as messages are
+        remembered. A recall brings the newer one with the older, which is marked.
+
+        Args:
+            scope: whose memory it is.
+
+        Raises:
+            InvalidInput: the bank was opened without ``changes``.
+        """
+        if not self._inside.deriving.changes:
+            raise InvalidInput(
+                "this bank was opened without changes; open it with changes=True, and rebuild what it has"
+            )
+        from ..changes.store import changes_of
+
+        return changes_of(self._inside.deriving.store, check_scope(scope))
 
     @property
     def storage(self) -> Storage:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from ..conversation import Scope
+from ..conversation import ITEMS, Scope
 from ..derived.segmenters import ScopeSegmenters
 from ..derived.segments import Derivation
 from ..errors import warn_degraded
@@ -34,6 +34,7 @@ class Deriving:
         vector_store: follows the sessions, where there is one.
         layers: take in closed sessions.
         bar: shows progress where the bank does.
+        changes: look for statements that take the place of others.
     """
 
     store: SqlStore
@@ -42,6 +43,7 @@ class Deriving:
     vector_store: VectorStoreSync | None
     layers: Layers
     bar: Bar
+    changes: bool = False
 
     def session(self, scope: Scope, session_id: int, *, afresh: bool = False, ended: bool = False) -> bool:
         """Bring what is derived of one session up to its messages, layers apart.
@@ -56,6 +58,10 @@ class Deriving:
             Whether such a segmenter did what it was asked to, or nothing was asked.
         """
         row = self.derivation.derive(session_id, scope, afresh=afresh, ended=ended)
+        if row is not None and self.changes and scope[0] != ITEMS:
+            from ..changes.store import follow
+
+            follow(self.store, row, afresh=afresh)
         if self.vector_store is not None:
             self.vector_store.follow_session(scope, session_id)
         return not (ended and row is not None and row.awaits_cut)
@@ -124,6 +130,10 @@ class Deriving:
     def rebuild(self, scope: Scope) -> None:
         """Make everything derived again from the raw turns."""
         self.segmenters.learn(scope)
+        if self.changes:
+            from ..changes.store import begin_again
+
+            begin_again(self.store, scope)
         answers = True
         for row in self.bar(self.store.sessions_of(scope), "rebuilding", unit="session"):
             answers = self.session(scope, row.id, afresh=True, ended=answers) and answers

@@ -49,6 +49,7 @@ class Parts:
     topics: bool | TopicOptions = False
     citations: bool | RerankerOptions = False
     layers: Sequence[LayerFactory] = ()
+    changes: bool = False
     idle_after: timedelta | Literal[False] = timedelta(minutes=30)
     redact: Redact | None = None
     max_memory: int = 2**30
@@ -63,6 +64,7 @@ class Parts:
                 check_options(name, value, built_in()[1])
         check_choice("granularity", self.granularity, ("segment", "turn", "session"))
         check_choice("progress", self.progress, (True, False))
+        check_choice("changes", self.changes, (True, False))
         check_idle(self.idle_after)
         check_count("max_memory", self.max_memory)
         if self.max_scopes is not None:
@@ -202,6 +204,5 @@ _BUILT_IN: Final[Mapping[str, Callable[[], _BuiltIn]]] = {
 }
 """What gives each layer of this package; it is imported where a bank has it."""
 
-for _name in ("summaries", "timelines", "topics", "chats", "citations", "lifetimes"):
-    announce(_name, f"secom_core.{_name}.layer")
-announce("corrections", "secom_core.corrections.layer", says_what_holds=True)
+for _name in ("summaries", "timelines", "topics", "changes", "chats", "citations", "corrections", "lifetimes"):
+    announce(_name, f"secom_core.{_name}.layer", says_what_holds=_name == "corrections")

@@ -22,7 +22,7 @@ from ..memory import Recall, RecallOptions, Section
 from ..protocols import Vectors
 from ..ranking import LEANT_ON, Candidate, confidence, weighted_context
 from ..telemetry import staged
-from ..text.intents import Subject, subject
+from ..text.intents import Subject, asks_of_the_past, subject
 from ..vectors import DocumentPlace
 from .layers import Layers
 from .parts import Parts
@@ -170,7 +170,8 @@ class Recalling:
             packer = units.packer if units is not None else self.parts.packer
             if units is None:
                 finds = [self._pinned(*each, request.token_budget) for each in zip(searched, finds, strict=True)]
-            finds = [self._standing(*each, options, packer) for each in zip(searched, finds, strict=True)]
+            past = asks_of_the_past(query)
+            finds = [self._standing(*each, options, packer, past) for each in zip(searched, finds, strict=True)]
             candidates = together(finds, is_named=len(scopes) > 1)
             pack = staged("pack")(packer.pack)
             hits = pack(candidates, token_budget=request.token_budget, k=options.k, counter=request.counter)
@@ -188,7 +189,9 @@ class Recalling:
         room = int(_PINNED * (MOST_TOKENS if budget is None else budget))
         return replace(finds, before=[*within(pinned, room), *finds.before])
 
-    def _standing(self, searched: SearchedScope, finds: Finds, options: RecallOptions, packer: Packer) -> Finds:
+    def _standing(
+        self, searched: SearchedScope, finds: Finds, options: RecallOptions, packer: Packer, past: bool
+    ) -> Finds:
         """What was found, with what is known to hold in its place; with whole memories where they are shown so."""
         index, parts = searched.index, finds.parts
         is_whole = options.token_budget is None or not isinstance(packer, PackTurns)
@@ -199,7 +202,7 @@ class Recalling:
             ids.update(turn.id for part in parts for each in part for turn in each.memory.turns)
         replaced = self.standing.of(searched.loaded.row.id, ids)
         held = partial(with_replacements, replaced=replaced, turns_named=index.turns_named, history=options.history)
-        parts = tuple(held(part, exclude=searched.exclude) for part in parts)
+        parts = tuple(held(part, exclude=searched.exclude, past=past) for part in parts)
         if is_whole and replaced:
             parts = tuple(index.memories.whole(part) for part in parts)
         return Finds(searched.scope, *parts)

@@ -1,10 +1,10 @@
 """What holds now: of what a recall has found, what was replaced, and by what.
 
 This is the one place where replacements meet. A source of them is a layer that overrides `Layer.replacements`; every
-registered layer is asked, whether the bank was opened with it or not. Marks by hand (`secom_core.corrections`) are one
-source. Another one, such as facts that were found to have changed, is a registered layer of its own that gives
-`secom_core.conversation.Replacement` values: for the part of a turn that a fact is in, with its ``span``. Where several
-know of one turn, what was marked by hand counts (kinds ``corrected`` and ``retracted``) and the others are left out.
+registered layer is asked, whether the bank was opened with it or not; `secom_core.changes` only where it was. Marks by
+hand (`secom_core.corrections`) are one source. A layer of one's own gives `secom_core.conversation.Replacement` values:
+for the part of a turn that a fact is in, with its ``span``. Where several know of one turn, what was marked by hand
+counts (kinds ``corrected`` and ``retracted``) and the others are left out.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from typing import Final
 
 from ..context.replacing import replacements_of
 from ..conversation import Replacement
-from ..layers import saying_what_holds
+from ..layers import Layer, registered, saying_what_holds
 from ..memory import Hit
 from ..ranking import Candidate
 from ..stores.sql import SqlStore
 
 _LONGEST: Final = 16
 """How many replacements of replacements are followed."""
+_CHANGES: Final = "changes"
 _BY_HAND: Final = frozenset({"corrected", "retracted"})
 
 Replaced = Mapping[str, tuple[Replacement, ...]]
@@ -36,14 +37,23 @@ class Standing:
 
     Args:
         store: where turns are, and what is known of them.
+        changes: ask for statements that were found to take the place of others, too.
     """
 
     store: SqlStore
+    changes: bool = False
+
+    @property
+    def _sources(self) -> list[type[Layer]]:
+        """The layers that know of what holds no more, or is to be shown."""
+        if self.changes:
+            registered((_CHANGES,))
+        return [layer for layer in saying_what_holds() if self.changes or layer.name != _CHANGES]
 
     def pinned(self, scope_id: int) -> list[str]:
         """The ids of the turns that every recall of the scope shows, the first of them first."""
         with self.store.transaction(write=False) as connection:
-            return [each for layer in saying_what_holds() for each in layer.pinned(connection, scope_id)]
+            return [each for layer in self._sources for each in layer.pinned(connection, scope_id)]
 
     def of(self, scope_id: int, turn_ids: Collection[str]) -> Replaced:
         """What holds no more of these turns, and of those in their place, as every source knows it.
@@ -62,9 +72,7 @@ class Standing:
                 if not new:
                     break
                 asked |= new
-                known = [
-                    each for layer in saying_what_holds() for each in layer.replacements(connection, scope_id, new)
-                ]
+                known = [each for layer in self._sources for each in layer.replacements(connection, scope_id, new)]
                 for each in known:
                     if each not in found.get(each.older, ()):
                         found[each.older] = (*found.get(each.older, ()), each)
@@ -93,6 +101,7 @@ def with_replacements(
     *,
     history: bool = True,
     exclude: Collection[str] = (),
+    past: bool = False,
 ) -> list[Candidate]:
     """What was found, with what holds in the place of what holds no more.
 
@@ -102,9 +111,12 @@ def with_replacements(
         turns_named: gives candidates for turns by their ids.
         history: what holds no more stays, marked, after what holds in its place; else that alone is shown.
         exclude: ids of turns that are in the prompt already.
+        past: the past is asked about: what holds no more comes before what holds in its place.
     """
     if not replaced:
         return list(candidates)
+    if past and history:
+        return _with_the_past(candidates, replaced, turns_named, exclude)
     shown: list[Candidate] = []
     for each in candidates:
         marked = replace(each, replaced=replaced)
@@ -112,10 +124,35 @@ def with_replacements(
         if not own:
             shown.append(marked)
             continue
-        ids = [turn_id for turn_id in dict.fromkeys(one.newer for one in own) if turn_id and turn_id not in exclude]
+        said = [one for one in own if one.newer and one.newer not in exclude]
+        ids = dict.fromkeys(one.newer for one in said)
         newer = turns_named(ids, each.kind, score=each.score, relevance=each.relevance)
-        newer = [replace(one, replaced=replaced, signals=each.signals) for one in newer]
+        newer = [replace(one, replaced=replaced, signals=each.signals) for one in newer if _says(one, said)]
         shown += [replace(marked, newer=tuple(newer))] if history else newer
+    return shown
+
+
+def _says(candidate: Candidate, said: Iterable[Replacement]) -> bool:
+    """Whether a candidate for what holds now shows the words that say so."""
+    shown = candidate.passage
+    mine = (each for each in said if each.newer == candidate.turn.id)
+    return shown is None or any(each.is_said_in(shown.place, shown.start, shown.stop) for each in mine)
+
+
+def _with_the_past(
+    candidates: Sequence[Candidate], replaced: Replaced, turns_named: TurnsNamed, exclude: Collection[str]
+) -> list[Candidate]:
+    """What was found, each after what it took the place of."""
+    older: dict[str, dict[str, None]] = {}
+    for known in replaced.values():
+        for one in known:
+            if one.newer and one.older not in exclude:
+                older.setdefault(one.newer, {})[one.older] = None
+    shown: list[Candidate] = []
+    for each in candidates:
+        found = turns_named(older.get(each.turn.id, ()), each.kind, score=each.score, relevance=each.relevance)
+        before = [replace(one, replaced=replaced, signals=each.signals) for one in found]
+        shown.append(replace(each, replaced=replaced, newer=tuple(one for one in before if replacements_of(one))))
     return shown
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from dataclasses import replace
 from typing import Any
 
 from ..conversation import check_scope
@@ -28,8 +27,8 @@ def recall_(args: Namespace) -> None:
         there.row(scope)
         for layer in wanted:
             there.bank.layers[layer.name].recall_without_model = args.without_model
-        options = RecallOptions(args.token_budget, args.k, [layer.name for layer in wanted], args.only_relevant)
-        options = replace(options, where=args.where, also=[check_scope(json.loads(each)) for each in args.also or ()])
+        names, also = [layer.name for layer in wanted], [check_scope(json.loads(each)) for each in args.also or ()]
+        options = RecallOptions(args.token_budget, args.k, names, args.only_relevant, args.where, also, args.history)
         recall = there.bank.recall(scope, args.query, now=args.now, **options.arguments)
         missing = [layer.name for layer in wanted if there.behind(scope, layer)]
     show(args, _recall_json(recall) if args.json else None, recall.text)

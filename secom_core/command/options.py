@@ -108,6 +108,7 @@ def _recall(command: ArgumentParser) -> None:
     add("--token-budget", type=_number, metavar="N", help="how long the block may be; 2000 unless this or -k is given")
     add("-k", type=_number, metavar="N", help="how many memories at most")
     add("--only-relevant", action="store_true", help="leave the rest of the block empty where less than all is needed")
+    add("--no-history", dest="history", action="store_false", help="leave out what holds no more")
     add("--now", type=_moment, metavar="TIME", help='when the question is asked, for "last week"')
     add("--layer", action="append", choices=layer_names(), help="a layer that takes part; may be given again")
     without = "let it take part although there is no language model here, and it then costs more than it brings"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .layer import CorrectionLayer
 from .records import Mark, MarkKind
 
-__all__ = ["CorrectionLayer", "Mark", "MarkKind"]
+__all__ = ["Mark", "MarkKind"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .layer import LifetimeLayer
 from .records import Cap, Lifetime
 
-__all__ = ["Cap", "Lifetime", "LifetimeLayer"]
+__all__ = ["Cap", "Lifetime"]

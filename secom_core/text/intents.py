@@ -110,6 +110,17 @@ _EXPLETIVE: Final = wording("(?:is|are|was|were) there|gibt es|(?:ist|war) es")
 _NAMED: Final = regex(r"(?<=[\w,] )(?:[A-Z][a-z]+|(?:my|our)\s+\w+|(?:mein|unser)e?[nmrs]?\s+\w+)")
 """Somebody or something that a later "she" may be."""
 
+_PAST: Final = wording(
+    r"""
+    used to|before|previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?|(?:at|the|my|our) first|earlier
+    in the past|back then|prior
+    früher\w*|vorher\w*|zuvor|ursprünglich\w*|zuerst|anfangs|damals|erste[nrsm]?|ehemalig\w*
+    antes|anterior\w*|al principio|original\w*|solía\w*|primer[oa]?
+    avant|autrefois|auparavant|au début|initial\w*|précédent\w*|ancien\w*|premi(?:er|ère)
+    """,
+    anywhere="以前|之前|原来|原先|最初|当初|曾经|一开始|前は|もともと|元々|かつて|昔|예전|이전|원래|처음|전에|당초",
+)
+
 _TELLING: Final = 2
 """How many content words make a question that stands alone."""
 
@@ -156,3 +167,11 @@ def leans(query: str) -> bool:
     if back is not None and not _NAMED.search(query, 0, back.start()):
         return True
     return len(dict.fromkeys(terms(query))) < _TELLING
+
+
+def asks_of_the_past(query: str) -> bool:
+    """Whether a question is about what was so before what is so now.
+
+    In English, German, Spanish, French, Chinese, Japanese and Korean.
+    """
+    return len(query) <= _LONG and _PAST.search(query) is not None

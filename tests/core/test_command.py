@@ -240,7 +240,13 @@ def test_the_budget_and_the_moment_are_passed_on(secom: Secom) -> None:
 
 
 def test_recall_takes_every_option_and_passes_it_on(kept: Secom, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = {"token_budget": 400, "k": 2, "layers": ("summaries", "citations"), "only_relevant": True}
+    wanted = {
+        "token_budget": 400,
+        "k": 2,
+        "layers": ("summaries", "citations"),
+        "only_relevant": True,
+        "history": False,
+    }
     apart = {"where": {"role": "user"}, "also": (("acme", "bob"),)}
     assert {*wanted, *apart} == {field.name for field in fields(RecallOptions)}
     seen: list[dict[str, object]] = []
@@ -251,7 +257,8 @@ def test_recall_takes_every_option_and_passes_it_on(kept: Secom, monkeypatch: py
         return recall(bank, *args, **named)
 
     monkeypatch.setattr(MemoryBank, "recall", watched)
-    given = ["--token-budget", "400", "-k", "2", "--layer", "summaries", "--layer", "citations", "--only-relevant"]
+    given = ["--token-budget", "400", "-k", "2", "--layer", "summaries", "--layer", "citations"]
+    given += ["--only-relevant", "--no-history"]
     assert "Ghent" in kept.ok("recall", "Ghent", *given, *ALICE)
     kept.ok("recall", "Ghent", "--where", '{"role": "user"}', "--also", '["acme", "bob"]', *ALICE)
     assert {name: seen[0][name] for name in wanted} == wanted
@@ -275,7 +282,20 @@ def test_looking_makes_nothing(kept: Secom) -> None:
 
 
 def test_inspect_shows_what_every_bank_has_and_what_layers_list(kept: Secom) -> None:
-    wanted = ["overview", "sessions", "segments", "turns", "summaries", "timelines", "topics", "chats", "log"]
+    wanted = [
+        "overview",
+        "sessions",
+        "segments",
+        "turns",
+        "summaries",
+        "timelines",
+        "topics",
+        "changes",
+        "chats",
+        "log",
+        "corrections",
+        "lifetimes",
+    ]
     assert listings() == wanted
     lines = dict(re.findall(r"^  ([a-z]+) +(\S.*)$", helped(kept, "inspect").split("Examples:")[0], re.M))
     assert lines.keys() >= set(wanted)

@@ -167,7 +167,7 @@ def test_what_is_no_layer_is_refused() -> None:
         register(Taken)
     names = [layer.name for layer in registered()]
     assert names[:4] == ["summaries", "timelines", "topics", "moods"]
-    assert sorted(names[4:]) == ["chats", "citations", "corrections", "lifetimes"]
+    assert sorted(names[4:]) == ["changes", "chats", "citations", "corrections", "lifetimes"]
     with pytest.raises(InvalidInput, match="is not known"):
         MemoryBank.open(layers=[Nameless])
 
@@ -186,7 +186,8 @@ except InvalidInput as error:
     assert "there is a layer 'topics' already" in str(error), error
 else:
     raise AssertionError("the name was free")
-assert layer_names() == ("summaries", "timelines", "topics", "chats", "citations")
+first = ("summaries", "timelines", "topics")
+assert layer_names() == (*first, "changes", "chats", "citations", "corrections", "lifetimes")
 assert [layer.name for layer in registered(["topics"])] == ["topics"]
 assert "secom_core.topics.layer" in sys.modules
 assert "secom_core.timelines.layer" not in sys.modules

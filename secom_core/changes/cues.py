@@ -1,0 +1,136 @@
+"""Words by which a statement says that something is so now, was corrected, ended, or is still so; in six languages."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from ..text.wording import wording
+
+Cue = Literal["changed", "swapped", "corrected", "ended", "confirmed"]
+"""What a statement says of an earlier one."""
+
+CORRECTED: Final = wording(
+    r"""
+    correction|correct(?:ing)? myself|I (?:said|told you|gave you)\b.{0,60}\b(?:wrong|actually|but|it's|turned)
+    (?:got|had|gave)\b.{0,20}\bwrong|wrong number|it's actually|(?:I )?misspoke|I meant
+    korrigier\w*|korrektur|falsch (?:gesagt|angegeben)|ich meinte
+    me equivoqué|me confund\w+|corrección|en realidad
+    """,
+    anywhere="""
+    说错了|给错了|更正|应该是|搞错了|错了.{0,6}是
+    訂正|間違えて|正しくは
+    정정|잘못 (?:알려|말)|사실은
+    """,
+)
+ENDED: Final = wording(
+    r"""
+    (?:I|we)(?:'ve| have)? (?:\w+ )?(?:cancel+ed|quit|gave up|given up)|I(?:'ve| have)? stopped \w+ing
+    (?:no|not) \w+ (?:any ?more|any longer)|\w+n't\b.{0,40}\b(?:any ?more|any longer)|no longer
+    (?:I|we)(?:'m| am| are|'re) not \w+ any ?more
+    (?:gekündigt|aufgegeben|abgemeldet|aufgehört)|nicht mehr|kein\w* \w* ?mehr
+    he dejado|hemos dejado|ya no|he cancelado|he abandonado
+    """,
+    anywhere="""
+    不(?:再)?.{1,6}了(?=[，。,.]|$)|取消了|退了
+    (?:やめ|辞め)(?:ました|た)|なくなった|なくなりました
+    그만뒀|그만두|이제.{0,12}안 |끊었
+    """,
+)
+CHANGED: Final = wording(
+    r"""
+    now|from now on|instead of|no longer|these days|nowadays|any ?more
+    (?:changed|switched|moved|raised|increased|reduced|decreased|lowered|extended|improved|adjusted|bumped)
+    (?:rescheduled|postponed|delayed|slipped|upgraded|replaced|pushed|grown|grew|risen|rose)
+    (?:goes|went|gone|going|moved|up|down) (?:up |down |back )?to|take[sn]? over|took over
+    (?:updated?|adjusting|adjust|extend|change|increas\w+|reached)\b.{0,60}\bto
+    (?:my|our|the) new (?:\w+ ){0,3}(?:is|are)|down to
+    jetzt|nun|inzwischen|mittlerweile|nicht mehr|ab sofort|statt|nur noch
+    neue[rnsm]? \w+ (?:ist|heißt|sind)
+    (?:steigt|gestiegen|erhöht|gesenkt|geändert|gewechselt|verschoben|umgezogen|verlegt)
+    doch nicht
+    ahora|ya no|en vez de|en lugar de|sino|al final
+    nuev[oa] (?:se llama|es)|\w+ nuev[oa] (?:se llama|es)
+    (?:ha|han|he|hemos|nos ha|me ha)(?: \w+)? (?:subido|bajado|cambiado|aplazado|retrasado|trasladado|mudado)
+    (?:cambiamos|subió|bajó)
+    """,
+    anywhere="""
+    现在|改成|改到|改为|换成|换了|换到|涨到|涨价|推迟|搬到|搬家|调到|加到|以后在|不是了|改期
+    (?:今は|これから|に変わ|も変わ|に代わ|になりました|になった|に上が|に増え|に延|延期|引っ越|転職|異動|値上がり)
+    (?:지금은|지금 |이제|바뀌|올랐|올렸|올라|미뤄|연기|이사|이직|발령|요즘)
+    """,
+)
+SWAPPED: Final = wording(
+    r"""
+    (?:I|we)(?:'ve| have)? (?:just )?(?:sold|quit|left|finally got|traded)|went back|new
+    verkauft|abgegeben|neue[rnsm]?
+    (?:ha|han|he|hemos) (?:vendido|dejado)|vendí|nuev[oa]s?
+    """,
+    anywhere="""
+    卖掉|卖了|新的
+    売りました|売った|新しい
+    팔았|새 |새로운
+    """,
+)
+"""What says that something took the place of what it names."""
+CONFIRMED: Final = wording(
+    r"""
+    still|as before|unchanged|same as (?:before|ever)|it is, I|leave it as it is|remains?
+    immer noch|noch immer|nach wie vor|weiterhin|steht\b.{0,20}\bfest|bleibt|wie gehabt
+    sigue\w*|sigo|seguimos|todavía|aún
+    """,
+    anywhere="""
+    还是|没变|仍然|依然|依旧
+    変わらず|やはり|まだ|相変わらず|のまま
+    여전히|그대로|아직
+    """,
+)
+SUPPOSED: Final = wording(
+    r"""
+    if|what if|would|could|might|maybe|perhaps|probably|hop(?:e|ing)|plan(?:s|ning)? to|want(?:s|ed)? to|wish
+    thinking of
+    going to|'ll|will|someday|next year|should I|I guess|consider\w*|aim\w*|dream\w*|looking for
+    need to
+    wenn|falls|würde\w*|könnte\w*|vielleicht|hoffe|plane|möchte|will|nächstes jahr|müssten|wahrscheinlich
+    si (?:nos|me|te|se|fuera\w*)|quizás?|tal vez|espero|quiero|planeo|quizá|serían|sería
+    """,
+    anywhere="""
+    如果|要是|希望|打算|估计|可能|也许|计划|想(?:去|要|学|搬|买)
+    もし|たい(?:です|な|。|$)|かもしれ|つもり|予定
+    만약|싶|것 같|려고|할까
+    """,
+)
+PAST: Final = wording(
+    r"""
+    used to|back then|when I was|years? ago|as a (?:student|child|kid|teenager)|in my (?:youth|twenties)|in those days
+    früher|damals|als kind|als student\w*|mit (?:zehn|zwanzig|dreißig)|vor \w+ jahren
+    de joven|de niñ[oa]|antes (?:era|vivía|tenía)|hace \w+ años|a los (?:diez|veinte|treinta)|cuando era
+    """,
+    anywhere="""
+    以前|大学的时候|小时候|年前|当年
+    学生のころ|大学のころ|子供のころ|昔|年前
+    대학 때|학생 때|어릴 때|년 전|예전
+    """,
+)
+_KIN_LATIN: Final = r"""
+    (?:my|our|his|her|their) (?:sister|brother|mother|father|mum|mom|dad|son|daughter|wife|husband|partner|friend|boss)
+    (?:my|our|his|her|their) (?:parents|cousin|aunt|uncle|neighbou?r|room ?mate|colleague|grandma|grandpa|kids?|dog|cat)
+    (?:my|our|his|her|their) (?:grandmother|grandfather|boyfriend|girlfriend|fianc\w+|niece|nephew|family|team|mentor)
+    (?:mein|unser|sein|ihr)\w* (?:schwester|bruder|mutter|vater|sohn|tochter|frau|mann|eltern|freund\w*|nachbar\w*)
+    (?:mein|unser|sein|ihr)\w* (?:kolleg\w+|hund|katze|chefin|chef|oma|opa)
+    (?:mi|mis|su|sus|nuestr[oa]s?) (?:hermanas?|hermanos?|madre|padre|padres|hij[oa]s?|espos[oa]|vecin[oa]|amig[oa]s?)
+    (?:mi|mis|su|sus) (?:perr[oa]|gat[oa]|jef[ea]|novi[oa]|abuel[oa]|compañer[oa])
+    """
+KIN: Final = wording(
+    _KIN_LATIN,
+    anywhere="""
+    (?:妈妈|爸爸|我爸|我妈|姐姐|妹妹|哥哥|弟弟|女儿|儿子|老公|老婆|同事|室友|朋友|邻居|父母)
+    (?:母|父|姉|妹|兄|弟|娘|息子|妻|夫|同僚|友達|両親)(?=[はがのもにと])
+    (?:어머니|아버지|언니|누나|동생|오빠|형|딸|아들|남편|아내|동료|친구|부모님)
+    """,
+)
+"""Who else a statement may be about."""
+OTHER: Final = wording(
+    "another|the other|other \\w+|ander(?:e|es|er|en)|otr[oa]s?",
+    anywhere="另一个|另外|別の|다른",
+)
+"""What is said of another thing of the same kind."""

@@ -1,0 +1,147 @@
+"""Which earlier statement a later one changes, corrects, ends or confirms; without a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from .cues import Cue
+from .slots import SLOT
+from .statements import Statement
+from .values import Value
+
+_ENOUGH: Final = 1.0
+"""What shared head words weigh at least."""
+_UNLIKE: Final = 2.0
+"""The same where one speaks of the speaker and the other does not, and for values of a sort that all things have."""
+_SHARE, _HALF = 0.3, 0.5
+"""Which share of the head words of the one that has fewer; and where the values are of a sort that all things have."""
+_PAIR: Final = 2
+
+Weigh = Callable[[str], float]
+"""What a head word weighs, from 0 to 1: less where much of what is said holds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """That a later statement says what has become of an earlier one.
+
+    Args:
+        older: the earlier statement.
+        newer: the later one.
+        kind: what became of it.
+        score: how much they have in common.
+    """
+
+    older: Statement
+    newer: Statement
+    kind: Cue
+    score: float
+
+
+def links_of(newer: Iterable[Statement], older: Sequence[Statement], weigh: Weigh) -> list[Link]:
+    """The links from statements of a message to earlier ones; of each statement the best.
+
+    Args:
+        newer: the statements of a message.
+        older: statements that were said before it, the newest first.
+        weigh: what a head word weighs.
+    """
+    found: list[Link] = []
+    for statement in newer:
+        links = [link for each in older if (link := link_between(each, statement, weigh)) is not None]
+        best = max((link.score for link in links), default=0.0)
+        # The newest of those that have as much in common: it is what held until then.
+        found += [link for link in links if link.score >= best][:1]
+    return found
+
+
+def link_between(older: Statement, newer: Statement, weigh: Weigh) -> Link | None:
+    """What the later statement says of the earlier one; nothing where they are of different things."""
+    if newer.owner != older.owner or newer.is_other != older.is_other:
+        return None
+    slot = _slot_changed(older, newer)
+    if slot:
+        return Link(older, newer, "changed", _UNLIKE)
+    if not newer.cues:
+        return None
+    pair = _compared(older, newer)
+    compared = older.values[pair[0]] | newer.values[pair[1]] if pair is not None else frozenset()
+    shared = sorted((older.heads.keys() & newer.heads.keys()) - compared)
+    score = sum(weigh(head) * min(older.heads[head], newer.heads[head]) for head in shared)
+    named = _named_old(older, newer)
+    share = score / max(1.0, min(_size(older, compared), _size(newer, compared)))
+    score += named
+    own = any(older.heads[head] == newer.heads[head] == 1 for head in shared)
+    share = share if own else min(share, _SHARE)
+    kind = _kind(older, newer, pair, named, score, share) if score >= _ENOUGH and share >= _SHARE else None
+    return Link(older, newer, kind, score) if kind is not None else None
+
+
+def _slot_changed(older: Statement, newer: Statement) -> bool:
+    """Whether they say different things of what somebody has one of."""
+    old = {value.sort: value.value for value in older.values if value.sort.startswith(SLOT)}
+    return any(old.get(value.sort, value.value) != value.value for value in newer.values)
+
+
+def _size(statement: Statement, without: frozenset[str]) -> float:
+    """How many words name what it is about; where words are not parted, each is about two pairs of characters."""
+    heads = [head for head, weight in statement.heads.items() if weight == 1 and head not in without]
+    return sum(1.0 if head.isascii() or len(head) > _PAIR else 0.5 for head in heads)
+
+
+def _kind(
+    older: Statement, newer: Statement, pair: tuple[Value, Value] | None, named: bool, score: float, share: float
+) -> Cue | None:
+    differs = pair is not None and pair[0].value != pair[1].value
+    if pair is None or not differs:
+        if "confirmed" in newer.cues and pair is not None:
+            return "confirmed"
+        ends = (
+            "ended" in newer.cues and all(value.sort == "name" for value in newer.values) and "ended" not in older.cues
+        )
+        return "ended" if ends and share >= _HALF else None
+    if "corrected" in newer.cues:
+        return "corrected"
+    if named and newer.cues & {"changed", "ended", "swapped"}:
+        return "changed"
+    if "changed" not in newer.cues or (
+        older.is_mine != newer.is_mine and _is_latin(newer) and score < _UNLIKE and share <= _HALF
+    ):
+        return None
+    if pair[0].sort in ("name", "day", "#", "percent", "time") and (score < _UNLIKE or share < _HALF):
+        return None
+    return "changed"
+
+
+def _is_latin(statement: Statement) -> bool:
+    return all(head.isascii() for head in statement.heads)
+
+
+def _compared(older: Statement, newer: Statement) -> tuple[Value, Value] | None:
+    """A value of each that can be compared; two that are not the same, where there are such."""
+    sorts = {value.sort for value in newer.values}
+    pairs = [(old, new) for old in older.values for new in newer.values if _alike(older, newer, old.sort, new.sort)]
+    known = {old.value for old in older.values if old.sort in sorts}
+    differing = [(old, new) for old, new in pairs if new.value not in known]
+    # A name stands for a value only where nothing else does.
+    pairs = [each for each in pairs if each[0].sort != "name"] or pairs
+    differing = [each for each in differing if each[0].sort != "name"] or differing
+    return next(iter(differing or pairs), None)
+
+
+def _alike(older: Statement, newer: Statement, old: str, new: str) -> bool:
+    """Whether two sorts can be compared: they are the same, or one is a bare number of what the other counts."""
+    if old == new:
+        return True
+    counted = {old: newer, new: older}.get(old if new == "#" else new) if "#" in (old, new) else None
+    unit = (old if new == "#" else new)[1:]
+    return counted is not None and bool(unit) and any(head.startswith(unit[:5]) for head in counted.heads)
+
+
+def _named_old(older: Statement, newer: Statement) -> bool:
+    """Whether the later one names the earlier one's value in saying that it is no more."""
+    own = {value.value for value in newer.values}
+    old = {value.value for value in older.values}
+    return bool(newer.cues & {"changed", "ended", "corrected"} and newer.names & old) and bool(own - old)

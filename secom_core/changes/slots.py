@@ -1,0 +1,75 @@
+"""What somebody has one of, and says in a few words: a home, a workplace, a car, a weight; in six languages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from .values import Value
+
+_PLACE: Final = r"([A-ZÄÖÜÁÉÍÓÚÑ][\w'’-]+(?: [A-ZÄÖÜ][\w'’-]+)*)"
+_HAN, _KATAKANA, _HANGUL = "[\u4e00-\u9fff]", "[\u30a1-\u30fa\u30fc]", "[\uac00-\ud7a3]"
+SLOT: Final = "slot:"
+"""How the sorts of their values begin."""
+
+_SLOTS: Final = tuple(
+    (SLOT + slot, re.compile("|".join(patterns)))
+    for slot, patterns in (
+        (
+            "home",
+            (
+                rf"\b(?:I|[Ww]e)(?:'m| am|'re| are)?(?: now)? liv(?:e|ing)(?: now)? (?:in|near) {_PLACE}",
+                rf"\b(?:I|[Ww]e)(?:'ve| have)?(?: just)? moved to {_PLACE}",
+                rf"\b(?:[Ii]ch wohne|[Ww]ohne ich|wir wohnen)(?: jetzt| nun)? in {_PLACE}",
+                rf"\b(?:[Vv]ivo|[Vv]ivimos) (?:ahora )?en {_PLACE}",
+                rf"(?:住在|搬到|搬去)(?:了)?({_HAN}{{2,4}}?)(?=区|了|[。，,]|跟|和|$)",
+                rf"((?:{_HAN}|{_KATAKANA}){{2,6}})に住んで",
+                rf"({_HANGUL}{{2,4}})에 (?:살|사세)",
+            ),
+        ),
+        (
+            "work",
+            (
+                rf"\b(?:I|[Ww]e)(?:'m| am|'ve been)?(?: now)? work(?:ing)?(?: now)? (?:at|for) {_PLACE}",
+                rf"\b(?:[Ii]ch arbeite|[Aa]rbeite ich)(?: \w+)? (?:bei der|bei dem|beim|bei|für) {_PLACE}",
+                rf"\b[Tt]rabajo en (?:la |el )?(?:sede de )?{_PLACE}",
+                rf"我?(?:现在)?在({_HAN}{{2,6}}?)(?:上班|工作)",
+                rf"((?:{_HAN}|{_KATAKANA}|の){{2,8}})で働いて",
+                rf"({_HANGUL}{{2,4}}(?: 회사)?)에서 일",
+            ),
+        ),
+        (
+            "car",
+            (
+                rf"\b(?:I|[Ww]e)(?:'m)?(?: now)? driv(?:e|ing) an? (?:\w+ )?{_PLACE}",
+                rf"\b[Ff]ahre(?: ich)?(?: jetzt| nun)? einen (?:\w+ )?{_PLACE}",
+                rf"\b[Cc]onduzco un (?:\w+ )?{_PLACE}",
+                rf"({_KATAKANA}{{2,}})に乗って",
+                rf"({_HANGUL}{{2,4}})를 타",
+            ),
+        ),
+        (
+            "weight",
+            (
+                r"\bI weigh (?:now )?(\d+)(?= ?k)",
+                r"\b(?:wiege ich|ich wiege)(?: jetzt| nun)? (\d+)(?= [Kk])",
+                r"\b[Pp]eso(?: ahora)? (\d+)(?= k)",
+                r"体重(?:は|が|是|有|现在)?(\d+)(?=公斤|キロ)",
+                r"몸무게(?:는|가) ?(\d+)(?=킬로)",
+            ),
+        ),
+    )
+)
+
+
+def slot_values(clause: str) -> Iterator[Value]:
+    """What a clause says of what somebody has one of.
+
+    Args:
+        clause: its words.
+    """
+    for slot, pattern in _SLOTS:
+        found = pattern.search(clause)
+        if found is not None and found.lastindex is not None:
+            yield Value(slot, found[found.lastindex].casefold(), *found.span(found.lastindex))

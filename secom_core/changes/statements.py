@@ -1,0 +1,217 @@
+"""What a message states: clauses with their head words, values, and what they say of something said before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from ..text.passages import blocks
+from ..text.speech import asks
+from ..text.terms import latin_language_of, sentence_spans, terms
+from ..text.wording import wording
+from .cues import CHANGED, CONFIRMED, CORRECTED, ENDED, KIN, OTHER, PAST, SUPPOSED, SWAPPED, Cue
+from .slots import SLOT, slot_values
+from .values import Value, values_of
+
+_READ: Final = 3000
+"""How many characters of a message are read: what is pasted behind them states little of anybody."""
+_MOST: Final = 60
+"""How many statements of a message are looked at."""
+_CLAUSE: Final = re.compile(
+    r"(?:, (?!\d{4}\b)|; |: | – | - |，|；|：|、(?=今は)|(?<=[가-힣])고, )(?:(?:and|but|so|und|aber|y|pero) )?"
+)
+_MINE: Final = wording(
+    r"I|we|my|our|I'm|we're|ich|wir|mein\w*|unser\w*|yo|mi|mis|nuestr\w*|me|nos",
+    anywhere="我|私|僕|俺|저는|나는|나 |제 |내 ",
+)
+_KANA: Final = re.compile("[\u3041-\u309f]")
+_HAN: Final = re.compile("[\u4e00-\u9fff]$")
+_HANGUL: Final = re.compile("[\uac00-\ud7a3]")
+_EASTERN: Final = re.compile("[\u4e00-\u9fff]+|[\u30a1-\u30fa\u30fc]+|[\uac00-\ud7a3]+")
+_WORD, _STEM, _VOWELS = 3, 6, "aeiou"
+_RELATIVE: Final = wording(anywhere=r"^(?:which|who|that|it|die|der|das|welche[rs]?|que|qui)\b")
+"""How a clause begins that speaks of what stands in the one before it."""
+_DULL: Final = frozenset(
+    "어요 에요 해요 예요 이에 니다 습니 아요 이야 지금 이제 요즘 하고 있어 었어 았어 으로 에서 에는 까지 부터 "
+    "现在 以后 今は 还是 已经 我们 每天 每周 一个 ました です 이고 는데 라고 다고 께서 대요 네요 지만".split()
+) | frozenset(
+    terms(
+        """now new still anymore goes get got go going went say said tell told know think thing really just also back
+        want need like make made take took good great today yesterday week month year day time last next ago actually
+        sorry correction try trying help use using much lot recently currently change changed switch moved increase
+        improve reach update adjust instead longer hey yeah wow thanks oh happy love""",
+        language="english",
+    )
+    + terms(
+        "jetzt nun neu gerade heute gestern schon noch immer sagen gut machen gehen kommen übrigens woche monat jahr",
+        language="german",
+    )
+    + terms(
+        """january february march april may june july august september october november december januar februar märz mai
+        juni juli oktober dezember enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre
+        diciembre""",
+        language="english",
+    )
+    + terms("ahora nuevo hoy ayer ya todavía semana mes año decir ir hacer bueno aquí", language="spanish")
+)
+"""What most statements of a change hold, whatever they are about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A clause that states something.
+
+    Args:
+        start: where it begins in the message's text, in characters.
+        stop: where it ends.
+        heads: its content words, and those of the clauses beside it in its sentence with less weight.
+        values: what can be compared, each with the words that it is made of.
+        cues: what it says of something said before.
+        owner: of whom else it speaks, such as "sister"; empty where it does not.
+        is_mine: whether it speaks of the speaker.
+        is_other: whether it speaks of another one of its kind.
+        names: words of its sentence that are names or numbers, for what it names of the old.
+    """
+
+    start: int
+    stop: int
+    heads: dict[str, float]
+    values: dict[Value, frozenset[str]]
+    cues: frozenset[Cue]
+    owner: str
+    is_mine: bool
+    is_other: bool
+    names: frozenset[str]
+
+
+@lru_cache(maxsize=2048)
+def statements_of(text: str) -> tuple[Statement, ...]:
+    """What a message states, in order; what it asks, supposes, or tells of long ago is left out.
+
+    Args:
+        text: the words of a user, or of people who talk; what assistants answer states nothing of anybody.
+    """
+    found: list[Statement] = []
+    language = latin_language_of(text[:_READ])
+    carried, names = frozenset[Cue](), frozenset[str]()
+    for start, stop in _sentences(text[:_READ]):
+        found += _of_sentence(text, start, stop, language, carried, names)
+        cues = _cues(text[start:stop])
+        carried = cues & {"corrected"}
+        names = (
+            frozenset(each.value for each in values_of(text[start:stop].rstrip())) if "ended" in cues else names & set()
+        )
+    return tuple(found[:_MOST])
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    for start, stop, kind in blocks(text):
+        if kind in ("prose", "list"):
+            yield from sentence_spans(text, start, stop)
+
+
+def _of_sentence(
+    text: str, start: int, stop: int, language: str, carried: frozenset[Cue], before: frozenset[str]
+) -> Iterator[Statement]:
+    sentence = text[start:stop]
+    spans = list(_clauses(text, start, stop))
+    told = [_is_told(text[first:last], last == stop and asks(sentence)) for first, last in spans]
+    values = [[*slot_values(text[first:last]), *values_of(text[first:last].rstrip())] for first, last in spans]
+    words = [_heads(text[first:last], each, language) for (first, last), each in zip(spans, values, strict=True)]
+    of_sentence = _cues(sentence) | carried
+    names = before.union(value.value for each in values for value in each)
+    owner = ""
+    for place, (first, last) in enumerate(spans):
+        clause = text[first:last]
+        found = KIN.search(clause)
+        owner = _owner(found[0]) if found else "" if _MINE.search(clause) else owner
+        if not told[place] or (place and SUPPOSED.search(text[slice(*spans[place - 1])]) and not _cues(clause)):
+            continue
+        beside = {word for near in (place - 1, place + 1) if 0 <= near < len(spans) for word in words[near]}
+        own = {each: frozenset(terms(clause[each.start : each.stop], language=language)) for each in values[place]}
+        has_own = not set(words[place]).issubset(frozenset().union(*own.values()))
+        heads = dict.fromkeys(beside, 0.5 if has_own else 1.0) | dict.fromkeys(words[place], 1.0)
+        if place and _RELATIVE.match(clause):
+            heads |= dict.fromkeys(words[place - 1], 1.0)
+        cues = _cues(clause) | (of_sentence & {"corrected"})
+        if heads and (values[place] or cues or words[place]):
+            yield Statement(
+                first,
+                last,
+                heads,
+                own,
+                cues,
+                owner,
+                _MINE.search(clause) is not None,
+                OTHER.search(clause) is not None,
+                names,
+            )
+
+
+def _clauses(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    for end in _CLAUSE.finditer(text, start, stop):
+        if end.start() > start:
+            yield start, end.start()
+            start = end.end()
+    if start < stop:
+        yield start, stop
+
+
+def _is_told(clause: str, is_asked: bool) -> bool:
+    """Whether a clause states something that is so."""
+    return not is_asked and not SUPPOSED.search(clause) and not PAST.search(clause)
+
+
+def _owner(found: str) -> str:
+    return found.casefold().split()[-1] if found.isascii() or " " in found else found
+
+
+_RULES: Final[tuple[tuple[Cue, re.Pattern[str]], ...]] = (
+    ("corrected", CORRECTED),
+    ("ended", ENDED),
+    ("changed", CHANGED),
+    ("swapped", SWAPPED),
+    ("confirmed", CONFIRMED),
+)
+
+
+def _cues(clause: str) -> frozenset[Cue]:
+    return frozenset(cue for cue, rule in _RULES if rule.search(clause))
+
+
+def _heads(clause: str, values: list[Value], language: str) -> list[str]:
+    """The words that name what a clause is about: not its values, and not that something became of it."""
+    for value in values:
+        if value.sort != "name" and not value.sort.startswith(SLOT):
+            clause = clause[: value.start] + " " * (value.stop - value.start) + clause[value.stop :]
+    for _, rule in _RULES:
+        clause = rule.sub(_without_cue, clause)
+    found = [*terms(_EASTERN.sub(" ", clause), language=language), *_eastern_heads(clause)]
+    # Cut, as a short text may be taken for one of another language, whose endings are others.
+    kept = (
+        term[:_STEM].rstrip(_VOWELS) or term
+        for term in found
+        if term not in _DULL and (len(term) > 1 or _HAN.match(term))
+    )
+    return list(dict.fromkeys(kept))
+
+
+def _without_cue(found: re.Match[str]) -> str:
+    """A blank in the place of a cue; one with other words within stays, as these name what it is about."""
+    words = found[0]
+    return words if len(words.split()) > _WORD + 1 or (not words.isascii() and len(words) > _WORD + 3) else " "
+
+
+def _eastern_heads(clause: str) -> Iterator[str]:
+    """Pairs of characters of Chinese and Japanese words, and how Korean words begin, before what is added to them."""
+    for word in _EASTERN.findall(clause):
+        if _HANGUL.match(word):
+            yield word[:2]
+        elif _KANA.search(clause) or len(word) == 1:
+            # Japanese: its endings are kana, which are no word of what is meant.
+            yield from ([word] if len(word) < _WORD else [word[at : at + 2] for at in range(len(word) - 1)])
+        else:
+            yield from (word[at : at + 2] for at in range(len(word) - 1))

@@ -1,0 +1,317 @@
+"""Statements and links in the store: each new turn is compared with the few earlier ones that share a head word."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, and_, bindparam, delete, insert, or_, select, tuple_
+
+from ..conversation import Message, Scope, Turn
+from ..derived.progress import drop_progress, note
+from ..stores.database import retry_if_contended
+from ..stores.messages import turns_of
+from ..stores.rows import SessionRow
+from ..stores.schema import is_one_of, layer_progress, messages
+from ..stores.sound import sound_records, sound_rows
+from ..stores.sql import SqlStore
+from ..stores.statements import is_unchanged
+from ..text.batches import batches
+from .linking import Link, links_of
+from .records import KINDS, SUPERSEDES, Change, Said
+from .slots import SLOT
+from .statements import Statement, statements_of
+from .tables import changes, statement_heads
+
+NAME: Final = "changes"
+_SEEN: Final = 24
+"""How many earlier turns that hold a head word are looked at, the newest."""
+_COMPARED: Final = 48
+"""How many earlier turns a turn is compared with at most."""
+_FOLLOWED: Final = 16
+"""How many changes of changes are followed."""
+_REPLIES: Final = frozenset({"assistant", "ai", "tool", "function", "developer", "system"})
+
+
+@retry_if_contended
+def follow(store: SqlStore, row: SessionRow, *, afresh: bool = False) -> bool:
+    """Read what a session's new turns state, and link it to what was said before.
+
+    Args:
+        store: where turns are.
+        row: the session.
+        afresh: read all of it again.
+
+    Returns:
+        Whether it was written: not where the session has changed meanwhile, or has nothing new.
+    """
+    with store.transaction(write=False) as connection:
+        taken = 0 if afresh else _taken(connection, row.id)
+    if taken >= row.turns:
+        return False
+    turns = store.turns(row, taken)
+    read = [(turn, list(_said(row.id, turn))) for turn in turns]
+    with store.transaction(durable=False, scope=row.scope_id) as connection:
+        if not is_unchanged(connection, row) or (not afresh and _taken(connection, row.id) != taken):
+            return False
+        if not taken:
+            _forget_session(connection, row.id)
+        for turn, said in read:
+            _link(connection, row, turn, said)
+            _keep(connection, row, turn, said)
+        note(connection, row.id, NAME, row.turns)
+    return True
+
+
+@retry_if_contended
+def begin_again(store: SqlStore, scope: Scope) -> None:
+    """Delete what was read of a scope; it is read again session by session."""
+    row = store.scope(scope)
+    if row is not None:
+        with store.transaction(durable=False, scope=row.id) as connection:
+            drop_all(connection, row.id)
+
+
+def _taken(connection: Connection, session_id: int) -> int:
+    mine = and_(layer_progress.c.session_id == session_id, layer_progress.c.layer == NAME)
+    found = connection.scalar(select(layer_progress.c.messages).where(mine))
+    return found if isinstance(found, int) else 0
+
+
+def _said(session_id: int, turn: Turn) -> Iterator[Said]:
+    for place, message in enumerate(turn.messages):
+        if message.role not in _REPLIES:
+            for each in statements_of(message.text):
+                yield Said(session_id, turn.index, place, _who(message), each)
+
+
+def _who(message: Message) -> str:
+    return message.speaker or ""
+
+
+def _keep(connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Said]) -> None:
+    heads = sorted({_number(head) for each in said for head in _found_by(each.statement)})
+    values = {"scope_id": row.scope_id, "session_id": row.id, "turn": turn.index}
+    if heads:
+        connection.execute(insert(statement_heads), [{**values, "head": head} for head in heads])
+
+
+def _found_by(statement: Statement) -> Iterator[str]:
+    """What a statement is found by: its head words, and what it says of what somebody has one of."""
+    yield from (head for head, weight in statement.heads.items() if weight == 1)
+    yield from (value.sort for value in statement.values if value.sort.startswith(SLOT))
+
+
+def _number(head: str) -> int:
+    """A number for a head word, of 52 bits."""
+    return int.from_bytes(hashlib.blake2b(head.encode(), digest_size=8).digest(), "big") >> 12
+
+
+def _link(connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Said]) -> None:
+    telling = [
+        each for each in said if each.statement.cues or any(v.sort.startswith(SLOT) for v in each.statement.values)
+    ]
+    if not telling:
+        return
+    heads = sorted({head for each in telling for head in (*each.statement.heads, *_found_by(each.statement))})
+    seen = {head: _seen(connection, row.scope_id, head) for head in heads}
+    older = _older(connection, row.scope_id, seen, turn)
+    weights = {head: _weight(len(places)) for head, places in seen.items()}
+    # A message may take back what it said itself; whatever else it holds stands beside the other.
+    for each in telling:
+        near = [one for one in older if _may_speak_of(each, one)]
+        found = links_of([each.statement], [one.statement for one in near], lambda head: weights.get(head, 1.0))
+        for link in found:
+            earlier = next(one for one in near if one.statement is link.older)
+            connection.execute(insert(changes).values(**_values(row.scope_id, earlier, each, link)))
+
+
+def _seen(connection: Connection, scope_id: int, head: str) -> list[tuple[int, int]]:
+    """The newest turns that hold a head word."""
+    mine = and_(statement_heads.c.scope_id == scope_id, statement_heads.c.head == _number(head))
+    found = select(statement_heads.c.session_id, statement_heads.c.turn).where(mine)
+    newest = connection.execute(found.order_by(statement_heads.c.id.desc()).limit(_SEEN)).all()
+    return [(each.session_id, each.turn) for each in newest]
+
+
+def _weight(seen: int) -> float:
+    """What a head word weighs that so many of the newest turns hold."""
+    return 1.0 if seen <= _SEEN // 3 else 0.5 if seen < _SEEN else 0.25
+
+
+def _older(connection: Connection, scope_id: int, seen: dict[str, list[tuple[int, int]]], turn: Turn) -> list[Said]:
+    """What was stated in the earlier turns that share most, the newest first."""
+    shared: dict[tuple[int, int], int] = {}
+    for places in seen.values():
+        for place in places:
+            shared[place] = shared.get(place, 0) + 1
+    best = sorted(shared, key=lambda place: -shared[place])[:_COMPARED]
+    if not best:
+        return []
+    named = tuple_(messages.c.session_id, messages.c.turn).in_(best)
+    rows = connection.execute(
+        select(messages)
+        .where(messages.c.scope_id == scope_id, named)
+        .order_by(messages.c.session_id, messages.c.turn, messages.c.position)
+    ).all()
+    by_session: dict[int, list[Row[Any]]] = {}
+    for row in rows:
+        by_session.setdefault(row.session_id, []).append(row)
+    known = [(session, each) for session, found in by_session.items() for each in turns_of(found, "")]
+    before = [(session, each) for session, each in known if _when(each) <= _when(turn)]
+    before.sort(key=lambda pair: (_when(pair[1]), pair[0], pair[1].index), reverse=True)
+    return [said for session, each in before for said in _said(session, each)]
+
+
+def _when(turn: Turn) -> datetime:
+    return turn.at or datetime.min
+
+
+def _may_speak_of(newer: Said, older: Said) -> bool:
+    """Whether one may speak of what the other said: who speaks of oneself is followed by oneself."""
+    return newer.who == older.who or not (newer.statement.is_mine or older.statement.is_mine)
+
+
+def _values(scope_id: int, older: Said, newer: Said, link: Link) -> dict[str, Any]:
+    return {
+        "scope_id": scope_id,
+        "session_id": newer.session_id,
+        "turn": newer.turn,
+        "place": newer.place,
+        "start": newer.statement.start,
+        "stop": newer.statement.stop,
+        "older_session_id": older.session_id,
+        "older_turn": older.turn,
+        "older_place": older.place,
+        "older_start": older.statement.start,
+        "older_stop": older.statement.stop,
+        "kind": link.kind,
+    }
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+_NEWER = messages.alias()
+
+
+def _begins(alias: Any, session_id: Any, turn: Any) -> Any:
+    return and_(alias.c.session_id == session_id, alias.c.turn == turn, alias.c.position == 0)
+
+
+_LINKS: Final = (
+    select(changes, messages.c.name.label("older_name"), _NEWER.c.name.label("newer_name"), _NEWER.c.at.label("said"))
+    .join(messages, _begins(messages, changes.c.older_session_id, changes.c.older_turn))
+    .join(_NEWER, _begins(_NEWER, changes.c.session_id, changes.c.turn))
+)
+
+_ANY: Final = select(changes.c.id).where(changes.c.scope_id == bindparam("scope")).limit(1)
+
+
+def links(
+    connection: Connection, scope_id: int, turn_ids: Collection[str] | None = None, *, of: Any = messages.c.name
+) -> list[Change]:
+    """The links between turns of a scope, in the order in which they were found.
+
+    Args:
+        connection: a transaction.
+        scope_id: the scope.
+        turn_ids: the ids of older turns; all of the scope unless given.
+        of: the column that holds the ids: that of the older turn, unless given.
+    """
+    if connection.execute(_ANY, {"scope": scope_id}).first() is None:
+        return []
+    asked = [None] if turn_ids is None else list(batches(sorted(turn_ids)))
+    found: list[Change] = []
+    for batch in asked:
+        statement = _LINKS.where(changes.c.scope_id == scope_id).order_by(changes.c.id)
+        if batch is not None:
+            named = is_one_of(connection, of, batch)
+            statement = statement.where(of.table.c.scope_id == scope_id, named)
+        rows = sound_rows(connection, statement, changes, scope_id)
+        found += sound_records(connection, rows, _change, changes, scope_id)
+    return found
+
+
+def changes_of(store: SqlStore, scope: Scope) -> list[Change]:
+    """Every link of a scope; see `links`."""
+    row = store.scope(scope)
+    if row is None:
+        return []
+    with store.transaction(write=False) as connection:
+        return links(connection, row.id)
+
+
+def _change(row: Row[Any]) -> Change:
+    if row.kind not in KINDS:
+        raise ValueError(f"a link's kind is one of {', '.join(sorted(KINDS))}, got {row.kind!r}")
+    older, newer = (row.older_place, row.older_start, row.older_stop), (row.place, row.start, row.stop)
+    return Change(row.older_name, row.newer_name, datetime.fromisoformat(row.said), row.kind, older, newer)
+
+
+def superseded(connection: Connection, scope_id: int, turn_ids: Collection[str]) -> list[Change]:
+    """What of these turns holds no more, each with what holds now: changes of changes are followed to the last."""
+    if not turn_ids:
+        return []
+    first = _superseding(connection, scope_id, turn_ids)
+    known = {each.older for each in first}
+    new, every = {each.newer for each in first}, list(first)
+    for _ in range(_FOLLOWED):
+        if not new:
+            break
+        known |= new
+        found = _superseding(connection, scope_id, new)
+        every += found
+        new = {each.newer for each in found} - known
+    return [_last(each, every) for each in first]
+
+
+def _superseding(connection: Connection, scope_id: int, turn_ids: Collection[str]) -> list[Change]:
+    return [each for each in links(connection, scope_id, turn_ids) if each.kind in SUPERSEDES]
+
+
+def taking_the_place(connection: Connection, scope_id: int, turn_ids: Collection[str]) -> list[Change]:
+    """What these turns took the place of."""
+    found = links(connection, scope_id, turn_ids, of=_NEWER.c.name) if turn_ids else []
+    return [each for each in found if each.kind in SUPERSEDES]
+
+
+def _last(change: Change, every: Sequence[Change]) -> Change:
+    """The change with what holds in the end."""
+    newest = change
+    for _ in range(_FOLLOWED):
+        after = [each for each in every if each.older == newest.newer and _overlaps(each.older_span, newest.newer_span)]
+        if not after:
+            break
+        newest = after[-1]
+    return Change(change.older, newest.newer, newest.at, newest.kind, change.older_span, newest.newer_span)
+
+
+def _overlaps(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
+    return one[0] == other[0] and one[1] < other[2] and other[1] < one[2]
+
+
+# -- forgetting --------------------------------------------------------------------------------------------------------
+
+
+def _forget_session(connection: Connection, session_id: int) -> None:
+    connection.execute(delete(statement_heads).where(statement_heads.c.session_id == session_id))
+    connection.execute(delete(changes).where(changes.c.session_id == session_id))
+
+
+def forget_turns(connection: Connection, session_id: int, turns: Collection[int]) -> None:
+    """Delete what was read of turns, and the links from and to them."""
+    for batch in batches(sorted(turns)):
+        mine = and_(statement_heads.c.session_id == session_id, statement_heads.c.turn.in_(batch))
+        connection.execute(delete(statement_heads).where(mine))
+        newer = and_(changes.c.session_id == session_id, changes.c.turn.in_(batch))
+        older = and_(changes.c.older_session_id == session_id, changes.c.older_turn.in_(batch))
+        connection.execute(delete(changes).where(or_(newer, older)))
+
+
+def drop_all(connection: Connection, scope_id: int) -> None:
+    """Delete everything of a scope: it is read again from the turns."""
+    for table in (changes, statement_heads):
+        connection.execute(delete(table).where(table.c.scope_id == scope_id))
+    drop_progress(connection, scope_id, [NAME])

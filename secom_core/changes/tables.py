@@ -1,0 +1,44 @@
+"""The tables of what changed: which turns state something of what, and which statement took the place of which."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, Table, Text
+
+from ..stores.schema import Id, metadata
+
+statement_heads = Table(
+    "statement_heads",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("scope_id", ForeignKey("scopes.id", ondelete="CASCADE"), nullable=False),
+    Column("session_id", ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False),
+    Column("turn", BigInteger, nullable=False),
+    Column("head", BigInteger, nullable=False),
+    Index("statement_heads_by_head", "scope_id", "head", "id"),
+    Index("statement_heads_of_session", "session_id", "turn"),
+    sqlite_autoincrement=True,
+)
+"""The head words of what turns state, as numbers: never words."""
+
+changes = Table(
+    "changes",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("scope_id", ForeignKey("scopes.id", ondelete="CASCADE"), nullable=False),
+    Column("session_id", ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False),
+    Column("turn", BigInteger, nullable=False),
+    Column("place", Integer, nullable=False),
+    Column("start", BigInteger, nullable=False),
+    Column("stop", BigInteger, nullable=False),
+    Column("older_session_id", ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False),
+    Column("older_turn", BigInteger, nullable=False),
+    Column("older_place", Integer, nullable=False),
+    Column("older_start", BigInteger, nullable=False),
+    Column("older_stop", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Index("changes_of_session", "session_id", "turn"),
+    Index("changes_of_older", "older_session_id", "older_turn"),
+    Index("changes_of_scope", "scope_id"),
+    sqlite_autoincrement=True,
+)
+"""That a statement, the characters ``[start, stop)`` of a message, says what became of an older one."""

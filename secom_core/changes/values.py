@@ -1,0 +1,175 @@
+"""What a statement may say of a thing: an amount, a day, a time, a name; so that two can be compared."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final, NamedTuple
+
+from ..text.terms import is_stopword
+
+
+class Value(NamedTuple):
+    """A value in a clause.
+
+    Args:
+        sort: what it can be compared with: ``"money"``, ``"time"``, ``"weekday"``, ``"day"``, ``"name"``, or the unit.
+        value: the value, such that two that are the same are equal.
+        start: where it begins, in characters.
+        stop: where it ends.
+    """
+
+    sort: str
+    value: str
+    start: int
+    stop: int
+
+
+_WEEKDAYS: Final = {
+    name: day
+    for day, names in enumerate(
+        (
+            "monday mondays montag montags lunes 周一 星期一 月曜 월요일",
+            "tuesday tuesdays dienstag dienstags martes 周二 星期二 火曜 화요일",
+            "wednesday wednesdays mittwoch mittwochs miércoles 周三 星期三 水曜 수요일",
+            "thursday thursdays donnerstag donnerstags jueves 周四 星期四 木曜 목요일",
+            "friday fridays freitag freitags viernes 周五 星期五 金曜 금요일",
+            "saturday saturdays samstag samstags sábado sábados 周六 星期六 土曜 토요일",
+            "sunday sundays sonntag sonntags domingo domingos 周日 星期日 日曜 일요일",
+        )
+    )
+    for name in names.split()
+}
+_MONTHS: Final = (
+    r"jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|märz|apr(?:il)?|may|mai|june?|juni|july?|juli|aug(?:ust)?"
+    r"|sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?|enero|febrero|marzo|abril|mayo|junio|julio"
+    r"|agosto|septiembre|octubre|noviembre|diciembre"
+)
+_MONTH: Final = re.compile(_MONTHS, re.I)
+_COUNTED: Final = {
+    word: str(number)
+    for number, words in enumerate(
+        (
+            "one ein eine einen un una 一 하나 한",
+            "two zwei dos 二 两 両 두",
+            "three drei tres 三 세",
+            "four vier cuatro 四 네",
+            "five fünf cinco 五 다섯",
+            "six sechs seis 六 여섯",
+            "seven sieben siete 七 일곱",
+            "eight acht ocho 八 여덟",
+            "nine neun nueve 九 아홉",
+            "ten zehn diez 十 열",
+            "eleven elf once 十一",
+            "twelve zwölf doce 十二",
+        ),
+        1,
+    )
+    for word in words.split()
+}
+_MONEY: Final = r"euros?|eur|dollars?|usd|pounds?|gbp|bucks|元|块|円|만\s?원|원|€|\$|£|¥|万円|千円"
+_TENS: Final = {"万": 10_000, "千": 1_000, "만": 10_000, "k": 1_000}
+_PATTERNS: Final = tuple(
+    (sort, re.compile(pattern, re.I))
+    for sort, pattern in (
+        ("", r"\bv?\d+\.\d+\.\d+\b|\bv\d[\d.]*|https?:\S+|\w+[._/]\w+[._/]\w+"),
+        ("", r"\b(?:last|this past|letzten?|el pasado) \w+|上(?:个?(?:周|星期))[一二三四五六日天]"),
+        (
+            "weekday",
+            "|".join(
+                sorted(
+                    (rf"\b{each}\b" if each.isalpha() and each.isascii() else each for each in _WEEKDAYS),
+                    key=len,
+                    reverse=True,
+                )
+            ),
+        ),
+        ("day", r"\b\d{4}-\d{1,2}-\d{1,2}\b|(?:\d{1,2}月\d{1,2}[日号])|\d{1,2}월 ?\d{1,2}일"),
+        ("day", rf"\b(?:{_MONTHS})\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:, \d{{4}})?"),
+        ("day", rf"\b\d{{1,2}}(?:st|nd|rd|th|\.)?(?: of| de)? (?:{_MONTHS})\b"),
+        (
+            "time",
+            r"\b\d{1,2}[:.]\d\d ?(?:am|pm|uhr)?\b|\b\d{1,2} ?(?:am|pm|uhr|o'clock)\b|\d{1,2}[時点시](?:半|반)?"
+            r"|[一二三四五六七八九十]{1,2}点",
+        ),
+        (
+            "money",
+            rf"[€$£¥] ?\d[\d.,]*k?|\d[\d.,]*(?:[万千만]\d*[千천]?)? ?(?:천 )?(?:{_MONEY})(?![a-z])"
+            r"|[一二三四五六七八九]万[一二三四五六七八九]?千?[一二三四五六七八九]?百?",
+        ),
+        ("percent", r"\d[\d.,]*(?: ?%| per ?cent\b| prozent\b| por ciento\b)"),
+        ("#", r"(?<![A-Za-z\d.,])#?\d[\d.,]*\d|(?<![A-Za-z\d.,])\d"),
+    )
+)
+_UNIT: Final = re.compile(r"[\s-]*([^\W\d_]+)")
+_HAN_UNIT: Final = re.compile(r"\s?(公斤|毫克|キロ|ミリグラム|킬로|밀리그램|[\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3])")
+_WORD_COUNT: Final = re.compile(
+    r"\b(two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf"
+    r"|zwölf|dos|tres|cuatro|cinco|siete|ocho|nueve|diez|doce)(mal\b)?\b"
+    r"|[週周]\w?([一二三四五六七八九两])(?:次|回)|(하나|두|세|네|다섯|여섯|일곱|여덟|아홉) ?(번|살)"
+    r"|([一二两三四五六七八九十])岁",
+    re.I,
+)
+_NAME: Final = re.compile(
+    r"(?:(?:Dr|Mrs?|Ms|Prof)\.? |Herrn? |Frau |doctora? )?[A-ZÄÖÜÁÉÍÓÚÑ][\w'’-]*[a-zäöüßáéíóúñ0-9][\w'’-]*"
+    r"(?: [A-ZÄÖÜÁÉÍÓÚ][\w'’-]+)*"
+)
+_EASTERN_NAME: Final = re.compile(
+    r"[\u4e00-\u9fff\u30a1-\u30fa\u30fc]{1,5}(?=さん)|[\uac00-\ud7a3]{2,4}(?= ?씨)|[\u30a1-\u30fa\u30fc]{3,}"
+)
+
+
+def values_of(text: str) -> list[Value]:
+    """The values in a clause, in order.
+
+    Args:
+        text: the clause.
+    """
+    found: list[Value] = []
+    left = text
+    for sort, pattern in _PATTERNS:
+        found += [_value(sort, match, text) for match in pattern.finditer(left) if sort]
+        left = pattern.sub(lambda match: "\0" * len(match[0]), left)
+    found += [_counted(match) for match in _WORD_COUNT.finditer(left)]
+    names = [*_NAME.finditer(left), *_EASTERN_NAME.finditer(left)]
+    names_found = [
+        Value("name", match[0].casefold(), *match.span())
+        for match in names
+        if not _begins(text, match)
+        and not is_stopword(match[0])
+        and len(match[0]) > 1
+        and not _MONTH.fullmatch(match[0])
+        and not any(value.start <= match.start() < value.stop for value in found)
+    ]
+    return sorted([*found, *names_found], key=lambda each: each.start)
+
+
+def _begins(text: str, match: re.Match[str]) -> bool:
+    """Whether a name is only capital because the sentence begins with it."""
+    return match.start() == 0 and " " not in match[0] and match[0][0].isascii()
+
+
+def _value(sort: str, match: re.Match[str], text: str) -> Value:
+    shown = match[0]
+    start, stop = match.span()
+    if sort == "weekday":
+        return Value(sort, str(_WEEKDAYS[shown.casefold()]), start, stop)
+    if sort != "#":
+        return Value(sort, _plain(shown), start, stop)
+    eastern = _HAN_UNIT.match(text, stop)
+    unit = eastern or _UNIT.match(text, stop)
+    named = unit[1].casefold() if unit and not is_stopword(unit[1]) else ""
+    return Value(f"#{named.rstrip('s')}", _plain(shown), start, stop)
+
+
+def _counted(match: re.Match[str]) -> Value:
+    word = next(filter(None, match.groups()))
+    times = match[2] or match[3]
+    ages = (match[5] == "살") or bool(match[6])
+    sort = "#times" if times or match[5] == "번" else "#years" if ages else "#"
+    return Value(sort, _COUNTED.get(word.casefold(), word), *match.span())
+
+
+def _plain(shown: str) -> str:
+    folded = unicodedata.normalize("NFKC", shown).casefold()
+    return re.sub(r"(?<=\d)[.,](?=\d{3}\b)|\s|(?<=\d)(?:st|nd|rd|th)\b|[.,]$", "", folded)

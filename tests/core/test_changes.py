@@ -1,0 +1,177 @@
+"""What is said to have changed: which statements are linked, and what a recall makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from sqlalchemy import event
+
+from secom_core import MemoryBank
+from secom_core.changes import links_of, statements_of
+from secom_core.conversation import Message
+from secom_core.text.intents import asks_of_the_past
+
+ANN = ("acme", "ann")
+MAY = datetime(2025, 5, 3, 12, tzinfo=timezone.utc)
+LONG = "Rents depend on the local index. " * 60
+RENT = (
+    ("We pay 1,150 euros rent for the flat in Linden.", LONG),
+    ("The landlord wrote: from July the rent goes up to 1,230 euros.", LONG),
+)
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Iterator[MemoryBank]:
+    with MemoryBank.open(str(tmp_path / "memory.db"), changes=True) as opened:
+        yield opened
+
+
+def tell(bank: MemoryBank, *exchanges: tuple[str, str], first: int = 0) -> None:
+    for place, (said, answered) in enumerate(exchanges, start=first):
+        messages = [Message(said, id=f"u{place}"), Message(answered, "assistant", id=f"a{place}")]
+        bank.remember(ANN, messages, session=f"s{place}", at=MAY + timedelta(days=30 * place), close=True)
+
+
+def marks(bank: MemoryBank, **options: bool) -> dict[str, str | None]:
+    found = bank.recall(ANN, "What do we pay for housing now?", token_budget=500, **options)
+    return {one.older: one.newer for hit in found.hits for known in hit.replaced.values() for one in known}
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "kind"),
+    [
+        ("Our rent is 900 euros a month.", "The rent went up to 960 euros.", "changed"),
+        ("I take 20 mg of the tablets.", "They increased the tablets to 30 mg.", "changed"),
+        ("I live in Leeds.", "We moved to York last month.", "changed"),
+        ("I earn 2,100 euros.", "Correction: I actually earn 2,200 euros.", "corrected"),
+        ("I play the violin on Mondays.", "I don't play the violin any more.", "ended"),
+        ("The meeting is at 9:30 in the library.", "The library meeting is still at 9:30.", "confirmed"),
+        ("Die Miete beträgt 900 Euro.", "Die Miete ist auf 960 Euro gestiegen.", "changed"),
+        ("Ich wohne in Fürth.", "Ich wohne jetzt in Erlangen.", "changed"),
+        ("我们的房租是4200元。", "房租涨到4600元了。", "changed"),
+        ("家賃は8万円です。", "家賃が9万円に上がりました。", "changed"),
+        ("월세는 60만 원이에요.", "월세가 70만 원으로 올랐어요.", "changed"),
+        ("Pagamos 800 euros de alquiler.", "Nos ha subido el alquiler a 860 euros.", "changed"),
+    ],
+)
+def test_a_later_statement_says_what_became_of_an_earlier_one(older: str, newer: str, kind: str) -> None:
+    assert [link.kind for link in links_of(statements_of(newer), statements_of(older), lambda _: 1.0)] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Our rent is 900 euros a month.", "My sister's rent went up to 960 euros."),
+        ("Our rent is 900 euros a month.", "If we moved, the rent would now be 1,600 euros."),
+        ("Our rent is 900 euros a month.", "The electricity went up to 90 euros a month."),
+        ("Our rent is 900 euros a month.", "Has the rent gone up to 960 euros?"),
+        ("I live in York.", "I used to live in Leeds."),
+        ("I drive a Golf.", "My brother drives a Yaris now."),
+        ("我们的房租是4200元。", "同事的房租现在是3800元。"),
+        ("家賃は8万円です。", "妹の家賃は今は6万円です。"),
+    ],
+)
+def test_what_is_of_another_or_is_not_so_changes_nothing(older: str, newer: str) -> None:
+    assert links_of(statements_of(newer), statements_of(older), lambda _: 1.0) == []
+
+
+@pytest.mark.parametrize("budget", [500, 1000])
+def test_what_holds_now_comes_with_what_it_took_the_place_of(bank: MemoryBank, budget: int) -> None:
+    tell(bank, *RENT)
+    found = bank.recall(ANN, "What do we pay for housing now?", token_budget=budget)
+    assert "1,150 euros" in found.text
+    assert "the rent goes up to 1,230 euros" in found.text
+    number = next(hit.number for hit in found.hits if "u1" in hit.turn_ids)
+    assert f'("We pay 1,150 euros rent for the flat in Linden." replaced on 2025-06-02 by [{number}])' in found.text
+    assert found.tokens <= budget
+
+
+def test_what_holds_no_more_may_stay_out(bank: MemoryBank) -> None:
+    tell(bank, *RENT)
+    found = bank.recall(ANN, "What do we pay for housing now?", token_budget=500, history=False)
+    assert "1,150" not in found.text
+    assert "1,230 euros" in found.text
+
+
+def test_a_question_about_the_past_gets_the_past(bank: MemoryBank) -> None:
+    tell(bank, *RENT)
+    found = bank.recall(ANN, "What did the landlord ask from us before July?", token_budget=120)
+    assert "1,150 euros" in found.text
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What did I pay before?",
+        "Wo habe ich früher gewohnt?",
+        "我以前住在哪里？",
+        "前はどこに住んでいた？",
+        "예전에 어디 살았지?",
+        "¿Dónde vivía antes?",
+        "Où est-ce que j'habitais avant ?",
+    ],
+)
+def test_questions_about_the_past_are_told_in_every_language(query: str) -> None:
+    assert asks_of_the_past(query)
+    assert not asks_of_the_past("What do I pay now?")
+
+
+def test_changes_of_changes_lead_to_what_holds_in_the_end(bank: MemoryBank) -> None:
+    tell(bank, *RENT, ("The rent went up to 1,300 euros.", LONG))
+    assert marks(bank)["u0"] == "u2"
+
+
+@pytest.mark.parametrize("gone", ["u0", "u1"])
+def test_a_link_is_forgotten_with_either_of_its_turns(bank: MemoryBank, gone: str) -> None:
+    tell(bank, *RENT)
+    assert [(each.older, each.newer) for each in bank.changes(ANN)] == [("u0", "u1")]
+    bank.forget(ANN, turn_ids=[gone])
+    assert bank.changes(ANN) == []
+    assert marks(bank) == {}
+
+
+def test_links_are_made_again_as_they_were(bank: MemoryBank) -> None:
+    tell(bank, *RENT, ("The rent went up to 1,300 euros.", LONG))
+    before = bank.changes(ANN)
+    bank.rebuild(ANN)
+    assert bank.changes(ANN) == before
+
+
+def test_a_bank_that_is_opened_again_goes_on_where_it_was(tmp_path: Path) -> None:
+    place = str(tmp_path / "memory.db")
+    with MemoryBank.open(place, changes=True) as first:
+        tell(first, RENT[0])
+    with MemoryBank.open(place, changes=True) as second:
+        tell(second, RENT[1], first=1)
+        assert marks(second) == {"u0": "u1"}
+
+
+def test_links_leave_and_enter_with_the_turns(bank: MemoryBank) -> None:
+    tell(bank, *RENT)
+    with MemoryBank.open(changes=True) as other:
+        other.storage.import_(bank.storage.export(ANN))
+        assert [(each.older, each.newer) for each in other.changes(ANN)] == [("u0", "u1")]
+
+
+def test_scopes_are_walls(bank: MemoryBank) -> None:
+    tell(bank, RENT[0])
+    bank.remember(("acme", "bob"), [("user", RENT[1][0])], session="s1", at=MAY + timedelta(days=30), close=True)
+    assert bank.changes(ANN) == bank.changes(("acme", "bob")) == []
+
+
+@pytest.mark.slow
+def test_one_more_turn_is_compared_with_as_few_whatever_was_said() -> None:
+    def statements(turns: int) -> int:
+        with MemoryBank.open(changes=True) as bank:
+            for place in range(turns):
+                bank.remember(ANN, [("user", f"The rent is {900 + place} euros now.")], session=f"s{place}", close=True)
+            executed: list[str] = []
+            engine = bank._inside.deriving.store.engine
+            event.listen(engine, "after_cursor_execute", lambda *arguments: executed.append(arguments[2]))
+            bank.remember(ANN, [("user", "The rent is 1 euros now.")], session="last", close=True)
+            return len(executed)
+
+    assert statements(120) <= statements(60)
