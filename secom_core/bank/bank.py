@@ -7,19 +7,19 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..conversation import Scope, Session, Turn, check_scope, stamped
+from ..conversation import Scope, Session, check_scope, stamped
 from ..errors import InvalidInput
-from ..memory import Memory, Recall, RecallOptions
+from ..memory import Recall, RecallOptions
 from ..readers import MessageLike, read_messages
 from ..stores.opening import open_store
-from .capabilities import Capabilities
 from .checks import check_session_name
 from .components import Components
 from .health import health_of
 from .known import know
+from .looking import Looking
 from .measuring import measured
 from .parts import Parts
-from .records import Finding, Health, Remembered, Stats
+from .records import Finding, Health, Remembered
 from .redaction import redacted_message
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .redaction import Redact
 
 
-class MemoryBank(Capabilities):
+class MemoryBank(Looking):
     """Long-term memory of conversations, a scope at a time.
 
     `open` makes one. Everything works with nothing but the base install; an embedder, a language model's segmenter or
@@ -370,52 +370,3 @@ class MemoryBank(Capabilities):
         if isinstance(turn_ids, str):
             raise InvalidInput(f"turn_ids is a sequence of ids, not the string {turn_ids!r}")
         return self._inside.forget(scope, session, turn_ids, before)
-
-    # -- look -----------------------------------------------------------------------------------------------------
-
-    def scopes(self, within: Sequence[str] = ()) -> list[Scope]:
-        """Every scope that holds anything; of those ``within`` a tenant, say, whose first parts are these."""
-        return self._store.scopes(check_scope(within) if within else ())
-
-    def sessions(self, scope: Sequence[str]) -> list[str]:
-        """The names of the scope's sessions, in the order in which they came."""
-        return [each.name for each in self._store.sessions_of(self._inside.current(check_scope(scope)))]
-
-    def turns(
-        self,
-        scope: Sequence[str],
-        session: str | None = None,
-        *,
-        last: int | None = None,
-        turn_ids: Sequence[str] | None = None,
-    ) -> list[Turn]:
-        """The session's turns, verbatim, in order; only the ``last`` so many where that is given.
-
-        Instead of a session, ``turn_ids`` names turns (or messages of theirs); with neither, they are all of the
-        scope's, session after session. `InvalidInput` for both, or for ``last`` without a session.
-        """
-        scope = self._inside.current(check_scope(scope))
-        if (session is None and last is not None) or not (session is None or turn_ids is None):
-            raise InvalidInput(f"give a session, or turn_ids, or neither, got {session!r}, {turn_ids!r}, last={last!r}")
-        if isinstance(turn_ids, str):
-            raise InvalidInput(f"turn_ids is a sequence of ids, not the string {turn_ids!r}")
-        if turn_ids is not None:
-            return self._store.turns_named(scope, turn_ids)
-        if session is None:
-            return self._store.all_turns(scope)
-        if last is not None:
-            return self._inside.latest.of(scope, session, last)
-        row = self._store.session_named(scope, session)
-        return self._store.turns(row) if row is not None else []
-
-    def memories(self, scope: Sequence[str], session: str) -> list[Memory]:
-        """The session's memories, in order; those at the end of an open session may still change.
-
-        They cover the session: `secom_core.memory.segments_of` gives them as ranges of its turns.
-        """
-        return self._inside.memories(self._inside.current(check_scope(scope)), session)
-
-    def stats(self, scope: Sequence[str]) -> Stats:
-        """How much the scope holds."""
-        row = self._store.scope(self._inside.current(check_scope(scope)))
-        return Stats(**self._store.counts(row.id)) if row else Stats(0, 0, 0, 0, 0)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cache, partial
-from itertools import accumulate, islice
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..context import MOST_TOKENS
-from ..context.block import render, without_recalled
+from ..context.block import render
 from ..context.packing import Packer, PackTurns
 from ..conversation import Message, Scope, check_scope
 from ..derived.segments import Derivation
@@ -20,14 +20,15 @@ from ..filters import Joined, read_filter
 from ..layers import Found, Layer, Ranking, Request, Units
 from ..memory import Recall, RecallOptions, Section
 from ..protocols import Vectors
-from ..ranking import LEANT_ON, Candidate, confidence, weighted_context
+from ..ranking import Candidate, confidence
 from ..telemetry import staged
-from ..text.intents import Subject, asks_of_the_past, subject
+from ..text.intents import asks_of_the_past, subject
 from ..vectors import DocumentPlace
+from .asked import Asked
 from .layers import Layers
 from .parts import Parts
 from .scope_cache import LoadedScope, ScopeCache
-from .searched import Finds, SearchedScope, together, whole
+from .searched import Finds, SearchedScope, finds_of, is_faint, together, whole
 from .standing import Standing, with_replacements, within, without_history
 
 if TYPE_CHECKING:
@@ -36,55 +37,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _DEFAULT_BUDGET: Final = 2000
-_READ: Final = 24
-"""How many messages before the query are read at most; the last few that say anything count."""
-_ENOUGH: Final = 1.5
-"""How much more than there is room for has to be found before nothing else is looked for."""
-
-_FEWEST, _SHORTEST = 100, 8
-"""How many finds are packed from: one for so many tokens of the budget, and the fewest."""
-
 _TIGHT, _NARROWED = 500, 8
 """Up to which budget a sentence is shown where its passage does not fit, and of how many finds."""
 
 _TRIED: Final = 2
 """How often an index that could not be read is opened again."""
 
-_STRONG: Final = 0.5
-"""From which relevance on the rest of a short exchange comes before whatever else was found."""
-
-_FAINT: Final = 0.02
-"""What is less relevant does not answer."""
-
 _PINNED: Final = 1 / 8
 """Which share of the budget pinned turns have for themselves."""
-
-_PAGE: Final = 2000
-"""How many characters at either end of a pasted page are searched for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A query as it is searched for.
-
-    Args:
-        telling: the query, cut to what is telling where it is a page.
-        context: what was said before it, each with what its words weigh beside the query's.
-    """
-
-    telling: str
-    context: tuple[tuple[str, float], ...] = ()
-
-    @classmethod
-    def of(cls, query: str, context: Sequence[Message] = ()) -> Asked:
-        """The query after these messages."""
-        said = [replace(each, text=cut(without_recalled(each.text))) for each in context[-_READ:]]
-        return cls(cut(query), tuple(weighted_context(query, said)))
-
-    @property
-    def leant_on(self) -> tuple[tuple[str, float], ...]:
-        """What the query cannot be read without."""
-        return tuple(each for each in self.context if each[1] >= LEANT_ON)
 
 
 @dataclass(frozen=True)
@@ -152,7 +112,7 @@ class Recalling:
             found = [self._candidates(each, asked, vector, now, None if layers else budget) for each in searched]
             sure = max(_sureness(each, asked, *finds) for each, finds in zip(searched, found, strict=True))
             if options.only_relevant:
-                found = [[each for each in finds if not _is_faint(each)] for finds in found]
+                found = [[each for each in finds if not is_faint(each)] for finds in found]
             units = next((made for each in layers if (made := each.units(request, found[0])) is not None), None)
             ranking = None
             if len(scopes) == 1:
@@ -161,7 +121,7 @@ class Recalling:
             if units is None and not (ranking is not None and ranking.is_choice):
                 about = subject(query, follows=bool(context))
                 finds = [
-                    _finds(each, ones, about if each.scope == scopes[0] else "", request.token_budget, options)
+                    finds_of(each, ones, about if each.scope == scopes[0] else "", request.token_budget, options)
                     for each, ones in zip(searched, found, strict=True)
                 ]
                 sure = max(sure, *(each.relevance for each in finds[0].before), 0.0)
@@ -319,34 +279,10 @@ class Recalling:
         return ranking.candidates, ranking
 
 
-def _finds(
-    searched: SearchedScope, found: Sequence[Candidate], about: Subject, budget: int | None, options: RecallOptions
-) -> Finds:
-    """What may be shown of a scope, with what stands around what was found."""
-    index, without = searched.index, searched.exclude
-    before = _wanted(index.asked_about(about, without), without, budget)
-    full = options.only_relevant or _fills(found, budget)
-    after: Iterable[Candidate] = index.besides(found) if not full else ()
-    strong, others, faint = _by_strength(found)
-    rest = () if options.only_relevant else tuple(index.rest_of(strong, found))
-    return Finds(searched.scope, before, strong, rest, others, faint, _wanted(after, without, budget))
-
-
 def _sureness(searched: SearchedScope, asked: Asked, *found: Candidate) -> float:
     """The chance that anything that was found answers the query."""
     chances = [each.relevance for each in found if each.kind == "relevant"]
     return confidence(chances, searched.index.indexes.words.known(asked.telling))
-
-
-def cut(text: str) -> str:
-    """A text as it is searched for: of a page its beginning and its end, where what it is about is mostly said."""
-    return text if len(text) <= 2 * _PAGE else f"{text[:_PAGE]}\n{text[-_PAGE:]}"
-
-
-def _fills(candidates: Sequence[Candidate], budget: int | None) -> bool:
-    """Whether what was found leaves no room worth filling: a good many that fit, and more than there is room for."""
-    room = MOST_TOKENS if budget is None else budget
-    return sum(each.tokens for each in candidates if each.tokens <= room / 8) > _ENOUGH * room
 
 
 def _with_relevance_of(turns: Sequence[Candidate], units: Sequence[Candidate]) -> list[Candidate]:
@@ -358,31 +294,6 @@ def _with_relevance_of(turns: Sequence[Candidate], units: Sequence[Candidate]) -
         replace(unit, relevance=max((of_turn.get(turn.id, 0.0) for turn in unit.memory.turns), default=0.0))
         for unit in units
     ]
-
-
-def _by_strength(candidates: Iterable[Candidate]) -> tuple[list[Candidate], list[Candidate], list[Candidate]]:
-    """Those that answer the query by all appearances, the others, and those that hardly have to do with it."""
-    strong: list[Candidate] = []
-    others: list[Candidate] = []
-    faint: list[Candidate] = []
-    for each in candidates:
-        is_faint = each.kind == "relevant" and each.relevance < _FAINT
-        (strong if each.relevance >= _STRONG else faint if is_faint else others).append(each)
-    return strong, others, faint
-
-
-def _is_faint(candidate: Candidate) -> bool:
-    return candidate.kind == "standing" or candidate.relevance < _FAINT
-
-
-def _wanted(candidates: Iterable[Candidate], exclude: Collection[str], budget: int | None) -> list[Candidate]:
-    """Those that are not in the prompt already, as many as there may be room for."""
-    wanted = (each for each in candidates if each.turn.id not in exclude)
-    return list(islice(wanted, _most(MOST_TOKENS if budget is None else budget)))
-
-
-def _most(budget: int) -> int:
-    return max(_FEWEST, budget // _SHORTEST)
 
 
 def check_query(query: object) -> None:

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
+from ..context import MOST_TOKENS
 from ..conversation import Scope
 from ..filters import Joined
+from ..memory import RecallOptions
 from ..ranking import Candidate, ScopeIndex
 from ..ranking.memory_table import Shown
+from ..text.intents import Subject
 from ..vectors import DocumentPlace
 from .scope_cache import LoadedScope
+
+_ENOUGH: Final = 1.5
+"""How much more than there is room for has to be found before nothing else is looked for."""
+
+
+_FEWEST, _SHORTEST = 100, 8
+"""How many finds are packed from: one for so many tokens of the budget, and the fewest."""
+
+_STRONG: Final = 0.5
+"""From which relevance on the rest of a short exchange comes before whatever else was found."""
+
+_FAINT: Final = 0.02
+"""What is less relevant does not answer."""
 
 _LEAST: Final = 1e-6
 """What is less relevant counts as this."""
@@ -105,3 +122,48 @@ def whole(searched: Sequence[SearchedScope], found: Sequence[Shown]) -> list[Sho
         for each in searched
     }
     return [next(read[each.scope]) for each in found]
+
+
+def finds_of(
+    searched: SearchedScope, found: Sequence[Candidate], about: Subject, budget: int | None, options: RecallOptions
+) -> Finds:
+    """What may be shown of a scope, with what stands around what was found."""
+    index, without = searched.index, searched.exclude
+    before = _wanted(index.asked_about(about, without), without, budget)
+    full = options.only_relevant or _fills(found, budget)
+    after: Iterable[Candidate] = index.besides(found) if not full else ()
+    strong, others, faint = _by_strength(found)
+    rest = () if options.only_relevant else tuple(index.rest_of(strong, found))
+    return Finds(searched.scope, before, strong, rest, others, faint, _wanted(after, without, budget))
+
+
+def _fills(candidates: Sequence[Candidate], budget: int | None) -> bool:
+    """Whether what was found leaves no room worth filling: a good many that fit, and more than there is room for."""
+    room = MOST_TOKENS if budget is None else budget
+    return sum(each.tokens for each in candidates if each.tokens <= room / 8) > _ENOUGH * room
+
+
+def _by_strength(candidates: Iterable[Candidate]) -> tuple[list[Candidate], list[Candidate], list[Candidate]]:
+    """Those that answer the query by all appearances, the others, and those that hardly have to do with it."""
+    strong: list[Candidate] = []
+    others: list[Candidate] = []
+    faint: list[Candidate] = []
+    for each in candidates:
+        is_faint = each.kind == "relevant" and each.relevance < _FAINT
+        (strong if each.relevance >= _STRONG else faint if is_faint else others).append(each)
+    return strong, others, faint
+
+
+def is_faint(candidate: Candidate) -> bool:
+    """Whether a candidate does not answer the query."""
+    return candidate.kind == "standing" or candidate.relevance < _FAINT
+
+
+def _wanted(candidates: Iterable[Candidate], exclude: Collection[str], budget: int | None) -> list[Candidate]:
+    """Those that are not in the prompt already, as many as there may be room for."""
+    wanted = (each for each in candidates if each.turn.id not in exclude)
+    return list(islice(wanted, _most(MOST_TOKENS if budget is None else budget)))
+
+
+def _most(budget: int) -> int:
+    return max(_FEWEST, budget // _SHORTEST)

@@ -93,12 +93,13 @@ class CitationLayer(Layer):
             InvalidInput: there is no impression.
             StoreError: the store failed; nothing was kept.
         """
+        whose = check_scope(scope)
         if impression is None:
             raise InvalidInput(
                 "there is no impression: the recall found nothing, or was of several scopes (also=), of which no "
                 "citations are taken in"
             )
-        row = self._store.scope(check_scope(scope))
+        row = self._store.scope(whose)
         if row is None or (isinstance(cited, Citations) and not cited.is_feedback):
             return Lesson("nothing")
         named = cited.numbers if isinstance(cited, Citations) else cited

@@ -1,10 +1,4 @@
-"""The seam of layers: whatever is made of a scope and kept beside its turns, such as timelines, topics or a summary.
-
-A layer is one class. Its class methods work on any store, also where no bank was opened with the layer: deleting,
-exporting, moving. Its instance methods are for a bank that was opened with it: making, searching, listing. The bank,
-the command, the report and the archive go through this seam and name no layer. `register` makes one known to them;
-``MemoryBank.open(layers=[…])`` opens a bank with it.
-"""
+"""What a layer is, and what it is given."""
 
 from __future__ import annotations
 
@@ -12,26 +6,25 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from importlib import import_module
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from sqlalchemy import Connection, Table
 
-from .conversation import Replacement, Scope, Turn
-from .derived.progress import drop_progress
-from .errors import InvalidInput
-from .memory import Hit, Memory, Section
-from .stores.ownership import delete_of_scope, delete_of_session, is_of_sessions
-from .stores.rows import ScopeRow, SessionRow
+from ..conversation import Replacement, Scope, Turn
+from ..derived.progress import drop_progress
+from ..errors import InvalidInput
+from ..memory import Hit, Memory, Section
+from ..stores.ownership import delete_of_scope, delete_of_session, is_of_sessions
+from ..stores.rows import ScopeRow, SessionRow
 
 if TYPE_CHECKING:
-    from .context.packing import Packer
-    from .derived.segments import Derivation
-    from .pictures.report.html import Page
-    from .protocols import ChatModel, Statistics, TokenCounter, Vectors
-    from .ranking import Candidate
-    from .stores.sql import SqlStore
+    from ..context.packing import Packer
+    from ..derived.segments import Derivation
+    from ..pictures.report.html import Page
+    from ..protocols import ChatModel, Statistics, TokenCounter, Vectors
+    from ..ranking import Candidate
+    from ..stores.sql import SqlStore
 
 VectorsOf = Callable[[Sequence[Memory]], "Vectors | None"]
 """Gives the vectors of memories' keys, shape ``(n, d)``; nothing where one has none."""
@@ -356,85 +349,3 @@ class Layer:
 
 LayerFactory = Callable[[LayerContext], Layer]
 """A layer's class, or a function that makes one with options of its own."""
-
-L = TypeVar("L", bound=type[Layer])
-
-_registered: dict[str, type[Layer] | str] = {}
-"""The layers by name, in the order of their registration; for one that is announced, the module that registers it."""
-_saying: set[str] = set()
-
-
-def register(layer: L) -> L:
-    """Make a layer known to every bank, to the command, the report and the archive of this process; a decorator.
-
-    Raises:
-        InvalidInput: it is no layer, or its name is taken or no identifier.
-    """
-    if not (isinstance(layer, type) and issubclass(layer, Layer)):
-        raise InvalidInput(f"register takes a subclass of secom_core.layers.Layer, got {layer!r}")
-    name = getattr(layer, "name", None)
-    if not isinstance(name, str) or not name.isidentifier():
-        raise InvalidInput(f"a layer's name is an identifier such as 'timelines', {layer.__name__} has {name!r}")
-    known = _registered.get(name, layer)
-    if known is not layer and known != layer.__module__:
-        raise InvalidInput(f"there is a layer {name!r} already: {known}")
-    _registered[name] = layer
-    return layer
-
-
-def announce(name: str, module: str, *, says_what_holds: bool = False) -> None:
-    """Make a layer known that a module registers, which is imported when the layer is first asked for.
-
-    Args:
-        name: the layer's.
-        module: registers it.
-        says_what_holds: whether it knows of replacements or pins, and is imported with the first recall.
-    """
-    _registered.setdefault(name, module)
-    if says_what_holds:
-        _saying.add(name)
-
-
-def unregister(name: str) -> None:
-    """Forget a layer that `register` made known, if there is one of this name."""
-    _registered.pop(name, None)
-
-
-def layer_names() -> tuple[str, ...]:
-    """The names of all known layers."""
-    return tuple(_registered)
-
-
-def registered(names: Collection[str] | None = None) -> tuple[type[Layer], ...]:
-    """Every known layer: those made of closed sessions first, else in the order of their registration.
-
-    Args:
-        names: only those of these names; no other is imported.
-    """
-    for name, layer in list(_registered.items()):
-        if isinstance(layer, str) and (names is None or name in names):
-            import_module(layer)
-    found = [layer for layer in _loaded() if names is None or layer.name in names]
-    return tuple(sorted(found, key=lambda layer: not layer.takes_in_sessions))
-
-
-def saying_what_holds() -> list[type[Layer]]:
-    """The layers that know of replacements or pins; no other is imported."""
-    for name in sorted(_saying):
-        registered((name,))
-    return [layer for layer in _loaded() if _knows_what_holds(layer)]
-
-
-def _knows_what_holds(layer: type[Layer]) -> bool:
-    names = ("replacements", "pinned")
-    return any(getattr(layer, name).__func__ is not getattr(Layer, name).__func__ for name in names)
-
-
-def tables_of_others() -> list[Table]:
-    """The tables of layers that this package does not bring; its own are made by migrations."""
-    others = (layer for layer in _loaded() if not layer.__module__.startswith("secom_core."))
-    return [table for layer in others for table in layer.tables]
-
-
-def _loaded() -> list[type[Layer]]:
-    return [layer for layer in _registered.values() if not isinstance(layer, str)]

@@ -1,0 +1,45 @@
+"""A query as it is searched for: cut to what is telling, with what was said before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ..context.block import without_recalled
+from ..conversation import Message
+from ..ranking import LEANT_ON, weighted_context
+
+_READ: Final = 24
+"""How many messages before the query are read at most; the last few that say anything count."""
+_PAGE: Final = 2000
+"""How many characters at either end of a pasted page are searched for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query as it is searched for.
+
+    Args:
+        telling: the query, cut to what is telling where it is a page.
+        context: what was said before it, each with what its words weigh beside the query's.
+    """
+
+    telling: str
+    context: tuple[tuple[str, float], ...] = ()
+
+    @classmethod
+    def of(cls, query: str, context: Sequence[Message] = ()) -> Asked:
+        """The query after these messages."""
+        said = [replace(each, text=cut(without_recalled(each.text))) for each in context[-_READ:]]
+        return cls(cut(query), tuple(weighted_context(query, said)))
+
+    @property
+    def leant_on(self) -> tuple[tuple[str, float], ...]:
+        """What the query cannot be read without."""
+        return tuple(each for each in self.context if each[1] >= LEANT_ON)
+
+
+def cut(text: str) -> str:
+    """A text as it is searched for: of a page its beginning and its end, where what it is about is mostly said."""
+    return text if len(text) <= 2 * _PAGE else f"{text[:_PAGE]}\n{text[-_PAGE:]}"
