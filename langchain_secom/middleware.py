@@ -107,7 +107,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         tool_lines: whether tool calls and their results are remembered, ``"brief"``, or not, ``"omit"``.
         retracted: what becomes of messages that a thread left behind (`langchain_secom.lineage`): ``"forget"`` them, or
             ``"mark"`` them as retracted, in a session of their own. It needs a checkpointer.
-        on_error: where memory fails, ``"warn"`` goes on without it with a `DegradedWarning`, ``"raise"`` raises.
+        on_error: where memory fails, ``"warn"`` goes on without it with a `DegradedWarning`, ``"raise"`` raises. A
+            missing scope and other input that cannot be used always raise.
         trace_contents: whether traces hold the inputs and outputs of the hooks, and the memories.
         name: tells several of them in one agent apart.
 
@@ -285,8 +286,6 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         if event:
             await adispatch_custom_event(CITATIONS_EVENT, event)
         return thread
-
-    # -- before the model ---------------------------------------------------------------------------------------------
 
     def _is_off(self, runtime: Runtime[Any]) -> bool:
         return self._subagents == "off" and is_subagent(runtime)

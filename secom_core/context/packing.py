@@ -377,12 +377,8 @@ def _fitted(hits: list[Hit], budget: int, counter: TokenCounter) -> list[Hit]:
 
 
 def _numbered(hits: Iterable[Hit]) -> list[Hit]:
-    return with_numbers(
-        [
-            replace(hit, number=number, excerpts=_cut_short(hit.excerpts))
-            for number, hit in enumerate(sorted(hits, key=_when), start=1)
-        ]
-    )
+    order = enumerate(sorted(hits, key=_when), start=1)
+    return with_numbers([replace(hit, number=number, excerpts=_cut_short(hit.excerpts)) for number, hit in order])
 
 
 def _cut_short(excerpts: Sequence[Passage]) -> tuple[Passage, ...]:

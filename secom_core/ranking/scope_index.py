@@ -118,8 +118,6 @@ class ScopeIndex:
         for changed in (self._table.touched, self.memories.touched, self.indexes.words.gone, self.indexes.keys.gone):
             changed.clear()
 
-    # -- change ---------------------------------------------------------------------------------------------------
-
     def add_turns(self, turns: Sequence[Turn], vectors: Vectors | None) -> None:
         """Add turns, or replace those whose id is known.
 
@@ -245,8 +243,6 @@ class ScopeIndex:
         self.indexes.keys.remove([number])
         self.indexes.key_vectors.remove([number])
 
-    # -- search ---------------------------------------------------------------------------------------------------
-
     def only(self, where: Joined) -> ScopeIndex:
         """The part of it that passes a filter, to be searched until the next change; the last few are held."""
         return self._filtered.part(where, self.indexes, self.memories, self._over)
@@ -338,7 +334,6 @@ class ScopeIndex:
         Args:
             found: what was found, best first.
         """
-        # They are worth less than whatever was found.
         least = min((each.score for each in found), default=0.0) - 1
         return self._shown(besides(self._table, map(self._row_of, found)), found, score=least)
 
@@ -395,9 +390,7 @@ class ScopeIndex:
             )
         ]
 
-    def _usable_weights(
-        self, vector: Vectors | None, nearest: Sequence[DocumentPlace] | None = None
-    ) -> Mapping[str, float]:
+    def _usable_weights(self, vector: Vectors | None, nearest: Sequence[DocumentPlace] | None) -> Mapping[str, float]:
         """The weights of a search with this vector, or what a vector store has found; or of one without either."""
         return self.weights[0 if nearest or (vector is not None and len(self.indexes.passage_vectors)) else 1]
 
