@@ -53,6 +53,7 @@ def with_citation_feedback(
     only_relevant: bool = False,
     where: Mapping[str, Any] | None = None,
     also: Sequence[Sequence[str]] = (),
+    history: bool = True,
 ) -> CitationFeedback:
     """Give a chain memories to cite, and have the bank take in the citations of its answers.
 
@@ -98,6 +99,7 @@ def with_citation_feedback(
         only_relevant: recall what answers the question, and leave the rest of the budget empty.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
+        history: also recall what holds no more, marked as such, after what holds in its place.
 
     Raises:
         InvalidInput: the bank takes in no citations, or cannot recall so; or options of a recall are given with a
@@ -105,7 +107,7 @@ def with_citation_feedback(
     """
     bound = None if scope is None else scope_of(scope)
     citing_bank(bank, "with_citation_feedback")
-    options = recall_options(bank, token_budget, k, layers, only_relevant, where, also, cite=True)
+    options = recall_options(bank, token_budget, k, layers, only_relevant, where, also, history, cite=True)
     given = {name: value for name, value in options.arguments.items() if value}
     if retriever is not None and given:
         raise InvalidInput(f"the retriever says how much is recalled; got {given!r} as well")

@@ -131,6 +131,7 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
         only_relevant: bool = False,
         where: Mapping[str, Any] | None = None,
         also: Sequence[Sequence[str]] = (),
+        history: bool = True,
         context: Sequence[BaseMessage] | None = None,
         config: RunnableConfig | None = None,
         trace_contents: bool = True,
@@ -145,6 +146,7 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
             only_relevant: recall what answers the query, and leave the rest of the budget empty.
             where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
             also: other scopes that are searched too, such as a team's; the block says whose each memory is.
+            history: also recall what holds no more, marked as such, after what holds in its place.
             context: what was said before the query, oldest first; the session's latest messages unless given.
             config: the run that it is part of; the current one unless given.
             trace_contents: whether traces of it hold the query and what was found.
@@ -152,7 +154,7 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
         Raises:
             InvalidInput: the bank cannot recall so.
         """
-        options = RecallOptions(token_budget, k, layers, only_relevant, where, also)
+        options = RecallOptions(token_budget, k, layers, only_relevant, where, also, history)
         return self._run(query, options, context, trace_contents).recall(config).text if query.strip() else ""
 
     async def arecall(
@@ -165,12 +167,13 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
         only_relevant: bool = False,
         where: Mapping[str, Any] | None = None,
         also: Sequence[Sequence[str]] = (),
+        history: bool = True,
         context: Sequence[BaseMessage] | None = None,
         config: RunnableConfig | None = None,
         trace_contents: bool = True,
     ) -> str:
         """As `recall`, off the event loop."""
-        options = RecallOptions(token_budget, k, layers, only_relevant, where, also)
+        options = RecallOptions(token_budget, k, layers, only_relevant, where, also, history)
         run = self._run(query, options, context, trace_contents)
         return (await run.arecall(config)).text if query.strip() else ""
 
@@ -276,6 +279,7 @@ def recalled_memories(
     only_relevant: bool = False,
     where: Mapping[str, Any] | None = None,
     also: Sequence[Sequence[str]] = (),
+    history: bool = True,
     query: QueryHook | None = None,
     trace_contents: bool = True,
 ) -> Runnable[Any, str]:
@@ -297,6 +301,7 @@ def recalled_memories(
         only_relevant: recall what answers the question, and leave the rest of the budget empty.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
+        history: also recall what holds no more, marked as such, after what holds in its place.
         query: makes what is searched for out of the messages before the question and the question, such as
             `langchain_secom.rewritten_query`; the question's words unless given.
         trace_contents: whether traces of the recall hold the query and what was found; those of the steps around it
@@ -307,7 +312,7 @@ def recalled_memories(
     """
     check_hook(query)
     return _RecalledMemories(
-        input_key, RecallOptions(token_budget, k, layers, only_relevant, where, also), query, trace_contents
+        input_key, RecallOptions(token_budget, k, layers, only_relevant, where, also, history), query, trace_contents
     )
 
 

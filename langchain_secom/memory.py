@@ -70,6 +70,7 @@ class SecomMemory(BaseMemory):
         only_relevant: recall what answers the input, and leave the rest of the budget empty.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
+        history: also recall what holds no more, marked as such, after what holds in its place.
         query: makes what is searched for out of the session's latest messages and the input, such as
             `langchain_secom.rewritten_query`; the input's words unless given.
         window: how many of the session's latest messages are given; whole turns, the last one always.
@@ -96,6 +97,7 @@ class SecomMemory(BaseMemory):
     only_relevant: StrictBool = False
     where: dict[str, Any] | None = None
     also: tuple[tuple[str, ...], ...] = ()
+    history: StrictBool = True
     query: QueryHook | None = Field(default=None, exclude=True)
     window: int = Field(default=6, ge=0)
     human_prefix: str = "Human"
@@ -144,7 +146,9 @@ class SecomMemory(BaseMemory):
 
     @property
     def _recall_options(self) -> RecallOptions:
-        return RecallOptions(self.token_budget, self.k, self.layers, self.only_relevant, self.where, self.also)
+        return RecallOptions(
+            self.token_budget, self.k, self.layers, self.only_relevant, self.where, self.also, self.history
+        )
 
     @property
     def memory_variables(self) -> list[str]:

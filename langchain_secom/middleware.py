@@ -56,8 +56,6 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     prompt as quoted data, and into nothing else: neither the thread nor a checkpoint holds them. After the turn, its
     messages are remembered as they stand in the thread by then, so that redactions hold.
 
-    Setup: ``pip install "secom-memory[langchain]"``.
-
     Instantiate::
 
         memory = SecomMiddleware(MemoryBank.open("memory.db"), scope=("acme", "alice"))
@@ -89,6 +87,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         only_relevant: recall what answers the user's message, and leave the rest of the budget empty.
         where: a filter, such as ``{"role": "user"}``; as for `MemoryBank.recall`.
         also: other scopes that are searched too, such as a team's; not where answers ``cite``.
+        history: also recall what holds no more, marked as such, after what holds in its place.
         query: makes what is searched for out of the thread up to the user's message, such as
             `langchain_secom.rewritten_query`; the message's words unless given.
         inject: where memories go: ``"human"`` puts them behind the user's latest message, so that the prompt before it
@@ -130,6 +129,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         only_relevant: bool = False,
         where: Mapping[str, Any] | None = None,
         also: Sequence[Sequence[str]] = (),
+        history: bool = True,
         query: QueryHook | None = None,
         inject: Literal["human", "system"] = "human",
         write: Literal["background", "inline", "off"] = "background",
@@ -156,7 +156,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         check_choice("retracted", retracted, ("forget", "mark"))
         check_choice("on_error", on_error, ("warn", "raise"))
         self._bank = citing_bank(bank, self._name) if cite else check_bank(bank, self._name)
-        options = recall_options(bank, token_budget, k, layers, only_relevant, where, also, cite=cite)
+        options = recall_options(bank, token_budget, k, layers, only_relevant, where, also, history, cite=cite)
         check_hook(query)
         self._identity = Identity.of(self._name, scope, scope_keys)
         self._session_key, self._insert = check_key("session_key", session_key), partial(inserted, place=inject)

@@ -17,6 +17,7 @@ def recall_options(
     only_relevant: bool,
     where: Mapping[str, Any] | None,
     also: Sequence[Sequence[str]],
+    history: bool,
     *,
     cite: bool = False,
 ) -> RecallOptions:
@@ -26,7 +27,7 @@ def recall_options(
         InvalidInput: an option is none, or the bank was opened without a layer, or so that it has no part in recalls;
             or answers are to ``cite`` several scopes.
     """
-    options = RecallOptions(token_budget, k, layers, only_relevant, where, also)
+    options = RecallOptions(token_budget, k, layers, only_relevant, where, also, history)
     refuse_citing(options, cite=cite)
     check_bank(bank, "a recall").layers.check(options.layers)
     return options

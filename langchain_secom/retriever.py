@@ -44,8 +44,8 @@ class SecomRetriever(ScopedRetriever):
         retriever = SecomRetriever(bank=bank, scope_keys=("tenant_id", "user_id"))
         retriever.invoke(query, {"configurable": {"tenant_id": "acme", "user_id": "alice"}})
 
-    A call may override ``k``, ``token_budget``, ``layers``, ``only_relevant``, ``where`` and ``also``, and say what was
-    said before the query, with which a follow-up can be read::
+    A call may override ``k``, ``token_budget``, ``layers``, ``only_relevant``, ``where``, ``also`` and ``history``, and
+    say what was said before the query, with which a follow-up can be read::
 
         retriever.invoke("And where does she live?", context=messages)
 
@@ -61,6 +61,7 @@ class SecomRetriever(ScopedRetriever):
         only_relevant: find what answers the query, and not what stands around it or was said last.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
+        history: also recall what holds no more, marked as such, after what holds in its place.
         order: ``"score"`` gives the best first, ``"time"`` the oldest.
     """
 
@@ -70,10 +71,13 @@ class SecomRetriever(ScopedRetriever):
     only_relevant: StrictBool = False
     where: dict[str, Any] | None = None
     also: tuple[tuple[str, ...], ...] = ()
+    history: StrictBool = True
 
     @model_validator(mode="after")
     def _check_recall(self) -> Self:
-        recall_options(self.bank, self.token_budget, self.k, self.layers, self.only_relevant, self.where, self.also)
+        recall_options(
+            self.bank, self.token_budget, self.k, self.layers, self.only_relevant, self.where, self.also, self.history
+        )
         return self
 
     def _search(
@@ -87,6 +91,7 @@ class SecomRetriever(ScopedRetriever):
         only_relevant: bool | None = None,
         where: Mapping[str, Any] | None = None,
         also: Sequence[Sequence[str]] | None = None,
+        history: bool | None = None,
         context: Iterable[Any] = (),
     ) -> list[Document]:
         recall = self.bank.recall(
@@ -98,6 +103,7 @@ class SecomRetriever(ScopedRetriever):
             only_relevant=self.only_relevant if only_relevant is None else only_relevant,
             where=self.where if where is None else where,
             also=self.also if also is None else also,
+            history=self.history if history is None else history,
             context=said_before(context),
         )
         return self._documents(recall, scope)

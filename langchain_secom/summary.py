@@ -114,7 +114,13 @@ class RecursiveSummaryMemory(SecomMemory):
     @property
     def _recall_options(self) -> RecallOptions:
         return RecallOptions(
-            self.token_budget, self.k, (_SUMMARIES, *self.layers), self.only_relevant, self.where, self.also
+            self.token_budget,
+            self.k,
+            (_SUMMARIES, *self.layers),
+            self.only_relevant,
+            self.where,
+            self.also,
+            self.history,
         )
 
     def save_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:

@@ -103,6 +103,7 @@ def create_search_memory_tool(
     only_relevant: bool = False,
     where: Mapping[str, Any] | None = None,
     also: Sequence[Sequence[str]] = (),
+    history: bool = True,
     show_ids: bool = True,
     name: str = "search_memory",
     description: str = _SEARCH,
@@ -131,6 +132,7 @@ def create_search_memory_tool(
         only_relevant: bring what answers the query, and not what stands around it or was said last.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
+        history: also recall what holds no more, marked as such, after what holds in its place.
         show_ids: whether the result ends with the ids that `create_manage_memory_tool` and `create_read_memory_tool`
             take; those of turns that are shown in part are marked.
         name: the tool's name.
@@ -141,7 +143,7 @@ def create_search_memory_tool(
         InvalidScope: for a bad scope; when called, where there is none.
     """
     identity = Identity.of(name, scope, scope_keys)
-    options = recall_options(bank, token_budget, k, layers, only_relevant, where, also)
+    options = recall_options(bank, token_budget, k, layers, only_relevant, where, also, history)
 
     def search(
         query: Annotated[str, Field(description="What to look for.")],

@@ -44,6 +44,7 @@ class SecomRetriever(BaseRetriever):
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         filters: the same in LlamaIndex's form (`llamaindex_secom.filters`).
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
+        history: also recall what holds no more, marked as such, after what holds in its place.
         context: gives the messages before the query, such as ``memory.get_all`` of a chat engine's memory; with them
             "And where does she live?" finds who was spoken of.
         query: makes what is searched for out of these messages, the query at the end, such as `rewritten_query`; the
@@ -71,6 +72,7 @@ class SecomRetriever(BaseRetriever):
         where: Mapping[str, Any] | None = None,
         filters: MetadataFilters | None = None,
         also: Sequence[Sequence[str]] = (),
+        history: bool = True,
         context: Callable[[], Sequence[ChatMessage]] | None = None,
         query: QueryHook | None = None,
         order: Literal["score", "time"] = "score",
@@ -85,7 +87,7 @@ class SecomRetriever(BaseRetriever):
         if where is not None and filters is not None:
             raise InvalidInput("give where, or filters, not both")
         wanted = where_of(filters) if filters is not None else where
-        self._recall_options = RecallOptions(token_budget, k, layers, only_relevant, wanted, also)
+        self._recall_options = RecallOptions(token_budget, k, layers, only_relevant, wanted, also, history)
         if context is not None and not callable(context):
             raise InvalidInput(f"context is a function that gives chat messages, got {shorten(context)}")
         self._context, self._hook = context, check_query_hook(query)

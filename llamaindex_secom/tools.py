@@ -204,6 +204,7 @@ def memory_tools(
     only_relevant: bool = False,
     where: Mapping[str, Any] | None = None,
     also: Sequence[Sequence[str]] = (),
+    history: bool = True,
     first: int = 101,
     session: str = NOTES,
     on_error: Literal["warn", "raise"] = "warn",
@@ -235,6 +236,7 @@ def memory_tools(
         only_relevant: let a search bring what answers the query, and not what stands around it or was said last.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
+        history: also recall what holds no more, marked as such, after what holds in its place.
         first: the number of the first memory in a result. The numbers below it are those of the memory in the prompt,
             which an answer cites.
         session: the session of the facts that are remembered.
@@ -254,7 +256,7 @@ def memory_tools(
     check_choice("on_error", on_error, ("warn", "raise"))
     if bank is None and scope is not None:
         raise InvalidInput(f"a scope needs the bank it belongs to, got {tuple(scope)!r} alone")
-    options = RecallOptions(token_budget, k, layers, only_relevant, where, also)
+    options = RecallOptions(token_budget, k, layers, only_relevant, where, also, history)
     bound = _Place(bank, check_scope(scope if scope is not None else ())) if bank is not None else None
     if bank is not None:
         check_bank(bank, "memory_tools").layers.check(options.layers)

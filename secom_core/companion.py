@@ -63,6 +63,7 @@ class Companion:
         only_relevant: recall what answers alone, and leave the rest of the budget empty.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
+        history: also recall what holds no more, marked as such, after what holds in its place.
         writer: does in the background what follows remembering, the end of the session before this one included; done
             before a reply is given unless given.
     """
@@ -83,12 +84,13 @@ class Companion:
         only_relevant: bool = False,
         where: Mapping[str, Any] | None = None,
         also: Sequence[Sequence[str]] = (),
+        history: bool = True,
         writer: BackgroundWriter | None = None,
     ) -> None:
         if window < 1:
             raise InvalidInput(f"window is a number of turns from 1 on, got {window}")
         self._target = check_writer(writer, bank, type(self).__name__) or bank
-        self._recall = RecallOptions(token_budget, k, layers, only_relevant, where, also)
+        self._recall = RecallOptions(token_budget, k, layers, only_relevant, where, also, history)
         bank.layers.check(self._recall.layers)
         self.scope = check_scope(scope)
         self.session = session or uuid.uuid4().hex
