@@ -208,6 +208,7 @@ def test_it_takes_every_recall_option_and_passes_it_on(
     bank: MemoryBank, way: Way, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = {"token_budget": 321, "k": 2, "layers": ("citations",), "only_relevant": True}
+    wanted |= {"where": None, "also": (), "history": False}
     assert wanted.keys() == {field.name for field in fields(RecallOptions)}
     seen: list[dict[str, object]] = []
     recall = bank.recall

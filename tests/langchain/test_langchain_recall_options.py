@@ -157,6 +157,7 @@ NOT_RECALLING = {
     "SessionHistories",
     "TimelineRetriever",  # finds timelines alone, with options of its own
     "create_manage_memory_tool",
+    "create_mark_memory_tool",
     "create_read_memory_tool",
     "open_bank",
     "rewritten_query",

@@ -229,6 +229,7 @@ OPTIONS: dict[str, Any] = {
     "only_relevant": True,
     "where": None,
     "also": (),
+    "history": False,
 }
 
 
