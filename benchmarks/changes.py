@@ -33,7 +33,7 @@ from typing import Any
 from benchmarks.chats import SCOPE, Chat, chat_files, read_chat
 from benchmarks.evaluation.coverage import coverage
 from benchmarks.locomo import read_locomo
-from benchmarks.retrieval import embedder_named, locomo_files, token_counter
+from benchmarks.retrieval import embedder_named, locomo_files, token_counter, versions
 from secom_core.bank import MemoryBank
 from secom_core.changes import Change
 from secom_core.conversation import Message, Session, group_messages
@@ -211,6 +211,7 @@ def main() -> None:
         if options.draw:
             options.draw.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if options.json:
+        results["versions"] = versions("secom-memory", "sqlalchemy")
         options.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
 
 
