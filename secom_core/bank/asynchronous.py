@@ -75,6 +75,7 @@ class AsyncMemoryBank:
     derive = _awaited(MemoryBank.derive, writes=True)
     rebuild = _awaited(MemoryBank.rebuild, writes=True)
     forget = _awaited(MemoryBank.forget, writes=True)
+    correct = _awaited(MemoryBank.correct, writes=True)
     check = _awaited(MemoryBank.check, writes=True)
     recall = _awaited(MemoryBank.recall)
     scopes = _awaited(MemoryBank.scopes)
