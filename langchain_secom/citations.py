@@ -16,6 +16,7 @@ from secom_core.bank.checks import check_choice
 from secom_core.citations import Citations
 from secom_core.citations.prompt import CITE_INSTRUCTION
 from secom_core.errors import InvalidInput, SecomError, warn_degraded
+from secom_core.memory import RecallOptions
 
 from .answers import Answer, AnswerReader, joined
 from .dialogue import Dialogue
@@ -108,7 +109,8 @@ def with_citation_feedback(
     bound = None if scope is None else scope_of(scope)
     citing_bank(bank, "with_citation_feedback")
     options = recall_options(bank, token_budget, k, layers, only_relevant, where, also, history, cite=True)
-    given = {name: value for name, value in options.arguments.items() if value}
+    plain = RecallOptions().arguments
+    given = {name: value for name, value in options.arguments.items() if value != plain[name]}
     if retriever is not None and given:
         raise InvalidInput(f"the retriever says how much is recalled; got {given!r} as well")
     search: Search = (

@@ -44,6 +44,9 @@ class BM25Part(BM25):
     def _held(self, query: str | Sequence[str]) -> list[tuple[str, ...]]:
         return self._whole._held(query)
 
+    def _frequency(self, variants: tuple[str, ...]) -> int:
+        return len(self._occurrences(variants)[0])
+
     def _occurrences(self, variants: tuple[str, ...]) -> tuple[Ints, Ints]:
         slots, counts = self._whole._occurrences(variants)
         there = self._there[slots]

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from importlib.metadata import version
 from typing import Any, Final
 
 from .work import Work
@@ -64,7 +63,7 @@ def span_of(name: str) -> Iterator[Span]:
     # Nothing is imported here that the application has not.
     from opentelemetry import trace
 
-    tracer = trace.get_tracer(_PREFIX, version("secom-memory"))
+    tracer = trace.get_tracer(_PREFIX)
     # What an error says may hold somebody's words.
     with tracer.start_as_current_span(
         f"{_PREFIX} {name}", record_exception=False, set_status_on_exception=False
@@ -80,7 +79,7 @@ def span_of(name: str) -> Iterator[Span]:
 def _instruments() -> dict[str, Any]:
     from opentelemetry import metrics
 
-    meter = metrics.get_meter(_PREFIX, version("secom-memory"))
+    meter = metrics.get_meter(_PREFIX)
     return {
         "duration": meter.create_histogram(f"{_PREFIX}.operation.duration", "s", "How long an operation took"),
         "calls": meter.create_counter(f"{_PREFIX}.model.calls", "{call}", "Prompts asked of language models"),

@@ -43,6 +43,7 @@ def layered(where: str | Path, **parts: Any) -> MemoryBank:
         where,
         embedder=HashingEmbedder(),
         timelines=True,
+        changes=True,
         summaries=True,
         topics=TopicOptions(rule=SimilarityRule(least=0.1), recall_without_model=True),
         citations=RerankerOptions(),

@@ -40,7 +40,8 @@ def test_a_bank_says_how_it_is(place: Path | str) -> None:
         assert (loaded.scopes_loaded, loaded.queued, loaded.underived) == (1, 0, 0)
         assert loaded.bytes_loaded > 0
         assert loaded.ok
-        assert replace(loaded, scopes_loaded=0, bytes_loaded=0, turns=0) == empty
+        assert loaded.work.keys() == {"remember", "recall", "derive"}
+        assert replace(loaded, scopes_loaded=0, bytes_loaded=0, turns=0, work={}) == empty
 
 
 def test_health_says_what_is_broken_and_raises_nothing(tmp_path: Path) -> None:
