@@ -1018,9 +1018,9 @@ async def test_memory_tools_are_given_on_request(bank: MemoryBank, how: str, che
         offered = [each["function"]["name"] for each in server.requests[0].body["tools"]]
         assert offered == ["search_memory", "read_memory", "manage_memory"]
         assert "user_id" not in str(server.requests[0].body["tools"])
-    [turn] = bank.turns(ANN, "notes")
+    [turn] = bank.turns(ANN, "monday/corrections")
     assert turn.content == "Bello swims in the Scheldt."
-    assert bank.turns(ANN, "monday") == []
+    assert [(each.turn_id, each.newer) for each in bank.corrections.marks(ANN)] == [("ann-1", turn.id)]
     # What a tool recalled is not remembered as a message.
     assert stored(bank) == [("user", "Bello swims in the Scheldt now."), ("assistant", "Noted.")]
 
