@@ -210,8 +210,11 @@ def test_both_stores_answer_the_same(place: Path | str) -> None:
                     if not isinstance(op, PutOp) and (wanted := asked(theirs, op)) is not NO_NUMBER:
                         assert shown(answer) == shown(wanted)
                     theirs = only_what_is_there(theirs)
-                theirs.batch([op for op in ops if isinstance(op, PutOp)])
-                theirs = only_what_is_there(theirs)
+                for op in ops:
+                    if isinstance(op, PutOp):
+                        # Together, one that deletes what is not there would give its namespace a place in the order.
+                        theirs.batch([op])
+                        theirs = only_what_is_there(theirs)
             left = ours.search((root,), limit=ALL)
             assert shown(left) == shown(theirs.search((root,), limit=ALL))
             ranked = ours.search((root,), limit=ALL, query="red 1 blue")
