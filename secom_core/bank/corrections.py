@@ -54,9 +54,9 @@ class Corrections:
         turn = self._turn(named, what)
         moment = aware(at or datetime.now(timezone.utc))
         first = turn.messages[0]
-        # It is said by whoever said the other, and nobody answers it.
+        # It is said by whoever said the other, of the same matter, and nobody answers it.
         role = first.role if first.role in ("user", "human", "") else "user"
-        message = redacted_message(Message(text, role, first.speaker, None, moment), self._redact)
+        message = redacted_message(Message(text, role, first.speaker, None, moment, first.metadata), self._redact)
         session = _session_of(turn)
 
         def mark(connection: Connection, scope_id: int, turn_ids: Sequence[str]) -> None:

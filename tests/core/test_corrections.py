@@ -289,3 +289,14 @@ def test_topics_mark_what_holds_no_more() -> None:
         assert "(replaced on 2025-06-01" in recall.text
         now = bank.recall(ANN, QUERY, token_budget=600, layers=["topics"], history=False)
         assert "m0" not in {turn.id for turn in now.turns}
+
+
+def test_a_correction_passes_the_filters_that_what_it_corrects_passes() -> None:
+    with MemoryBank.open() as bank:
+        said = {"role": "user", "content": "Our rent is 1,150 euros.", "id": "r1", "metadata": {"topic": "housing"}}
+        bank.remember(("acme", "alice"), [said], session="s1")
+        bank.correct(("acme", "alice"), "r1", "Our rent is 1,230 euros.")
+
+        recall = bank.recall(("acme", "alice"), "What is the rent?", where={"metadata.topic": "housing"}, history=False)
+
+        assert [turn.content for turn in recall.turns] == ["Our rent is 1,230 euros."]
