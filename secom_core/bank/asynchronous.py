@@ -42,7 +42,8 @@ class AsyncMemoryBank:
     """A `MemoryBank` whose methods are awaited; each is documented there, and takes and gives the same.
 
     Its calls run in threads of its own: a few that read, and one that writes, so that recalls do not wait behind
-    writes, nor either behind what else uses the event loop's threads. Any number of calls may wait, from any loop.
+    writes (but for one that first forgets what has just ended), nor either behind what else uses the event loop's
+    threads. Any number of calls may wait, from any loop.
 
     A call whose task is cancelled before it has begun does nothing. One that has begun goes on to its end: messages
     are then remembered as a whole, and giving their ids again with the next try makes that harmless.

@@ -38,6 +38,8 @@ class Looking(Capabilities):
         scope = self._inside.current(check_scope(scope))
         if (session is None and last is not None) or not (session is None or turn_ids is None):
             raise InvalidInput(f"give a session, or turn_ids, or neither, got {session!r}, {turn_ids!r}, last={last!r}")
+        if last is not None and (type(last) is not int or last < 0):
+            raise InvalidInput(f"last is a whole number from 0 on, got {last!r}")
         if isinstance(turn_ids, str):
             raise InvalidInput(f"turn_ids is a sequence of ids, not the string {turn_ids!r}")
         if turn_ids is not None:

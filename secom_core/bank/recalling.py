@@ -104,7 +104,7 @@ class Recalling:
             return Recall(query, (), "", 0)
         # The packer counts the block before it is rendered here.
         request = Request(scopes[0], asked.telling, vector, budget, cache(self.parts.token_counter), exclude)
-        request, sections = _sections(layers, request)
+        request, sections = _sections(layers, request) if layers else (request, [])
         with ExitStack() as locked:
             # Whoever else searches several takes their locks in the same order.
             for each in sorted(searched, key=lambda each: each.scope):
@@ -181,7 +181,7 @@ class Recalling:
         for scope in scopes:
             without = frozenset(exclude if scope == scopes[0] else ())
             loaded = self.scopes.caught_up(scope, retry_vectors=vector is not None, besides=without)
-            nearest = self._nearest(scope, asked, loaded, where)
+            nearest = self._nearest(scope, asked, loaded, where) if self.vector_store is not None else None
             if loaded is not None:
                 searched.append(SearchedScope(scope, loaded, where, without, nearest))
         return searched

@@ -112,7 +112,7 @@ class Operations:
 
     @contextmanager
     def measured(self, name: str) -> Iterator[tuple[Measured, Span]]:
-        """Measure what is done within; as a part of the operation under way, it counts for both."""
+        """Measure what is done within. Of one within another, the time counts for both and the calls for it alone."""
         measured = Measured(name)
         token = _under_way.set(measured)
         try:

@@ -10,6 +10,7 @@ from sqlalchemy import event
 
 from secom_core import MemoryBank
 from secom_core.conversation import Message
+from secom_core.errors import InvalidInput
 
 SCOPE = ("acme", "alice")
 
@@ -86,3 +87,13 @@ def test_forgotten_words_leave_the_memory_of_the_process() -> None:
         bank.forget(SCOPE, turn_ids=["q1"])
 
         assert "Question 1" not in repr(bank._inside.latest._known)
+
+
+@pytest.mark.parametrize("last", [-1, 1.0, True, "3"])
+def test_a_number_of_turns_that_is_none_is_refused(last: object) -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(SCOPE, [_question(1), _question(2)], session="s1")
+
+        assert bank.turns(SCOPE, "s1", last=0) == []
+        with pytest.raises(InvalidInput, match="last is a whole number"):
+            bank.turns(SCOPE, "s1", last=last)  # type: ignore[arg-type]

@@ -62,6 +62,7 @@ def test_a_recall_says_how_long_each_stage_took() -> None:
         assert remembered.work.stages.keys() >= {"write", "derive", "other"}
         assert recall.work.stages.keys() >= {"read", "search", "pack", "other"}
         assert all(each >= 0 for each in recall.work.stages.values())
+        assert recall.work.stages.keys().isdisjoint({"vector store", "layers", "model"}), "nothing of the kind is there"
         assert recall.work.calls == 0
 
         bank.recall(SCOPE, "What is my rent?")
