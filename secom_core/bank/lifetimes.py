@@ -175,8 +175,7 @@ class Lifetimes:
             warn_degraded("what has ended could not be forgotten; the next call does it before it reads", error)
 
     def _is_due(self, scope: Scope) -> bool:
-        with self._store.transaction(write=False) as connection:
-            return rows.is_due(connection, scope, datetime.now(timezone.utc))
+        return rows.is_due(self._store, scope, datetime.now(timezone.utc))
 
     def _end(self, scope: Scope, now: datetime) -> int:
         gone = 0

@@ -50,12 +50,12 @@ class Ending:
     is_whole: bool = False
 
 
-def is_due(connection: Connection, scope: Scope, now: datetime) -> bool:
+def is_due(store: SqlStore, scope: Scope, now: datetime) -> bool:
     """Whether anything of the scope is to go at a moment; reads a row, however much the scope and the bank hold."""
-    row = connection.execute(_STATE, {"key": scope_key(scope)}).one_or_none()
-    if row is None:
+    found = store.glance(_STATE, key=scope_key(scope))
+    if not found:
         return False
-    moment = microseconds(now)
+    row, moment = found[0], microseconds(now)
     if isinstance(row.first_end, int) and row.first_end <= moment:
         return True
     is_capped = row.checked is not None

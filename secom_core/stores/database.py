@@ -5,20 +5,21 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import wraps
 from threading import TIMEOUT_MAX
 from typing import Any, Final, ParamSpec, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, Table, inspect
+from sqlalchemy import URL, Connection, Engine, Select, Table, inspect
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ..conversation import Scope
 from ..errors import InvalidInput, SecomError, StoreError, StoreLocked, warn_degraded
 from ..processes import ForkGate, ForkLock, in_child
 from .cipher import Cipher
+from .glances import glance_of
 from .rows import scope_key
 
 _TRIES: Final = 8
@@ -43,6 +44,20 @@ def leave_connections(engine: Engine) -> None:
 
 
 _until: ContextVar[float] = ContextVar("until", default=math.inf)
+
+
+def wait_at_most(connection: Any, noted: Any, seconds: float) -> None:
+    """Set how long a connection to SQLite waits for others, in tenths of a second, where it waits otherwise by now.
+
+    Args:
+        connection: the driver's.
+        noted: what the pool notes of it.
+        seconds: how long.
+    """
+    milliseconds = math.ceil(seconds * 10) * 100
+    if noted.get(BUSY_MS) != milliseconds:
+        connection.execute(f"PRAGMA busy_timeout={milliseconds}")
+        noted[BUSY_MS] = milliseconds
 
 
 def shown_url(url: URL) -> str:
@@ -187,7 +202,7 @@ class Database:
         """
         key = scope_key(scope) if isinstance(scope, tuple) else scope
         named: dict[str, Any] = {f"secom_{name}": value for name, value in options.items()}
-        until = min(_until.get(), time.monotonic() + (math.inf if self.busy_timeout is None else self.busy_timeout))
+        until = self._until()
         try:
             with self._call(), self._lock, self._turn(write, until), self._engine.connect() as raw:
                 named["secom_wait"] = None if until == math.inf else max(0.0, until - time.monotonic())
@@ -204,6 +219,35 @@ class Database:
             raise StoreError(f"the store at {self._place} is damaged: {error}") from error
         if write and self.forgotten_in_log:
             self.empty_log(wait=0)
+
+    def glance(self, statement: Select[Any], **values: Any) -> list[Any]:
+        """The rows of one statement, as of now, such as `transaction` would give them.
+
+        Args:
+            statement: one that is made once, and not for each call; its columns have names of their own.
+            **values: of its parameters.
+
+        Returns:
+            The rows, each with its values by their columns' names.
+
+        Raises:
+            StoreError: as `transaction` says.
+        """
+        if self._is_sqlite:
+            try:
+                with self._call(), self._lock, closing(self._engine.raw_connection()) as pooled:
+                    driver: Any = pooled.driver_connection
+                    wait_at_most(driver, pooled.info, max(0.0, self._until() - time.monotonic()))
+                    return glance_of(statement, self._engine.dialect).rows(driver, values)
+            except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error, ValueError, TypeError):
+                # The transaction below waits, or says what is wrong.
+                pass
+        with self.transaction(write=False) as connection:
+            return list(connection.execute(statement, values))
+
+    def _until(self) -> float:
+        """Until when, of the monotonic clock, a call that begins now waits for others."""
+        return min(_until.get(), time.monotonic() + (math.inf if self.busy_timeout is None else self.busy_timeout))
 
     def check_writable(self) -> None:
         """Write nothing.

@@ -108,8 +108,7 @@ class DerivedRows(IndexBlocks):
 
     def session(self, session_id: int) -> SessionRow | None:
         """The session as it is now, or nothing where it was forgotten."""
-        with self.transaction(write=False) as connection:
-            return session_of(connection, session_id)
+        return next((session_row(row) for row in self.glance(_SESSION, id=session_id)), None)
 
     def memories(self, session_id: int, start: int = 0) -> list[MemoryRow]:
         """The session's memories that start at turn ``start`` or later, in order; those that are none are set aside."""

@@ -90,6 +90,8 @@ class LatestTurns:
     def of(self, scope: Scope, name: str, count: int) -> list[Turn]:
         """The last ``count`` turns of the session, in order; none where there is no such session."""
         known = self._known.get((scope, name))
+        if known is not None and self._is_current(known, scope, name, count):
+            return list(known.turns[-count:]) if count else []
         with self._store.transaction(write=False) as connection:
             found = session_named(connection, scope, name)
             if found is None:
@@ -102,6 +104,11 @@ class LatestTurns:
                 turns = turns_from(connection, found[0], statement=LAST, last=count)
         self._keep(scope, name, _Latest(*found, most, turns))
         return turns[-count:] if count else []
+
+    def _is_current(self, known: _Latest, scope: Scope, name: str, count: int) -> bool:
+        """Whether what is kept is what would be read."""
+        found = self._store.glance(_NAMED, key=scope_key(scope), name=name)
+        return any(known.is_current(session_row(row), row.epoch, count) for row in found)
 
     def _keep(self, scope: Scope, name: str, latest: _Latest) -> None:
         with self._lock:

@@ -195,9 +195,7 @@ class SqlStore(DerivedRows):
 
     def scope(self, scope: Scope) -> ScopeRow | None:
         """The scope's row, or nothing where nothing is remembered."""
-        with self.transaction(write=False) as connection:
-            row = connection.execute(_SCOPE, {"key": scope_key(scope)}).one_or_none()
-        return ScopeRow(*row) if row is not None else None
+        return next((ScopeRow(*row) for row in self.glance(_SCOPE, key=scope_key(scope))), None)
 
     def scopes(self, within: Scope = ()) -> list[Scope]:
         """Every scope that has anything, and whose first parts are these, in the order in which they came."""
@@ -207,8 +205,7 @@ class SqlStore(DerivedRows):
     def sessions(self, scope_id: int, *, since: int = -1) -> list[SessionRow]:
         """The scope's sessions changed after revision ``since``, in the order in which they came."""
         statement, given = (_CHANGED, {"since": since}) if since >= 0 else (_SESSIONS, {})
-        with self.transaction(write=False) as connection:
-            return [session_row(row) for row in connection.execute(statement, {"scope": scope_id, **given}).all()]
+        return [session_row(row) for row in self.glance(statement, scope=scope_id, **given)]
 
     def sessions_of(self, scope: Scope) -> list[SessionRow]:
         """The scope's sessions, in the order in which they came; none where nothing is remembered."""

@@ -5,7 +5,6 @@ With a key the file is encrypted by SQLCipher, as are its journal files. Without
 
 from __future__ import annotations
 
-import math
 import random
 import time
 from functools import partial
@@ -17,7 +16,7 @@ from sqlalchemy.pool import StaticPool
 
 from ..errors import InvalidInput, SecomError, StoreError
 from .cipher import Cipher
-from .database import BUSY_MS
+from .database import wait_at_most
 from .places import file_at
 from .sql import SqlStore
 
@@ -171,18 +170,11 @@ def _may_write(connection: Connection) -> bool:
     return bool(connection.get_execution_options().get("secom_write", True))
 
 
-def _wait_at_most(connection: Connection, seconds: float) -> None:
-    """Set how long the connection waits for others, in tenths of a second, where it waits otherwise by now."""
-    milliseconds = math.ceil(seconds * 10) * 100
-    if connection.info.get(BUSY_MS) != milliseconds:
-        connection.exec_driver_sql(f"PRAGMA busy_timeout={milliseconds}")
-        connection.info[BUSY_MS] = milliseconds
-
-
 def _begin(connection: Connection) -> None:
     options = connection.get_execution_options()
     wait = options.get("secom_wait")
-    _wait_at_most(connection, BUSY_TIMEOUT_S if wait is None else wait)
+    driver = connection.connection.driver_connection
+    wait_at_most(driver, connection.info, BUSY_TIMEOUT_S if wait is None else wait)
     if not _may_write(connection):
         connection.exec_driver_sql("BEGIN")
         return
