@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ..errors import InvalidInput
 from ..text.terms import is_pair, latin_language_of, term_variants, terms
 from .postings import Arrays, FrozenPostings, FrozenUnits, Ints, Longs, Postings, frozen, in_memory, joined
-from .scoring import Word
+from .scoring import Words
 from .top import Ids, Scores, best, distinct
 
 _MOST_WORDS: Final = 64
@@ -122,25 +122,25 @@ class BM25:
             self._discard(int(unit_id))
         self._compact()
 
-    def words(self, query: str | Sequence[str]) -> list[Word]:
+    def words(self, query: str | Sequence[str]) -> Words:
         """The query's words that any unit holds, the rarest first."""
-        return [self._word(idf, variants) for idf, variants in self._rarest(query)]
+        return self._words(self._rarest(query))
 
-    def weighted_words(self, texts: Sequence[tuple[str, float]]) -> list[Word]:
+    def weighted_words(self, texts: Sequence[tuple[str, float]]) -> Words:
         """The words of several texts that any unit holds, each once, as the first text that has it weighs it.
 
         Args:
             texts: each with its weight: the query first, with 1, then what was said before it. Of these the 16 rarest
                 words of each count, and of a query that has words of its own, twice as many as it has at most.
         """
-        found: dict[str, Word] = {}
+        found: dict[str, tuple[float, tuple[str, ...]]] = {}
         most: int | None = None
         for text, weight in texts:
             rarest = self._rarest(text)[:most]
             if most is None:
                 most = min(2 * len(rarest), _MOST_CONTEXT_WORDS) if len(rarest) > 1 else _MOST_CONTEXT_WORDS
-            found |= {each[0]: self._word(idf * weight, each) for idf, each in rarest if each[0] not in found}
-        return list(found.values())
+            found |= {each[0]: (idf * weight, each) for idf, each in rarest if each[0] not in found}
+        return self._words(list(found.values()))
 
     def _rarest(self, query: str | Sequence[str]) -> list[tuple[float, tuple[str, ...]]]:
         """The variants of the query's words that any unit holds, with what they weigh, the rarest first."""
@@ -148,10 +148,19 @@ class BM25:
         weighed = [(self._idf(count), each) for each, count in often if count]
         return sorted(weighed, key=lambda word: -word[0])[:_MOST_WORDS]
 
-    def _word(self, idf: float, variants: tuple[str, ...]) -> Word:
-        slots, counts = self._occurrences(variants)
-        lengths = self._lengths[slots].astype(np.float64)
-        return Word(variants[0], idf, self._ids[slots], counts.astype(np.float64), lengths)
+    def _words(self, weighed: Sequence[tuple[float, tuple[str, ...]]]) -> Words:
+        """Where words occur, each given with what it weighs and its variants."""
+        occurrences = [self._occurrences(variants) for _, variants in weighed]
+        slots = np.concatenate([_NONE, *(each for each, _ in occurrences)])
+        counts = np.concatenate([_NONE, *(each for _, each in occurrences)])
+        return Words(
+            tuple(variants[0] for _, variants in weighed),
+            np.array([idf for idf, _ in weighed], dtype=np.float64),
+            np.repeat(np.arange(len(weighed)), [len(each) for each, _ in occurrences]),
+            self._ids[slots],
+            counts.astype(np.float64),
+            self._lengths[slots].astype(np.float64),
+        )
 
     def known(self, query: str | Sequence[str]) -> float:
         """What share of the query's words, by weight, any unit holds; 1 where it has none.
@@ -170,13 +179,9 @@ class BM25:
     def scores(self, query: str | Sequence[str]) -> tuple[Ids, Scores]:
         """The ids of the units that hold any word of the query, and their scores."""
         words = self.words(query)
-        if not words:
-            return np.zeros(0, dtype=np.int64), np.zeros(0)
-        all_ids = np.concatenate([word.ids for word in words])
-        ids = distinct(all_ids)
-        places = np.searchsorted(ids, all_ids)
-        parts = [word.scores(self.mean_length) for word in words]
-        return ids, np.bincount(places, weights=np.concatenate(parts)).astype(np.float64)
+        ids = distinct(words.ids)
+        places = np.searchsorted(ids, words.ids)
+        return ids, np.bincount(places, weights=words.scores(self.mean_length)).astype(np.float64)
 
     def lengths_of(self, ids: Sequence[int]) -> Ints:
         """How many terms each unit has.

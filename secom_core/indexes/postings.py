@@ -59,6 +59,8 @@ class Postings:
         """The slots whose units are there, and how often each holds the term."""
         # Copies, because an array cannot grow while numpy looks into it.
         slots, counts = np.array(self.slots, dtype=np.int32), np.array(self.counts, dtype=np.int32)
+        if self.live == len(slots):
+            return slots, counts
         kept = counts > 0
         return slots[kept], counts[kept]
 

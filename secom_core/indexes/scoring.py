@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,26 +14,32 @@ _B: Final = 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """A word of a query.
+class Words:
+    """The words of a query, and where they occur: word after word, once in a unit.
 
     Args:
-        term: it, as it is indexed.
-        idf: its inverse document frequency, times what it weighs in the query.
-        ids: the units that hold it.
-        counts: how often each of them does.
-        lengths: how many terms each of them has.
+        terms: the words, as they are indexed.
+        idf: the inverse document frequency of each, times what it weighs in the query; shape ``(words,)``.
+        numbers: which of the words each occurrence is of; this and what follows of shape ``(occurrences,)``.
+        ids: the unit of each.
+        counts: how often it holds the word.
+        lengths: how many terms it has.
     """
 
-    term: str
-    idf: float
+    terms: tuple[str, ...]
+    idf: Scores
+    numbers: Ids
     ids: Ids
     counts: Scores
     lengths: Scores
 
+    def __len__(self) -> int:
+        """How many words there are."""
+        return len(self.terms)
+
     def scores(self, mean: float) -> Scores:
-        """What it adds to the score of each of them, where units have ``mean`` terms on average."""
-        return self.idf * saturated(self.counts, self.lengths, mean)
+        """What each occurrence adds to the score of its unit, where units have ``mean`` terms on average."""
+        return np.asarray(self.idf[self.numbers] * saturated(self.counts, self.lengths, mean))
 
 
 def saturated(counts: Scores, lengths: Scores, mean: float) -> Scores:
@@ -48,9 +53,6 @@ def saturated(counts: Scores, lengths: Scores, mean: float) -> Scores:
     return np.asarray(counts * (_K1 + 1) / (counts + _K1 * (1 - _B + _B * lengths / max(mean, 1e-9))))
 
 
-def summed_scores(words: Iterable[Word], mean: float, size: int) -> Scores:
+def summed_scores(words: Words, mean: float, size: int) -> Scores:
     """The BM25 scores of all units by their ids, which are below ``size``; shape ``(size,)``."""
-    scores = np.zeros(size)
-    for word in words:
-        scores[word.ids] += word.scores(mean)
-    return scores
+    return np.bincount(words.ids, weights=words.scores(mean), minlength=size).astype(np.float64)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..indexes.bm25 import BM25
 from ..indexes.fusion import rank_scores, standardise
-from ..indexes.scoring import Word, summed_scores
+from ..indexes.scoring import Words, summed_scores
 from ..indexes.top import distinct
 from ..indexes.vector import VectorIndex
 from ..memory import Memory
@@ -125,7 +125,7 @@ class ScopeSearch:
     @property
     def worth(self) -> dict[str, float]:
         """What each term of the query, and of what was said before it, weighs."""
-        return {word.term: word.idf for word in self._words}
+        return dict(zip(self._words.terms, self._words.idf.tolist(), strict=True))
 
     @property
     def has_cosines(self) -> bool:
@@ -179,7 +179,7 @@ class ScopeSearch:
         raise AssertionError(f"no signal is called {name!r}")
 
     @cached_property
-    def _words(self) -> list[Word]:
+    def _words(self) -> Words:
         return self.indexes.words.weighted_words(self._texts)
 
     @property

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from ..indexes.scoring import Word, saturated, summed_scores
+from ..indexes.scoring import Words, saturated, summed_scores
 from ..text.dates import Span
 from .passage_table import PassageTable, Rows
 from .weights import HINTS, USERS
@@ -27,13 +28,16 @@ _AHEAD: Final = 3
 
 _A_LITTLE: Final = 1e-3
 
+_MIDDLE: Final = 2
+"""Where a window has the passage that it is around."""
+
 KERNELS: Column = np.array([[0.5, 0.5, 1.0, 0.5, 0.5], [0.25, 0.25, 1.0, 0.25, 0.25], [0.5, 0.25, 1.0, 0.25, 0.0]])
 """How much each passage of a window counts (`secom_core.ranking.surroundings.around`): around an utterance among
 people, around what a user says to an assistant, and around a piece of a reply, after what it answers. The middle counts
 most, or what stands beside a find would rank with it."""
 
 
-def passage_scores(words: Sequence[Word], table: PassageTable) -> Column:
+def passage_scores(words: Words, table: PassageTable) -> Column:
     """BM25 of every passage; costs what the words' occurrences cost."""
     return np.append(summed_scores(words, _mean_terms(table), len(table)), 0.0)[table.source]
 
@@ -53,7 +57,7 @@ def spread(scores: Column, table: PassageTable) -> Column:
     return np.asarray(scores + _NEIGHBOUR * (nearer + beyond))
 
 
-def word_signals(words: Sequence[Word], table: PassageTable, pool: Rows, around: Rows) -> dict[str, Column]:
+def word_signals(words: Words, table: PassageTable, pool: Rows, around: Rows) -> dict[str, Column]:
     """The lexical signals of the pool's passages, at the level of passage and window.
 
     Args:
@@ -62,35 +66,80 @@ def word_signals(words: Sequence[Word], table: PassageTable, pool: Rows, around:
         pool: their rows.
         around: what counts as standing around each (`secom_core.ranking.surroundings.around`).
     """
-    counts = _window_counts(words, around, table)
-    weights = np.array([word.idf for word in words])
     terms = np.append(table.terms, 0.0)[around]
     kernels = KERNELS[table.kind[pool]]
     window_terms = (terms * kernels).sum(axis=1)
-    mean = _mean_terms(table)
-    own, window = counts[:, :, 2], (counts * kernels).sum(axis=2)
+    numbers, rows, places, counts = _near(words, np.append(table.source, -1)[around])
+    own = places == _MIDDLE
+    passages = _Heard(numbers[own], rows[own], counts[own])
+    windows = _gathered(numbers, rows, counts * kernels[rows, places], len(pool))
     return {
-        "passage_lexical": weights @ saturated(own, terms[:, 2], mean),
-        "passage_coverage": weights @ (own > 0) / max(float(weights.sum()), 1e-9),
-        "window_lexical": weights @ saturated(window, window_terms, float(window_terms.mean())),
-        "window_coverage": weights @ (window > 0) / max(float(weights.sum()), 1e-9),
+        "passage_lexical": passages.scores(words, terms[:, _MIDDLE], _mean_terms(table)),
+        "passage_coverage": passages.coverage(words, len(pool)),
+        "window_lexical": windows.scores(words, window_terms, float(window_terms.mean())),
+        "window_coverage": windows.coverage(words, len(pool)),
     }
 
 
-def _window_counts(words: Sequence[Word], around: Rows, table: PassageTable) -> Column:
-    """How often each word occurs at each place of each window; shape ``(words, pool, 5)``."""
-    counts = np.zeros((len(words), *around.shape))
-    # One row more than there are passages: the place -1 is that of a missing neighbour and stays 0.
-    scratch = np.zeros(len(table) + 1)
-    sources = np.append(table.source, -1)[around]
-    for place, word in enumerate(words):
-        scratch[word.ids] = word.counts
-        counts[place] = scratch[sources]
-        scratch[word.ids] = 0
-    return counts
+def _near(words: Words, sources: Rows) -> tuple[Rows, Rows, Rows, Column]:
+    """What of the words occurs in windows: of each occurrence the word, the window's row, the place in it, how often.
+
+    Args:
+        words: of the query.
+        sources: the passage whose words count at each place of each window, -1 for none; shape ``(windows, places)``.
+    """
+    there = np.zeros(max(int(sources.max(initial=-1)), int(words.ids.max(initial=-1))) + 2, dtype=np.bool_)
+    there[sources] = True
+    there[-1] = False
+    near = np.flatnonzero(there[words.ids])
+    order = np.argsort(sources, axis=None, kind="stable")
+    rising = sources.ravel()[order]
+    first = np.searchsorted(rising, words.ids[near])
+    often = np.searchsorted(rising, words.ids[near], side="right") - first
+    # One entry for each place that an occurrence is at: the first of its run, the next one, ...
+    step = np.arange(int(often.sum())) - np.repeat(np.cumsum(often) - often, often)
+    rows, places = np.divmod(order[np.repeat(first, often) + step], sources.shape[1])
+    occurrences = np.repeat(near, often)
+    return words.numbers[occurrences], rows, places, words.counts[occurrences]
 
 
-def group_scores(words: Sequence[Word], table: PassageTable, groups: Rows, silent: Mask) -> Column:
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """Words of a query in texts that passages make up, such as a window or a turn: each word once in a text.
+
+    Args:
+        numbers: which of the words it is.
+        texts: the number of the text.
+        counts: how often the text holds it.
+    """
+
+    numbers: Rows
+    texts: Rows
+    counts: Column
+
+    def scores(self, words: Words, lengths: Column, mean: float) -> Column:
+        """BM25 of every text, which has so many terms each, and ``mean`` on average; shape ``(texts,)``."""
+        added = words.idf[self.numbers] * saturated(self.counts, lengths[self.texts], mean)
+        return np.bincount(self.texts, weights=added, minlength=len(lengths)).astype(np.float64)
+
+    def coverage(self, words: Words, texts: int) -> Column:
+        """What share of the words, by weight, each text holds."""
+        weights = np.where(self.counts > 0, words.idf[self.numbers], 0.0)
+        held = np.bincount(self.texts, weights=weights, minlength=texts)
+        return np.asarray(held / max(float(words.idf.sum()), 1e-9))
+
+
+def _gathered(numbers: Rows, texts: Rows, counts: Column, size: int) -> _Heard:
+    """Occurrences, of which a text may hold several of one word, as the texts hold them; texts are below ``size``."""
+    keys = numbers * size + texts
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])
+    summed = np.add.reduceat(counts[order], begins) if len(begins) else counts
+    return _Heard(*np.divmod(keys[begins], max(size, 1)), summed)
+
+
+def group_scores(words: Words, table: PassageTable, groups: Rows, silent: Mask) -> Column:
     """BM25 of every turn, or session, as one text; by its number. What was said again counts where it was said last.
 
     Args:
@@ -102,13 +151,9 @@ def group_scores(words: Sequence[Word], table: PassageTable, groups: Rows, silen
     groups = np.maximum(groups, 0)
     lengths = np.bincount(groups, weights=table.terms).astype(np.float64)
     mean = float(lengths.sum()) / max(int((lengths > 0).sum()), 1)
-    scores = np.zeros(len(lengths))
-    for word in words:
-        rows = table.shown[word.ids]
-        heard = np.where(silent[rows], 0.0, word.counts)
-        counts = np.bincount(groups[rows], weights=heard, minlength=len(lengths)).astype(np.float64)
-        scores += word.idf * saturated(counts, lengths, mean)
-    return scores
+    rows = table.shown[words.ids]
+    heard = np.where(silent[rows], 0.0, words.counts)
+    return _gathered(words.numbers, groups[rows], heard, len(lengths)).scores(words, lengths, mean)
 
 
 def mentioned(query: str, casts: Sequence[Sequence[str]]) -> Column:

@@ -66,13 +66,13 @@ def glance_of(statement: Select[Any], dialect: Dialect) -> Glance:
     compiled: Any = statement.compile(dialect=dialect)
     given = {name: compiled.binds[name].type.bind_processor(dialect) for name in compiled.positiontup}
     found = {place: column.type.result_processor(dialect, None) for place, column in enumerate(_columns(statement))}
-    names = [column.key for column in _columns(statement)]
+    row: Any = namedtuple("Row", [column.key for column in _columns(statement)])  # type: ignore[misc]
     return Glance(
         compiled.string,
         tuple(compiled.positiontup),
         {name: process for name, process in given.items() if process is not None},
         {place: process for place, process in found.items() if process is not None},
-        namedtuple("Row", names)._make,  # type: ignore[misc]
+        row._make,
     )
 
 
