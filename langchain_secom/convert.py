@@ -29,6 +29,7 @@ from secom_core.context import without_recalled as without_blocks
 from secom_core.conversation import Message, Scope, Turn, check_scope, json_flaw
 from secom_core.errors import InvalidInput
 from secom_core.memory import Hit, Memory, Passage, Section
+from secom_core.text.kept import KEPT, Kept
 
 from .notices import REVIEWER, is_notice, reviewers_words
 
@@ -46,6 +47,8 @@ _ROLES: Final[tuple[tuple[type[BaseMessage], str], ...]] = (
     (ToolMessage, "tool"),
     (FunctionMessage, "tool"),
 )
+_PLAIN: Final = (HumanMessage, AIMessage)
+"""Kinds of messages whose words are mostly all there is to them."""
 _CHAT_ROLES: Final = {"human": "user", "ai": "assistant", "developer": "system", "function": "tool"}
 _PROVIDERS_OWN: Final = frozenset({"timestamp", "tool_calls", "function_call", "reasoning_content", "audio", "refusal"})
 _TOOL_CHARACTERS: Final = 500
@@ -81,6 +84,18 @@ def to_message(message: BaseMessage) -> Message:
     Raises:
         InvalidInput: for a timestamp that is no time.
     """
+    if type(message) in _PLAIN and isinstance(message.content, str) and not _says_more(message):
+        return _said((type(message), message.content, message.id, message.name))
+    return _converted(message)
+
+
+def _says_more(message: BaseMessage) -> bool:
+    """Whether there is more to it than its words, its id and its name."""
+    about = message.additional_kwargs
+    return bool(getattr(message, "tool_calls", ())) or "timestamp" in about or not _PROVIDERS_OWN.issuperset(about)
+
+
+def _converted(message: BaseMessage) -> Message:
     if isinstance(message, BaseMessageChunk):
         message = message_chunk_to_message(message)
     role = _role(message)
@@ -96,6 +111,14 @@ def to_message(message: BaseMessage) -> Message:
         at=_time(message.additional_kwargs.get("timestamp")),
         metadata=_metadata(message),
     )
+
+
+# A thread is read several times a turn, and again in the next one.
+_said: Final[Kept[tuple[Any, ...], Message]] = Kept(
+    lambda said: _converted(said[0](said[1], id=said[2], name=said[3])),
+    characters=KEPT,
+    length=lambda said: len(said[1]),
+)
 
 
 def to_messages(messages: Iterable[BaseMessage], *, tools: Tools = "brief") -> list[Message]:

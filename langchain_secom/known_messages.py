@@ -22,7 +22,9 @@ from .streaming import SHOWN, bare
 _ANY_NUMBERS: Final = range(100)
 """What markers may cite where nothing says what was shown."""
 
-_without_citations: Final = Kept(lambda text: read_citations(text, _ANY_NUMBERS, markers="strip").text, characters=KEPT)
+_without_citations: Final[Kept[str, str]] = Kept(
+    lambda text: read_citations(text, _ANY_NUMBERS, markers="strip").text, characters=KEPT
+)
 
 TAIL: Final = 64
 """How many of a session's latest turns are read to tell which messages are stored."""

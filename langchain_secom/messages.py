@@ -10,6 +10,7 @@ from typing import Final
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from secom_core.conversation import Message
+from secom_core.text.kept import KEPT, Kept
 
 from .convert import text_of, without_recalled
 
@@ -24,7 +25,14 @@ def stable_id(session: str, message: Message) -> str:
     its own; and a message may come back under its id with other words, such as after a redaction: `place_of` is then
     the same.
     """
-    return _digest(session, message.id or "", message.role, size=8) + _digest(message.text, size=8)
+    return _stable((session, message.id or "", message.role, message.text))
+
+
+_stable: Final[Kept[tuple[str, ...], str]] = Kept(
+    lambda said: _digest(*said[:3], size=8) + _digest(said[3], size=8),
+    characters=KEPT,
+    length=lambda said: len(said[3]),
+)
 
 
 def place_of(stable: str) -> str:

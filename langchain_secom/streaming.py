@@ -137,7 +137,8 @@ def _bare(shown: Collection[int], text: str) -> str:
 def _changed(message: AIMessage, change: Callable[[str], str]) -> AIMessage:
     content = message.content
     if isinstance(content, str):
-        return message.model_copy(update={"content": change(content)}) if content else message
+        changed = change(content)
+        return message.model_copy(update={"content": changed}) if changed != content else message
     blocks = [_with_text(block, change) for block in content]
     return message.model_copy(update={"content": blocks})
 

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import cache
+from typing import Any, Final
+
+from sqlalchemy import Select, Table, bindparam, select
 
 from ..context.replacing import replacements_of
 from ..conversation import Replacement
@@ -50,10 +53,20 @@ class Standing:
             registered((_CHANGES,))
         return [layer for layer in saying_what_holds() if self.changes or layer.name != _CHANGES]
 
+    def _sources_of(self, scope_id: int) -> list[type[Layer]]:
+        """Those of them that have noted anything of the scope: of most scopes, none has."""
+        return [layer for layer in self._sources if not layer.tables or self._is_in(layer.tables, scope_id)]
+
+    def _is_in(self, tables: Iterable[Table], scope_id: int) -> bool:
+        return any("scope_id" not in each.c or self.store.glance(_first_of(each), scope=scope_id) for each in tables)
+
     def pinned(self, scope_id: int) -> list[str]:
         """The ids of the turns that every recall of the scope shows, the first of them first."""
+        sources = self._sources_of(scope_id)
+        if not sources:
+            return []
         with self.store.transaction(write=False) as connection:
-            return [each for layer in self._sources for each in layer.pinned(connection, scope_id)]
+            return [each for layer in sources for each in layer.pinned(connection, scope_id)]
 
     def of(self, scope_id: int, turn_ids: Collection[str]) -> Replaced:
         """What holds no more of these turns, and of those in their place, as every source knows it.
@@ -64,6 +77,9 @@ class Standing:
             scope_id: whose turns.
             turn_ids: the ids of turns that may be shown.
         """
+        sources = self._sources_of(scope_id)
+        if not sources:
+            return {}
         found: dict[str, tuple[Replacement, ...]] = {}
         asked: set[str] = set()
         new = set(turn_ids)
@@ -72,7 +88,7 @@ class Standing:
                 if not new:
                     break
                 asked |= new
-                known = [each for layer in self._sources for each in layer.replacements(connection, scope_id, new)]
+                known = [each for layer in sources for each in layer.replacements(connection, scope_id, new)]
                 for each in known:
                     if each not in found.get(each.older, ()):
                         found[each.older] = (*found.get(each.older, ()), each)
@@ -82,6 +98,12 @@ class Standing:
             turn_id: tuple(replace(each, newer=_last(each.newer, counting)) for each in known)
             for turn_id, known in counting.items()
         }
+
+
+@cache
+def _first_of(table: Table) -> Select[Any]:
+    """Whether a scope has any row of a table."""
+    return select(table.c.scope_id).where(table.c.scope_id == bindparam("scope")).limit(1)
 
 
 def within(candidates: Iterable[Candidate], tokens: int) -> list[Candidate]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
-from functools import cache
+from functools import cache, partial
 from itertools import chain, count, groupby, pairwise
 from operator import itemgetter
 from typing import Any, Final, Protocol, runtime_checkable
@@ -65,6 +65,8 @@ class _BudgetPacker:
         budget = most = MOST_TOKENS if token_budget is None else token_budget
         hits: list[Hit] = []
         fitting: list[Hit] | None = None
+        if token_budget is not None:
+            candidates = self._in_order(candidates, counter)
         for tried in range(1, _PACKED_AGAIN + 1):
             room = _Room(budget, counter)
             choose = self._choose if token_budget is not None else _best_memories
@@ -80,6 +82,10 @@ class _BudgetPacker:
             else:
                 budget -= max((tried + 1) * over, budget // 32)
         return fitting or _fitted(hits, most, counter)
+
+    def _in_order(self, candidates: Sequence[Candidate], counter: TokenCounter) -> Sequence[Candidate]:
+        """In the order in which they are chosen from, whatever room there is."""
+        return candidates
 
     def _choose(self, candidates: Sequence[Candidate], k: int | None, room: _Room) -> list[Hit]:
         raise NotImplementedError
@@ -115,18 +121,21 @@ class PackTurns(_BudgetPacker):
 
     def _with_newer(self, candidates: Sequence[Candidate], counter: TokenCounter) -> Iterator[tuple[Candidate, int]]:
         """With their lengths, and what holds in the place of one before it."""
-        for candidate, tokens in self._in_order(candidates, counter):
-            yield from ((each, _length(each, counter)) for each in candidate.newer)
-            yield candidate, tokens
+        for candidate in candidates:
+            for newer in candidate.newer:
+                yield newer, _length(newer, counter)
+            yield candidate, _length(candidate, counter)
 
-    def _in_order(self, candidates: Sequence[Candidate], counter: TokenCounter) -> Iterator[tuple[Candidate, int]]:
-        """With their lengths; what was searched for by its worth, what stands between in its own order."""
+    def _in_order(self, candidates: Sequence[Candidate], counter: TokenCounter) -> list[Candidate]:
+        """What was searched for by its worth, what stands between in its own order."""
+        ordered: list[Candidate] = []
         for scored, run in groupby(candidates, key=lambda each: bool(each.signals)):
-            counted = [(each, _length(each, counter)) for each in run]
-            yield from sorted(counted, key=self._price) if scored else counted
+            ones = list(run)
+            ordered += sorted(ones, key=partial(self._price, counter=counter)) if scored else ones
+        return ordered
 
-    def _price(self, counted: tuple[Candidate, int]) -> float:
-        return self._thrift * math.log1p(counted[1]) - counted[0].score
+    def _price(self, candidate: Candidate, counter: TokenCounter) -> float:
+        return self._thrift * math.log1p(_length(candidate, counter)) - candidate.score
 
 
 class PackMemories(_BudgetPacker):

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput
+from ..text.kept import KEPT, Kept
 from ..text.terms import is_pair, latin_language_of, term_variants, terms
 from .postings import Arrays, FrozenPostings, FrozenUnits, Ints, Longs, Postings, frozen, in_memory, joined
 from .scoring import Words
@@ -29,6 +30,12 @@ _NONE: Final = np.zeros(0, dtype=np.int32)
 _TERM_BYTES: Final = 340
 _POSTING_BYTES: Final = 17
 _UNIT_BYTES: Final = 200
+
+
+# A message is asked for in two indexes, and goes into the queries of the turns after it.
+_variants: Final[Kept[tuple[str, ...], list[tuple[str, ...]]]] = Kept(
+    lambda asked: term_variants(asked[0], asked[1:]), characters=KEPT, length=lambda asked: len(asked[0])
+)
 
 
 class BM25:
@@ -198,7 +205,7 @@ class BM25:
         own = latin_language_of(query)
         if own not in common and (own in self._languages or not common):
             common.append(own)
-        return term_variants(query, common)
+        return _variants((query, *common))
 
     def _held(self, query: str | Sequence[str]) -> list[tuple[str, ...]]:
         """The variants of each of the query's words, once, after what is on disk of them is read."""

@@ -47,7 +47,7 @@ _ALPHA: Final = 0.1
 _VOCABULARY: Final = 300
 
 
-_bag: Final = Kept(lambda text: Counter(terms(text)), characters=KEPT)
+_bag: Final[Kept[str, Counter[str]]] = Kept(lambda text: Counter(terms(text)), characters=KEPT)
 
 
 def bags_of(texts: Sequence[str]) -> list[Counter[str]]:

@@ -27,6 +27,7 @@ class Glance:
     Args:
         words: the SQL.
         order: the names of the parameters, in their order.
+        own: the values of those that the statement brings itself.
         given: what makes of a parameter what the database takes, by name, where something has to.
         found: the same for the columns of a row, by their places.
         row: makes a row of its values; they are its attributes by the names of the columns.
@@ -34,6 +35,7 @@ class Glance:
 
     words: str
     order: Sequence[str]
+    own: Mapping[str, Any]
     given: Mapping[str, _Process]
     found: Mapping[int, _Process]
     row: Callable[[Iterable[Any]], Any]
@@ -45,6 +47,7 @@ class Glance:
             connection: the driver's, in no transaction.
             values: the parameters.
         """
+        values = {**self.own, **values}
         given = [self.given[name](values[name]) if name in self.given else values[name] for name in self.order]
         found = connection.execute(self.words, given).fetchall()
         if not self.found:
@@ -70,6 +73,7 @@ def glance_of(statement: Select[Any], dialect: Dialect) -> Glance:
     return Glance(
         compiled.string,
         tuple(compiled.positiontup),
+        compiled.params,
         {name: process for name, process in given.items() if process is not None},
         {place: process for place, process in found.items() if process is not None},
         row._make,

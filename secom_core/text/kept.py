@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Final, Generic, TypeVar
 
+K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 KEPT: Final = 4_000_000
 """Of how many characters the texts are whose words are kept: the last turns of about a hundred conversations."""
 
 
-_EACH: Final = list["Kept[Any]"]()
+_EACH: Final = list["Kept[Any, Any]"]()
 
 
 def forget_kept() -> None:
@@ -22,27 +23,28 @@ def forget_kept() -> None:
         each.clear()
 
 
-class Kept(Generic[T]):
+class Kept(Generic[K, T]):
     """Makes something of a text, once as long as it is among those asked for last. Any thread may ask.
 
     Args:
         make: makes it; what is made is not to be changed.
         characters: how long the texts may be together.
+        length: how long what is asked for is, where it is more than a text.
     """
 
-    def __init__(self, make: Callable[[str], T], *, characters: int) -> None:
-        self._make, self._room = make, characters
-        self._made: OrderedDict[str, T] = OrderedDict()
+    def __init__(self, make: Callable[[K], T], *, characters: int, length: Callable[[Any], int] = len) -> None:
+        self._make, self._room, self._length = make, characters, length
+        self._made: OrderedDict[K, T] = OrderedDict()
         self._lock = threading.Lock()
         _EACH.append(self)
 
     def clear(self) -> None:
         """Keep nothing of what was asked for so far."""
         with self._lock:
-            self._room += sum(map(len, self._made))
+            self._room += sum(map(self._length, self._made))
             self._made.clear()
 
-    def __call__(self, text: str) -> T:
+    def __call__(self, text: K) -> T:
         """What is made of ``text``."""
         with self._lock:
             if text in self._made:
@@ -52,8 +54,8 @@ class Kept(Generic[T]):
         with self._lock:
             if text not in self._made:
                 self._made[text] = made
-                self._room -= len(text)
+                self._room -= self._length(text)
             while self._room < 0:
                 gone, _ = self._made.popitem(last=False)
-                self._room += len(gone)
+                self._room += self._length(gone)
         return made
