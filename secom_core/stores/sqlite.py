@@ -23,6 +23,8 @@ from .sql import SqlStore
 _CACHE_KIB: Final = 4000
 BUSY_TIMEOUT_S: Final = 60.0
 """How many seconds a writer waits for another one."""
+_UNENFORCED: Final = "secom_unenforced"
+"""Where a connection notes that foreign keys are not enforced in it."""
 _OWN_TABLES: Final = frozenset({"schema_versions", "scopes"})
 """Tables of every bank of every schema, which no other program is likely to have both of."""
 
@@ -186,12 +188,13 @@ def _begin(connection: Connection) -> None:
         # A table that is made anew is dropped, and the rows that name its rows would go with it. Inside a transaction
         # this has no effect.
         connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
+        connection.info[_UNENFORCED] = True
     # A transaction that starts by reading and then writes can fail at once when another process writes; one that
     # takes the write lock at the start waits its turn.
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def _enforce_references(connection: Any | None, _record: Any) -> None:
+def _enforce_references(connection: Any | None, record: Any) -> None:
     """Enforce foreign keys for whoever gets the connection next, however its last transaction ended."""
-    if connection is not None:
+    if connection is not None and record.info.pop(_UNENFORCED, False):
         connection.execute("PRAGMA foreign_keys=ON")
