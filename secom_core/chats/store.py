@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Connection, Row, delete, func, insert, select
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select
 
 from ..stores.database import retry_if_contended
+from ..stores.messages import among
 from ..stores.rows import SessionRow
-from ..stores.schema import is_one_of, messages, sessions
+from ..stores.schema import messages, sessions
 from ..stores.sound import collected, sound_records, sound_rows
 from ..stores.sql import SqlStore
 from ..stores.statements import delete_among
 from ..text.batches import batches
 from .records import ChatRecord, body_of
 from .tables import chat_messages
+
+# Statements that every message needs are made once.
+_THERE: Final = select(sessions.c.id).where(sessions.c.id == bindparam("session"))
+_LAST_PLACE: Final = select(func.max(chat_messages.c.place)).where(chat_messages.c.session_id == bindparam("session"))
+_PLACES: Final = select(messages.c.name, messages.c.turn).where(messages.c.session_id == bindparam("session"))
+_ADD: Final = insert(chat_messages)
 
 
 @retry_if_contended
@@ -34,12 +41,12 @@ def write(store: SqlStore, session: SessionRow, records: Sequence[ChatRecord], *
     """
     # What was said is on disk already; of tools' results a power failure may cost the latest.
     with store.transaction(durable=False, scope=session.scope_id) as connection:
-        if connection.scalar(select(sessions.c.id).where(sessions.c.id == session.id)) is None:
+        mine = {"session": session.id}
+        if connection.scalar(_THERE, mine) is None:
             return False
-        mine = chat_messages.c.session_id == session.id
         if anew:
-            connection.execute(delete(chat_messages).where(mine))
-        last = connection.scalar(select(func.max(chat_messages.c.place)).where(mine))
+            connection.execute(delete(chat_messages).where(chat_messages.c.session_id == session.id))
+        last = connection.scalar(_LAST_PLACE, mine)
         turns = _turns(connection, session, {each.turn_id for each in records if each.turn_id is not None})
         rows = [
             {"session_id": session.id, "place": place, "turn": turns.get(each.turn_id or ""), **_values(each)}
@@ -47,7 +54,7 @@ def write(store: SqlStore, session: SessionRow, records: Sequence[ChatRecord], *
             if each.turn_id is None or each.turn_id in turns
         ]
         if rows:
-            connection.execute(insert(chat_messages), rows)
+            connection.execute(_ADD, rows)
     return True
 
 
@@ -58,9 +65,8 @@ def _values(record: ChatRecord) -> dict[str, Any]:
 def _turns(connection: Connection, session: SessionRow, turn_ids: Collection[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for batch in batches(sorted(turn_ids)):
-        named = is_one_of(connection, messages.c.name, batch)
-        statement = select(messages.c.name, messages.c.turn).where(messages.c.session_id == session.id, named)
-        found.update(connection.execute(statement).tuples().all())
+        named = among(connection, _PLACES, messages.c.name, batch, session=session.id)
+        found.update(connection.execute(*named).tuples().all())
     return found
 
 

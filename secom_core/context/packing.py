@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
-from functools import cache, partial
+from functools import cache
 from itertools import chain, count, groupby, pairwise
 from operator import itemgetter
 from typing import Any, Final, Protocol, runtime_checkable
@@ -65,11 +65,10 @@ class _BudgetPacker:
         budget = most = MOST_TOKENS if token_budget is None else token_budget
         hits: list[Hit] = []
         fitting: list[Hit] | None = None
-        if token_budget is not None:
-            candidates = self._in_order(candidates, counter)
+        choose = self._choose if token_budget is not None else _best_memories
+        candidates = self._in_order(candidates, counter) if token_budget is not None else candidates
         for tried in range(1, _PACKED_AGAIN + 1):
             room = _Room(budget, counter)
-            choose = self._choose if token_budget is not None else _best_memories
             hits = _numbered(choose(candidates, k, room))
             over = counter(render(hits)) - most
             if fitting is not None:
@@ -121,21 +120,17 @@ class PackTurns(_BudgetPacker):
 
     def _with_newer(self, candidates: Sequence[Candidate], counter: TokenCounter) -> Iterator[tuple[Candidate, int]]:
         """With their lengths, and what holds in the place of one before it."""
-        for candidate in candidates:
-            for newer in candidate.newer:
-                yield newer, _length(newer, counter)
-            yield candidate, _length(candidate, counter)
+        return ((one, _length(one, counter)) for each in candidates for one in (*each.newer, each))
 
     def _in_order(self, candidates: Sequence[Candidate], counter: TokenCounter) -> list[Candidate]:
         """What was searched for by its worth, what stands between in its own order."""
-        ordered: list[Candidate] = []
-        for scored, run in groupby(candidates, key=lambda each: bool(each.signals)):
-            ones = list(run)
-            ordered += sorted(ones, key=partial(self._price, counter=counter)) if scored else ones
-        return ordered
 
-    def _price(self, candidate: Candidate, counter: TokenCounter) -> float:
-        return self._thrift * math.log1p(_length(candidate, counter)) - candidate.score
+        def price(each: Candidate) -> float:
+            return self._thrift * math.log1p(_length(each, counter)) - each.score if each.signals else 0.0
+
+        return [
+            each for _, run in groupby(candidates, lambda each: bool(each.signals)) for each in sorted(run, key=price)
+        ]
 
 
 class PackMemories(_BudgetPacker):

@@ -116,7 +116,7 @@ class Database:
         # A database in memory lives in a single connection.
         self._lock: Any = ForkLock() if self.path is None else nullcontext()
         # Writers who wait for SQLite try again and again: they would overtake each other, and some wait long.
-        self._writers = ForkLock() if self._is_sqlite else None
+        self._writers = ForkLock() if self.is_sqlite else None
         self._calls = ForkGate(self.at_rest)
         in_child(self)
 
@@ -143,7 +143,8 @@ class Database:
         return self._engine
 
     @property
-    def _is_sqlite(self) -> bool:
+    def is_sqlite(self) -> bool:
+        """Whether it is SQLite, and no server."""
         return self._engine.dialect.name == "sqlite"
 
     def close(self) -> None:
@@ -159,12 +160,12 @@ class Database:
 
     def at_rest(self) -> None:
         """Hold no file of SQLite open while the process forks: no connection to one may reach a child."""
-        if self._is_sqlite and self.path is not None:
+        if self.is_sqlite and self.path is not None:
             self._engine.dispose()
 
     def renew(self) -> None:
         """Leave the parent's connections to it, in a child; a database in memory was copied."""
-        self._torn |= self._calls.renew() and self._is_sqlite
+        self._torn |= self._calls.renew() and self.is_sqlite
         if self.path is not None:
             leave_connections(self._engine)
 
@@ -233,7 +234,7 @@ class Database:
         Raises:
             StoreError: as `transaction` says.
         """
-        if self._is_sqlite:
+        if self.is_sqlite:
             try:
                 with self._call(), self._lock, closing(self._engine.raw_connection()) as pooled:
                     driver: Any = pooled.driver_connection
@@ -257,7 +258,7 @@ class Database:
             StoreError: nothing can be written, such as to a copy of a server that only reads.
         """
         with self.transaction(durable=False) as connection:
-            if not self._is_sqlite and connection.exec_driver_sql("SHOW transaction_read_only").scalar() == "on":
+            if not self.is_sqlite and connection.exec_driver_sql("SHOW transaction_read_only").scalar() == "on":
                 raise StoreError(f"the store at {self._place} can only be read")
 
     @contextmanager
@@ -276,7 +277,7 @@ class Database:
     def _translated(self, error: SQLAlchemyError, until: float) -> StoreError:
         original = getattr(error, "orig", None)
         # Of SQLite's errors, the driver for encrypted files gives no code.
-        locked = self._is_sqlite and isinstance(error, DBAPIError) and "locked" in str(original)
+        locked = self.is_sqlite and isinstance(error, DBAPIError) and "locked" in str(original)
         state = getattr(original, "sqlstate", None)
         if locked or (state == _LOCK_TIMEOUT and time.monotonic() >= until):
             return self._locked()
@@ -321,7 +322,7 @@ class Database:
 
     def integrity(self) -> list[str]:
         """What SQLite finds wrong in its file, and in the codes of encrypted pages; nothing on a server."""
-        if not self._is_sqlite:
+        if not self.is_sqlite:
             return []
         with self.transaction(write=False) as connection:
             lines = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
@@ -365,7 +366,7 @@ class Database:
 
     def _outside_transactions(self, *statements: str, wait: float) -> bool:
         """Run statements that SQLite takes in no transaction; whether the last one found the log in use."""
-        if not self._is_sqlite:
+        if not self.is_sqlite:
             return False
         try:
             with self._call(), self._lock, closing(self._engine.raw_connection()) as pooled:

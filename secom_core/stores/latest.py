@@ -42,6 +42,15 @@ def session_named(connection: Connection, scope: Scope, name: str) -> tuple[Sess
     return (session_row(row), row.epoch) if row is not None else None
 
 
+def named_at_once(store: Database, scope: Scope, name: str) -> tuple[SessionRow, int] | None:
+    """As `session_named`, in no transaction with anything else."""
+    if not store.is_sqlite:
+        with store.transaction(write=False) as connection:
+            return session_named(connection, scope, name)
+    row = next(iter(store.glance(_NAMED, key=scope_key(scope), name=name)), None)
+    return (session_row(row), row.epoch) if row is not None else None
+
+
 def turns_from(
     connection: Connection, session: SessionRow, start: int = 0, statement: Select[Any] = TURNS, **given: int
 ) -> list[Turn]:
@@ -90,8 +99,11 @@ class LatestTurns:
     def of(self, scope: Scope, name: str, count: int) -> list[Turn]:
         """The last ``count`` turns of the session, in order; none where there is no such session."""
         known = self._known.get((scope, name))
-        if known is not None and self._is_current(known, scope, name, count):
-            return list(known.turns[-count:]) if count else []
+        # One statement that finds nothing new is quick; on a server, it would be one more way there and back.
+        if known is not None and self._store.is_sqlite:
+            found = named_at_once(self._store, scope, name)
+            if found is not None and known.is_current(*found, count):
+                return list(known.turns[-count:]) if count else []
         with self._store.transaction(write=False) as connection:
             found = session_named(connection, scope, name)
             if found is None:
@@ -104,11 +116,6 @@ class LatestTurns:
                 turns = turns_from(connection, found[0], statement=LAST, last=count)
         self._keep(scope, name, _Latest(*found, most, turns))
         return turns[-count:] if count else []
-
-    def _is_current(self, known: _Latest, scope: Scope, name: str, count: int) -> bool:
-        """Whether what is kept is what would be read."""
-        found = self._store.glance(_NAMED, key=scope_key(scope), name=name)
-        return any(known.is_current(session_row(row), row.epoch, count) for row in found)
 
     def _keep(self, scope: Scope, name: str, latest: _Latest) -> None:
         with self._lock:

@@ -18,7 +18,7 @@ from .database import retry_if_contended
 from .derived import DerivedRows, memories_since, memory_values, new_epoch, session_of, touch
 from .endings import end, ending, open_sessions, resting_scopes
 from .index_blocks import WithoutThem, delete_index
-from .latest import LAST, TURNS, session_named, turns_from
+from .latest import LAST, TURNS, named_at_once, session_named, turns_from
 from .messages import message_rows, microseconds, turn_ids_among, turn_ids_of, turns_of, unknown_messages
 from .migrations import migrate
 from .ownership import delete_of_scope, delete_of_session, of_scope
@@ -214,8 +214,8 @@ class SqlStore(DerivedRows):
 
     def session_named(self, scope: Scope, name: str) -> SessionRow | None:
         """The scope's session of that name, or nothing where there is none."""
-        with self.transaction(write=False) as connection:
-            return _session(connection, scope, name)
+        found = named_at_once(self, scope, name)
+        return found[0] if found is not None else None
 
     def counts(self, scope_id: int) -> dict[str, int]:
         """How many sessions, turns, messages, memories and vectors the scope has."""
