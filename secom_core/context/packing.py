@@ -63,8 +63,7 @@ class _BudgetPacker:
     ) -> list[Hit]:
         """Hits in time order, numbered from 1, whose block fits the budget, or `MOST_TOKENS` where there is none."""
         budget = most = MOST_TOKENS if token_budget is None else token_budget
-        hits: list[Hit] = []
-        fitting: list[Hit] | None = None
+        hits, fitting = list[Hit](), None
         choose = self._choose if token_budget is not None else _best_memories
         candidates = self._in_order(candidates, counter) if token_budget is not None else candidates
         for tried in range(1, _PACKED_AGAIN + 1):
@@ -128,9 +127,8 @@ class PackTurns(_BudgetPacker):
         def price(each: Candidate) -> float:
             return self._thrift * math.log1p(_length(each, counter)) - each.score if each.signals else 0.0
 
-        return [
-            each for _, run in groupby(candidates, lambda each: bool(each.signals)) for each in sorted(run, key=price)
-        ]
+        runs = groupby(candidates, lambda each: bool(each.signals))
+        return [each for _, run in runs for each in sorted(run, key=price)]
 
 
 class PackMemories(_BudgetPacker):
