@@ -39,6 +39,8 @@ Tools = Literal["brief", "omit"]
 _THINKING: Final = re.compile(r"\A\s*<(think|thinking)>.*?</\1>\s*", re.S)
 _NAMESPACE: Final = uuid.UUID("6f1e7b1c-3c52-5d0e-9d1f-6d7365636f6d")
 _SYNTHETIC: Final = "lc_source"
+_SPOKEN: Final = (None, "", "hitl_interrupt_decision")
+"""The sources of messages that are not made up: what a person decides of a tool's call is theirs."""
 _MEDIA: Final = {"image": "image", "audio": "audio", "video": "video", "file": "file", "text-plain": "file"}
 _ROLES: Final[tuple[tuple[type[BaseMessage], str], ...]] = (
     (HumanMessage, "user"),
@@ -124,9 +126,9 @@ _said: Final[Kept[tuple[Any, ...], Message]] = Kept(
 def to_messages(messages: Iterable[BaseMessage], *, tools: Tools = "brief") -> list[Message]:
     """Convert the messages of a conversation that are worth remembering, in order.
 
-    Left out are system messages, messages that a framework made up (``additional_kwargs["lc_source"]``), its notices in
-    place of an answer or a result (`langchain_secom.notices`), removals, recalled memory, and messages that say
-    nothing. A tool's result stands directly after its call.
+    Left out are system messages, messages that a framework made up (``additional_kwargs["lc_source"]``, unless it gives
+    what a person decided of a tool's call), its notices in place of an answer or a result (`langchain_secom.notices`),
+    removals, recalled memory, and messages that say nothing. A tool's result stands directly after its call.
 
     Args:
         messages: the conversation.
@@ -141,8 +143,7 @@ def to_messages(messages: Iterable[BaseMessage], *, tools: Tools = "brief") -> l
 
 def _is_spoken(message: BaseMessage) -> bool:
     """Whether the user, the model or a tool wrote it, not the developer or a framework."""
-    synthetic = bool(message.additional_kwargs.get(_SYNTHETIC))
-    made_up = synthetic or is_notice(message)
+    made_up = message.additional_kwargs.get(_SYNTHETIC) not in _SPOKEN or is_notice(message)
     return not (made_up or isinstance(message, RemoveMessage) or _role(message) == "system")
 
 

@@ -183,7 +183,7 @@ def _without_memory_tools(thread: Sequence[BaseMessage]) -> list[BaseMessage]:
     ours = {
         each.tool_call_id
         for each in thread
-        if isinstance(each, ToolMessage) and each.additional_kwargs.get("lc_source")
+        if isinstance(each, ToolMessage) and each.additional_kwargs.get("lc_source") == "secom"
     }
     return [_without_calls(message, ours) if isinstance(message, AIMessage) else message for message in thread]
 

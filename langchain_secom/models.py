@@ -239,10 +239,11 @@ def _quiet(prompt: Prompt) -> RunnableConfig:
 
 def _without_streams(callbacks: Callbacks) -> Callbacks:
     if isinstance(callbacks, BaseCallbackManager):
-        callbacks = callbacks.copy()
-        for handler in filter(_is_stream, list(callbacks.handlers)):
-            callbacks.remove_handler(handler)
-        return callbacks
+        quiet: BaseCallbackManager = callbacks.copy()
+        for handler in list(quiet.handlers):
+            if _is_stream(handler):
+                quiet.remove_handler(handler)
+        return quiet
     return [handler for handler in callbacks if not _is_stream(handler)] if callbacks else callbacks
 
 

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput
-from ..text.kept import KEPT, Kept
-from ..text.terms import is_pair, latin_language_of, term_variants, terms
+from ..text.terms import is_pair, kept_variants, latin_language_of, terms
 from .postings import Arrays, FrozenPostings, FrozenUnits, Ints, Longs, Postings, frozen, in_memory, joined
 from .scoring import Words
 from .top import Ids, Scores, best, distinct
@@ -30,12 +29,6 @@ _NONE: Final = np.zeros(0, dtype=np.int32)
 _TERM_BYTES: Final = 340
 _POSTING_BYTES: Final = 17
 _UNIT_BYTES: Final = 200
-
-
-# A message is asked for in two indexes, and goes into the queries of the turns after it.
-_variants: Final[Kept[tuple[str, ...], list[tuple[str, ...]]]] = Kept(
-    lambda asked: term_variants(asked[0], asked[1:]), characters=KEPT, length=lambda asked: len(asked[0])
-)
 
 
 class BM25:
@@ -205,7 +198,7 @@ class BM25:
         own = latin_language_of(query)
         if own not in common and (own in self._languages or not common):
             common.append(own)
-        return _variants((query, *common))
+        return kept_variants((query, *common))
 
     def _held(self, query: str | Sequence[str]) -> list[tuple[str, ...]]:
         """The variants of each of the query's words, once, after what is on disk of them is read."""
@@ -310,9 +303,8 @@ class BM25:
             postings.renumber(places)
         self._slot_of = {unit_id: int(places[slot]) for unit_id, slot in self._slot_of.items()}
         room = np.full(max(16, len(live)), -1, dtype=np.int64)
-        self._ids = np.concatenate([self._ids[live], room])
+        self._ids, self._used = np.concatenate([self._ids[live], room]), len(live)
         self._lengths = np.concatenate([self._lengths[live], room.astype(np.int32)])
-        self._used = len(live)
         self.moved += 1
         self.gone.clear()
 
@@ -344,7 +336,7 @@ class BM25:
 
     def hold(self) -> None:
         """Read all postings that were thawed, as they are about to be deleted where they are."""
-        self._kept.runs = [run.held() for run in self._kept.runs]
+        self.runs = [run.held() for run in self.runs]
 
     @property
     def kept_languages(self) -> dict[str, int]:
@@ -372,9 +364,8 @@ class BM25:
 
     def thinned(self, *runs: FrozenPostings) -> dict[str, npt.NDArray[Any]]:
         """Several runs as one, as `frozen` gives it, without the units that have gone."""
-        return FrozenUnits.entries(
-            runs, np.where(self._lengths >= 0, np.arange(len(self._lengths)), -1).astype(np.int32)
-        )
+        places = np.where(self._lengths >= 0, np.arange(len(self._lengths)), -1)
+        return FrozenUnits.entries(runs, places.astype(np.int32))
 
     def _entries(self, slots: range) -> tuple[Longs, Ints]:
         """The digests and the entries of the terms of own units."""

@@ -18,6 +18,7 @@ from typing import Final
 
 import Stemmer
 
+from .kept import KEPT, Kept
 from .patterns import regex
 from .stopwords import STOPWORDS
 
@@ -252,6 +253,13 @@ def term_variants(text: str, languages: Sequence[str], *, keep_stopwords: bool =
         elif found := [term for language in languages for term in _words(language, keep_stopwords)[piece]]:
             variants.append(tuple(dict.fromkeys(found)))
     return variants
+
+
+# A message is asked for in two indexes, and goes into the queries of the turns after it.
+kept_variants: Final[Kept[tuple[str, ...], list[tuple[str, ...]]]] = Kept(
+    lambda asked: term_variants(asked[0], asked[1:]), characters=KEPT, length=lambda asked: len(asked[0])
+)
+"""`term_variants` of a text and the languages after it."""
 
 
 def is_pair(term: str) -> bool:

@@ -38,7 +38,7 @@ from langchain_secom import LangChainChatModel, SecomRetriever, TimelineRetrieve
 from langchain_secom.timelines import timeline_document
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
-from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope, StoreError
+from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope
 from secom_core.testing import Answer, Fault, ScriptedModel, ScriptedRequest, ScriptedServer, ToolCall
 from secom_core.text.terms import count_tokens
 from secom_core.timelines import Event, Relation, Timeline, TimelineOptions
@@ -535,7 +535,7 @@ async def test_no_async_call_blocks_the_event_loop(asking: MemoryBank) -> None:
     config: Any = {"configurable": {"user_id": "ann"}}
     await TimelineRetriever(bank=asking, scope=ANN).ainvoke(QUERY)  # what is imported on first use is imported now
     with blockbuster.blockbuster_ctx():
-        with pytest.raises(StoreError, match="Blocking call"):
+        with pytest.raises(blockbuster.BlockingError):
             TimelineRetriever(bank=asking, scope=ANN).invoke(QUERY)
         [document] = await TimelineRetriever(bank=asking, scope=ANN).ainvoke(QUERY)
         assert await TimelineRetriever(bank=asking).ainvoke(QUERY, config) == []
