@@ -2,8 +2,8 @@
 
 Part of `benchmarks.agents`. Every user has 200 turns in memory and says ten more, one after the other, in an
 asynchronous agent; all users at once, in one process, with one bank on disk. The model is a scripted server in the same
-process that answers at once, where nothing but the framework and memory takes time, or after half a second, as a quick
-model does.
+process that answers at once, where nothing but the framework and memory takes time, after half a second, as the quickest
+models do, or after two.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from secom_core.testing import Answer, ScriptedServer
 KNOWN = 200
 SAID = 10
 BUDGET = 1000
-DELAYS = (0.0, 0.5)
+DELAYS = (0.0, 0.5, 2.0)
 
 Turn = Callable[[str, str], Awaitable[object]]
 Build = Callable[[str, MemoryBank, ExitStack], Turn]

@@ -23,7 +23,7 @@ turns as ours shows in its 1,000 tokens, about. Turns are made of seeded words; 
 user who pauses until the writer is done, *no pause* one who never does.
 
 Last, ``--users 40`` talk to one agent at once, each in a scope of its own (`benchmarks.agent_crowd`): how many times as
-long as without memory they take, with a model that answers at once and with one that takes half a second.
+long as without memory they take, with models that answer at once, after half a second and after two.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ class AgentTurn:
         question_id: the id of the message that it answers.
         session: the conversation.
         scope: whose memory it is.
+        also: other scopes that the run names, which are searched too.
         ended: the ids of the thread's messages when its last run ended; nothing without a checkpointer.
         query: what was searched for.
         recall: what was found; nothing before the search.
@@ -49,6 +50,7 @@ class AgentTurn:
     question_id: str | None
     session: str
     scope: Scope
+    also: Sequence[Scope] = ()
     ended: Collection[str] | None = None
     query: str = ""
     recall: Recall | None = None

@@ -36,6 +36,21 @@ def check_switches(**given: object) -> None:
         check_choice(name, value, (True, False))
 
 
+def _are_names(keys: object) -> bool:
+    return isinstance(keys, Sequence) and not isinstance(keys, str) and all(isinstance(k, str) and k for k in keys)
+
+
+def checked_also_keys(keys: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+    """The names of the parts of other scopes.
+
+    Raises:
+        InvalidInput: it is no sequence of such, or one of them has no names.
+    """
+    if isinstance(keys, str) or not isinstance(keys, Sequence) or not all(each and _are_names(each) for each in keys):
+        raise InvalidInput(f"also_keys names the parts of scopes, such as [('tenant_id', 'team_id')], got {keys!r}")
+    return tuple(map(tuple, keys))
+
+
 @dataclass(frozen=True)
 class Identity:
     """Where the scope of a run comes from; always from the developer's side, never from the model.
@@ -44,23 +59,31 @@ class Identity:
         caller: the name of the part that was called, for error messages.
         bound: the only scope that is allowed, where there is one.
         keys: the scope's parts by their names, where none is bound; all of them are needed.
+        also: the same of other scopes that are searched too, each where the run has all of its parts.
 
     Raises:
         InvalidScope: the bound scope is not one.
-        InvalidInput: none is bound, and there are no keys.
+        InvalidInput: none is bound, and there are no keys, or the other scopes have none.
     """
 
     caller: str
     bound: Scope | None
     keys: tuple[str, ...]
+    also: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
-    def of(cls, caller: str, scope: Sequence[ScopePart] | None, keys: Sequence[str]) -> Identity:
+    def of(
+        cls,
+        caller: str,
+        scope: Sequence[ScopePart] | None,
+        keys: Sequence[str],
+        also_keys: Sequence[Sequence[str]] = (),
+    ) -> Identity:
         """Check the arguments of a part, and keep them."""
-        named = not isinstance(keys, str) and all(isinstance(key, str) and key for key in keys)
-        if not named or (scope is None and not keys):
+        if not _are_names(keys) or (scope is None and not keys):
             raise InvalidInput(f"{caller} needs a scope, or scope_keys as a sequence of names, got {keys!r}")
-        return cls(caller, None if scope is None else scope_of(scope), tuple(keys))
+        bound = None if scope is None else scope_of(scope)
+        return cls(caller, bound, tuple(keys), checked_also_keys(also_keys))
 
     def scope(self, context: Any, config: RunnableConfig | None = None) -> Scope:
         """The scope of a run. A whole one, as ``"scope"``, goes before its parts.
@@ -81,6 +104,19 @@ class Identity:
                     "or in config['configurable']"
                 )
         return bound_scope(named, self.bound, caller=self.caller)
+
+    def scopes(self, context: Any, config: RunnableConfig | None = None) -> tuple[Scope, tuple[Scope, ...]]:
+        """The scope of a run, and the other scopes that it names."""
+        return self.scope(context, config), self.other_scopes(context, config)
+
+    def other_scopes(self, context: Any, config: RunnableConfig | None = None) -> tuple[Scope, ...]:
+        """The other scopes that the run has all parts of, in the order of their keys.
+
+        Raises:
+            InvalidScope: a part is blank, or the context and the configuration differ.
+        """
+        named = ([self.value(key, context, config) for key in keys] for keys in self.also)
+        return tuple(scope_of(each) for each in named if None not in each)
 
     def value(self, key: str, context: Any, config: RunnableConfig | None = None) -> Any:
         """The value of a name in the context, or else in the configuration.

@@ -87,6 +87,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         only_relevant: recall what answers the user's message, and leave the rest of the budget empty.
         where: a filter, such as ``{"role": "user"}``; as for `MemoryBank.recall`.
         also: other scopes that are searched too, such as a team's; not where answers ``cite``.
+        also_keys: the parts of such scopes by their names in the run's context or ``config["configurable"]``, as
+            ``[("team_id",)]``; one that the run has not all parts of is left out.
         history: also recall what holds no more, marked as such, after what holds in its place.
         query: makes what is searched for out of the thread up to the user's message, such as
             `langchain_secom.rewritten_query`; the message's words unless given.
@@ -129,6 +131,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         only_relevant: bool = False,
         where: Mapping[str, Any] | None = None,
         also: Sequence[Sequence[str]] = (),
+        also_keys: Sequence[Sequence[str]] = (),
         history: bool = True,
         query: QueryHook | None = None,
         inject: Literal["human", "system"] = "human",
@@ -156,9 +159,10 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         check_choice("retracted", retracted, ("forget", "mark"))
         check_choice("on_error", on_error, ("warn", "raise"))
         self._bank = citing_bank(bank, self._name) if cite else check_bank(bank, self._name)
-        options = recall_options(bank, token_budget, k, layers, only_relevant, where, also, history, cite=cite)
+        self._identity = Identity.of(self._name, scope, scope_keys, also_keys)
+        found: dict[str, Any] = {"where": where, "also": also, "also_keys": also_keys, "history": history}
+        options = recall_options(bank, token_budget, k, layers, only_relevant, cite=cite, **found)
         check_hook(query)
-        self._identity = Identity.of(self._name, scope, scope_keys)
         self._session_key, self._insert = check_key("session_key", session_key), partial(inserted, place=inject)
         self._subagents, self._on_error = subagents, on_error
         shared = check_writer(writer, bank, self._name)
@@ -168,7 +172,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         read_as = ThreadOptions(tool_lines, markers=cite)
         self._recall = TurnRecall(bank, options, query, read_as, trace_contents)
         self._threads = ThreadMemory(bank, self._writer, write, subagents, read_as, retracted)
-        self.tools = memory_tools(bank, scope, scope_keys) if tools else []
+        self.tools = memory_tools(bank, scope, scope_keys, **found) if tools else []
         self.trace_policy = None if trace_contents else _SILENT
         self.transformers = (MarkerTransformer,) if cite and markers == "strip" else ()
         self._key, self._thread_key = state_keys(self._name)
@@ -293,7 +297,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     def _new_turn(self, state: Mapping[str, Any], runtime: Runtime[Any], question_id: str | None = None) -> AgentTurn:
         session = session_of(self._identity, self._session_key, state["messages"], runtime)
         ended = state.get(self._thread_key, ()) if is_checkpointed() else None
-        return AgentTurn(question_id, session, self._identity.scope(runtime.context), ended)
+        return AgentTurn(question_id, session, *self._identity.scopes(runtime.context), ended)
 
     def _known_turn(self, state: Any) -> AgentTurn | None:
         use = state.get(self._key)
@@ -346,10 +350,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         return read_response(turn, response, self._use(turn), self._markers)
 
     def _may_stop(self, response: ModelResponse[Any]) -> bool:
-        """Whether the turn may be interrupted here, and summed up before it goes on, or never go on.
-
-        The graph then loses its turn; the messages so far must not be lost.
-        """
+        """Whether the turn may be interrupted here, where the graph loses it: the messages so far must not be lost."""
         return is_checkpointed() and any(isinstance(each, AIMessage) and each.tool_calls for each in response.result)
 
     def _extended(self, turn: AgentTurn, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
@@ -362,9 +363,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         with waiting_at_most(ANSWER_WAITS_S):
             event = self._taken_in(turn)
             self._remember(turn, state["messages"], runtime)
-        if not self._threads.follows(runtime):
-            return event, None
-        return event, {self._thread_key: self._threads.ids(turn, state["messages"])}
+        follows = self._threads.follows(runtime)
+        return event, {self._thread_key: self._threads.ids(turn, state["messages"])} if follows else None
 
     def _taken_in(self, turn: AgentTurn) -> dict[str, Any] | None:
         """Reward the bank, once a turn; the event for callback handlers: numbers, no words."""

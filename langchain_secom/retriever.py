@@ -7,6 +7,7 @@ from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.retrievers import LangSmithRetrieverParams
+from langchain_core.runnables import RunnableConfig
 from pydantic import StrictBool, StrictInt, model_validator
 from typing_extensions import Self
 
@@ -15,6 +16,7 @@ from secom_core.memory import Hit, Recall
 
 from .convert import section_documents, to_document
 from .dialogue import said_before
+from .identity import Identity
 from .recall_options import recall_options
 from .scoped_retriever import ScopedRetriever
 
@@ -61,6 +63,8 @@ class SecomRetriever(ScopedRetriever):
         only_relevant: find what answers the query, and not what stands around it or was said last.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
+        also_keys: the parts of such scopes by their names in ``config["configurable"]``, as ``[("team_id",)]``; one
+            that the configuration has not all parts of is left out.
         history: also recall what holds no more, marked as such, after what holds in its place.
         order: ``"score"`` gives the best first, ``"time"`` the oldest.
     """
@@ -71,14 +75,22 @@ class SecomRetriever(ScopedRetriever):
     only_relevant: StrictBool = False
     where: dict[str, Any] | None = None
     also: tuple[tuple[str, ...], ...] = ()
+    also_keys: tuple[tuple[str, ...], ...] = ()
     history: StrictBool = True
 
     @model_validator(mode="after")
     def _check_recall(self) -> Self:
-        recall_options(
-            self.bank, self.token_budget, self.k, self.layers, self.only_relevant, self.where, self.also, self.history
-        )
+        names = ("token_budget", "k", "layers", "only_relevant", "where", "also", "history", "also_keys")
+        recall_options(self.bank, **{name: getattr(self, name) for name in names})
         return self
+
+    def _of_run(self, config: RunnableConfig | None, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        arguments = super()._of_run(config, kwargs)
+        if not self.also_keys:
+            return arguments
+        run = Identity.of(type(self).__name__, self.scope, self.scope_keys, self.also_keys)
+        given = self.also if arguments.get("also") is None else arguments["also"]
+        return {**arguments, "also": (*given, *run.other_scopes(None, config))}
 
     def _search(
         self,

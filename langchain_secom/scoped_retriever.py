@@ -53,11 +53,11 @@ class ScopedRetriever(BaseRetriever):
             InvalidScope: there is no scope, neither bound nor in the call, or another one than the bound one.
         """
         # The base class does not pass the configuration on to the methods that search.
-        return super().invoke(input, config, **{**kwargs, "scope": self._scope_of(config, kwargs)})
+        return super().invoke(input, config, **self._of_run(config, kwargs))
 
     async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
         """As `invoke`, off the event loop."""
-        return await super().ainvoke(input, config, **{**kwargs, "scope": self._scope_of(config, kwargs)})
+        return await super().ainvoke(input, config, **self._of_run(config, kwargs))
 
     def _get_relevant_documents(
         self,
@@ -83,6 +83,10 @@ class ScopedRetriever(BaseRetriever):
     @abstractmethod
     def _search(self, query: str, scope: Scope, *args: Any, **overrides: Any) -> list[Document]:
         """The documents for a query; what a call overrides comes by name."""
+
+    def _of_run(self, config: RunnableConfig | None, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of a call, with what its configuration says."""
+        return {**kwargs, "scope": self._scope_of(config, kwargs)}
 
     def _scope_of(self, config: RunnableConfig | None, kwargs: Mapping[str, Any]) -> Scope:
         requested = kwargs.get("scope")

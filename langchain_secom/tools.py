@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal
 
 from langchain_core.messages import ToolMessage
@@ -15,12 +15,12 @@ from secom_core.bank import MemoryBank, check_bank
 from secom_core.context.reading import part_of, why_empty
 from secom_core.conversation import Message, Scope
 from secom_core.errors import InvalidInput, InvalidScope, MissingExtra
-from secom_core.memory import Recall
 
 from .dialogue import said_before
 from .identity import Identity
 from .recall_options import recall_options
 from .scopes import ScopePart
+from .tool_actions import changed, marked, missing, result
 
 try:
     from langchain.tools import ToolRuntime
@@ -103,6 +103,7 @@ def create_search_memory_tool(
     only_relevant: bool = False,
     where: Mapping[str, Any] | None = None,
     also: Sequence[Sequence[str]] = (),
+    also_keys: Sequence[Sequence[str]] = (),
     history: bool = True,
     show_ids: bool = True,
     name: str = "search_memory",
@@ -132,6 +133,8 @@ def create_search_memory_tool(
         only_relevant: bring what answers the query, and not what stands around it or was said last.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
+        also_keys: the parts of such scopes by their names in the run's context or ``config["configurable"]``, as
+            ``[("team_id",)]``; one that the run has not all parts of is left out.
         history: also recall what holds no more, marked as such, after what holds in its place.
         show_ids: whether the result ends with the ids that `create_manage_memory_tool` and `create_read_memory_tool`
             take; those of turns that are shown in part are marked.
@@ -142,8 +145,8 @@ def create_search_memory_tool(
         InvalidInput: the bank cannot recall so.
         InvalidScope: for a bad scope; when called, where there is none.
     """
-    identity = Identity.of(name, scope, scope_keys)
-    options = recall_options(bank, token_budget, k, layers, only_relevant, where, also, history)
+    identity = Identity.of(name, scope, scope_keys, also_keys)
+    options = recall_options(bank, token_budget, k, layers, only_relevant, where, also, history, also_keys=also_keys)
 
     def search(
         query: Annotated[str, Field(description="What to look for.")],
@@ -151,12 +154,13 @@ def create_search_memory_tool(
         config: RunnableConfig = _NO_CONFIG,
     ) -> Any:
         caller = _Caller(identity, runtime, config)
-        scope = caller.scope
+        scope, others = identity.scopes(runtime.context, config)
         if not query.strip():
             return caller.reply("The query is empty; say what to look for.", failed=True)
-        recall = bank.recall(scope, query, context=caller.said, **options.arguments)
+        asked = replace(options, also=(*options.also, *others))
+        recall = bank.recall(scope, query, context=caller.said, **asked.arguments)
         return caller.reply(
-            _result(recall, scope, show_ids=show_ids) or why_empty(options, remembered=bool(bank.stats(scope).turns))
+            result(recall, scope, show_ids=show_ids) or why_empty(options, remembered=bool(bank.stats(scope).turns))
         )
 
     async def asearch(
@@ -273,10 +277,10 @@ def create_manage_memory_tool(
     ) -> Any:
         caller = _Caller(identity, runtime, config)
         scope = caller.scope
-        wrong = _missing(action, text, memory_id, allowed)
+        wrong = missing(action, text, memory_id, allowed)
         if wrong:
             return caller.reply(wrong, failed=True)
-        done = _changed(bank, scope, session, action, text or "", memory_id or "")
+        done = changed(bank, scope, session, action, text or "", memory_id or "")
         return caller.reply(done or f"There is no memory with the id {memory_id!r}.", failed=done is None)
 
     async def amanage(
@@ -332,7 +336,7 @@ def create_mark_memory_tool(
         scope = caller.scope
         if action not in allowed:
             return caller.reply(f"{action!r} is not allowed here.", failed=True)
-        done = _marked(bank, scope, action, memory_id)
+        done = marked(bank, scope, action, memory_id)
         return caller.reply(done or f"There is no memory with the id {memory_id!r}.", failed=done is None)
 
     async def amark(
@@ -346,52 +350,16 @@ def create_mark_memory_tool(
     return _tool(mark, amark, name, description)
 
 
-def memory_tools(bank: MemoryBank, scope: Sequence[ScopePart] | None, scope_keys: Sequence[str]) -> list[BaseTool]:
-    """The tools that search, read and manage, of one scope, as an agent gets them."""
-    makers = (create_search_memory_tool, create_read_memory_tool, create_manage_memory_tool)
-    return [make(bank, scope=scope, scope_keys=scope_keys) for make in makers]
+def memory_tools(
+    bank: MemoryBank, scope: Sequence[ScopePart] | None, scope_keys: Sequence[str], **searched: Any
+) -> list[BaseTool]:
+    """The tools that search, read and manage, of one scope, as an agent gets them; ``searched`` is for the search."""
+    search = create_search_memory_tool(bank, scope=scope, scope_keys=scope_keys, **searched)
+    others = (create_read_memory_tool, create_manage_memory_tool)
+    return [search, *(make(bank, scope=scope, scope_keys=scope_keys) for make in others)]
 
 
 def _tool(func: Callable[..., Any], coroutine: Callable[..., Any], name: str, description: str) -> BaseTool:
     tool = StructuredTool.from_function(func, coroutine, name=name, description=description)
     tool.handle_tool_error = True
     return tool
-
-
-def _result(recall: Recall, scope: Scope, *, show_ids: bool) -> str:
-    """What was found, with the ids of the scope's turns where they are wanted; empty where nothing was."""
-    in_part = {each.turn.id for hit in recall.hits for each in hit.excerpts}
-    ids = "; ".join(
-        f"[{number}] {', '.join(f'{each} (in part)' if each in in_part else each for each in turn_ids)}"
-        for number, turn_ids in recall.turns_in(scope).items()
-    )
-    return f"{recall.text}\n\nmemory_id: {ids}" if show_ids and ids else recall.text
-
-
-def _missing(action: str, text: str | None, memory_id: str | None, allowed: set[Any]) -> str | None:
-    if action not in allowed:
-        return f"{action!r} is not allowed here."
-    if action != "forget" and not (text or "").strip():
-        return f"{action!r} needs text."
-    return f"{action!r} needs a memory_id." if action != "remember" and not memory_id else None
-
-
-def _changed(bank: MemoryBank, scope: Scope, session: str, action: str, text: str, memory_id: str) -> str | None:
-    """Do it, and report it to the model; nothing where the memory is not there."""
-    if action == "forget":
-        return f"Forgot {memory_id}." if bank.forget(scope, turn_ids=[memory_id]) else None
-    if action == "correct":
-        is_there = bool(bank.turns(scope, turn_ids=[memory_id]))
-        return f"Corrected: {memory_id} is now {bank.correct(scope, memory_id, text)}." if is_there else None
-    note = Message(text, role="", speaker="note")
-    [new] = bank.remember(scope, [note], session=session, later=True).turn_ids
-    return f"Remembered, as {new}."
-
-
-def _marked(bank: MemoryBank, scope: Scope, action: str, memory_id: str) -> str | None:
-    """Mark a memory, and report it to the model; nothing where it is not there."""
-    if not bank.turns(scope, turn_ids=[memory_id]):
-        return None
-    marks = {"retract": bank.corrections.retract, "pin": bank.corrections.pin, "unpin": bank.corrections.unpin}
-    marks[action](scope, memory_id)
-    return f"Done: {action} {memory_id}."

@@ -81,6 +81,8 @@ class _Place:
     exclude: frozenset[str] = frozenset()
     context: tuple[Message, ...] = ()
     session: str | None = None
+    where: Mapping[str, Any] | None = None
+    also: Sequence[Scope] = ()
 
 
 @dataclass(frozen=True)
@@ -94,11 +96,16 @@ class _Tools:
 
     def search(self, place: _Place, query: str) -> str:
         about: dict[str, Any] = {"exclude": place.exclude, "context": place.context, "session": place.session}
-        about |= {"contents": self.trace_contents, **self.options.arguments}
+        about |= {"contents": self.trace_contents, **self._options(place).arguments}
         recall = traced_recall(place.bank, place.scope, query, **about)
         if recall.text:
             return self._result(recall, place.scope)
-        return why_empty(self.options, remembered=place.bank.stats(place.scope).turns > len(place.exclude))
+        return why_empty(self._options(place), remembered=place.bank.stats(place.scope).turns > len(place.exclude))
+
+    def _options(self, place: _Place) -> RecallOptions:
+        """The options of a search, with the filter and the other scopes of the run's memory where they give none."""
+        where = place.where if self.options.where is None else self.options.where
+        return replace(self.options, where=where, also=self.options.also or place.also)
 
     def _result(self, recall: Recall, scope: Scope) -> str:
         """The recalled block, with numbers from ``first`` on, and the ids of the scope's turns that they stand for."""
@@ -319,7 +326,8 @@ async def _place_of(ctx: Context, name: str) -> _Place:
     if not isinstance(memory, SecomMemory):
         raise InvalidScope(f"whose memory? Give {name} a bank and a scope, or run the agent with a SecomMemory")
     said = said_before([entry.seen for entry in memory.window])
-    return _Place(memory.bank, memory.scope, _query_turn(memory), tuple(said), memory.session)
+    where, also = memory.where, memory.also
+    return _Place(memory.bank, memory.scope, _query_turn(memory), tuple(said), memory.session, where, also)
 
 
 def _check_there(place: _Place, memory_id: str) -> None:

@@ -77,6 +77,60 @@ def test_other_scopes_are_searched_where_they_are_named(bank: MemoryBank) -> Non
         assert name == "retriever" or "(memory of acme / team)" in shown, name
 
 
+NAMED: Mapping[str, Any] = {"tenant_id": "acme", "user_id": "ann"}
+BY_RUN: Mapping[str, Any] = {"scope_keys": ["tenant_id", "user_id"], "also_keys": [("tenant_id", "team_id")]}
+
+
+def by_run(bank: MemoryBank, configurable: Mapping[str, Any], **options: Any) -> Iterator[tuple[str, str]]:
+    """What each part that serves many users shows for the question, in a run of that configuration."""
+    config: Any = {"configurable": {**configurable, "thread_id": "now"}}
+    options = {**BY_RUN, **options}
+    yield (
+        "retriever",
+        str([each.page_content for each in SecomRetriever(bank=bank, **options).invoke(QUESTION, config)]),
+    )
+    yield "tool", create_search_memory_tool(bank, **options).invoke({"query": QUESTION}, config)
+    model = Capturing(responses=["Fine."])
+    middleware = SecomMiddleware(bank, write="off", **options)
+    create_agent(model, middleware=[middleware]).invoke({"messages": [("user", QUESTION)]}, config)
+    yield "middleware", model.prompts[0]
+    search = SecomMiddleware(bank, write="off", tools=True, **options).tools[0]
+    yield "the middleware's tool", search.invoke({"query": QUESTION}, config)
+
+
+def costs(shown: str) -> set[str]:
+    return {f"{whose} {number}" for whose, number in re.findall(r"(\w+) costs (\d)", shown)}
+
+
+@pytest.mark.slow
+def test_a_run_names_the_other_scopes_that_it_may(bank: MemoryBank) -> None:
+    for name, shown in by_run(bank, {**NAMED, "team_id": "team"}):
+        assert costs(shown) == {"ann 0", "ann 1", "team 0", "team 1"}, name
+    # Another run of the same user is in no team, and one of its parts alone is no scope.
+    for name, shown in by_run(bank, NAMED):
+        assert costs(shown) == {"ann 0", "ann 1"}, name
+    # Names that no key asks for say nothing.
+    for name, shown in by_run(bank, {**NAMED, "also": [BOB], "other_id": "bob"}, also=[TEAM]):
+        assert costs(shown) == {"ann 0", "ann 1", "team 0", "team 1"}, name
+
+
+@pytest.mark.slow
+def test_what_a_middleware_leaves_out_its_tool_leaves_out(bank: MemoryBank) -> None:
+    for name, shown in by_run(bank, {**NAMED, "team_id": "team"}, where={"session": "rent"}):
+        assert costs(shown) == {"ann 1", "team 1"}, name
+
+
+def test_keys_of_other_scopes_are_checked_when_a_part_is_made(bank: MemoryBank) -> None:
+    for keys in ("team_id", ["team_id"], [()], [("",)], [7], 7):
+        for make in (SecomMiddleware, create_search_memory_tool):
+            with pytest.raises(InvalidInput, match="also_keys names the parts of scopes"):
+                make(bank, also_keys=keys)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="citations are taken in for one scope"):
+        SecomMiddleware(bank, cite=True, also_keys=[("team_id",)])
+    with pytest.raises(InvalidInput, match="are made of one scope"):
+        SecomMiddleware(bank, layers=["summaries"], also_keys=[("team_id",)])
+
+
 def test_a_call_may_bring_a_filter_of_its_own(bank: MemoryBank) -> None:
     retriever = SecomRetriever(bank=bank, scope=ANN)
     found = retriever.invoke(QUESTION, where={"session": "boats"}, also=[TEAM])

@@ -388,6 +388,23 @@ async def test_one_agent_serves_many_users(bank: MemoryBank) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("own", [False, True])
+async def test_a_search_has_the_filter_and_the_other_scopes_of_the_runs_memory(bank: MemoryBank, own: bool) -> None:
+    team = ("acme", "team")
+    bank.remember(team, [Message("The violin teacher of the team is Eva.")], session="new")
+    bank.remember(ANN, [Message("My violin teacher is Otto.")], session="other")
+    given: Any = {"where": {"session": "other"}, "also": [BOB]} if own else {}
+    with ScriptedServer([called("function", "search_memory", {"query": "violin teacher"}), "Fine."]) as server:
+        tools = memory_tools(actions=["search"], **given)
+        agent = agent_of("function", HttpLLM(base_url=server.base_url), tools, streaming=False)
+        only = {"session": "new"}
+        memory = SecomMemory(scope=ANN, bank=bank, insert_method="off", where=only, also=[team])
+        await agent.run("Who is it?", memory=memory)
+        found = re.findall(r"teacher[\w ]* is (\w+)", server.requests[1].prompt)
+    assert sorted(found) == (["Otto"] if own else ["Eva"])
+
+
+@pytest.mark.slow
 async def test_a_run_without_our_memory_fails_closed(bank: MemoryBank) -> None:
     with ScriptedServer([called("function", "search_memory", {"query": "violin"}), "I cannot."]) as server:
         agent = agent_of("function", HttpLLM(base_url=server.base_url), memory_tools(), streaming=False)

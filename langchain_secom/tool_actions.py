@@ -1,0 +1,49 @@
+"""What the memory tools do, and what they tell the model of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from secom_core.bank import MemoryBank
+from secom_core.conversation import Message, Scope
+from secom_core.memory import Recall
+
+
+def result(recall: Recall, scope: Scope, *, show_ids: bool) -> str:
+    """What was found, with the ids of the scope's turns where they are wanted; empty where nothing was."""
+    in_part = {each.turn.id for hit in recall.hits for each in hit.excerpts}
+    ids = "; ".join(
+        f"[{number}] {', '.join(f'{each} (in part)' if each in in_part else each for each in turn_ids)}"
+        for number, turn_ids in recall.turns_in(scope).items()
+    )
+    return f"{recall.text}\n\nmemory_id: {ids}" if show_ids and ids else recall.text
+
+
+def missing(action: str, text: str | None, memory_id: str | None, allowed: set[Any]) -> str | None:
+    """What is wrong with the arguments, as the model is told; nothing where they will do."""
+    if action not in allowed:
+        return f"{action!r} is not allowed here."
+    if action != "forget" and not (text or "").strip():
+        return f"{action!r} needs text."
+    return f"{action!r} needs a memory_id." if action != "remember" and not memory_id else None
+
+
+def changed(bank: MemoryBank, scope: Scope, session: str, action: str, text: str, memory_id: str) -> str | None:
+    """Do it, and report it to the model; nothing where the memory is not there."""
+    if action == "forget":
+        return f"Forgot {memory_id}." if bank.forget(scope, turn_ids=[memory_id]) else None
+    if action == "correct":
+        is_there = bool(bank.turns(scope, turn_ids=[memory_id]))
+        return f"Corrected: {memory_id} is now {bank.correct(scope, memory_id, text)}." if is_there else None
+    note = Message(text, role="", speaker="note")
+    [new] = bank.remember(scope, [note], session=session, later=True).turn_ids
+    return f"Remembered, as {new}."
+
+
+def marked(bank: MemoryBank, scope: Scope, action: str, memory_id: str) -> str | None:
+    """Mark a memory, and report it to the model; nothing where it is not there."""
+    if not bank.turns(scope, turn_ids=[memory_id]):
+        return None
+    marks = {"retract": bank.corrections.retract, "pin": bank.corrections.pin, "unpin": bank.corrections.unpin}
+    marks[action](scope, memory_id)
+    return f"Done: {action} {memory_id}."
