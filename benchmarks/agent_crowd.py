@@ -2,7 +2,7 @@
 
 Part of `benchmarks.agents`. Every user has 200 turns in memory and says ten more, one after the other, in an
 asynchronous agent; all users at once, in one process, with one bank on disk. The model is a scripted server in the same
-process that answers at once, where nothing but the framework and memory takes time, after half a second, as the quickest
+process that answers at once, where nothing but the framework and memory takes time, after half a second, as quick
 models do, or after two.
 """
 
