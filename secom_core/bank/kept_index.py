@@ -152,6 +152,7 @@ class IndexKeeper:
             partial(self.store.turns_at, ids),
             partial(self.store.keys_at, ids),
         )
+        index.filtered.fields.reader = partial(self.store.messages_at, ids)
         index.now_kept()
         known: dict[int, tuple[int, int]] = {}
         kept.terms, kept.moved = index.indexes.words.length, _moved(index)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from ..conversation import Message
 from ..errors import StaleIndex
 from ..filters import MISSING, Condition, Joined, Mask
-from ..indexes.top import Ids
 from ..text.batches import batches
 from .passage_table import PassageTable, Rows
 
@@ -24,6 +23,10 @@ _CONDITIONS: Final = 32
 """Of how many conditions it is held which values meet them."""
 
 
+MessageReader: TypeAlias = Callable[[Sequence[tuple[str, int]]], Mapping[tuple[str, int], Sequence[Message]]]
+"""Reads the messages of turns, whose words do not matter, by the names of their sessions and their places there."""
+
+
 class MessageFields:
     """The role, speaker and metadata of each row's message, each different value held once.
 
@@ -34,6 +37,8 @@ class MessageFields:
     """
 
     def __init__(self, table: PassageTable) -> None:
+        self.reader: MessageReader | None = None
+        """Reads what came from disk."""
         self._table = table
         self._codes = np.full((len(_FIELDS), 0), _UNKNOWN, dtype=np.int32)
         self._numbers: list[dict[str | None, int]] = [{}, {}, {}]
@@ -96,12 +101,39 @@ class MessageFields:
         if self._codes.shape[1] < size:
             more = np.full((len(_FIELDS), size - self._codes.shape[1]), _UNKNOWN, dtype=np.int32)
             self._codes = np.concatenate([self._codes, more], axis=1)
-        for row, message in _messages(self._table, rows[self._codes[_ROLE, rows] == _UNKNOWN]):
-            self._codes[:, row] = (
-                self._number(_ROLE, message.role, message.role),
-                self._number(_SPEAKER, message.speaker, MISSING if message.speaker is None else message.speaker),
-                self._number(_METADATA, json.dumps(dict(message.metadata)), message.metadata),
-            )
+        unknown = rows[self._codes[_ROLE, rows] == _UNKNOWN]
+        # One message stands for all that say the same, where it was read.
+        codes: dict[int, tuple[Message, tuple[int, int, int]]] = {}
+        numbers = np.empty((len(_FIELDS), len(unknown)), dtype=np.int32)
+        for place, message in enumerate(self._messages(unknown)):
+            if id(message) not in codes:
+                codes[id(message)] = message, self._codes_of(message)
+            numbers[:, place] = codes[id(message)][1]
+        self._codes[:, unknown] = numbers
+
+    def _codes_of(self, message: Message) -> tuple[int, int, int]:
+        return (
+            self._number(_ROLE, message.role, message.role),
+            self._number(_SPEAKER, message.speaker, MISSING if message.speaker is None else message.speaker),
+            self._number(_METADATA, json.dumps(dict(message.metadata)), message.metadata),
+        )
+
+    def _messages(self, rows: Rows) -> Iterator[Message]:
+        """The message of each row; what is not in memory is read, and not held there."""
+        table, names = self._table, self._table.sessions
+        for batch in batches(rows.tolist(), _AT_ONCE):
+            unread = [row for row in batch if table.passages[row] is None]
+            places = {row: (names[table.session.item(row)], table.index.item(row)) for row in unread}
+            found = self.reader(list(dict.fromkeys(places.values()))) if places and self.reader is not None else {}
+            for row in batch:
+                passage = table.passages[row]
+                yield passage.message if passage is not None else self._at(row, found.get(places[row], ()))
+
+    def _at(self, row: int, messages: Sequence[Message]) -> Message:
+        place = self._table.place.item(row)
+        if place >= len(messages):
+            raise StaleIndex("a turn is not where the index that is kept with the bank says")
+        return messages[place]
 
     def _number(self, field: int, key: str | None, value: Any) -> int:
         number = self._numbers[field].setdefault(key, len(self._numbers[field]))
@@ -112,23 +144,3 @@ class MessageFields:
 
 def _verdicts(condition: Condition, values: Sequence[Any]) -> Mask:
     return np.array([condition.holds(each) for each in values], dtype=np.bool_)
-
-
-def _messages(table: PassageTable, rows: Ids) -> Iterator[tuple[int, Message]]:
-    """The message of each row; what is not in memory is read, and not held there."""
-    unread: list[int] = []
-    for row in rows.tolist():
-        passage = table.passages[row]
-        if passage is not None:
-            yield row, passage.message
-        else:
-            unread.append(row)
-    names = table.sessions
-    for batch in batches(unread, _AT_ONCE):
-        places = {row: (names[table.session.item(row)], table.index.item(row)) for row in batch}
-        turns = table.reader(list(dict.fromkeys(places.values()))) if table.reader is not None else {}
-        for row, place in places.items():
-            turn = turns.get(place)
-            if turn is None or table.place.item(row) >= len(turn.messages):
-                raise StaleIndex("a turn is not where the index that is kept with the bank says")
-            yield row, turn.messages[table.place.item(row)]

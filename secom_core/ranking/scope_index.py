@@ -93,7 +93,7 @@ class ScopeIndex:
         self._table = self.indexes.table
         self.memories = MemoryTable()
         self._times_said = TimesSaid(self._table)
-        self._filtered: FilteredParts[ScopeIndex] = FilteredParts(self._table)
+        self.filtered: FilteredParts[ScopeIndex] = FilteredParts(self._table)
         self.kept = Mark()
         """How far it is on disk."""
 
@@ -104,7 +104,7 @@ class ScopeIndex:
     def nbytes(self) -> int:
         """About how many bytes it takes, within a quarter; costs as much as looking at every turn and term once."""
         keys = sum(_MEMORY_BYTES + sys.getsizeof(memory.key) for memory in self.memories.known)
-        return keys + sum(index.nbytes for index in self.indexes) + self._filtered.fields.nbytes
+        return keys + sum(index.nbytes for index in self.indexes) + self.filtered.fields.nbytes
 
     @property
     def statistics(self) -> Statistics:
@@ -138,7 +138,7 @@ class ScopeIndex:
             }
             self._remove_passages([row for row in known if row not in same])
             rows = self._table.put(turn, passages)
-            self._filtered.fields.forget(rows)
+            self.filtered.fields.forget(rows)
             self._add_passages(rows, None if vectors is None else vectors[place : place + len(rows)], same)
             place += len(rows)
 
@@ -155,7 +155,7 @@ class ScopeIndex:
 
     def _changed(self) -> None:
         self._times_said.clear()
-        self._filtered.clear()
+        self.filtered.clear()
 
     def _is_indexed(self, row: int, passage: Passage, *, also_vector: bool) -> bool:
         """Whether the row's words are those of the passage, and said by the same at the same time."""
@@ -245,7 +245,7 @@ class ScopeIndex:
 
     def only(self, where: Joined) -> ScopeIndex:
         """The part of it that passes a filter, to be searched until the next change; the last few are held."""
-        return self._filtered.part(where, self.indexes, self.memories, self._over)
+        return self.filtered.part(where, self.indexes, self.memories, self._over)
 
     def _over(self, indexes: Indexes, memories: MemoryTable) -> ScopeIndex:
         part = copy(self)

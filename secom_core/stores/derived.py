@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -33,12 +34,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import NullType
 
-from ..conversation import Turn
+from ..conversation import Message, Turn
 from ..protocols import Vectors
 from ..text.batches import batches
 from .database import retry_if_contended
 from .index_blocks import IndexBlocks, WithoutThem, delete_index
-from .messages import turns_of
+from .messages import turns_of, without_words
 from .rows import MOST, MemoryRow, SessionRow, session_row
 from .schema import dimensions_of, is_one_of, memories, messages, part_states, scopes, sessions, space_of, vectors
 from .sound import sound_rows
@@ -69,6 +70,18 @@ _KEYS_AT: Final = _at(
 )
 _TURNS_AT: Final = _at(
     select(messages).order_by(messages.c.session_id, messages.c.turn, messages.c.position),
+    messages.c.session_id,
+    messages.c.turn,
+)
+_ABOUT_AT: Final = _at(
+    select(
+        messages.c.session_id,
+        messages.c.turn,
+        messages.c.id,
+        messages.c.role,
+        messages.c.speaker,
+        messages.c.metadata,
+    ).order_by(messages.c.session_id, messages.c.turn, messages.c.position),
     messages.c.session_id,
     messages.c.turn,
 )
@@ -131,6 +144,16 @@ class DerivedRows(IndexBlocks):
         for session_id, group in groupby(rows, key=attrgetter("session_id")):
             name = names[session_id]
             found.update(((name, turn.index), turn) for turn in turns_of(group, name))
+        return found
+
+    def messages_at(self, known: SessionIds, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], list[Message]]:
+        """The messages of the scope's turns without their words, as `turns_at` finds turns."""
+        found: defaultdict[tuple[str, int], list[Message]] = defaultdict(list)
+        with self.transaction(write=False) as connection:
+            names, pairs = known.pairs(connection, places)
+            rows = connection.execute(_ABOUT_AT[connection.dialect.name], pairs).all()
+        for row, message in zip(rows, without_words(rows), strict=True):
+            found[names[row.session_id], row.turn].append(message)
         return found
 
     # -- segments, keys, vectors -------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from functools import lru_cache
 from typing import Any, Final
@@ -161,10 +162,31 @@ def turns_of(rows: Iterable[Row[Any]], session: str) -> list[Turn]:
 
 
 def _message(row: Row[Any]) -> Message:
+    with _damage_named(row):
+        at = datetime.fromisoformat(row.at)
+        return Message(row.text, row.role, row.speaker, row.name, at, _loaded(row.metadata))
+
+
+def without_words(rows: Iterable[Row[Any]]) -> Iterator[Message]:
+    """Rows as messages that have a role, a speaker and metadata alone; one message for all that have the same."""
+    known: dict[tuple[Any, ...], Message] = {}
+    for row in rows:
+        said = (row.role, row.speaker, row.metadata)
+        if said not in known:
+            with _damage_named(row):
+                known[said] = Message("", row.role, row.speaker, metadata=_loaded(row.metadata))
+        yield known[said]
+
+
+def _loaded(metadata: str) -> Mapping[str, Any]:
+    return json.loads(metadata) if metadata != _NO_METADATA else {}
+
+
+@contextmanager
+def _damage_named(row: Row[Any]) -> Iterator[None]:
     try:
         if bytes in map(type, row):
             raise ValueError("it holds bytes that are no text")
-        at, about = datetime.fromisoformat(row.at), json.loads(row.metadata) if row.metadata != _NO_METADATA else {}
-        return Message(row.text, row.role, row.speaker, row.name, at, about)
+        yield
     except (ValueError, TypeError, RecursionError) as error:
         raise StoreError(f"message {row.id} of the store is damaged: {error}") from error

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import event
 
 from secom_core import MemoryBank, Message, Recall
 from secom_core.errors import InvalidInput
@@ -29,6 +30,9 @@ START = datetime(2025, 1, 1, tzinfo=timezone.utc)
 WORDS = (
     "harbour mill rent kayak flat garden bike train coffee doctor piano guitar swim run bread cheese wine tea".split()
 )
+LARGE = 1000
+"""So many turns that a scope's index is kept with the bank."""
+
 QUERIES = (
     "Where is the harbour?",
     "rent of the flat",
@@ -124,7 +128,7 @@ def test_a_filtered_recall_is_that_of_a_bank_which_holds_only_what_passes(
 @pytest.mark.slow
 def test_a_filter_holds_in_an_index_that_is_read_from_disk(place: Path | str) -> None:
     """Metadata are not in the index that is kept: they are read from the messages, once, and not with each recall."""
-    said, where = people(400), {"metadata.project": "a"}
+    said, where = people(LARGE), {"metadata.project": "a"}
     with MemoryBank.open(place) as bank:
         remembered(bank, said)
         expected = [bank.recall(SCOPE, query, where=where) for query in QUERIES]
@@ -137,6 +141,26 @@ def test_a_filter_holds_in_an_index_that_is_read_from_disk(place: Path | str) ->
         assert "new" in [each.id for each in bank.recall(SCOPE, "new kayak", where=where).turns]
         bank.forget(SCOPE, turn_ids=["new"])
         assert "new" not in [each.id for each in bank.recall(SCOPE, "new kayak", where=where).turns]
+
+
+@pytest.mark.slow
+def test_a_first_filter_after_a_start_reads_no_words_but_those_it_shows(place: Path | str) -> None:
+    said, read = people(LARGE), [0]
+    with MemoryBank.open(place) as bank:
+        remembered(bank, said).recall(SCOPE, "kayak")
+
+    def note(_: Any, cursor: Any, statement: str, parameters: Any, *__: Any) -> None:
+        given = parameters.values() if isinstance(parameters, Mapping) else parameters
+        if "messages.text" in statement:
+            read[0] += sum(len(json.loads(each)) for each in given if isinstance(each, str) and each.startswith("[["))
+
+    with MemoryBank.open(place) as bank:
+        event.listen(bank.storage._store.engine, "before_cursor_execute", note)
+        found = bank.recall(SCOPE, "kayak", where={"metadata.number": {"lt": 20}}, token_budget=100)
+        assert 0 < len(found.turns) <= read[0] <= 20
+        # The notice notices: without a filter, more is read than these twenty.
+        bank.recall(SCOPE, "kayak mill rent", token_budget=4000)
+        assert read[0] > 40
 
 
 @pytest.mark.slow
