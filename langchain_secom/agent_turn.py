@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, cast
 
@@ -13,6 +14,7 @@ from secom_core.citations import Citations
 from secom_core.conversation import Scope
 from secom_core.errors import MissingExtra
 from secom_core.memory import Recall
+from secom_core.stores.digests import digest
 
 from .identity import Identity
 from .known_messages import SeenMessages
@@ -39,7 +41,8 @@ class AgentTurn:
         session: the conversation.
         scope: whose memory it is.
         also: other scopes that the run names, which are searched too.
-        ended: the ids of the thread's messages when its last run ended; nothing without a checkpointer.
+        held: the ids of the thread's messages when its last run ended, by whose memory took each in (`owner_of`);
+            nothing without a checkpointer.
         query: what was searched for.
         recall: what was found; nothing before the search.
         seen: its messages so far.
@@ -51,17 +54,33 @@ class AgentTurn:
     session: str
     scope: Scope
     also: Sequence[Scope] = ()
-    ended: Collection[str] | None = None
+    held: Mapping[str, Sequence[str]] | None = None
     query: str = ""
     recall: Recall | None = None
     seen: SeenMessages = field(default_factory=SeenMessages)
     cites: bool = False
     citations: Citations | None = None
 
+    @property
+    def ended(self) -> Collection[str] | None:
+        """The ids of the thread's messages when its last run ended, whoever's that was."""
+        return None if self.held is None else {each for ids in self.held.values() for each in ids}
+
+    @property
+    def others(self) -> Collection[str]:
+        """The ids of those messages that another scope's memory took in."""
+        mine = owner_of(self.scope)
+        return {each for owner, ids in (self.held or {}).items() if owner != mine for each in ids}
+
     def block(self, instruction: str) -> str:
         """The text that goes into the prompt: the memories, and how to cite them; empty where there are none."""
         text = self.recall.text if self.recall is not None else ""
         return f"{text}\n\n{instruction}" if text and self.cites and instruction else text
+
+
+def owner_of(scope: Scope) -> str:
+    """What stands for a scope in a thread's checkpoints, which say nobody's name."""
+    return digest(json.dumps(scope))[:16]
 
 
 class MemoryUse(dict[str, int]):
@@ -94,10 +113,11 @@ def state_schema(name: str) -> Any:
     """The middleware's part of the graph's state.
 
     The turn is untracked, so that no checkpoint holds it and no turn sees another's. The ids, which are no words, are
-    in each checkpoint, so that a later run can tell what was taken out of the thread since.
+    in each checkpoint, so that a later run can tell what was taken out of the thread since, and what another user said
+    in a thread that several share.
     """
     of_turn = NotRequired[Annotated[MemoryUse | None, UntrackedValue, PrivateStateAttr]]
-    of_thread = NotRequired[Annotated[list[str], PrivateStateAttr]]
+    of_thread = NotRequired[Annotated[dict[str, list[str]], PrivateStateAttr]]
     fields = dict(zip(state_keys(name), (of_turn, of_thread), strict=True))
     return cast("Any", TypedDict)(f"{name}State", fields)
 

@@ -90,6 +90,7 @@ def new_messages(
     question_id: str | None,
     options: ThreadOptions,
     ended: Collection[str] | None = None,
+    others: Collection[str] = (),
 ) -> list[Message]:
     """The messages of a thread that the bank does not hold yet, in order, with stable ids.
 
@@ -105,6 +106,7 @@ def new_messages(
         question_id: the id of the message that began the turn.
         options: how the thread is read.
         ended: as for `named_messages`.
+        others: the ids of those that were said to another's memory.
     """
     messages = _converted(thread, session, options, ended)
     start = _turn_start(messages, question_id)
@@ -113,7 +115,8 @@ def new_messages(
     ids, texts = {message.id for message in stored}, set(map(_role_and_text, stored))
     known = [place for place, each in enumerate(named[:start]) if each.id in ids or _role_and_text(each) in texts]
     first = known[-1] + 1 if known else 0
-    return [*named[first:start], *(message for message in named[start:] if message.id not in ids)]
+    new = [*named[first:start], *(message for message in named[start:] if message.id not in ids)]
+    return [message for message in new if message.id not in others]
 
 
 def ids_in_prompt(

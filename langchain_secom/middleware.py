@@ -296,8 +296,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _new_turn(self, state: Mapping[str, Any], runtime: Runtime[Any], question_id: str | None = None) -> AgentTurn:
         session = session_of(self._identity, self._session_key, state["messages"], runtime)
-        ended = state.get(self._thread_key, ()) if is_checkpointed() else None
-        return AgentTurn(question_id, session, *self._identity.scopes(runtime.context), ended)
+        held = state.get(self._thread_key, {}) if is_checkpointed() else None
+        return AgentTurn(question_id, session, *self._identity.scopes(runtime.context), held)
 
     def _known_turn(self, state: Any) -> AgentTurn | None:
         use = state.get(self._key)
@@ -364,7 +364,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
             event = self._taken_in(turn)
             self._remember(turn, state["messages"], runtime)
         follows = self._threads.follows(runtime)
-        return event, {self._thread_key: self._threads.ids(turn, state["messages"])} if follows else None
+        return event, {self._thread_key: self._threads.held(turn, state["messages"])} if follows else None
 
     def _taken_in(self, turn: AgentTurn) -> dict[str, Any] | None:
         """Reward the bank, once a turn; the event for callback handlers: numbers, no words."""

@@ -14,7 +14,7 @@ from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
 from secom_core.conversation import Message
 from secom_core.errors import MissingExtra
 
-from .agent_turn import AgentTurn, is_subagent
+from .agent_turn import AgentTurn, is_subagent, owner_of
 from .known_messages import ThreadOptions, named_messages, new_messages
 from .lineage import Lineage, Retracted, follow
 from .messages import is_summary
@@ -38,7 +38,8 @@ def _ids_in_checkpoints(key: str) -> set[str]:
     configurable = ensure_config()["configurable"]
     of_thread = {"thread_id": configurable.get("thread_id"), "checkpoint_ns": ""}
     found = configurable[_CHECKPOINTER].list({"configurable": of_thread})
-    return {each for saved in found for each in saved.checkpoint["channel_values"].get(key, ())}
+    held = (saved.checkpoint["channel_values"].get(key, {}) for saved in found)
+    return {each for ids_of in held for ids in ids_of.values() for each in ids}
 
 
 @dataclass(frozen=True)
@@ -71,11 +72,9 @@ class ThreadMemory:
 
     def remember(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> None:
         """Remember the thread's new messages, with those of the turn that summaries have replaced."""
-        thread, options = turn.seen.with_replaced(messages), self.options
-        question = turn.question_id
-        new = new_messages(
-            self.bank, turn.scope, turn.session, thread, question_id=question, options=options, ended=turn.ended
-        )
+        about: dict[str, Any] = {"question_id": turn.question_id, "ended": turn.ended, "others": turn.others}
+        thread = turn.seen.with_replaced(messages)
+        new = new_messages(self.bank, turn.scope, turn.session, thread, options=self.options, **about)
         if new:
             remember_soon(self.bank, self.writer, turn.scope, new, session=turn.session)
 
@@ -88,15 +87,20 @@ class ThreadMemory:
             key: where states have the ids of the thread's messages when its last run ended.
             begins: whether a run begins; where one goes on, frameworks may have taken messages out since it began.
         """
-        named, summed_up = self._named(turn, messages), any(map(is_summary, messages))
-        ended = turn.ended or ()
+        others, summed_up = turn.others, any(map(is_summary, messages))
+        named = [each for each in self._named(turn, messages) if each.id not in others]
+        ended = set(turn.ended or ()) - set(others)
         branches = tuple if ended else partial(_ids_in_checkpoints, key)
         lineage = Lineage(named, ended if begins else (), summed_up, branches)
         follow(self.bank, turn.scope, turn.session, lineage, self.retracted)
 
-    def ids(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> list[str]:
-        """The ids by which the bank knows the thread's messages."""
-        return [str(message.id) for message in self._named(turn, messages)]
+    def held(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> dict[str, list[str]]:
+        """The ids by which the bank knows the thread's messages, by whose memory took each in (`owner_of`)."""
+        before = {each: owner for owner, ids in (turn.held or {}).items() for each in ids}
+        found: dict[str, list[str]] = {}
+        for message in self._named(turn, messages):
+            found.setdefault(before.get(str(message.id), owner_of(turn.scope)), []).append(str(message.id))
+        return found
 
     def _named(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> list[Message]:
         return named_messages(messages, turn.session, self.options, turn.ended)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,41 @@ def checkpoint(agent: Any, messages: int, node: str | None = None) -> Any:
         for each in history
         if len(each.values.get("messages", [])) == messages and (node is None or each.next == (node,))
     )
+
+
+@pytest.mark.slow
+@both
+@pytest.mark.parametrize("kept", ["memory", "sqlite"])
+async def test_users_who_share_a_thread_share_no_memory(
+    server: ScriptedServer, bank: MemoryBank, tmp_path: Path, how: str, kept: str
+) -> None:
+    async def says(user: str, text: str, **change: Any) -> None:
+        # An agent and a checkpointer of its own: nothing of a run is left in the process.
+        async with saver_of(kept, how, tmp_path) if kept == "sqlite" else nullcontext(one) as saver:
+            memory = SecomMiddleware(bank, write="inline", on_error="raise")
+            agent = create_agent(HttpAgentModel(base_url=server.base_url), middleware=[memory], checkpointer=saver)
+            run = {"configurable": {"thread_id": "shared", "user_id": user}}
+            await run_agent(how, agent, {"messages": [HumanMessage(text, **change)]}, run)
+
+    def said(user: str) -> list[str]:
+        return [message.text for turn in bank.turns((user,)) for message in turn.messages]
+
+    one = InMemorySaver()
+    await says("ann", "My card ends in 4242.", id="a1")
+    await says("bob", "My dog is Rex.", id="b1")
+    assert said("ann") == ["My card ends in 4242.", "Answer 0."]
+    assert said("bob") == ["My dog is Rex.", "Answer 1."]
+    await says("ann", "My cat is Mia.", id="a2")
+    await says("bob", "My dog is Rex the Second.", id="b2")
+    await says("bob", "And he is old.", id="b3")
+    assert said("ann") == ["My card ends in 4242.", "Answer 0.", "My cat is Mia.", "Answer 2."]
+    mine = ["My dog is Rex.", "Answer 1.", "My dog is Rex the Second.", "Answer 3.", "And he is old.", "Answer 4."]
+    assert said("bob") == mine
+    # Edits reach the memory of the one who said it.
+    await says("ann", "My cat is Minka.", id="a2")
+    assert "My cat is Mia." not in said("ann")
+    assert "My cat is Minka." in said("ann")
+    assert said("bob") == mine
 
 
 @pytest.mark.slow
