@@ -9,7 +9,16 @@ from typing import Final
 from ..conversation import ITEMS, Scope
 from ..derived.progress import begin_again, guesses, pending
 from ..errors import InvalidInput, warn_degraded
-from ..layers import ClosedSession, Layer, LayerContext, LayerFactory, Ranker, layer_names, registered
+from ..layers import (
+    ClosedSession,
+    Layer,
+    LayerContext,
+    LayerFactory,
+    Ranker,
+    layer_names,
+    names_taking_part,
+    registered,
+)
 from ..llm.flow import Cost, Metered
 from ..stores.rows import ScopeRow, SessionRow
 
@@ -70,6 +79,9 @@ class Layers(Mapping[str, Layer]):
         Raises:
             InvalidInput: the bank was opened without one, or one should take no part as it was opened.
         """
+        for name in names:
+            if name in layer_names() and name not in names_taking_part():
+                raise InvalidInput(f"the layer {name!r} adds nothing to a recall that asks for it: leave it out")
         wanted = [self[name] for name in names]
         for layer in wanted:
             layer.check_recall()

@@ -205,4 +205,5 @@ _BUILT_IN: Final[Mapping[str, Callable[[], _BuiltIn]]] = {
 """What gives each layer of this package; it is imported where a bank has it."""
 
 for _name in ("summaries", "timelines", "topics", "changes", "chats", "citations", "corrections", "lifetimes"):
-    announce(_name, f"secom_core.{_name}.layer", says_what_holds=_name == "corrections")
+    _said, _part = _name == "corrections", _name in _BUILT_IN
+    announce(_name, f"secom_core.{_name}.layer", says_what_holds=_said, takes_part=_part)

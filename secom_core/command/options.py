@@ -17,7 +17,7 @@ from ..bank import parts as _parts  # noqa: F401 - announces the layers
 from ..conversation import check_scope
 from ..errors import InvalidInput
 from ..filters import checked_filter
-from ..layers import Layer, layer_names, registered
+from ..layers import Layer, names_taking_part, registered
 from ..readers.moments import read_moment
 
 INSPECTED: Final = {
@@ -110,7 +110,7 @@ def _recall(command: ArgumentParser) -> None:
     add("--only-relevant", action="store_true", help="leave the rest of the block empty where less than all is needed")
     add("--no-history", dest="history", action="store_false", help="leave out what holds no more")
     add("--now", type=_moment, metavar="TIME", help='when the question is asked, for "last week"')
-    add("--layer", action="append", choices=layer_names(), help="a layer that takes part; may be given again")
+    add("--layer", action="append", choices=names_taking_part(), help="a layer that takes part; may be given again")
     without = "let it take part although there is no language model here, and it then costs more than it brings"
     add("--without-model", action="store_true", help=without)
     add("--where", type=_json_filter, metavar="JSON", help='only what passes a filter, such as \'{"role": "user"}\'')

@@ -21,7 +21,16 @@ from .layer import (
     Units,
     VectorsOf,
 )
-from .registry import announce, layer_names, register, registered, saying_what_holds, tables_of_others, unregister
+from .registry import (
+    announce,
+    layer_names,
+    names_taking_part,
+    register,
+    registered,
+    saying_what_holds,
+    tables_of_others,
+    unregister,
+)
 
 __all__ = [
     "ClosedSession",
@@ -37,6 +46,7 @@ __all__ = [
     "VectorsOf",
     "announce",
     "layer_names",
+    "names_taking_part",
     "register",
     "registered",
     "saying_what_holds",

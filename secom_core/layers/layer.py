@@ -265,12 +265,21 @@ class Layer:
         """The ids of turns that every recall of the scope shows, the first of them first; none unless overridden."""
         return ()
 
+    @classmethod
+    def takes_part(cls) -> bool:
+        """Whether a recall may name it, as it adds something or ranks; others are in every recall, or in none."""
+        return any(getattr(cls, name) is not getattr(Layer, name) for name in ("section", "units", "ranker"))
+
     def check_recall(self) -> None:
         """Refuse to take part in a recall where that costs more than it brings, unless `recall_without_model` is set.
 
         Raises:
             InvalidInput: the layer needs a language model for it, and the bank has none.
         """
+        if not self.takes_part():
+            raise InvalidInput(
+                f"the layer {self.name!r} adds nothing to a recall that asks for it; leave it out of layers"
+            )
         if self.cost_without_model and self.context.model is None and not self.recall_without_model:
             raise InvalidInput(
                 f"without a language model the layer {self.name!r} costs a recall more than it brings "

@@ -16,6 +16,7 @@ L = TypeVar("L", bound=type[Layer])
 _registered: dict[str, type[Layer] | str] = {}
 """The layers by name, in the order of their registration; for one that is announced, the module that registers it."""
 _saying: set[str] = set()
+_taking_part: set[str] = set()
 
 
 def register(layer: L) -> L:
@@ -36,17 +37,20 @@ def register(layer: L) -> L:
     return layer
 
 
-def announce(name: str, module: str, *, says_what_holds: bool = False) -> None:
+def announce(name: str, module: str, *, says_what_holds: bool = False, takes_part: bool = False) -> None:
     """Make a layer known that a module registers, which is imported when the layer is first asked for.
 
     Args:
         name: the layer's.
         module: registers it.
         says_what_holds: whether it knows of replacements or pins, and is imported with the first recall.
+        takes_part: whether a recall may name it (`Layer.takes_part`).
     """
     _registered.setdefault(name, module)
     if says_what_holds:
         _saying.add(name)
+    if takes_part:
+        _taking_part.add(name)
 
 
 def unregister(name: str) -> None:
@@ -57,6 +61,15 @@ def unregister(name: str) -> None:
 def layer_names() -> tuple[str, ...]:
     """The names of all known layers."""
     return tuple(_registered)
+
+
+def names_taking_part() -> tuple[str, ...]:
+    """The names of those that a recall may name; none is imported."""
+    return tuple(
+        name
+        for name, layer in _registered.items()
+        if name in _taking_part or (not isinstance(layer, str) and layer.takes_part())
+    )
 
 
 def registered(names: Collection[str] | None = None) -> tuple[type[Layer], ...]:

@@ -177,7 +177,7 @@ def test_a_layer_of_this_package_is_known_before_it_is_imported() -> None:
 import sys
 from secom_core.bank import MemoryBank
 from secom_core.errors import InvalidInput
-from secom_core.layers import Layer, layer_names, register, registered
+from secom_core.layers import Layer, layer_names, names_taking_part, register, registered
 class Taken(Layer):
     name = "topics"
 try:
@@ -188,11 +188,19 @@ else:
     raise AssertionError("the name was free")
 first = ("summaries", "timelines", "topics")
 assert layer_names() == (*first, "changes", "chats", "citations", "corrections", "lifetimes")
+assert names_taking_part() == (*first, "citations")
 assert [layer.name for layer in registered(["topics"])] == ["topics"]
 assert "secom_core.topics.layer" in sys.modules
 assert "secom_core.timelines.layer" not in sys.modules
 MemoryBank.open(timelines=True).timelines
 assert "secom_core.summaries.layer" not in sys.modules
 assert [layer.name for layer in registered()] == list(layer_names())
+assert names_taking_part() == (*first, "citations")
+try:
+    MemoryBank.open(changes=True).recall(("ann",), "Where?", layers=["changes"])
+except InvalidInput as error:
+    assert "adds nothing to a recall" in str(error), error
+else:
+    raise AssertionError("it did as though it took part")
 """
     subprocess.run([sys.executable, "-c", said], check=True, timeout=60)
