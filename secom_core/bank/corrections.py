@@ -6,13 +6,17 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from typing import Final
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from ..conversation import Message, Scope, Turn, check_scope
 from ..corrections import store as rows
 from ..corrections.records import Mark, MarkKind
+from ..derived.progress import make_again
 from ..errors import InvalidInput
+from ..layers import registered
 from ..memory import Hit
+from ..stores.rows import session_row
+from ..stores.schema import sessions
 from .deriving import Deriving
 from .recalling import aware
 from .redaction import Redact, redacted_message
@@ -33,6 +37,10 @@ class Corrections:
     mark, in the bank and in every export. Marks are truth, as words are: they survive `MemoryBank.rebuild`, go along
     with exports, moves and backups, and are forgotten with their turns. Every method raises `InvalidInput` where the
     scope holds no such turn, and `StoreError` where the store failed; nothing is changed then.
+
+    What layers had made of the session of a turn that holds no more goes with the mark, and is made again of what
+    holds: at once, or where the bank has a language model, when a session next ends. A summary that a model runs takes
+    a correction in as it takes in what is said.
 
     Args:
         deriving: the bank's, which derives what comes in.
@@ -62,9 +70,10 @@ class Corrections:
         def mark(connection: Connection, scope_id: int, turn_ids: Sequence[str]) -> None:
             older = rows.last_of(rows.marks(connection, scope_id), turn.id)
             rows.put(connection, scope_id, Mark(older, "corrected", moment, turn_ids[0]))
+            self._let_go(connection, scope_id, older, folded=self._deriving.layers.has_model)
 
         made = self._store.append(named, session, [message], close=True, also=mark)
-        self._deriving.after_write(named, made.session_id, turns=1, ended=[session])
+        self._derive(named, made.session_id, session, turns=1)
         return made.turn_ids[0]
 
     def retract(self, scope: Sequence[str], what: Named, *, at: datetime | None = None) -> None:
@@ -74,8 +83,9 @@ class Corrections:
         def mark(connection: Connection, scope_id: int, turn_id: str) -> None:
             older = rows.last_of(rows.marks(connection, scope_id), turn_id)
             rows.put(connection, scope_id, Mark(older, "retracted", moment))
+            self._let_go(connection, scope_id, older)
 
-        self._write(scope, what, mark)
+        self._write(scope, what, mark, made_again=True)
 
     def undo(self, scope: Sequence[str], what: Named) -> None:
         """Let a turn hold again that was taken back or corrected; what had corrected it is taken back.
@@ -90,12 +100,14 @@ class Corrections:
             if turn_id not in known:
                 raise InvalidInput(f"the turn {turn_id!r} was neither corrected nor taken back by hand")
             rows.remove(connection, scope_id, turn_id, _STANDING)
+            self._let_go(connection, scope_id, turn_id)
             newer = known[turn_id].newer
             if newer is not None:
                 last = rows.last_of(known.values(), newer)
                 rows.put(connection, scope_id, Mark(last, "retracted", moment))
+                self._let_go(connection, scope_id, last)
 
-        self._write(scope, what, unmark)
+        self._write(scope, what, unmark, made_again=True)
 
     def pin(self, scope: Sequence[str], what: Named) -> None:
         """Have every recall show a turn, in an eighth of its budget with all that is pinned, the last pinned first."""
@@ -139,11 +151,43 @@ class Corrections:
         kept = [redacted_message(message, self._redact) for message in messages]
         return self._store.append(check_scope(scope), session, kept, also=mark).turn_ids
 
-    def _write(self, scope: Sequence[str], what: Named, write: Callable[[Connection, int, str], None]) -> None:
+    def _write(
+        self,
+        scope: Sequence[str],
+        what: Named,
+        write: Callable[[Connection, int, str], None],
+        *,
+        made_again: bool = False,
+    ) -> None:
         named = self._current(check_scope(scope))
         turn, row = self._turn(named, what), self._store.scope(named)
         if row is not None:
             rows.write(self._store, row.id, lambda connection: write(connection, row.id, turn.id))
+            session = self._store.session_named(named, turn.session) if made_again else None
+            if session is not None:
+                self._derive(named, session.id, turn.session)
+
+    @staticmethod
+    def _let_go(connection: Connection, scope_id: int, turn_id: str, *, folded: bool = False) -> None:
+        """Delete what layers made of a turn's session, which is to be taken in anew, as it holds something else now.
+
+        Args:
+            connection: a transaction that writes.
+            scope_id: the scope.
+            turn_id: the turn.
+            folded: leave those alone that carry everything on: what holds now is folded into what they have.
+        """
+        session_id, index = rows.place_of(connection, scope_id, turn_id)
+        session = session_row(connection.execute(select(sessions).where(sessions.c.id == session_id)).one())
+        made = [each for each in registered() if each.takes_in_sessions and not (folded and each.rests_on_earlier)]
+        for layer in made:
+            layer.forget_turns(connection, session, {index})
+        make_again(connection, session, [name for each in made for name in each.progress_names or (each.name,)])
+
+    def _derive(self, scope: Scope, session_id: int, session: str, *, turns: int = 0) -> None:
+        # A language model may take its time, and is asked when a session next ends.
+        ended = [] if self._deriving.layers.has_model else [session]
+        self._deriving.after_write(scope, session_id, turns=turns, ended=ended)
 
     def _turn(self, scope: Scope, what: Named) -> Turn:
         """The turn of the scope that is meant."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from ..conversation import ITEMS, Scope
-from ..derived.progress import begin_again, guesses, pending
+from ..derived.progress import begin_again, claim, guesses, pending
+from ..derived.segments import memories_of
 from ..errors import InvalidInput, warn_degraded
 from ..layers import (
     ClosedSession,
@@ -21,6 +23,7 @@ from ..layers import (
 )
 from ..llm.flow import Cost, Metered
 from ..stores.rows import ScopeRow, SessionRow
+from .standing import Standing
 
 _TRIES: Final = 3
 """How often a session that changes while it is taken in is begun again at once; later the next close does it."""
@@ -66,6 +69,11 @@ class Layers(Mapping[str, Layer]):
 
     def __contains__(self, name: object) -> bool:
         return name in self._layers
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a language model makes them."""
+        return self._context.model is not None
 
     @property
     def cost(self) -> Cost:
@@ -167,14 +175,29 @@ class Layers(Mapping[str, Layer]):
             behind = pending(self._context.store, session.scope_id, layer.name, session=session.id)
             if not behind:
                 return False
-            if layer.make(self._closed(scope, *behind[0], self._guesses(layer, session))):
+            closed = self._closed(scope, *behind[0], self._guesses(layer, session))
+            if layer.make(closed) if closed.turns else self._passed_over(layer, closed):
                 return True
         return False
 
     def _closed(self, scope: Scope, row: SessionRow, taken: int, guesses: int) -> ClosedSession:
-        turns = tuple(self._context.store.turns(row))
-        memories = self._context.derivation.memories(scope, row, turns)
-        return ClosedSession(scope, row, turns, tuple(memories), taken, guesses)
+        """The session without what was corrected or taken back in it by hand."""
+        turns, derivation = tuple(self._context.store.turns(row)), self._context.derivation
+        rows = derivation.rows(scope, row, turns)
+        gone = Standing(self._context.store).of(row.scope_id, [turn.id for turn in turns])
+        whole = ClosedSession(scope, row, turns, tuple(memories_of(row.name, rows, turns)), taken, guesses)
+        if gone.keys().isdisjoint(turn.id for turn in turns):
+            return whole
+        doomed = {turn.index for turn in turns if turn.id in gone}
+        left = tuple(turn for turn in turns if turn.index not in doomed)
+        memories = memories_of(row.name, derivation.shrunk(rows, left, doomed, scope), left)
+        return replace(whole, turns=left, memories=tuple(memories), since=whole.new_turns[0].index)
+
+    def _passed_over(self, layer: Layer, session: ClosedSession) -> bool:
+        """Note that the layer has nothing to make of the session; whether it stood."""
+        with self._context.store.transaction(durable=False, scope=session.row.scope_id) as connection:
+            names = layer.progress_names or (layer.name,)
+            return all(claim(connection, session.row, name, session.taken) for name in names)
 
     # -- forgetting -----------------------------------------------------------------------------------------------
 

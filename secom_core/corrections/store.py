@@ -53,7 +53,7 @@ def put(connection: Connection, scope_id: int, mark: Mark) -> None:
     Raises:
         InvalidInput: there is no such turn.
     """
-    session_id, turn = _place(connection, scope_id, mark.turn_id)
+    session_id, turn = place_of(connection, scope_id, mark.turn_id)
     same: tuple[MarkKind, ...] = ("pinned",) if mark.kind == "pinned" else ("corrected", "retracted")
     _remove(connection, session_id, turn, same)
     row = {"scope_id": scope_id, "session_id": session_id, "turn": turn, "newer": mark.newer}
@@ -63,7 +63,7 @@ def put(connection: Connection, scope_id: int, mark: Mark) -> None:
 
 def remove(connection: Connection, scope_id: int, turn_id: str, kinds: Collection[MarkKind]) -> None:
     """Delete the turn's marks of these kinds, where it has one."""
-    _remove(connection, *_place(connection, scope_id, turn_id), kinds)
+    _remove(connection, *place_of(connection, scope_id, turn_id), kinds)
     count_revision(connection, scope_id)
 
 
@@ -72,8 +72,8 @@ def _remove(connection: Connection, session_id: int, turn: int, kinds: Collectio
     connection.execute(delete(turn_marks).where(*mine, turn_marks.c.kind.in_(kinds)))
 
 
-def _place(connection: Connection, scope_id: int, turn_id: str) -> tuple[int, int]:
-    """The session of a turn and its place there."""
+def place_of(connection: Connection, scope_id: int, turn_id: str) -> tuple[int, int]:
+    """The id of a turn's session, and its place there; `InvalidInput` where there is no such turn."""
     named = is_one_of(connection, messages.c.name, [turn_id])
     found = connection.execute(
         select(messages.c.session_id, messages.c.turn).where(messages.c.scope_id == scope_id, named)

@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection, and_, case, delete, func, insert, select, true, update
 
 from ..stores.database import retry_if_contended
-from ..stores.derived import grown
+from ..stores.derived import grown, touch
 from ..stores.rows import SessionRow, session_row
 from ..stores.schema import layer_progress, scopes, sessions
 from ..stores.sql import SqlStore
@@ -143,11 +143,27 @@ def drop_progress(
         )
 
 
+def make_again(connection: Connection, session: SessionRow, layers: Sequence[str]) -> None:
+    """Let layers take in a session anew, whatever they had to guess of it; what is being made of it comes too late.
+
+    Args:
+        connection: a transaction that writes.
+        session: the session.
+        layers: names under which progress is noted.
+    """
+    drop_progress(connection, session.scope_id, _with_guesses(layers), session_ids=[session.id])
+    touch(connection, session.id, session.scope_id)
+
+
+def _with_guesses(layers: Sequence[str]) -> list[str]:
+    return [*layers, *(_GUESSED + layer for layer in layers)]
+
+
 @retry_if_contended
 def begin_again(store: SqlStore, scope_id: int, layers: Sequence[str]) -> None:
     """Let layers take in all of the scope's closed sessions anew, whatever they had to guess."""
     with store.transaction(durable=False, scope=scope_id) as connection:
-        drop_progress(connection, scope_id, [*layers, *(_GUESSED + layer for layer in layers)])
+        drop_progress(connection, scope_id, _with_guesses(layers))
 
 
 def layers_in(store: SqlStore, scope_id: int) -> set[str]:

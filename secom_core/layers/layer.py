@@ -37,12 +37,13 @@ class ClosedSession:
     Args:
         scope: whose it is.
         row: its row as read before ``turns``; `secom_core.derived.progress.claim` wants it back.
-        turns: all its turns, verbatim, in order.
+        turns: its turns that hold, verbatim, in order: without those that were corrected or taken back by hand.
         memories: its memories; they cover the turns.
         taken: how many of its messages the layer has taken in before; 0 where it is new, where the session lost
             turns, and after a rebuild: then what the layer made from it is to be made again.
         guesses: how often the layer has had to guess of it because the language model gave no answer; 0 where there is
             nothing to ask again. See `secom_core.derived.progress.claim`.
+        since: the index of the first turn with messages that the layer has not taken in; counted unless given.
     """
 
     scope: Scope
@@ -51,12 +52,15 @@ class ClosedSession:
     memories: tuple[Memory, ...]
     taken: int
     guesses: int = 0
+    since: int | None = None
 
     @property
     def new_turns(self) -> tuple[Turn, ...]:
         """The turns with messages that the layer has not taken in."""
         if not self.taken:
             return self.turns
+        if self.since is not None:
+            return tuple(turn for turn in self.turns if turn.index >= self.since)
         new = self.row.messages - self.taken
         counts = accumulate(len(turn.messages) for turn in reversed(self.turns))
         return self.turns[-1 - sum(count < new for count in counts) :]
@@ -186,6 +190,8 @@ class Layer:
     """What `secom inspect` can show of it, each with one line of help; its name unless given."""
     takes_in_sessions: ClassVar[bool] = True
     """Whether it is made of closed sessions, by `make`."""
+    rests_on_earlier: ClassVar[bool] = False
+    """Whether what it makes of a session goes into what it makes of all later ones."""
     cost_without_model: ClassVar[str] = ""
     """What was measured of recalls that it takes part in without a language model, where that costs more than it
     brings."""
