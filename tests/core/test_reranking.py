@@ -11,12 +11,12 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from cross_encoders import cross_encoder, with_cross_encoders
 from embedders import HashingEmbedder
 
 from secom_core import AsyncMemoryBank, MemoryBank
@@ -538,42 +538,13 @@ def test_what_a_framework_gives_back_becomes_scores() -> None:
     assert scores_of([], 2) == [0.0, 0.0]
 
 
-with_cross_encoders = pytest.mark.skipif(
-    not (find_spec("sentence_transformers") and find_spec("torch")),
-    reason="needs the packages sentence-transformers and torch (extra 'dense')",
-)
-
-
-def cross_encoder(folder: Path, labels: int = 1) -> Path:
-    """A cross-encoder of one small layer, with random weights, as sentence-transformers saves it."""
-    import torch
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
-
-    folder.mkdir()
-    words = sorted(
-        {*" ".join(PLANTS).split(), *"what does the garden at home need needs user and time my : . ?".split()}
-    )
-    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]))
-    tokenizer = BertTokenizerFast(vocab_file=str(folder / "vocab.txt"), model_max_length=64)
-    torch.manual_seed(3)
-    config = BertConfig(
-        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16
-    )
-    config.num_labels, config.initializer_range = labels, 1.0
-    model = BertForSequenceClassification(config)
-    torch.nn.init.normal_(model.classifier.weight)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
-
-
 @with_cross_encoders
 def test_a_cross_encoder_of_sentence_transformers_judges(tmp_path: Path, plain: MemoryBank) -> None:
     from sentence_transformers import CrossEncoder
 
     from secom_core.models import SentenceTransformerReranker
 
-    folder = cross_encoder(tmp_path / "model")
+    folder = cross_encoder(tmp_path / "model", [QUERY, *PLANTS])
     reranker = SentenceTransformerReranker(folder, device="cpu")
     with opened(Reranking(reranker, weight=1)) as bank, warnings.catch_warnings():
         warnings.simplefilter("error", DegradedWarning)
@@ -594,7 +565,7 @@ def test_a_cross_encoder_that_cannot_be_used_says_why(tmp_path: Path) -> None:
     from secom_core.models import SentenceTransformerReranker
 
     with pytest.raises(BadReply, match="take a cross-encoder with one label"):
-        SentenceTransformerReranker(cross_encoder(tmp_path / "three", labels=3), device="cpu")("a", ["b", "c"])
+        SentenceTransformerReranker(cross_encoder(tmp_path / "three", [QUERY], labels=3), device="cpu")("a", ["b", "c"])
     with pytest.raises(InvalidInput, match="batch_size is at least 1, got 0"):
         SentenceTransformerReranker(tmp_path, batch_size=0)
     absent = SentenceTransformerReranker(tmp_path / "nothing-here", device="cpu")
