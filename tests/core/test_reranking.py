@@ -116,6 +116,8 @@ def test_it_sees_the_words_that_are_shown_and_the_query_once_a_recall() -> None:
     assert query == QUERY
     assert "user: The garden at home needs roses." in texts
     assert all(text in recall.text for text in texts)
+    beside = [*SCOPE, *(turn.id for turn in recall.turns), *(turn.session for turn in recall.turns), "2025"]
+    assert not [each for each in beside if each in " ".join(texts)], "words and speakers alone"
 
 
 def test_long_turns_are_judged_by_their_passages() -> None:
