@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import math
+import os
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -24,7 +27,7 @@ from secom_core.bank.judging import checked_scores
 from secom_core.citations import RerankerOptions
 from secom_core.context.packing import PackTurns
 from secom_core.conversation import Message
-from secom_core.errors import BadReply, DegradedWarning, InvalidInput, ModelUnavailable
+from secom_core.errors import BadReply, DegradedWarning, InvalidInput, ModelUnavailable, StaleIndex
 from secom_core.memory import Recall
 from secom_core.processes.timed_calls import LateAnswer, TimedCalls
 from secom_core.ranking.reranking import Reranking
@@ -385,6 +388,54 @@ def test_others_write_and_recall_and_forget_while_it_judges() -> None:
     assert WANTED in next(hit.text for hit in recall.ranked if "reranker" in hit.signals)
     assert "roses" not in recall.text, "it was forgotten meanwhile"
     assert "a gate" in recall.text
+
+
+def test_a_recall_that_reads_its_index_again_does_not_ask_again() -> None:
+    class Stale(PackTurns):
+        tried = 0
+
+        def pack(self, *arguments: Any, **options: Any) -> Any:
+            self.tried += 1
+            if self.tried == 1:
+                raise StaleIndex("as though another process had written a newer one", damaged=False)
+            return super().pack(*arguments, **options)
+
+    wants, packer = Wants(), Stale(thrift=0.0)
+    with MemoryBank.open(reranker=Reranking(wants, weight=1), packer=packer) as bank:
+        fill(bank)
+        recall = bank.recall(SCOPE, QUERY)
+
+    assert packer.tried == 2
+    assert len(wants.asked) == 1
+    assert WANTED in first(recall)
+
+
+_FORKS = """
+import asyncio, os, sys, threading
+from secom_core.processes.timed_calls import LateAnswer, TimedCalls
+
+async def answers():
+    await asyncio.sleep(0)
+    return 7
+
+timed, never = TimedCalls("test"), threading.Event()
+assert timed.call(answers, timeout=20) == 7
+for _ in range(4):
+    try:
+        timed.call(never.wait, timeout=0.01)
+    except LateAnswer:
+        pass
+child = os.fork()
+if not child:
+    os._exit(0 if timed.call(answers, timeout=20) == 7 else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that forks")
+def test_a_child_of_a_fork_asks_and_a_call_that_hangs_keeps_no_process_alive() -> None:
+    done = subprocess.run([sys.executable, "-c", _FORKS], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_scope_that_is_forgotten_while_it_judges_gives_nothing() -> None:
