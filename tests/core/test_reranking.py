@@ -110,6 +110,18 @@ def test_it_decides_what_a_small_budget_shows(plain: MemoryBank) -> None:
     assert [WANTED in hit.text for hit in alone.hits] == [True]
 
 
+def test_of_one_that_it_lifts_a_sentence_is_shown_where_there_is_no_room_for_more() -> None:
+    with MemoryBank.open(reranker=Reranking(Wants("zebra"), weight=1), packer=PackTurns(thrift=0.0)) as bank:
+        for number in range(14):
+            bank.remember(SCOPE, [("user", f"The garden at home does need {number} roses.")], session=f"s{number}")
+        rest = "Nothing that was said on that day had to do with any of this, as everybody there could tell. " * 4
+        bank.remember(SCOPE, [("user", f"{rest}The garden has a zebra. {rest}")], session="long")
+        recall = bank.recall(SCOPE, QUERY, token_budget=60)
+
+    assert "zebra" in recall.text
+    assert recall.tokens <= 60
+
+
 def test_it_sees_the_words_that_are_shown_and_the_query_once_a_recall() -> None:
     wants = Wants()
     with opened(wants) as bank:
@@ -121,6 +133,17 @@ def test_it_sees_the_words_that_are_shown_and_the_query_once_a_recall() -> None:
     assert all(text in recall.text for text in texts)
     beside = [*SCOPE, *(turn.id for turn in recall.turns), *(turn.session for turn in recall.turns), "2025"]
     assert not [each for each in beside if each in " ".join(texts)], "words and speakers alone"
+
+
+def test_what_holds_whatever_is_asked_is_not_judged() -> None:
+    wants, asked = Wants(), ("user", "Please always answer in French from now on.")
+    with opened(wants) as bank:
+        bank.remember(SCOPE, [asked, ("assistant", "Of course, with pleasure.")], session="wish")
+        recall = bank.recall(SCOPE, QUERY)
+
+    [kind] = [hit.kind for hit in recall.hits if "French" in hit.text]
+    assert kind == "standing", "else the test says nothing"
+    assert not any("French" in text for text in wants.asked[0][1])
 
 
 def test_long_turns_are_judged_by_their_passages() -> None:
