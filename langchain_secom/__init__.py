@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .retriever import SecomRetriever
     from .store import SecomStore
     from .summary import RecursiveSummaryMemory, SecomSummarizer
+    from .text_reranker import LangChainReranker
     from .text_splitter import SegmentTextSplitter
     from .timelines import TimelineRetriever
     from .tools import (
@@ -40,6 +41,7 @@ _HOME_OF = {
     "LLMLinguaDenoiser": "denoiser",
     "LangChainChatModel": "models",
     "LangChainEmbedder": "models",
+    "LangChainReranker": "text_reranker",
     "LangChainVectorStore": "vector_store",
     "LangSmithFeedback": "langsmith_feedback",
     "RecursiveSummaryMemory": "summary",
@@ -67,6 +69,7 @@ __all__ = [
     "LLMLinguaDenoiser",
     "LangChainChatModel",
     "LangChainEmbedder",
+    "LangChainReranker",
     "LangChainVectorStore",
     "LangSmithFeedback",
     "RecursiveSummaryMemory",

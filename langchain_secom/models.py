@@ -68,7 +68,7 @@ class LangChainChatModel:
         """
         reply = Reply()
         for attempt in self._schemas.attempts(prompt):
-            with attempt, _translated(self.chat_model):
+            with attempt, translated(self.chat_model):
                 reply = _reply(self._invoke(prompt, attempt.options))
         return reply
 
@@ -76,13 +76,13 @@ class LangChainChatModel:
         """Answer the prompt without blocking the event loop. Raises as `complete`."""
         reply = Reply()
         for attempt in self._schemas.attempts(prompt):
-            with attempt, _translated(self.chat_model):
+            with attempt, translated(self.chat_model):
                 reply = _reply(await self._ainvoke(prompt, attempt.options))
         return reply
 
     def _invoke(self, prompt: Prompt, options: Mapping[str, Any]) -> BaseMessage:
         try:
-            return self.chat_model.invoke(_messages(prompt), _quiet(prompt), **{**options, **self._options})
+            return self.chat_model.invoke(_messages(prompt), quiet(prompt.purpose), **{**options, **self._options})
         except Exception as error:
             if (answer := _cut_off_in(error)) is None:
                 raise
@@ -90,7 +90,9 @@ class LangChainChatModel:
 
     async def _ainvoke(self, prompt: Prompt, options: Mapping[str, Any]) -> BaseMessage:
         try:
-            return await self.chat_model.ainvoke(_messages(prompt), _quiet(prompt), **{**options, **self._options})
+            return await self.chat_model.ainvoke(
+                _messages(prompt), quiet(prompt.purpose), **{**options, **self._options}
+            )
         except Exception as error:
             if (answer := _cut_off_in(error)) is None:
                 raise
@@ -130,7 +132,7 @@ class LangChainEmbedder:
     def _rows(self, texts: Sequence[str], embed: Callable[[list[str]], list[list[float]]]) -> Vectors:
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
-        with _translated(self.embeddings):
+        with translated(self.embeddings):
             rows = embed(list(texts))
         return model_rows(rows, len(texts), self.name)
 
@@ -226,14 +228,18 @@ def _messages(prompt: Prompt) -> list[BaseMessage]:
     return [*system, HumanMessage(prompt.text)]
 
 
-def _quiet(prompt: Prompt) -> RunnableConfig:
-    """The surrounding run's configuration, without the handlers that stream tokens to the user."""
+def quiet(purpose: str) -> RunnableConfig:
+    """The surrounding run's configuration, without the handlers that stream tokens to the user.
+
+    Args:
+        purpose: what something is run for, which tracers find in its metadata.
+    """
     current = ensure_config()
     return {
         "callbacks": _without_streams(current.get("callbacks")),
         "tags": [*current.get("tags", ()), "nostream"],
-        "metadata": {**current.get("metadata", {}), "secom_purpose": prompt.purpose},
-        "run_name": f"secom {prompt.purpose}".strip(),
+        "metadata": {**current.get("metadata", {}), "secom_purpose": purpose},
+        "run_name": f"secom {purpose}".strip(),
     }
 
 
@@ -270,7 +276,7 @@ def _reply(answer: BaseMessage) -> Reply:
 
 
 @contextmanager
-def _translated(integration: object) -> Iterator[None]:
+def translated(integration: object) -> Iterator[None]:
     """Turn what an integration raises into our errors; it may be anything, and there is no common base."""
     try:
         yield

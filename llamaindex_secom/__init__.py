@@ -31,6 +31,7 @@ from .templates import (
     CITE_SOURCES_REFINE_TEMPLATE,
     CITE_SOURCES_TEMPLATE,
 )
+from .text_reranker import LlamaIndexReranker
 from .text_splitter import SegmentNodeParser, SegmentTextSplitter
 from .timelines import TimelinePostprocessor, TimelineRetriever
 from .tools import memory_tools
@@ -49,6 +50,7 @@ __all__ = [
     "LLMLinguaDenoiser",
     "LlamaIndexChatModel",
     "LlamaIndexEmbedder",
+    "LlamaIndexReranker",
     "LlamaIndexVectorStore",
     "RecursiveSummaryMemoryBlock",
     "SecomMemory",

@@ -72,7 +72,7 @@ class LlamaIndexChatModel:
         """
         reply = Reply()
         for attempt in self._schemas.attempts(prompt):
-            with attempt, _translated(self):
+            with attempt, translated(self):
                 reply = _reply(self.llm.chat(_messages(prompt), **{**attempt.options, **self._options}))
         return reply
 
@@ -80,7 +80,7 @@ class LlamaIndexChatModel:
         """Answer the prompt without blocking the event loop. Raises as `complete`."""
         reply = Reply()
         for attempt in self._schemas.attempts(prompt):
-            with attempt, _translated(self):
+            with attempt, translated(self):
                 reply = _reply(await self._achat(_messages(prompt), {**attempt.options, **self._options}))
         return reply
 
@@ -142,7 +142,7 @@ class LlamaIndexEmbedder:
     def _rows(self, texts: Sequence[str], embed: Callable[[], list[list[float]]]) -> Vectors:
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
-        with _translated(self):
+        with translated(self):
             rows = embed()
         return model_rows(rows, len(texts), self.name)
 
@@ -179,7 +179,7 @@ def _reply(response: ChatResponse) -> Reply:
 
 
 @contextmanager
-def _translated(adapter: object) -> Iterator[None]:
+def translated(adapter: object) -> Iterator[None]:
     """Turn what an integration raises into our errors; it may be anything, and there is no common base."""
     try:
         yield

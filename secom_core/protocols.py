@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
 from .conversation import Turn
@@ -20,6 +20,7 @@ __all__ = [
     "Procedure",
     "Prompt",
     "QueryEmbedder",
+    "Reranker",
     "Segmenter",
     "Statistics",
     "TokenCounter",
@@ -125,6 +126,17 @@ class VectorStore(Protocol):
 
     def search(self, scope: str, query: str, k: int) -> list[str]:
         """The ids of the ``k`` documents nearest to the query among those with this label, best first."""
+
+
+class Reranker(Protocol):
+    """Judges how well texts answer a query: a cross-encoder, a hosted model, or any function.
+
+    What it raises, and whatever else it does than it should, costs a recall a warning and nothing else. Calls come from
+    several threads, and a coroutine function's are awaited in an event loop of the package's own.
+    """
+
+    def __call__(self, query: str, texts: Sequence[str], /) -> Iterable[float] | Awaitable[Iterable[float]]:
+        """One finite number a text, in order, the higher the better; only their differences count."""
 
 
 class TokenCounter(Protocol):

@@ -23,16 +23,23 @@ class Asked:
     Args:
         telling: the query, cut to what is telling where it is a page.
         context: what was said before it, each with what its words weigh beside the query's.
+        follows: whether anything was said before it.
     """
 
     telling: str
     context: tuple[tuple[str, float], ...] = ()
+    follows: bool = False
 
     @classmethod
     def of(cls, query: str, context: Sequence[Message] = ()) -> Asked:
         """The query after these messages."""
         said = [replace(each, text=cut(without_recalled(each.text))) for each in context[-_READ:]]
-        return cls(cut(query), tuple(weighted_context(query, said)))
+        return cls(cut(query), tuple(weighted_context(query, said)), bool(context))
+
+    @property
+    def whole(self) -> str:
+        """The query as one text, with what it cannot be read without."""
+        return "\n".join([self.telling, *(text for text, _ in self.leant_on)])
 
     @property
     def leant_on(self) -> tuple[tuple[str, float], ...]:

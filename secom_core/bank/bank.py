@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from ..context.packing import Packer
     from ..layers import LayerFactory
     from ..presets import Preset
-    from ..protocols import ChatModel, Denoiser, Embedder, Segmenter, TokenCounter, VectorStore
+    from ..protocols import ChatModel, Denoiser, Embedder, Reranker, Segmenter, TokenCounter, VectorStore
+    from ..ranking.reranking import Reranking
     from ..stores.sql import SqlStore
     from ..summaries.summarizer import Summarizer
     from ..timelines.options import TimelineOptions
@@ -69,6 +70,7 @@ class MemoryBank(Looking):
         vector_store: VectorStore | None = None,
         granularity: Granularity | None = None,
         weights: Mapping[str, float] | None = None,
+        reranker: Reranker | Reranking | None = None,
         packer: Packer | None = None,
         token_counter: TokenCounter | None = None,
         model: ChatModel | None = None,
@@ -101,6 +103,9 @@ class MemoryBank(Looking):
                 cuts segments, and serves timelines and topics.
             granularity: the unit of memory: ``"segment"`` unless given, or ``"turn"`` or ``"session"`` for comparison.
             weights: the ranking's weights by signal, such as ``{"segment_lexical": 1}``; the fitted ones unless given.
+            reranker: judges the best finds of a recall before they are packed, such as a cross-encoder: a function of
+                the query and their texts (`secom_core.protocols.Reranker`), or a `Reranking` that says how many, and
+                how far it is followed. Where it fails, the order is the one without it.
             packer: fills the token budget; `PackTurns` unless given.
             token_counter: counts as the model that reads the context does; an estimate unless given.
             model: the language model that makes summaries, events and topics of closed sessions; without one they are
@@ -142,6 +147,7 @@ class MemoryBank(Looking):
             vector_store=vector_store,
             granularity=granularity,
             weights=weights,
+            reranker=reranker,
             packer=packer,
             token_counter=token_counter,
             model=model,

@@ -12,6 +12,7 @@ from ..context.packing import Packer
 from ..conversation import Session
 from ..errors import InvalidInput, shorten
 from ..protocols import ChatModel, Denoiser, Embedder, Segmenter, VectorStore
+from ..ranking.reranking import WANTED
 from ..ranking.weights import SIGNALS
 
 
@@ -42,6 +43,13 @@ _KINDS: Final = {
         "secom_core.vector_stores.PgVectorStore(url, embedder)",
         "langchain_secom.LangChainVectorStore(vector_store)",
         "llamaindex_secom.LlamaIndexVectorStore(vector_store)",
+    ),
+    "reranker": _Kind(
+        Callable,
+        WANTED,
+        "secom_core.models.SentenceTransformerReranker('cross-encoder/ms-marco-MiniLM-L6-v2')",
+        "langchain_secom.LangChainReranker(compressor)",
+        "llamaindex_secom.LlamaIndexReranker(postprocessor)",
     ),
     "packer": _Kind(Packer, "an object with pack(candidates, …)", "secom_core.context.packing.PackTurns()"),
     "model": _Kind(

@@ -23,6 +23,7 @@ from ..stores.sql import SqlStore
 from ..telemetry import Operations
 from .corrections import Corrections
 from .deriving import Deriving
+from .judging import Judge
 from .kept_index import IndexKeeper
 from .layers import Layers
 from .lifetimes import Lifetimes
@@ -84,7 +85,10 @@ class Components:
         )
         self.layers = Layers(parts.layer_factories, self._context(store, size))
         self.latest, self.standing = LatestTurns(store), Standing(store, changes=parts.changes)
-        self.recalling = Recalling(parts, self.derivation, self.scopes, self.vector_store, self.layers, self.standing)
+        judge = Judge(parts.reranking) if parts.reranking is not None else None
+        self.recalling = Recalling(
+            parts, self.derivation, self.scopes, self.vector_store, self.layers, self.standing, judge
+        )
         bar = _bar if parts.progress else _no_bar
         self.deriving = Deriving(store, self.derivation, segmenters, self.vector_store, self.layers, bar, parts.changes)
         self.lifetimes = Lifetimes(

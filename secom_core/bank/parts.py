@@ -12,7 +12,8 @@ from ..context.packing import Packer, PackTurns
 from ..errors import InvalidInput
 from ..layers import Layer, LayerContext, LayerFactory, announce
 from ..presets import Preset
-from ..protocols import ChatModel, Denoiser, Embedder, Segmenter, TokenCounter, VectorStore
+from ..protocols import ChatModel, Denoiser, Embedder, Reranker, Segmenter, TokenCounter, VectorStore
+from ..ranking.reranking import Reranking
 from ..ranking.weights import STATIC
 from ..text.terms import count_tokens
 from .checks import check_choice, check_count, check_idle, check_options, check_part, check_weights
@@ -41,6 +42,7 @@ class Parts:
     vector_store: VectorStore | None = None
     granularity: Granularity = "segment"
     weights: Mapping[str, float] | None = None
+    reranker: Reranker | Reranking | None = None
     packer: Packer = field(default_factory=PackTurns)
     token_counter: TokenCounter = count_tokens
     model: ChatModel | None = None
@@ -59,6 +61,8 @@ class Parts:
     def __post_init__(self) -> None:
         for name in ("segmenter", "denoiser", "embedder", "vector_store", "packer", "token_counter", "model", "redact"):
             check_part(name, getattr(self, name))
+        if not isinstance(self.reranker, Reranking):
+            check_part("reranker", self.reranker)
         for name, built_in in _BUILT_IN.items():
             if not isinstance(value := getattr(self, name), bool):
                 check_options(name, value, built_in()[1])
@@ -134,6 +138,13 @@ class Parts:
         if self.weights is None and self._is_static and self.vector_store is None:
             return STATIC
         return self.weights
+
+    @property
+    def reranking(self) -> Reranking | None:
+        """The reranker, and how far it is followed; nothing where there is none."""
+        if self.reranker is None or isinstance(self.reranker, Reranking):
+            return self.reranker
+        return Reranking(self.reranker)
 
     @property
     def _is_static(self) -> bool:

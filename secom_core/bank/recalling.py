@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cache, partial
@@ -25,6 +25,7 @@ from ..telemetry import staged
 from ..text.intents import asks_of_the_past, subject
 from ..vectors import DocumentPlace
 from .asked import Asked
+from .judging import Judge, Verdict
 from .layers import Layers
 from .parts import Parts
 from .scope_cache import LoadedScope, ScopeCache
@@ -58,6 +59,7 @@ class Recalling:
         vector_store: searches in their place by vector, where there is one.
         layers: rank, add, and may find in the place of turns.
         standing: knows what holds no more.
+        judge: asks the reranker, where there is one.
     """
 
     parts: Parts
@@ -66,6 +68,7 @@ class Recalling:
     vector_store: VectorStoreSync | None
     layers: Layers
     standing: Standing
+    judge: Judge | None = None
 
     def recall(
         self,
@@ -81,23 +84,23 @@ class Recalling:
         check_query(query)
         without = frozenset(exclude)
         scopes = tuple(dict.fromkeys([scope, *map(check_scope, options.also)]))
-        return self._fresh(
-            scopes, lambda: self._recall(scopes, query, options, now=now, exclude=without, context=context)
-        )
+        asked = Asked.of(query, context)
+        # Made here, as what is read again is not asked again.
+        verdict = Verdict(self.judge, asked.whole) if self.judge is not None else None
+        return self._fresh(scopes, lambda: self._recall(scopes, query, asked, verdict, options, now, without))
 
     def _recall(
         self,
         scopes: Sequence[Scope],
         query: str,
+        asked: Asked,
+        verdict: Verdict | None,
         options: RecallOptions,
-        *,
         now: datetime | None,
         exclude: Collection[str],
-        context: Sequence[Message],
     ) -> Recall:
         layers = self.layers.check(options.layers)
         budget = _DEFAULT_BUDGET if options.token_budget is None and options.k is None else options.token_budget
-        asked = Asked.of(query, context)
         vector = self._query_vector(asked, also=bool(layers))
         searched = self._opened(scopes, asked, vector, options, exclude)
         if not searched:
@@ -105,12 +108,16 @@ class Recalling:
         # The packer counts the block before it is rendered here.
         request = Request(scopes[0], asked.telling, vector, budget, cache(self.parts.token_counter), exclude)
         request, sections = _sections(layers, request) if layers else (request, [])
-        with ExitStack() as locked:
-            # Whoever else searches several takes their locks in the same order.
-            for each in sorted(searched, key=lambda each: each.scope):
-                locked.enter_context(each.loaded.lock)
-            found = [self._candidates(each, asked, vector, now, None if layers else budget) for each in searched]
+        search = partial(self._candidates, asked=asked, vector=vector, now=now, budget=None if layers else budget)
+        if verdict is not None:
+            searched = self._judged(searched, search, verdict)
+            if not searched:
+                return Recall(query, (), "", 0)
+        with _locked(searched):
+            found = [search(each) for each in searched]
             sure = max(_sureness(each, asked, *finds) for each, finds in zip(searched, found, strict=True))
+            if verdict is not None:
+                found = verdict.applied(_by_scope(searched, found))
             if options.only_relevant:
                 found = [[each for each in finds if not is_faint(each)] for finds in found]
             units = next((made for each in layers if (made := each.units(request, found[0])) is not None), None)
@@ -119,7 +126,7 @@ class Recalling:
                 found[0], ranking = self._ranked(searched[0], found[0], vector, units)
             candidates = found[0]
             if units is None and not (ranking is not None and ranking.is_choice):
-                about = subject(query, follows=bool(context))
+                about = subject(query, follows=asked.follows)
                 finds = [
                     finds_of(each, ones, about if each.scope == scopes[0] else "", request.token_budget, options)
                     for each, ones in zip(searched, found, strict=True)
@@ -141,6 +148,17 @@ class Recalling:
         text = render(hits, sections)
         impression = ranking.impression(hits) if ranking is not None and hits else None
         return Recall(query, tuple(hits), text, request.counter(text), tuple(sections), impression, round(sure, 4))
+
+    def _judged(
+        self, searched: list[SearchedScope], search: Callable[[SearchedScope], list[Candidate]], verdict: Verdict
+    ) -> list[SearchedScope]:
+        """The scopes, once the reranker has been asked; as they are then, as it may take long and no lock is held."""
+        with _locked(searched):
+            found = [search(each) for each in searched]
+        if not verdict.ask(_by_scope(searched, found)):
+            return searched
+        now = [(each, self.scopes.caught_up(each.scope, besides=each.exclude)) for each in searched]
+        return [replace(each, loaded=loaded) for each, loaded in now if loaded is not None]
 
     def _pinned(self, searched: SearchedScope, finds: Finds, budget: int | None) -> Finds:
         """With what is shown whatever is asked, in a small share of the budget."""
@@ -227,21 +245,23 @@ class Recalling:
         if self.vector_store is None:
             return None
         self.vector_store.follow(scope)
-        query = "\n".join([asked.telling, *(text for text, _ in asked.leant_on)])
         if loaded is None:
             return None
         if where is None:
-            return self.vector_store.nearest(scope, query)
+            return self.vector_store.nearest(scope, asked.whole)
         with loaded.lock:
             part = loaded.index.only(where)
         share = len(part) / max(len(loaded.index), 1)
-        return self.vector_store.nearest(scope, query, part.indexes.holds, share) if len(part) else []
+        return self.vector_store.nearest(scope, asked.whole, part.indexes.holds, share) if len(part) else []
 
     def _candidates(
         self, searched: SearchedScope, asked: Asked, vector: Vectors | None, now: datetime | None, budget: int | None
     ) -> list[Candidate]:
         """The turns that may answer, as many as may fill the budget."""
         narrow = _NARROWED if budget is not None and budget <= _TIGHT else 0
+        if narrow and self.judge is not None:
+            # Any of those that are judged may come first.
+            narrow = max(narrow, self.judge.options.first)
         return self._search(searched, asked, vector, now, budget=budget, narrow=narrow)
 
     @staged("search")
@@ -277,6 +297,21 @@ class Recalling:
         vectors_of = units.vectors_of if units is not None else searched.index.key_vectors
         ranking = ranker.ranking(Found(searched.loaded.row, found, vector, vectors_of))
         return ranking.candidates, ranking
+
+
+@contextmanager
+def _locked(searched: Sequence[SearchedScope]) -> Iterator[None]:
+    """The scopes' locks, taken in one order, so that whoever else searches several waits for none that waits."""
+    with ExitStack() as locked:
+        for each in sorted(searched, key=lambda each: each.scope):
+            locked.enter_context(each.loaded.lock)
+        yield
+
+
+def _by_scope(
+    searched: Sequence[SearchedScope], found: Sequence[list[Candidate]]
+) -> list[tuple[Scope, list[Candidate]]]:
+    return [(each.scope, finds) for each, finds in zip(searched, found, strict=True)]
 
 
 def _sureness(searched: SearchedScope, asked: Asked, *found: Candidate) -> float:

@@ -1,4 +1,4 @@
-"""Chat models and embedders. The packages that they need are imported when a model is first made or asked."""
+"""Chat models, embedders and rerankers. What they need is imported when one is first made or asked."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from ..processes.on_demand import on_demand
 
 if TYPE_CHECKING:
     from .cached import CachedEmbedder
+    from .cross_encoder import SentenceTransformerReranker
     from .openai import OpenAIEmbedder, OpenAIModel
     from .sentence_transformers import SentenceTransformerEmbedder
     from .static import StaticEmbedder
@@ -16,10 +17,18 @@ else:
         __name__,
         {
             "cached": "CachedEmbedder",
+            "cross_encoder": "SentenceTransformerReranker",
             "openai": "OpenAIEmbedder OpenAIModel",
             "sentence_transformers": "SentenceTransformerEmbedder",
             "static": "StaticEmbedder",
         },
     )
 
-__all__ = ["CachedEmbedder", "OpenAIEmbedder", "OpenAIModel", "SentenceTransformerEmbedder", "StaticEmbedder"]
+__all__ = [
+    "CachedEmbedder",
+    "OpenAIEmbedder",
+    "OpenAIModel",
+    "SentenceTransformerEmbedder",
+    "SentenceTransformerReranker",
+    "StaticEmbedder",
+]

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..errors import InvalidInput, MissingExtra, ModelUnavailable
-from ..processes import ForkLock
+from ..errors import InvalidInput, MissingExtra
 from ..protocols import Vectors
 from .fingerprint import fingerprint
+from .lazy import LazyModel
 from .rows import model_rows, sendable
 
 if TYPE_CHECKING:
@@ -23,11 +22,6 @@ if TYPE_CHECKING:
 
 
 _SAMPLE: Final = 1 << 16  # bytes at the end of each file that identify it, so that no gigabytes are read
-_RETRY_AFTER: Final = 300.0  # seconds before a model that could not be loaded is tried again
-_OFFLINE: Final = (
-    "Without a network, pass the folder of a model that was downloaded before, or run once with a network so that it "
-    "is cached (HF_HOME says where)."
-)
 
 
 class SentenceTransformerEmbedder:
@@ -48,24 +42,19 @@ class SentenceTransformerEmbedder:
             raise MissingExtra("SentenceTransformerEmbedder", "dense")
         if batch_size < 1:
             raise InvalidInput(f"batch_size is at least 1, got {batch_size}")
-        self._source = fspath(name_or_path)
         self._device = device
         self._batch_size = batch_size
-        self._model: SentenceTransformer | None = None
-        self._failure: Exception | None = None
-        self._retry_at = 0.0
-        # One lock for loading and encoding: the fast tokenizers refuse two threads at once.
-        self._lock = ForkLock()
+        self._lazy = LazyModel(name_or_path, "embedding model", self._load)
 
     def __repr__(self) -> str:
-        return f"SentenceTransformerEmbedder({self._source!r})"
+        return f"SentenceTransformerEmbedder({self._lazy.source!r})"
 
     @cached_property
     def name(self) -> str:
         """What identifies the model: its name on the hub, or for a folder a digest of its files, wherever it lies."""
-        folder = Path(self._source)
+        folder = Path(self._lazy.source)
         if not folder.is_dir():
-            return self._source
+            return self._lazy.source
         return f"sentence-transformers/{fingerprint(_model_files(folder), _SAMPLE)}"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -84,8 +73,8 @@ class SentenceTransformerEmbedder:
     def _encoded(self, texts: Sequence[str], how: str) -> Vectors:
         if not texts:
             return np.zeros((0, 0), np.float32)
-        with self._lock:
-            model = self._loaded()
+        with self._lazy.lock:
+            model = self._lazy.loaded()
             # Releases before 5 have no `encode_query`.
             encode: Any = getattr(model, how, model.encode)
             rows = encode(
@@ -93,29 +82,17 @@ class SentenceTransformerEmbedder:
             )
         return model_rows(rows, len(texts), self.name)
 
-    def _loaded(self) -> SentenceTransformer:
-        if self._model is None and (self._failure is None or monotonic() >= self._retry_at):
-            try:
-                self._model, self._failure = self._load(), None
-            except (OSError, ValueError, RuntimeError) as error:
-                self._failure, self._retry_at = error, monotonic() + _RETRY_AFTER
-        if self._model is None:
-            message = f"the embedding model {self._source!r} cannot be loaded: {self._failure}\n{_OFFLINE}"
-            raise ModelUnavailable(message) from self._failure
-        return self._model
+    @property
+    def _model(self) -> SentenceTransformer | None:
+        return self._lazy.held
 
-    def _load(self) -> SentenceTransformer:
+    def _load(self, source: str, **where: Any) -> SentenceTransformer:
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
             raise MissingExtra("SentenceTransformerEmbedder", "dense") from error
-        # First what is on this machine: without a network, requests to the hub are repeated for over a minute.
-        try:
-            return SentenceTransformer(self._source, device=self._device, local_files_only=True)
-        except (OSError, ValueError, RuntimeError):
-            if Path(self._source).exists() or Path(self._source).is_absolute():
-                raise
-        return SentenceTransformer(self._source, device=self._device)
+        loaded: SentenceTransformer = SentenceTransformer(source, device=self._device, **where)
+        return loaded
 
 
 def _model_files(folder: Path) -> dict[str, Path]:

@@ -1,6 +1,6 @@
-"""What operations take: milliseconds by stage, calls and tokens of language models; spans where OpenTelemetry is."""
+"""What operations take: milliseconds by stage, calls of language models and rerankers; spans where OpenTelemetry is."""
 
-from .operations import Operations, count_model_call, staged
+from .operations import Operations, count_model_call, count_reranking, staged
 from .work import Work
 
-__all__ = ["Operations", "Work", "count_model_call", "staged"]
+__all__ = ["Operations", "Work", "count_model_call", "count_reranking", "staged"]

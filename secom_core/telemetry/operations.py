@@ -32,7 +32,7 @@ class Measured:
         self._stages: dict[str, float] = {}
         self._under_way = [OTHER]
         self._since = time.perf_counter()
-        self._asked = (0, 0, 0)
+        self._asked, self._reranked = (0, 0, 0), (0, 0, 0)
         self._lock = threading.Lock()
 
     @contextmanager
@@ -63,11 +63,17 @@ class Measured:
             calls, before_in, before_out = self._asked
             self._asked = calls + 1, before_in + tokens_in, before_out + tokens_out
 
+    def reranked(self, texts: int, tokens: int) -> None:
+        """Count a call of a reranker; from any thread."""
+        with self._lock:
+            calls, before_texts, before_tokens = self._reranked
+            self._reranked = calls + 1, before_texts + texts, before_tokens + tokens
+
     @property
     def work(self) -> Work:
         """What it took so far."""
         self._note()
-        return Work(1, *self._asked, dict(self._stages))
+        return Work(1, *self._asked, dict(self._stages), *self._reranked)
 
 
 _under_way: ContextVar[Measured | None] = ContextVar("_under_way", default=None)
@@ -95,6 +101,13 @@ def count_model_call(tokens_in: int, tokens_out: int) -> None:
     measured = _under_way.get()
     if measured is not None:
         measured.asked(tokens_in, tokens_out)
+
+
+def count_reranking(texts: int, tokens: int) -> None:
+    """Count a call of a reranker for the operation that makes it."""
+    measured = _under_way.get()
+    if measured is not None:
+        measured.reranked(texts, tokens)
 
 
 class Operations:

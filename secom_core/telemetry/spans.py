@@ -46,6 +46,8 @@ class Span:
         if self._span is None:
             return
         asked = {"calls": work.calls, "tokens_in": work.tokens_in, "tokens_out": work.tokens_out}
+        if work.rerank_calls:
+            asked |= {f"rerank_{each}": getattr(work, f"rerank_{each}") for each in ("calls", "texts", "tokens")}
         self.set(**asked)
         instruments, named = _instruments(), {f"{_PREFIX}.operation": self._name}
         instruments["duration"].record(work.milliseconds / 1000, named)
@@ -85,4 +87,7 @@ def _instruments() -> dict[str, Any]:
         "calls": meter.create_counter(f"{_PREFIX}.model.calls", "{call}", "Prompts asked of language models"),
         "tokens_in": meter.create_counter(f"{_PREFIX}.model.tokens_in", "{token}", "Tokens of prompts"),
         "tokens_out": meter.create_counter(f"{_PREFIX}.model.tokens_out", "{token}", "Tokens of replies"),
+        "rerank_calls": meter.create_counter(f"{_PREFIX}.rerank.calls", "{call}", "Calls of rerankers"),
+        "rerank_texts": meter.create_counter(f"{_PREFIX}.rerank.texts", "{text}", "Texts that rerankers judged"),
+        "rerank_tokens": meter.create_counter(f"{_PREFIX}.rerank.tokens", "{token}", "Their tokens, with the query"),
     }

@@ -47,9 +47,9 @@ print(json.dumps({"spans": shown, "metrics": json.loads(reader.get_metrics_data(
 """
 
 
-def _traced(**environment: str) -> dict[str, Any]:
+def _traced(script: str = _SPANS, **environment: str) -> dict[str, Any]:
     env = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")} | environment
-    done = subprocess.run([sys.executable, "-c", _SPANS], capture_output=True, text=True, check=True, env=env)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=env)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
@@ -109,9 +109,10 @@ def test_a_stage_within_a_stage_counts_for_itself_alone() -> None:
 
 
 def test_works_add_up() -> None:
-    one, other = Work(1, 2, 3, 4, {"read": 1.0}), Work(1, 1, 1, 1, {"read": 2.0, "search": 5.0})
+    one = Work(1, 2, 3, 4, {"read": 1.0}, rerank_calls=1, rerank_texts=30, rerank_tokens=500)
+    other = Work(1, 1, 1, 1, {"read": 2.0, "search": 5.0}, rerank_calls=2, rerank_texts=3, rerank_tokens=4)
 
-    assert one + other == Work(2, 3, 4, 5, {"read": 3.0, "search": 5.0})
+    assert one + other == Work(2, 3, 4, 5, {"read": 3.0, "search": 5.0}, 3, 33, 504)
     assert (one + other).milliseconds == 8.0
 
 
@@ -136,6 +137,26 @@ def test_spans_and_metrics_hold_no_words() -> None:
     assert {"Ghent", "rent", "alice", "acme"}.isdisjoint(json.dumps(found).replace('"', " ").replace(".", " ").split())
     metrics = [each["name"] for each in found["metrics"]["resource_metrics"][0]["scope_metrics"][0]["metrics"]]
     assert metrics == ["secom.operation.duration"]
+
+
+@with_the_sdk
+@pytest.mark.slow
+def test_what_a_reranker_costs_is_in_spans_and_metrics() -> None:
+    judged = "MemoryBank.open(reranker=lambda query, texts: [1.0] * len(texts))"
+    said = '("user", "My rent in Ghent is 900 euros."), ("user", "The rent rises.")'
+    script = _SPANS.replace("MemoryBank.open()", judged).replace('("user", "My rent in Ghent is 900 euros.")', said)
+    found = _traced(script)
+
+    [recall] = [each for each in found["spans"] if "secom.hits" in each["attributes"]]
+    [rerank] = [each for each in found["spans"] if each["name"] == "secom recall rerank"]
+    counted = {name: recall["attributes"][f"secom.rerank_{name}"] for name in ("calls", "texts", "tokens")}
+    metrics = found["metrics"]["resource_metrics"][0]["scope_metrics"][0]["metrics"]
+    summed = {each["name"]: each["data"]["data_points"][0].get("value") for each in metrics}
+    assert rerank["parent_id"] == recall["context"]["span_id"]
+    assert (counted["calls"], counted["texts"]) == (1, 2)
+    assert counted["tokens"] > 4
+    assert {f"secom.rerank.{name}": count for name, count in counted.items()}.items() <= summed.items()
+    assert "Ghent" not in json.dumps(found)
 
 
 @with_the_sdk
