@@ -3,14 +3,15 @@
 SQLite refuses a file that is cut short or overwritten, or stops at the first broken page. Turns are all in the leaves
 of one table, so they are looked for in every page of the file and of its write-ahead log, which `dissect.database`
 reads. (SQLite's own recovery is in no usual package for Python, and loses a table whose definition is damaged.)
-What is derived is not looked for: ``bank.storage.import_`` makes it again. Deleted rows are not found, as the store
-overwrites them.
+Beside them are looked for what layers hold that nothing can make again, such as marks by hand and ends
+(`Layer.tables_of_truth`). What is derived is not looked for: ``bank.storage.import_`` makes it again. Deleted rows are
+not found, as the store overwrites them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
@@ -18,10 +19,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Column, Text
+from sqlalchemy import Column, Table, Text
 
 from ..conversation import Message, Scope, Turn
 from ..errors import MissingExtra, StoreError
+from ..layers import Layer, registered
 from ..readers.fields import LARGEST_COUNT
 from ..stores.places import file_at
 from ..stores.rows import SessionRow
@@ -147,10 +149,14 @@ class _Found:
     sessions: dict[int, dict[str, Any]] = field(default_factory=dict)
     messages: dict[int, dict[str, Any]] = field(default_factory=dict)
     damaged: set[int] = field(default_factory=set)
+    truths: dict[tuple[type[Layer], int], dict[str, Any]] = field(default_factory=dict)
 
     def take(self, rowid: int, record: Record) -> None:
-        """Keep the row if it is a scope's, a session's or a message's, as its columns show."""
+        """Keep the row if it is a scope's, a session's or a message's, or a layer's truth, as its columns show."""
         row = _named(record)
+        for layer in registered() if not row else ():
+            if truth := _named(record, layer.tables_of_truth):
+                self.truths.setdefault((layer, rowid), truth)
         if "position" in row:
             self.messages.setdefault(rowid, row)
         elif "settled" in row:
@@ -177,7 +183,20 @@ class _Found:
             size = sum(len(turn.messages) for turn in whole)
             session = SessionRow(session_id, scope_id, name, len(whole), size, 0, 0, closed, 0)
             kept += transfer.session_lines(session, whole, [])
+        for scope_id, scope in self.scopes.items():
+            lines.get(scope, []).extend(self._truths_of(scope_id))
         return lines
+
+    def _truths_of(self, scope_id: int) -> Iterator[str]:
+        """The lines of what layers hold of a scope that nothing can make again."""
+        mine = [row for row in self.messages.values() if row["scope_id"] == scope_id]
+        turns = {(row["session_id"], row["turn"]): row["name"] for row in mine if row["position"] == 0}
+        held = {row["session_id"] for row in mine}
+        sessions = {rowid: row["name"] for rowid, row in self.sessions.items() if rowid in held}
+        for (layer, _), row in sorted(self.truths.items(), key=lambda each: each[0][1]):
+            found = layer.salvaged(row, sessions, turns) if row["scope_id"] == scope_id else None
+            if found is not None:
+                yield json.dumps({"layer": layer.name, **found})
 
     def _message(self, rowid: int, row: dict[str, Any]) -> Message:
         texts = [row[name] for name in ("text", "name", "role", "speaker") if row[name] is not None]
@@ -199,9 +218,9 @@ def _numbered(places: Mapping[int, T]) -> list[tuple[int, T]]:
     return list(enumerate(each for _, each in held))
 
 
-def _named(record: Record) -> dict[str, Any]:
+def _named(record: Record, tables: Sequence[Table] = (messages, sessions, scopes)) -> dict[str, Any]:
     """The row by the names of its columns, where it fits one of the tables that are looked for."""
-    for table in (messages, sessions, scopes):
+    for table in tables:
         if len(table.columns) == len(record) and all(map(_fits, table.columns, record)):
             return {column.name: _restored(column, value) for column, value in zip(table.columns, record, strict=True)}
     return {}

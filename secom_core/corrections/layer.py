@@ -22,6 +22,7 @@ class CorrectionLayer(Layer):
 
     name: ClassVar[str] = "corrections"
     tables: ClassVar = (turn_marks,)
+    tables_of_truth: ClassVar = (turn_marks,)
     listings: ClassVar[Mapping[str, str]] = {"corrections": "what was corrected, taken back and pinned by hand"}
     takes_in_sessions: ClassVar[bool] = False
 
@@ -51,6 +52,16 @@ class CorrectionLayer(Layer):
         with store.transaction(write=False) as connection:
             found = rows.marks(connection, scope_id)
         return (each.as_json for each in found)
+
+    @classmethod
+    def salvaged(
+        cls, row: Mapping[str, Any], sessions: Mapping[int, str], turns: Mapping[tuple[int, int], str]
+    ) -> Mapping[str, Any] | None:
+        """The mark of a turn that was found."""
+        try:
+            return Mark.from_json({**row, "turn_id": turns[row["session_id"], row["turn"]]}).as_json
+        except (KeyError, TypeError, ValueError):
+            return None
 
     @classmethod
     def check_record(cls, record: Mapping[str, Any]) -> None:

@@ -188,6 +188,8 @@ class Layer:
     """Under which names it notes which sessions it has taken in; its own name unless given."""
     listings: ClassVar[Mapping[str, str]] = {}
     """What `secom inspect` can show of it, each with one line of help; its name unless given."""
+    tables_of_truth: ClassVar[Sequence[Table]] = ()
+    """Those of its tables that nothing can make again: their rows are looked for in a damaged file (`salvaged`)."""
     takes_in_sessions: ClassVar[bool] = True
     """Whether it is made of closed sessions, by `make`."""
     rests_on_earlier: ClassVar[bool] = False
@@ -312,6 +314,19 @@ class Layer:
     def export(cls, store: SqlStore, scope_id: int) -> Iterator[Mapping[str, Any]]:
         """A mapping that JSON can hold for each line of an export; nothing unless overridden."""
         return iter(())
+
+    @classmethod
+    def salvaged(
+        cls, row: Mapping[str, Any], sessions: Mapping[int, str], turns: Mapping[tuple[int, int], str]
+    ) -> Mapping[str, Any] | None:
+        """What a row of ``tables_of_truth``, found in a damaged file, is in an export; nothing unless overridden.
+
+        Args:
+            row: by the names of its columns, as far as their types show: it may be another table's.
+            sessions: the names of the sessions that were found, by their ids.
+            turns: the ids of the turns that were found, by their session's id and their place there.
+        """
+        return None
 
     @classmethod
     def check_record(cls, record: Mapping[str, Any]) -> None:

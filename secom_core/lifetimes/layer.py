@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from sqlalchemy import Connection
 
@@ -12,8 +12,12 @@ from ..stores.rows import SessionRow
 from ..stores.sql import SqlStore
 from ..stores.statements import delete_among
 from . import store as rows
-from .records import cap_json, from_json, lifetime_json
+from .records import Lifetime, cap_json, from_json, lifetime_json
 from .tables import lifetimes, scope_caps
+
+_EARLIEST: Final = 946_684_800_000_000
+_LATEST: Final = 32_503_680_000_000_000
+"""An end between the years 2000 and 3000, in microseconds since 1970."""
 
 
 @register
@@ -22,6 +26,7 @@ class LifetimeLayer(Layer):
 
     name: ClassVar[str] = "lifetimes"
     tables: ClassVar = (lifetimes, scope_caps)
+    tables_of_truth: ClassVar = (lifetimes,)
     listings: ClassVar[Mapping[str, str]] = {"lifetimes": "when what ends, and how much the scope may hold"}
     takes_in_sessions: ClassVar[bool] = False
 
@@ -44,6 +49,18 @@ class LifetimeLayer(Layer):
         yield from found
         if cap is not None:
             yield cap_json(cap)
+
+    @classmethod
+    def salvaged(
+        cls, row: Mapping[str, Any], sessions: Mapping[int, str], turns: Mapping[tuple[int, int], str]
+    ) -> Mapping[str, Any] | None:
+        """The end of a turn or a session that was found, or of the scope. Numbers that may be anything's are none."""
+        session_id, turn, at = row["session_id"], row["turn"], row["at_us"]
+        of_scope = session_id is None and turn is None
+        known = of_scope or (session_id in sessions and (turn is None or (session_id, turn) in turns))
+        if not known or not _EARLIEST <= at < _LATEST:
+            return None
+        return lifetime_json(Lifetime(rows.moment_of(at), sessions.get(session_id), turns.get((session_id, turn))))
 
     @classmethod
     def check_record(cls, record: Mapping[str, Any]) -> None:

@@ -176,6 +176,11 @@ def _stored(expires: datetime) -> int:
     return min(max(0, microseconds(expires)), MOST - 1)
 
 
+def moment_of(end: int) -> datetime:
+    """The end that is kept so."""
+    return _EPOCH + timedelta(microseconds=end)
+
+
 def put_session(connection: Connection, scope_id: int, session: str, expires: datetime | None) -> None:
     """Set when a session ends, or with nothing that it does not; `InvalidInput` where it is not there."""
     named = sessions.c.scope_id == scope_id, is_one_of(connection, sessions.c.name, [session])
@@ -226,7 +231,7 @@ def ends(connection: Connection, scope_id: int) -> Iterator[Lifetime]:
     for row in connection.execute(every).all():
         # What ends at no time is set aside where it would end.
         if is_count(row.at_us):
-            yield Lifetime(_EPOCH + timedelta(microseconds=row.at_us), row.name, row.turn_id)
+            yield Lifetime(moment_of(row.at_us), row.name, row.turn_id)
 
 
 def cap_of(connection: Connection, scope_id: int) -> Cap | None:

@@ -13,7 +13,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -187,6 +187,31 @@ def test_what_reads_pages_is_named_where_it_is_missing(whole, monkeypatch):
     monkeypatch.setitem(sys.modules, "dissect.database.exception", None)
     with pytest.raises(MissingExtra, match=r"secom-memory\[salvage\]"):
         salvage(whole)
+
+
+@needs_salvage
+def test_what_was_said_of_turns_by_hand_is_salvaged(tmp_path):
+    path, end = tmp_path / "memory.db", datetime(2126, 1, 1, tzinfo=timezone.utc)
+    with MemoryBank.open(path) as bank:
+        for number in range(30):
+            said = Message(f"Fact {number} is good.", id=f"m{number}")
+            bank.remember(ANN, [said], session=f"s{number // 10}")
+            bank.remember(BOB, [said], session=f"s{number // 10}")
+        newer = bank.correct(ANN, "m3", "Fact 3 is bad.")
+        bank.corrections.retract(ANN, "m5")
+        bank.corrections.retract(ANN, "m6")
+        bank.corrections.undo(ANN, "m6")
+        bank.corrections.pin(BOB, "m7")
+        bank.lifetimes.set(ANN, end, turn_ids=["m9"])
+        bank.lifetimes.set(ANN, end, session="s1")
+        bank.lifetimes.set(BOB, end + timedelta(days=9))
+        expected = {scope: (bank.corrections.marks(scope), bank.lifetimes.of(scope)) for scope in (ANN, BOB)}
+    found = salvage(path)
+    with MemoryBank.open() as bank:
+        for lines in found.exports.values():
+            bank.storage.import_(lines)
+        assert {scope: (bank.corrections.marks(scope), bank.lifetimes.of(scope)) for scope in (ANN, BOB)} == expected
+        assert [(mark.turn_id, mark.newer) for mark in expected[ANN][0]] == [("m3", newer), ("m5", None)]
 
 
 @needs_salvage
