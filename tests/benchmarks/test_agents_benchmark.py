@@ -58,6 +58,7 @@ def test_what_takes_too_long_is_left_out_with_the_reason(monkeypatch, capsys) ->
 def test_users_at_once_are_set_beside_the_same_without_memory(monkeypatch, capsys) -> None:
     monkeypatch.setattr(agent_crowd, "KNOWN", 10)
     monkeypatch.setattr(agent_crowd, "SAID", 2)
+    monkeypatch.setattr(agent_crowd, "DELAYS", (0.0, 0.01))
     agents.scripted_models()
     found = agent_crowd.crowds(2)
     for framework in agent_crowd.AGENTS:

@@ -149,6 +149,7 @@ NOT_RECALLING = {
     "LLMLinguaDenoiser",
     "LangChainChatModel",
     "LangChainEmbedder",
+    "LangChainReranker",
     "LangChainVectorStore",
     "LangSmithFeedback",
     "SecomStore",  # finds items by key and by words, as LangGraph has it
