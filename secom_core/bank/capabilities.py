@@ -76,7 +76,7 @@ class Capabilities:
 
         A recall brings what holds before what it replaced, whose mark says so: ``(replaced on 2025-06-01 by [4])``.
         Where the turn was corrected before, what stands in its place is corrected. Summaries, timelines and topics are
-        told of it as of any session that ends; what they made of the older words stays until they are made again.
+        told of it as of any session that ends; what they made of the older words goes (`Corrections`).
 
         Args:
             scope: whose memory it is.

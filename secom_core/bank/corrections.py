@@ -38,9 +38,9 @@ class Corrections:
     with exports, moves and backups, and are forgotten with their turns. Every method raises `InvalidInput` where the
     scope holds no such turn, and `StoreError` where the store failed; nothing is changed then.
 
-    What layers had made of the session of a turn that holds no more goes with the mark, and is made again of what
-    holds: at once, or where the bank has a language model, when a session next ends. A summary that a model runs takes
-    a correction in as it takes in what is said.
+    What layers had made of the session of a turn that holds no more goes with the mark, and of a running summary all
+    that came after it. It is made again of what holds: at once, or where the bank has a language model, when a session
+    next ends, which asks the model again for each session that goes.
 
     Args:
         deriving: the bank's, which derives what comes in.
@@ -70,7 +70,7 @@ class Corrections:
         def mark(connection: Connection, scope_id: int, turn_ids: Sequence[str]) -> None:
             older = rows.last_of(rows.marks(connection, scope_id), turn.id)
             rows.put(connection, scope_id, Mark(older, "corrected", moment, turn_ids[0]))
-            self._let_go(connection, scope_id, older, folded=self._deriving.layers.has_model)
+            self._let_go(connection, scope_id, older)
 
         made = self._store.append(named, session, [message], close=True, also=mark)
         self._derive(named, made.session_id, session, turns=1)
@@ -168,18 +168,11 @@ class Corrections:
                 self._derive(named, session.id, turn.session)
 
     @staticmethod
-    def _let_go(connection: Connection, scope_id: int, turn_id: str, *, folded: bool = False) -> None:
-        """Delete what layers made of a turn's session, which is to be taken in anew, as it holds something else now.
-
-        Args:
-            connection: a transaction that writes.
-            scope_id: the scope.
-            turn_id: the turn.
-            folded: leave those alone that carry everything on: what holds now is folded into what they have.
-        """
+    def _let_go(connection: Connection, scope_id: int, turn_id: str) -> None:
+        """Delete what layers made of a turn's session, which is to be taken in anew, as it holds something else now."""
         session_id, index = rows.place_of(connection, scope_id, turn_id)
         session = session_row(connection.execute(select(sessions).where(sessions.c.id == session_id)).one())
-        made = [each for each in registered() if each.takes_in_sessions and not (folded and each.rests_on_earlier)]
+        made = [each for each in registered() if each.takes_in_sessions]
         for layer in made:
             layer.forget_turns(connection, session, {index})
         make_again(connection, session, [name for each in made for name in each.progress_names or (each.name,)])

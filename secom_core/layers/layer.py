@@ -192,8 +192,6 @@ class Layer:
     """Those of its tables that nothing can make again: their rows are looked for in a damaged file (`salvaged`)."""
     takes_in_sessions: ClassVar[bool] = True
     """Whether it is made of closed sessions, by `make`."""
-    rests_on_earlier: ClassVar[bool] = False
-    """Whether what it makes of a session goes into what it makes of all later ones."""
     cost_without_model: ClassVar[str] = ""
     """What was measured of recalls that it takes part in without a language model, where that costs more than it
     brings."""

@@ -77,7 +77,6 @@ class SummaryLayer(Layer):
     title: ClassVar[str] = "Summary"
     tables: ClassVar = (summaries,)
     listings: ClassVar[Mapping[str, str]] = {LAYER: "the running summary"}
-    rests_on_earlier: ClassVar[bool] = True
 
     def __init__(self, context: LayerContext, summarizer: Summarizer | None = None) -> None:
         super().__init__(context)
