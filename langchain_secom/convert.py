@@ -26,6 +26,7 @@ from langchain_core.messages import (
 
 from secom_core.bank import MemoryBank
 from secom_core.context import without_recalled as without_blocks
+from secom_core.context.replacing import replacements_json, text_with_marks
 from secom_core.conversation import Message, Scope, Turn, check_scope, json_flaw
 from secom_core.errors import InvalidInput
 from secom_core.memory import Hit, Memory, Passage, Section
@@ -245,13 +246,15 @@ def to_document(hit: Hit, scope: Sequence[str]) -> Document:
     and ``end`` in ISO 8601 where the times are known, and of a topic its ``summary`` and the ``sessions`` of its turns.
     ``score`` is the chance that the memory helps to answer, from 0 to 1, comparable between queries, and ``kind`` why
     it is shown (`secom_core.memory.Hit`). ``excerpts`` lists what is shown of turns that are too long to be shown
-    whole: ``turn_id``, ``message_id``, ``role``, and which characters of the message, from ``start`` to ``stop``.
+    whole: ``turn_id``, ``message_id``, ``role``, and which characters of the message, from ``start`` to ``stop``. Of
+    what holds no more, the text says so in a line below it, and ``replaced`` lists what is known of it
+    (`secom_core.context.replacing.replacements_json`); a memory that holds has no such key.
 
     The document's id is the same whenever the memory is found.
     """
     scope = check_scope(scope)
     return Document(
-        page_content="\n".join(filter(None, [hit.memory.summary, hit.text])),
+        page_content="\n".join(filter(None, [hit.memory.summary, text_with_marks(hit)])),
         # Names and ids of scopes may hold any character, so that only a hash keeps two of them apart in a store.
         id=str(uuid.uuid5(_NAMESPACE, json.dumps([*scope, hit.memory.id]))),
         metadata={
@@ -264,6 +267,7 @@ def to_document(hit: Hit, scope: Sequence[str]) -> Document:
             "kind": hit.kind,
             "number": hit.number,
             "excerpts": list(map(_excerpt, hit.excerpts)),
+            **({"replaced": replacements_json(hit)} if hit.replaced else {}),
             **_times(hit),
             **_topic_metadata(hit),
         },

@@ -21,6 +21,7 @@ from llama_index.core.base.llms.types import (
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from secom_core.context.block import without_recalled as strip
+from secom_core.context.replacing import replacements_json, text_with_marks
 from secom_core.conversation import Message, Scope, Turn, json_flaw
 from secom_core.errors import InvalidInput, shorten
 from secom_core.memory import Hit, Section
@@ -37,7 +38,9 @@ _TIMES: Final = ("timestamp", "at", "created_at")
 _IDS: Final = ("id", "message_id")
 _NAMES: Final = ("name", "speaker")
 _CALLS: Final = ("tool_calls", "function_call")
-_BOOKKEEPING: Final = ("secom_memory_id", "session", "turn_ids", "speakers", "scope", "kind", "excerpts", "end")
+_BOOKKEEPING: Final = (
+    *("secom_memory_id", "session", "turn_ids", "speakers", "scope", "kind", "excerpts", "replaced", "end"),
+)
 _STEP: Final = re.compile(r"\s*^[ \t]*Thought:.*?^[ \t]*(Action|Answer):[ \t]*", re.M | re.S)
 _THOUGHT: Final = re.compile(r"^[ \t]*Thought:", re.M)
 # Only names in single braces are filled in by the prompt templates of chat engines; code and JSON stay as they are.
@@ -193,7 +196,9 @@ def to_node(hit: Hit, scope: Scope) -> NodeWithScore:
     ``secom_memory_id``, ``session``, ``turn_ids``, ``speakers``, ``scope`` (lists as JSON) and ``end`` are hidden from
     the language model and the embedder, and so are ``kind`` (why it is shown, as `Hit.kind`) and ``excerpts``;
     ``begin`` is shown to the language model. Excerpts are there where a turn is shown in part: a list of ``turn_id``,
-    ``message_id``, ``role``, ``start`` and ``stop``, in characters of the message, as JSON.
+    ``message_id``, ``role``, ``start`` and ``stop``, in characters of the message, as JSON. Of what holds no more, the
+    text says so in a line below it, and ``replaced`` lists what is known of it, hidden and as JSON
+    (`secom_core.context.replacing.replacements_json`); a memory that holds has no such key.
 
     Args:
         hit: the memory, and the turns of it that are shown.
@@ -211,11 +216,12 @@ def to_node(hit: Hit, scope: Scope) -> NodeWithScore:
         "scope": _flat(scope),
         "kind": hit.kind,
         **({"excerpts": json.dumps(_excerpts(hit), ensure_ascii=False)} if hit.excerpts else {}),
+        **({"replaced": json.dumps(replacements_json(hit), ensure_ascii=False)} if hit.replaced else {}),
         **_times(hit.turns),
     }
     values: dict[str, Any] = {
         "id_": str(uuid.uuid5(_NAMESPACE, _flat([*scope, memory.id]))),
-        "text": hit.text,
+        "text": text_with_marks(hit),
         "metadata": metadata,
         "excluded_embed_metadata_keys": [*_BOOKKEEPING, "begin"],
         "excluded_llm_metadata_keys": list(_BOOKKEEPING),

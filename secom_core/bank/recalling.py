@@ -29,8 +29,8 @@ from .judging import Judge, Verdict
 from .layers import Layers
 from .parts import Parts
 from .scope_cache import LoadedScope, ScopeCache
-from .searched import Finds, SearchedScope, finds_of, is_faint, together, whole
-from .standing import Standing, with_replacements, within, without_history
+from .searched import LAST_FOUND, Finds, SearchedScope, finds_of, is_faint, together, whole
+from .standing import Standing, taken_back_last, with_replacements, within, without_history
 
 if TYPE_CHECKING:
     from ..vector_stores.sync import VectorStoreSync
@@ -181,6 +181,8 @@ class Recalling:
         replaced = self.standing.of(searched.loaded.row.id, ids)
         held = partial(with_replacements, replaced=replaced, turns_named=index.turns_named, history=options.history)
         parts = tuple(held(part, exclude=searched.exclude, past=past) for part in parts)
+        if replaced and not past:
+            parts = taken_back_last(parts, LAST_FOUND)
         if is_whole and replaced:
             parts = tuple(index.memories.whole(part) for part in parts)
         return Finds(searched.scope, *parts)

@@ -59,6 +59,10 @@ class SearchedScope:
         return self.loaded.index if self.where is None else self.loaded.index.only(self.where)
 
 
+LAST_FOUND: Final = 4
+"""Which of the parts of `Finds` is the last that was found."""
+
+
 @dataclass(frozen=True)
 class Finds:
     """What may be shown of one scope, each part best first.

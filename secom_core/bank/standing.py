@@ -154,6 +154,27 @@ def with_replacements(
     return shown
 
 
+def taken_back_last(parts: Sequence[Sequence[Candidate]], place: int) -> tuple[list[Candidate], ...]:
+    """What was found, with that behind whatever holds in the place of which nothing does.
+
+    Args:
+        parts: what was found, and stands around it, in the order in which it is shown.
+        place: the last part that was found.
+    """
+    split = [
+        ([each for each in part if not _is_taken_back(each)], list(filter(_is_taken_back, part))) for part in parts
+    ]
+    kept, back = [each for each, _ in split], [each for _, part in split for each in part]
+    least = min((each.relevance for part in kept[: place + 1] for each in part), default=1.0)
+    kept[place] += [replace(each, relevance=min(each.relevance, least)) for each in back]
+    return tuple(kept)
+
+
+def _is_taken_back(candidate: Candidate) -> bool:
+    own = replacements_of(candidate) if candidate.replaced else ()
+    return bool(own) and not any(each.newer for each in own)
+
+
 def _says(candidate: Candidate, said: Iterable[Replacement]) -> bool:
     """Whether a candidate for what holds now shows the words that say so."""
     shown = candidate.passage

@@ -32,6 +32,37 @@ def marks_of(hit: Hit, turn: Turn) -> str:
     return "".join(marked(each, _words(turn, each)) for each in hit.replaced.get(turn.id, ()))
 
 
+def text_with_marks(hit: Hit) -> str:
+    """The hit's text, each turn of it that holds no more with its marks below, for what shows hits by themselves.
+
+    As no block gives numbers there, a mark says since when, and not what holds in its place.
+    """
+    lines = hit.lines_by_turn()
+    marks = {turn_id: tuple(replace(each, number=0) for each in found) for turn_id, found in hit.replaced.items()}
+    alone = replace(hit, replaced=marks)
+    return "\n".join(line for turn in hit.turns for line in [*lines[turn.id], *marks_of(alone, turn).splitlines()])
+
+
+def replacements_json(hit: Hit) -> list[dict[str, str | None]]:
+    """What holds no more of the hit's turns, as JSON holds it.
+
+    Returns:
+        For each: ``turn_id``, ``kind``, ``at`` in ISO 8601, the id of the ``newer`` turn where there is one, and the
+        ``words`` that are meant, empty where it is all of the turn.
+    """
+    return [
+        {
+            "turn_id": turn.id,
+            "kind": each.kind,
+            "at": each.at.isoformat(),
+            "newer": each.newer,
+            "words": _words(turn, each),
+        }
+        for turn in hit.turns
+        for each in hit.replaced.get(turn.id, ())
+    ]
+
+
 def _words(turn: Turn, replacement: Replacement) -> str:
     if replacement.span is None:
         return ""

@@ -103,6 +103,24 @@ def test_what_is_taken_back_is_marked_and_left_out_of_what_holds(bank) -> None:
     assert "retracted" not in text
 
 
+@pytest.mark.parametrize("asked", [{"k": 1}, {"token_budget": 60}])
+@pytest.mark.parametrize("how", ["retract", "retract the correction"])
+def test_what_was_taken_back_takes_the_place_of_nothing_that_holds(asked, how) -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(ANN, [Message("Our rent is 1700 euros.", id="old")], session="one", close=True)
+        holds = "Our rent is 1800 euros, a month, to Mr Peeters."
+        bank.remember(ANN, [Message(holds, id="new")], session="two", close=True)
+        wrong = "old" if how == "retract" else bank.correct(ANN, "old", "Our rent is 1750 euros.")
+        bank.corrections.retract(ANN, wrong)
+        recall = bank.recall(ANN, QUERY, **asked)
+        assert holds in recall.text
+        assert "1700" not in recall.text
+        assert recall.hits[0].turn_ids == ("new",)
+        both = bank.recall(ANN, QUERY, token_budget=300)
+        assert "1700" in both.text
+        assert both.ranked[0].turn_ids == ("new",)
+
+
 def test_a_correction_that_is_undone_is_itself_taken_back(bank) -> None:
     newer = bank.correct(ANN, "m0", NEW)
     bank.corrections.undo(ANN, "m0")

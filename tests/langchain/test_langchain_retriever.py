@@ -248,3 +248,20 @@ async def test_a_batch_with_a_configuration_each_works_or_says_what_does(how: st
         with pytest.raises(InvalidScope) as refused:
             plain.invoke(query)
         assert "RunnableLambda" not in str(refused.value)
+
+
+def test_a_document_says_what_holds_no_more() -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(ANN, [Message("Our rent is 1,450 euros.", id="rent")], session="one", close=True)
+        bank.remember(ANN, [Message("Our car is a red Golf.", id="car")], session="two", close=True)
+        newer = bank.correct(ANN, "rent", "Our rent is 1,700 euros.", at=datetime(2025, 6, 1, tzinfo=timezone.utc))
+        bank.corrections.retract(ANN, "car", at=datetime(2025, 6, 2, tzinfo=timezone.utc))
+        documents = SecomRetriever(bank=bank, scope=ANN, k=5).invoke("What are our rent and our car?")
+        found = {document.metadata["turn_ids"][0]: document for document in documents}
+        assert found["rent"].page_content == "user: Our rent is 1,450 euros.\n→ (replaced on 2025-06-01)"
+        assert found["car"].page_content == "user: Our car is a red Golf.\n→ (retracted on 2025-06-02)"
+        assert [(each["kind"], each["newer"]) for each in found["rent"].metadata["replaced"]] == [("corrected", newer)]
+        assert found[newer].page_content == "user: Our rent is 1,700 euros."
+        assert "replaced" not in found[newer].metadata
+        now = SecomRetriever(bank=bank, scope=ANN, k=5, history=False).invoke("What are our rent and our car?")
+        assert [document.page_content for document in now] == ["user: Our rent is 1,700 euros."]

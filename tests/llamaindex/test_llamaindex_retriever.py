@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -23,7 +25,7 @@ from llamaindex_secom import LLMLinguaDenoiser, SecomRetriever, SegmentTextSplit
 from llamaindex_secom.convert import excerpts_of, turn_ids_of
 from llamaindex_secom.denoiser import ORIGINAL_TEXT
 from llamaindex_secom.node_origins import locate
-from secom_core import InvalidInput, InvalidScope, MemoryBank
+from secom_core import InvalidInput, InvalidScope, MemoryBank, Message
 from secom_core.denoisers.informativeness import Informativeness
 from secom_core.testing import ScriptedServer
 
@@ -266,3 +268,20 @@ def test_pitfall_13_nothing_found_can_still_ask_the_model(tmp_path: Path) -> Non
         spoken = RetrieverQueryEngine(neutral, response_synthesizer=synthesizer)
         assert str(spoken.query("Who?")) == "I do not know."
         assert "Nothing is remembered about this." in server.requests[0].text
+
+
+def test_a_node_says_what_holds_no_more() -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(ANN, [Message("Our rent is 1,450 euros.", id="rent")], session="one", close=True)
+        bank.remember(ANN, [Message("Our car is a red Golf.", id="car")], session="two", close=True)
+        newer = bank.correct(ANN, "rent", "Our rent is 1,700 euros.", at=datetime(2025, 6, 1, tzinfo=timezone.utc))
+        bank.corrections.retract(ANN, "car", at=datetime(2025, 6, 2, tzinfo=timezone.utc))
+        nodes = SecomRetriever(bank, ANN, k=5).retrieve("What are our rent and our car?")
+        found = {json.loads(node.metadata["turn_ids"])[0]: node for node in nodes}
+        assert found["rent"].text == "user: Our rent is 1,450 euros.\n→ (replaced on 2025-06-01)"
+        assert found["car"].text == "user: Our car is a red Golf.\n→ (retracted on 2025-06-02)"
+        [known] = json.loads(found["rent"].metadata["replaced"])
+        assert (known["kind"], known["newer"]) == ("corrected", newer)
+        assert "newer" not in found["rent"].node.get_content(MetadataMode.LLM)
+        assert found[newer].text == "user: Our rent is 1,700 euros."
+        assert "replaced" not in found[newer].metadata
