@@ -28,6 +28,8 @@ _LONGEST: Final = 16
 _CHANGES: Final = "changes"
 _BY_HAND: Final = frozenset({"corrected", "retracted"})
 
+_BEHIND: Final = 100.0
+"""By how much the score of what was taken back is below all others."""
 Replaced = Mapping[str, tuple[Replacement, ...]]
 """What holds no more, by the ids of the turns."""
 TurnsNamed = Callable[..., list[Candidate]]
@@ -161,12 +163,13 @@ def taken_back_last(parts: Sequence[Sequence[Candidate]], place: int) -> tuple[l
         parts: what was found, and stands around it, in the order in which it is shown.
         place: the last part that was found.
     """
-    split = [
-        ([each for each in part if not _is_taken_back(each)], list(filter(_is_taken_back, part))) for part in parts
-    ]
-    kept, back = [each for each, _ in split], [each for _, part in split for each in part]
-    least = min((each.relevance for part in kept[: place + 1] for each in part), default=1.0)
-    kept[place] += [replace(each, relevance=min(each.relevance, least)) for each in back]
+    back = [each for part in parts for each in part if _is_taken_back(each)]
+    kept = [[each for each in part if not _is_taken_back(each)] for part in parts]
+    found = [each for part in kept[: place + 1] for each in part]
+    chance = min((each.relevance for each in found), default=1.0)
+    # A packer that weighs scores against lengths is to find no length that makes up for it.
+    score = min((each.score for each in found), default=0.0) - _BEHIND
+    kept[place] += [replace(each, relevance=min(each.relevance, chance), score=min(each.score, score)) for each in back]
     return tuple(kept)
 
 
