@@ -110,7 +110,10 @@ class Corrections:
         self._write(scope, what, unmark, made_again=True)
 
     def pin(self, scope: Sequence[str], what: Named) -> None:
-        """Have every recall show a turn, in an eighth of its budget with all that is pinned, the last pinned first."""
+        """Have every recall show a turn, in an eighth of its budget with all that is pinned, the last pinned first.
+
+        Of a recall of ``k`` memories, half at most are pinned, so that there is always room for an answer.
+        """
         moment = datetime.now(timezone.utc)
 
         def pin(connection: Connection, scope_id: int, turn_id: str) -> None:

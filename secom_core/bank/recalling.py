@@ -136,7 +136,8 @@ class Recalling:
                 finds = [Finds(searched[0].scope, candidates)]
             packer = units.packer if units is not None else self.parts.packer
             if units is None:
-                finds = [self._pinned(*each, request.token_budget) for each in zip(searched, finds, strict=True)]
+                pin = partial(self._pinned, budget=request.token_budget, k=options.k)
+                finds = [pin(*each) for each in zip(searched, finds, strict=True)]
             past = asks_of_the_past(query)
             finds = [self._standing(*each, options, packer, past) for each in zip(searched, finds, strict=True)]
             candidates = together(finds, is_named=len(scopes) > 1)
@@ -160,10 +161,10 @@ class Recalling:
         now = [(each, self.scopes.caught_up(each.scope, besides=each.exclude)) for each in searched]
         return [replace(each, loaded=loaded) for each, loaded in now if loaded is not None]
 
-    def _pinned(self, searched: SearchedScope, finds: Finds, budget: int | None) -> Finds:
-        """With what is shown whatever is asked, in a small share of the budget."""
+    def _pinned(self, searched: SearchedScope, finds: Finds, budget: int | None, k: int | None) -> Finds:
+        """With what is shown whatever is asked, in a small share of the budget, and in half of ``k`` at most."""
         ids = [each for each in self.standing.pinned(searched.loaded.row.id) if each not in searched.exclude]
-        pinned = searched.index.turns_named(ids, "standing") if ids else []
+        pinned = searched.index.turns_named(ids[: k // 2 if k is not None else None], "standing") if ids else []
         room = int(_PINNED * (MOST_TOKENS if budget is None else budget))
         return replace(finds, before=[*within(pinned, room), *finds.before])
 

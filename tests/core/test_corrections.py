@@ -147,6 +147,19 @@ def test_what_is_pinned_is_always_shown_within_its_share(bank) -> None:
     assert "alpacas" not in bank.recall(ANN, QUERY, token_budget=200).text
 
 
+def test_pins_leave_room_for_an_answer() -> None:
+    with MemoryBank.open() as bank:
+        for number in range(4):
+            bank.remember(ANN, [Message(f"Standing rule {number}: be brief.", id=f"r{number}")], session=f"s{number}")
+            bank.corrections.pin(ANN, f"r{number}")
+        bank.remember(ANN, [Message("My cat is called Miso.", id="cat")], session="cat")
+        for k, pins in ((1, set()), (2, {"r3"}), (4, {"r3", "r2"})):
+            shown = {turn.id for turn in bank.recall(ANN, "What is my cat called?", k=k).turns}
+            assert "cat" in shown
+            assert pins <= shown
+            assert len(shown) <= k
+
+
 def test_pins_take_no_more_than_an_eighth() -> None:
     with MemoryBank.open() as bank:
         for number in range(20):
