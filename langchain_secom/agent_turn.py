@@ -18,7 +18,7 @@ from secom_core.stores.digests import digest
 
 from .identity import Identity
 from .known_messages import SeenMessages
-from .messages import conversation_name
+from .messages import conversation_name, place_of
 
 try:
     from langchain.agents.middleware.types import PrivateStateAttr
@@ -67,10 +67,15 @@ class AgentTurn:
         return None if self.held is None else {each for ids in self.held.values() for each in ids}
 
     @property
+    def mine(self) -> Collection[str]:
+        """The ids of those messages that this scope's memory took in."""
+        return (self.held or {}).get(owner_of(self.scope), ())
+
+    @property
     def others(self) -> Collection[str]:
-        """The ids of those messages that another scope's memory took in."""
+        """The places (`place_of`) of those messages that another scope's memory took in."""
         mine = owner_of(self.scope)
-        return {each for owner, ids in (self.held or {}).items() if owner != mine for each in ids}
+        return {place_of(each) for owner, ids in (self.held or {}).items() if owner != mine for each in ids}
 
     def block(self, instruction: str) -> str:
         """The text that goes into the prompt: the memories, and how to cite them; empty where there are none."""

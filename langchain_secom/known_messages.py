@@ -15,7 +15,7 @@ from secom_core.conversation import Message, Scope, Turn
 from secom_core.text.kept import KEPT, Kept
 
 from .convert import Tools, text_of, to_message, to_messages
-from .messages import is_summary, stable_id
+from .messages import is_summary, place_of, stable_id
 from .notices import is_notice
 from .streaming import SHOWN, bare
 
@@ -90,6 +90,7 @@ def new_messages(
     question_id: str | None,
     options: ThreadOptions,
     ended: Collection[str] | None = None,
+    mine: Collection[str] = (),
     others: Collection[str] = (),
 ) -> list[Message]:
     """The messages of a thread that the bank does not hold yet, in order, with stable ids.
@@ -106,7 +107,9 @@ def new_messages(
         question_id: the id of the message that began the turn.
         options: how the thread is read.
         ended: as for `named_messages`.
-        others: the ids of those that were said to another's memory.
+        mine: the ids of those that this memory took in; where it holds nothing of the conversation any more, they
+            were forgotten, and stay so.
+        others: the places of those that another's memory took in.
     """
     messages = _converted(thread, session, options, ended)
     start = _turn_start(messages, question_id)
@@ -116,7 +119,8 @@ def new_messages(
     known = [place for place, each in enumerate(named[:start]) if each.id in ids or _role_and_text(each) in texts]
     first = known[-1] + 1 if known else 0
     new = [*named[first:start], *(message for message in named[start:] if message.id not in ids)]
-    return [message for message in new if message.id not in others]
+    gone = set(mine) if not stored else set()
+    return [message for message in new if message.id not in gone and place_of(str(message.id)) not in others]
 
 
 def ids_in_prompt(

@@ -362,9 +362,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         # The answer is finished, and waits for no lock.
         with waiting_at_most(ANSWER_WAITS_S):
             event = self._taken_in(turn)
-            self._remember(turn, state["messages"], runtime)
-        follows = self._threads.follows(runtime)
-        return event, {self._thread_key: self._threads.held(turn, state["messages"])} if follows else None
+            done = self._remember(turn, state["messages"], runtime) and self._threads.follows(runtime)
+        return event, {self._thread_key: self._threads.held(turn, state["messages"])} if done else None
 
     def _taken_in(self, turn: AgentTurn) -> dict[str, Any] | None:
         """Reward the bank, once a turn; the event for callback handlers: numbers, no words."""
@@ -378,10 +377,11 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
                 lesson = self._bank.citations.reward(turn.scope, turn.query, recall.impression, citations).kind
         return {**citation_counts(citations, recall.numbers), "lesson": lesson}
 
-    def _remember(self, turn: AgentTurn, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> None:
-        if self._threads.writes(runtime):
-            with self._guarded("remembering the turn"):
-                self._threads.remember(turn, messages)
+    def _remember(self, turn: AgentTurn, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> bool:
+        done = None
+        with self._guarded("remembering the turn"):
+            done = not self._threads.writes(runtime) or self._threads.remember(turn, messages)
+        return done or False
 
     def _follow(self, turn: AgentTurn, state: Mapping[str, Any], runtime: Runtime[Any], *, begins: bool) -> None:
         if self._threads.follows(runtime):

@@ -17,7 +17,7 @@ from secom_core.errors import MissingExtra
 from .agent_turn import AgentTurn, is_subagent, owner_of
 from .known_messages import ThreadOptions, named_messages, new_messages
 from .lineage import Lineage, Retracted, follow
-from .messages import is_summary
+from .messages import is_summary, place_of
 
 try:
     from langgraph.runtime import Runtime
@@ -70,13 +70,14 @@ class ThreadMemory:
         """Whether what this agent's thread leaves behind can be told, and is retracted."""
         return self.writes(runtime) and is_checkpointed()
 
-    def remember(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> None:
-        """Remember the thread's new messages, with those of the turn that summaries have replaced."""
-        about: dict[str, Any] = {"question_id": turn.question_id, "ended": turn.ended, "others": turn.others}
+    def remember(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> bool:
+        """Remember the thread's new messages, with those of the turn that summaries have replaced; whether it stood."""
+        about: dict[str, Any] = {name: getattr(turn, name) for name in ("question_id", "ended", "mine", "others")}
         thread = turn.seen.with_replaced(messages)
         new = new_messages(self.bank, turn.scope, turn.session, thread, options=self.options, **about)
         if new:
             remember_soon(self.bank, self.writer, turn.scope, new, session=turn.session)
+        return True
 
     def follow(self, turn: AgentTurn, messages: Sequence[BaseMessage], key: str, *, begins: bool) -> None:
         """Retract what the thread left behind.
@@ -88,19 +89,19 @@ class ThreadMemory:
             begins: whether a run begins; where one goes on, frameworks may have taken messages out since it began.
         """
         others, summed_up = turn.others, any(map(is_summary, messages))
-        named = [each for each in self._named(turn, messages) if each.id not in others]
-        ended = set(turn.ended or ()) - set(others)
+        named = [each for each in self._named(turn, messages) if place_of(str(each.id)) not in others]
+        ended = turn.mine
         branches = tuple if ended else partial(_ids_in_checkpoints, key)
         lineage = Lineage(named, ended if begins else (), summed_up, branches)
         follow(self.bank, turn.scope, turn.session, lineage, self.retracted)
 
     def held(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> dict[str, list[str]]:
         """The ids by which the bank knows the thread's messages, by whose memory took each in (`owner_of`)."""
-        before = {each: owner for owner, ids in (turn.held or {}).items() for each in ids}
-        found: dict[str, list[str]] = {}
-        for message in self._named(turn, messages):
-            found.setdefault(before.get(str(message.id), owner_of(turn.scope)), []).append(str(message.id))
-        return found
+        mine, others = owner_of(turn.scope), turn.others
+        own = [str(each.id) for each in self._named(turn, messages) if place_of(str(each.id)) not in others]
+        # What became of the others' messages is for their own next runs to see.
+        theirs = {owner: list(ids) for owner, ids in (turn.held or {}).items() if owner != mine}
+        return {**theirs, mine: own}
 
     def _named(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> list[Message]:
         return named_messages(messages, turn.session, self.options, turn.ended)

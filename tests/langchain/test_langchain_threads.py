@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import nullcontext
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,80 @@ def checkpoint(agent: Any, messages: int, node: str | None = None) -> Any:
         for each in history
         if len(each.values.get("messages", [])) == messages and (node is None or each.next == (node,))
     )
+
+
+FORGETTING: dict[str, Any] = {
+    "all": lambda bank: bank.forget(ANN),
+    "a session": lambda bank: bank.forget(ANN, session="friday"),
+    "its turns": lambda bank: bank.forget(ANN, turn_ids=[turn.id for turn in bank.turns(ANN)]),
+    "a turn": lambda bank: bank.forget(ANN, turn_ids=[bank.turns(ANN)[0].id]),
+    "the end of a session": lambda bank: bank.lifetimes.set(ANN, datetime.now(timezone.utc), session="friday"),
+    "the end of a scope": lambda bank: bank.lifetimes.set(ANN, datetime.now(timezone.utc)),
+    "its age": lambda bank: bank.lifetimes.cap(ANN, age=timedelta(microseconds=1)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", FORGETTING)
+def test_what_was_forgotten_stays_so_while_its_thread_goes_on(
+    server: ScriptedServer, bank: MemoryBank, how: str
+) -> None:
+    agent = agent_of(server, bank)
+    agent.invoke({"messages": [HumanMessage("My PIN is 1234.", id="m1")]}, in_thread)
+    agent.invoke({"messages": [HumanMessage("My bike is red.", id="m2")]}, in_thread)
+    FORGETTING[how](bank)
+    if how == "its age":
+        bank.turns(ANN)
+        bank.lifetimes.cap(ANN)
+    for text in ("Go on.", "And on."):
+        agent.invoke({"messages": [HumanMessage(text)]}, in_thread)
+    said = [turn.messages[0].text for turn in bank.turns(ANN)]
+    assert said == [*(["My bike is red."] if how == "a turn" else []), "Go on.", "And on."]
+
+
+@pytest.mark.slow
+def test_what_could_not_be_stored_is_stored_by_the_next_run(server: ScriptedServer) -> None:
+    fails = [True]
+
+    def redact(text: str) -> str:
+        if fails[0]:
+            raise StoreError("the list of names cannot be read")
+        return text
+
+    with MemoryBank.open(redact=redact) as bank:
+        agent = agent_of(server, bank, on_error="warn")
+        with pytest.warns(DegradedWarning):
+            agent.invoke({"messages": [HumanMessage("My PIN is 1234.", id="m1")]}, in_thread)
+        assert not bank.turns(ANN)
+        fails[0] = False
+        agent.invoke({"messages": [HumanMessage("My bike is red.", id="m2")]}, in_thread)
+        assert [turn.messages[0].text for turn in bank.turns(ANN)] == ["My PIN is 1234.", "My bike is red."]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", ["deleted", "edited"])
+def test_what_becomes_of_a_message_reaches_its_users_memory_after_anothers_run(
+    server: ScriptedServer, bank: MemoryBank, change: str
+) -> None:
+    memory = SecomMiddleware(bank, write="inline", on_error="raise")
+    agent = create_agent(HttpAgentModel(base_url=server.base_url), middleware=[memory], checkpointer=InMemorySaver())
+
+    def of(user: str) -> Any:
+        return {"configurable": {"thread_id": "shared", "user_id": user}}
+
+    def says(user: str, text: str, name: str) -> None:
+        agent.invoke({"messages": [HumanMessage(text, id=name)]}, of(user))
+
+    says("carl", "Hello.", "c0")
+    says("carl", "My PIN is 1234.", "c1")
+    says("dora", "Hi.", "d1")
+    changed = RemoveMessage("c1") if change == "deleted" else HumanMessage("My PIN is a secret.", id="c1")
+    agent.update_state(of("carl"), {"messages": [changed]})
+    says("dora", "Next.", "d2")
+    assert [turn.messages[0].text for turn in bank.turns(("dora",))] == ["Hi.", "Next."]
+    says("carl", "And now?", "c2")
+    mine = [turn.messages[0].text for turn in bank.turns(("carl",))]
+    assert sorted(mine) == sorted(["Hello.", *(["My PIN is a secret."] if change == "edited" else []), "And now?"])
 
 
 @pytest.mark.slow
