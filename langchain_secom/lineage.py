@@ -16,6 +16,7 @@ from typing import Final, Literal
 from secom_core.bank import MemoryBank
 from secom_core.bank.corrections import CORRECTIONS
 from secom_core.conversation import Message, Scope, Turn
+from secom_core.corrections import Mark
 from secom_core.errors import InvalidInput
 
 from .known_messages import TAIL
@@ -165,10 +166,28 @@ def _retract(
     places = {place_of(str(message.id)): message for message in lineage.messages}
     # Answers join the turn that is stored last: it stays the thread's latest.
     again = [*changed, *(turn for turn in stored[-1:] if turn not in changed)]
+    ids = {turn.id for turn in again}
+    marks = [mark for mark in bank.corrections.marks(scope) if mark.turn_id in ids]
     # What is forgotten cannot be stored again before, as its ids are the same.
-    bank.forget(scope, turn_ids=[turn.id for turn in again])
+    bank.forget(scope, turn_ids=list(ids))
     if kept := [message for turn in again for message in _kept(turn, left, places)]:
         bank.remember(scope, kept, session=session, later=True)
+    _mark_again(bank, scope, marks, left, places)
+
+
+def _mark_again(
+    bank: MemoryBank, scope: Scope, marks: Sequence[Mark], left: Collection[str], places: Mapping[str, Message]
+) -> None:
+    """Keep what was said by hand of turns; of one that got other words, that it is pinned: the new words hold."""
+    bank.corrections.restore(scope, [mark for mark in marks if mark.turn_id not in left])
+    for mark in marks:
+        edited = places.get(place_of(mark.turn_id)) if mark.turn_id in left else None
+        if edited is None:
+            continue
+        if mark.kind == "pinned":
+            bank.corrections.restore(scope, [replace(mark, turn_id=str(edited.id))])
+        elif mark.newer is not None:
+            bank.corrections.retract(scope, mark.newer)
 
 
 def _kept(turn: Turn, left: Collection[str], places: Mapping[str, Message]) -> list[Message]:

@@ -172,7 +172,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         read_as = ThreadOptions(tool_lines, markers=cite)
         self._recall = TurnRecall(bank, options, query, read_as, trace_contents)
         self._threads = ThreadMemory(bank, self._writer, write, subagents, read_as, retracted)
-        self.tools = memory_tools(bank, scope, scope_keys, **found) if tools else []
+        self.tools = memory_tools(bank, scope, scope_keys, session_key=session_key, **found) if tools else []
         self.trace_policy = None if trace_contents else _SILENT
         self.transformers = (MarkerTransformer,) if cite and markers == "strip" else ()
         self._key, self._thread_key = state_keys(self._name)

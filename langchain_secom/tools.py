@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal
 
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig, run_in_executor
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import Field
@@ -17,7 +17,8 @@ from secom_core.conversation import Message, Scope
 from secom_core.errors import InvalidInput, InvalidScope, MissingExtra
 
 from .dialogue import said_before
-from .identity import Identity
+from .identity import Identity, check_key
+from .known_messages import ThreadOptions, ids_in_prompt
 from .recall_options import recall_options
 from .scopes import ScopePart
 from .tool_actions import changed, marked, missing, result
@@ -55,6 +56,7 @@ _NO_RUNTIME: Final[ToolRuntime[Any, Any]] = ToolRuntime(
     state={}, context=None, config={}, stream_writer=print, tool_call_id=None, store=None
 )
 _NO_CONFIG: Final = RunnableConfig()
+_AS_STORED: Final = ThreadOptions("brief", markers=True)
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,20 @@ class _Caller:
     @property
     def said(self) -> tuple[Message, ...]:
         """The latest messages of the thread that the tool is called in, where it is in one."""
+        return said_before(self.thread)
+
+    @property
+    def thread(self) -> Sequence[Any]:
+        """The messages of that thread."""
         state = self.runtime.state
         messages = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", None)
-        return said_before(messages or ())
+        return messages or ()
+
+    def shown(self, bank: MemoryBank, scope: Scope, session_key: str) -> set[str]:
+        """The ids of stored turns that the thread shows the model anyway."""
+        session = self.identity.value(session_key, self.runtime.context, self.config)
+        known = session not in (None, "") and all(isinstance(each, BaseMessage) for each in self.thread)
+        return ids_in_prompt(bank, scope, str(session), self.thread, _AS_STORED) if known else set()
 
     def reply(self, text: str, *, failed: bool = False) -> Any:
         """The tool's result; inside an agent marked, so that recalled memories are not remembered again as messages."""
@@ -105,11 +118,12 @@ def create_search_memory_tool(
     also: Sequence[Sequence[str]] = (),
     also_keys: Sequence[Sequence[str]] = (),
     history: bool = True,
+    session_key: str = "thread_id",
     show_ids: bool = True,
     name: str = "search_memory",
     description: str = _SEARCH,
 ) -> BaseTool:
-    """A tool that searches a scope's memory; in an agent, after what was said in its thread.
+    """A tool that searches a scope's memory; in an agent, after what was said in its thread, and not in the thread.
 
     Setup: ``pip install "secom-memory[langchain]"``.
 
@@ -136,6 +150,7 @@ def create_search_memory_tool(
         also_keys: the parts of such scopes by their names in the run's context or ``config["configurable"]``, as
             ``[("team_id",)]``; one that the run has not all parts of is left out.
         history: also recall what holds no more, marked as such, after what holds in its place.
+        session_key: the name of the conversation in the run's context or ``config["configurable"]``.
         show_ids: whether the result ends with the ids that `create_manage_memory_tool` and `create_read_memory_tool`
             take; those of turns that are shown in part are marked.
         name: the tool's name.
@@ -145,7 +160,7 @@ def create_search_memory_tool(
         InvalidInput: the bank cannot recall so.
         InvalidScope: for a bad scope; when called, where there is none.
     """
-    identity = Identity.of(name, scope, scope_keys, also_keys)
+    identity, session_key = Identity.of(name, scope, scope_keys, also_keys), check_key("session_key", session_key)
     options = recall_options(bank, token_budget, k, layers, only_relevant, where, also, history, also_keys=also_keys)
 
     def search(
@@ -158,7 +173,8 @@ def create_search_memory_tool(
         if not query.strip():
             return caller.reply("The query is empty; say what to look for.", failed=True)
         asked = replace(options, also=(*options.also, *others))
-        recall = bank.recall(scope, query, context=caller.said, **asked.arguments)
+        shown = caller.shown(bank, scope, session_key)
+        recall = bank.recall(scope, query, context=caller.said, exclude=shown, **asked.arguments)
         return caller.reply(
             result(recall, scope, show_ids=show_ids) or why_empty(options, remembered=bool(bank.stats(scope).turns))
         )

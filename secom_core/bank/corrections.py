@@ -137,6 +137,17 @@ class Corrections:
         with self._store.transaction(write=False) as connection:
             return rows.marks(connection, row.id)
 
+    def restore(self, scope: Sequence[str], marks: Sequence[Mark]) -> None:
+        """Put marks on turns that were stored anew; one that is marked keeps its mark, and one that is gone needs none.
+
+        Args:
+            scope: whose they are.
+            marks: as `marks` gave them before.
+        """
+        row = self._store.scope(check_scope(scope))
+        if marks and row is not None:
+            rows.write(self._store, row.id, lambda connection: rows.restore(connection, row.id, marks))
+
     def keep_retracted(self, scope: Sequence[str], messages: Sequence[Message], session: str) -> tuple[str, ...]:
         """Put messages with a time on disk that are taken back already, in one transaction; their turns' ids.
 

@@ -1091,3 +1091,23 @@ def test_four_threads_have_a_summary_events_and_topics(tmp_path: Path, write: An
         assert len(bank.summaries.versions(ANN)) == 3
         assert [row.closed for row in bank._store.sessions_of(ANN)] == [False, False, True, False]
         memory.close()
+
+
+@pytest.mark.slow
+@both
+@pytest.mark.parametrize("key", ["thread_id", "chat"])
+async def test_the_search_tool_finds_earlier_conversations_and_not_the_thread(
+    bank: MemoryBank, how: str, key: str
+) -> None:
+    bank.remember(ANN, [Message("My violin teacher is Marta.", id="marta")], session="old", close=True)
+    search = Answer(tool_calls=(ToolCall("search_memory", {"query": "violin"}, id="call-9"),))
+    with ScriptedServer(["Hold it gently.", "Rosin it.", search, "On Mondays."]) as server:
+        memory = SecomMiddleware(bank, write="inline", tools=True, session_key=key, on_error="raise")
+        agent = agent_of(server, memory, checkpointer=InMemorySaver())
+        run = {"configurable": {**as_ann["configurable"], "thread_id": "t", "chat": "friday"}}
+        for text in ("How do I hold a violin?", "How do I rosin a violin bow?", "When are my violin lessons?"):
+            await run_agent(how, agent, {"messages": [("user", text)]}, run)
+        found = server.requests[-1].messages[-1][1]
+    assert "Marta" in found
+    assert "rosin" not in found
+    assert "lessons" not in found

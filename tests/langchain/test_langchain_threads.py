@@ -101,6 +101,32 @@ def checkpoint(agent: Any, messages: int, node: str | None = None) -> Any:
     )
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("done", ["pinned", "retracted", "corrected"])
+def test_an_edit_takes_no_mark_from_what_it_does_not_touch(server: ScriptedServer, bank: MemoryBank, done: str) -> None:
+    agent = agent_of(server, bank)
+    for name, text in (("m1", "My locker is 12."), ("m2", "My bike is red."), ("m3", "Nice day.")):
+        agent.invoke({"messages": [HumanMessage(text, id=name)]}, in_thread)
+    ids = {turn.messages[0].text: turn.id for turn in bank.turns(ANN)}
+    for turn_id in ids.values():
+        if done == "corrected":
+            bank.correct(ANN, turn_id, "It is another.")
+        else:
+            (bank.corrections.pin if done == "pinned" else bank.corrections.retract)(ANN, turn_id)
+    agent.update_state(in_thread, {"messages": [HumanMessage("My locker is 55.", id="m1")]})
+    agent.invoke({"messages": [HumanMessage("Go on.", id="m4")]}, in_thread)
+    texts = {turn.id: turn.messages[0].text for turn in bank.turns(ANN)}
+    marks = {
+        texts[mark.turn_id]: mark.kind for mark in bank.corrections.marks(ANN) if "another" not in texts[mark.turn_id]
+    }
+    untouched = {"My bike is red.": done, "Nice day.": done}
+    assert marks == {**untouched, **({"My locker is 55.": "pinned"} if done == "pinned" else {})}
+    if done == "corrected":
+        # What had corrected the old words does not stand beside the new ones.
+        kinds = [mark.kind for mark in known if "another" in texts[mark.turn_id]]
+        assert kinds == ["retracted"]
+
+
 FORGETTING: dict[str, Any] = {
     "all": lambda bank: bank.forget(ANN),
     "a session": lambda bank: bank.forget(ANN, session="friday"),
