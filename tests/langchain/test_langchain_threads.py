@@ -116,9 +116,8 @@ def test_an_edit_takes_no_mark_from_what_it_does_not_touch(server: ScriptedServe
     agent.update_state(in_thread, {"messages": [HumanMessage("My locker is 55.", id="m1")]})
     agent.invoke({"messages": [HumanMessage("Go on.", id="m4")]}, in_thread)
     texts = {turn.id: turn.messages[0].text for turn in bank.turns(ANN)}
-    marks = {
-        texts[mark.turn_id]: mark.kind for mark in bank.corrections.marks(ANN) if "another" not in texts[mark.turn_id]
-    }
+    known = bank.corrections.marks(ANN)
+    marks = {texts[mark.turn_id]: mark.kind for mark in known if "another" not in texts[mark.turn_id]}
     untouched = {"My bike is red.": done, "Nice day.": done}
     assert marks == {**untouched, **({"My locker is 55.": "pinned"} if done == "pinned" else {})}
     if done == "corrected":
