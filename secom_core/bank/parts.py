@@ -212,6 +212,16 @@ _BUILT_IN: Final[Mapping[str, Callable[[], _BuiltIn]]] = {
 }
 """What gives each layer of this package; it is imported where a bank has it."""
 
-for _name in ("summaries", "timelines", "topics", "changes", "chats", "citations", "corrections", "lifetimes"):
-    announce(_name, f"secom_core.{_name}.layer", says_what_holds=_name == "corrections")
-announce("change_records", "secom_core.changes.record_layer")
+for _name in (
+    "summaries",
+    "timelines",
+    "topics",
+    "validity",
+    "changes",
+    "chats",
+    "citations",
+    "corrections",
+    "lifetimes",
+):
+    _module = "changes.record_layer" if _name == "validity" else f"{_name}.layer"
+    announce(_name, f"secom_core.{_module}", says_what_holds=_name == "corrections")

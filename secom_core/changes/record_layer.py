@@ -25,7 +25,7 @@ from .showing import EARLIER, NEW, Shown, shown_of
 from .store import records, turns_at
 from .tables import change_records
 
-NAME: Final = "change_records"
+NAME: Final = "validity"
 _TOKENS: Final = 12_000
 """How many tokens the lines of a question have together, at most."""
 _LEAST: Final = 16
@@ -44,7 +44,7 @@ class ChangeRecordLayer(Layer):
     """
 
     name: ClassVar[str] = NAME
-    title: ClassVar[str] = "Changes, by a language model"
+    title: ClassVar[str] = "Validity"
     tables: ClassVar = (change_records,)
     listings: ClassVar[Mapping[str, str]] = {NAME: "what a language model says to have changed, with its values"}
 

@@ -489,7 +489,7 @@ def test_it_leaves_and_enters_and_moves(tmp_path: Path) -> None:
     with opened(record(), tmp_path / "memory.db") as bank:
         tell(bank, *LESSON)
         lines_out = list(bank.storage.export(ANN))
-        assert any('"Ms. Ivanova"' in line and '"change_records"' in line for line in lines_out)
+        assert any('"Ms. Ivanova"' in line and '"validity"' in line for line in lines_out)
         with opened(record()) as other:
             other.storage.import_(lines_out)
             assert other.changes(ANN) == bank.changes(ANN)
