@@ -78,7 +78,7 @@ class MemoryBank(Looking):
         timelines: bool | TimelineOptions | None = None,
         topics: bool | TopicOptions | None = None,
         citations: bool | RerankerOptions | None = None,
-        changes: bool | None = None,
+        changes: bool | Literal["model"] | None = None,
         layers: Sequence[LayerFactory] | None = None,
         idle_after: timedelta | Literal[False] | None = None,
         redact: Redact | None = None,
@@ -120,7 +120,7 @@ class MemoryBank(Looking):
                 chooses what is shown, and learns from the log's answers (RMM's retrospective reflection).
             changes: look for what a user says to have changed, by rules in six languages, and mark in recalls what
                 holds no more: ``bank.changes``. Off unless given: of what it finds in long chats with assistants, about
-                half is of something else.
+                half is of something else. With ``"model"`` the language model is asked too as a session ends, once.
             layers: layers of your own, as `secom_core.layers.register` knows them.
             idle_after: how long a silence ends a session (RMM section 3), 30 minutes unless given: told by the times of
                 messages as the next one comes to the scope, and by the clock in `end_idle_sessions`. A session that

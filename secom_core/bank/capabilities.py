@@ -108,7 +108,8 @@ class Capabilities:
         """What was said to have changed, ended, been corrected, or be so still: later statements with the older ones.
 
         Found by rules, in English, German, Chinese, Japanese, Korean and Spanish, as messages are
-        remembered. A recall brings the newer one with the older, which is marked.
+        remembered, and with ``changes="model"`` by the language model as sessions end, with what it is about and since
+        when it holds. A recall brings the newer one with the older, which is marked.
 
         Args:
             scope: whose memory it is.

@@ -84,13 +84,15 @@ class Components:
             keeper=IndexKeeper(store, parts.token_counter, self.derivation.space),
         )
         self.layers = Layers(parts.layer_factories, self._context(store, size))
-        self.latest, self.standing = LatestTurns(store), Standing(store, changes=parts.changes)
+        self.latest, self.standing = LatestTurns(store), Standing(store, changes=bool(parts.changes))
         judge = Judge(parts.reranking) if parts.reranking is not None else None
         self.recalling = Recalling(
             parts, self.derivation, self.scopes, self.vector_store, self.layers, self.standing, judge
         )
         bar = _bar if parts.progress else _no_bar
-        self.deriving = Deriving(store, self.derivation, segmenters, self.vector_store, self.layers, bar, parts.changes)
+        self.deriving = Deriving(
+            store, self.derivation, segmenters, self.vector_store, self.layers, bar, bool(parts.changes)
+        )
         self.lifetimes = Lifetimes(
             store,
             self.standing,

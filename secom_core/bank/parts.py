@@ -51,7 +51,7 @@ class Parts:
     topics: bool | TopicOptions = False
     citations: bool | RerankerOptions = False
     layers: Sequence[LayerFactory] = ()
-    changes: bool = False
+    changes: bool | Literal["model"] = False
     idle_after: timedelta | Literal[False] = timedelta(minutes=30)
     redact: Redact | None = None
     max_memory: int = 2**30
@@ -68,7 +68,11 @@ class Parts:
                 check_options(name, value, built_in()[1])
         check_choice("granularity", self.granularity, ("segment", "turn", "session"))
         check_choice("progress", self.progress, (True, False))
-        check_choice("changes", self.changes, (True, False))
+        check_choice("changes", self.changes, (True, False, "model"))
+        if self.changes == "model" and self.model is None:
+            raise InvalidInput(
+                'changes="model" needs the language model that is to be asked; open the bank with model=…'
+            )
         check_idle(self.idle_after)
         check_count("max_memory", self.max_memory)
         if self.max_scopes is not None:
@@ -160,6 +164,10 @@ class Parts:
     def layer_factories(self) -> list[LayerFactory]:
         """What makes the layers, in the order in which they take part in a recall."""
         chosen = [(built_in()[0], getattr(self, name)) for name, built_in in _BUILT_IN.items() if getattr(self, name)]
+        if self.changes == "model":
+            from ..changes.record_layer import ChangeRecordLayer
+
+            chosen.append((ChangeRecordLayer, True))
         return [*(partial(_opened, layer, option) for layer, option in chosen), *self.layers]
 
 
@@ -215,6 +223,19 @@ _BUILT_IN: Final[Mapping[str, Callable[[], _BuiltIn]]] = {
 }
 """What gives each layer of this package; it is imported where a bank has it."""
 
-for _name in ("summaries", "timelines", "topics", "changes", "chats", "citations", "corrections", "lifetimes"):
-    _said, _part = _name == "corrections", _name in _BUILT_IN
-    announce(_name, f"secom_core.{_name}.layer", says_what_holds=_said, takes_part=_part)
+_IN_RECALLS: Final = frozenset({"summaries", "timelines", "topics", "citations"})
+
+for _name in (
+    "summaries",
+    "timelines",
+    "topics",
+    "validity",
+    "changes",
+    "chats",
+    "citations",
+    "corrections",
+    "lifetimes",
+):
+    _module = "changes.record_layer" if _name == "validity" else f"{_name}.layer"
+    _said, _part = _name == "corrections", _name in _IN_RECALLS
+    announce(_name, f"secom_core.{_module}", says_what_holds=_said, takes_part=_part)

@@ -12,6 +12,10 @@ from .statements import Statement
 SUPERSEDES: Final = frozenset({"changed", "corrected", "ended"})
 """The kinds of links after which the older statement holds no more."""
 KINDS: Final = SUPERSEDES | {"confirmed"}
+UNRELATED: Final = "unrelated"
+"""What a language model says of a pair that the rules have linked, and that is of different things."""
+TOLD: Final = ("attribute", "old_value", "new_value", "valid_from", "valid_until")
+"""What a language model says of a link, in words of the two messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,12 @@ class Change:
         kind: ``"changed"``, ``"corrected"``, ``"ended"`` or ``"confirmed"``.
         older_span: the earlier one, as the place of its message in the turn, and its characters.
         newer_span: the later one.
+        by: who found it: ``"rules"``, or ``"model"``.
+        attribute: what it is about, in words of the two messages; empty where no model has said it, like what follows.
+        old_value: what the earlier one says of it, in its words.
+        new_value: what the later one says of it, in its words.
+        valid_from: from when on it holds, in the words of the later one.
+        valid_until: until when, likewise.
     """
 
     older: str
@@ -52,6 +62,12 @@ class Change:
     kind: str
     older_span: tuple[int, int, int]
     newer_span: tuple[int, int, int]
+    by: str = "rules"
+    attribute: str = ""
+    old_value: str = ""
+    new_value: str = ""
+    valid_from: str = ""
+    valid_until: str = ""
 
     @property
     def replacement(self) -> Replacement:

@@ -107,6 +107,11 @@ def statements_of(text: str) -> tuple[Statement, ...]:
     return tuple(found[:_MOST])
 
 
+def speaks_of_speaker(text: str) -> bool:
+    """Whether a text speaks of whoever says it."""
+    return _MINE.search(text) is not None
+
+
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
     for start, stop, kind in blocks(text):
         if kind in ("prose", "list"):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, and_, bindparam, delete, insert, or_, select, tuple_
+from sqlalchemy import Connection, Row, Select, Table, and_, bindparam, delete, insert, or_, select, tuple_
 
 from ..conversation import Message, Scope, Turn
 from ..derived.progress import drop_progress, note
@@ -20,10 +20,10 @@ from ..stores.sql import SqlStore
 from ..stores.statements import is_unchanged
 from ..text.batches import batches
 from .linking import Link, links_of
-from .records import KINDS, SUPERSEDES, Change, Said
+from .records import KINDS, SUPERSEDES, TOLD, UNRELATED, Change, Said
 from .slots import SLOT
 from .statements import Statement, statements_of
-from .tables import changes, statement_heads
+from .tables import change_records, changes, statement_heads
 
 NAME: Final = "changes"
 _SEEN: Final = 24
@@ -32,7 +32,7 @@ _COMPARED: Final = 48
 """How many earlier turns a turn is compared with at most."""
 _FOLLOWED: Final = 16
 """How many changes of changes are followed."""
-_REPLIES: Final = frozenset({"assistant", "ai", "tool", "function", "developer", "system"})
+REPLIES: Final = frozenset({"assistant", "ai", "tool", "function", "developer", "system"})
 
 
 @retry_if_contended
@@ -52,7 +52,7 @@ def follow(store: SqlStore, row: SessionRow, *, afresh: bool = False) -> bool:
     if taken >= row.turns:
         return False
     turns = store.turns(row, taken)
-    read = [(turn, list(_said(row.id, turn))) for turn in turns]
+    read = [(turn, list(said_in(row.id, turn))) for turn in turns]
     with store.transaction(durable=False, scope=row.scope_id) as connection:
         if not is_unchanged(connection, row) or (not afresh and _taken(connection, row.id) != taken):
             return False
@@ -80,25 +80,27 @@ def _taken(connection: Connection, session_id: int) -> int:
     return found if isinstance(found, int) else 0
 
 
-def _said(session_id: int, turn: Turn) -> Iterator[Said]:
+def said_in(session_id: int, turn: Turn) -> Iterator[Said]:
+    """What the messages of a turn state that are no assistant's or tool's."""
     for place, message in enumerate(turn.messages):
-        if message.role not in _REPLIES:
+        if message.role not in REPLIES:
             for each in statements_of(message.text):
-                yield Said(session_id, turn.index, place, _who(message), each)
+                yield Said(session_id, turn.index, place, who_of(message), each)
 
 
-def _who(message: Message) -> str:
+def who_of(message: Message) -> str:
+    """Who said a message; empty where nobody is named, as for the user of an assistant."""
     return message.speaker or ""
 
 
 def _keep(connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Said]) -> None:
-    heads = sorted({_number(head) for each in said for head in _found_by(each.statement)})
+    heads = sorted({_number(head) for each in said for head in found_by(each.statement)})
     values = {"scope_id": row.scope_id, "session_id": row.id, "turn": turn.index}
     if heads:
         connection.execute(insert(statement_heads), [{**values, "head": head} for head in heads])
 
 
-def _found_by(statement: Statement) -> Iterator[str]:
+def found_by(statement: Statement) -> Iterator[str]:
     """What a statement is found by: its head words, and what it says of what somebody has one of."""
     yield from (head for head, weight in statement.heads.items() if weight == 1)
     yield from (value.sort for value in statement.values if value.sort.startswith(SLOT))
@@ -115,10 +117,10 @@ def _link(connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Sa
     ]
     if not telling:
         return
-    heads = sorted({head for each in telling for head in (*each.statement.heads, *_found_by(each.statement))})
-    seen = {head: _seen(connection, row.scope_id, head) for head in heads}
-    older = _older(connection, row.scope_id, seen, turn)
-    weights = {head: _weight(len(places)) for head, places in seen.items()}
+    heads = sorted({head for each in telling for head in (*each.statement.heads, *found_by(each.statement))})
+    places_of = {head: seen(connection, row.scope_id, head) for head in heads}
+    older = _older(connection, row.scope_id, places_of, turn)
+    weights = {head: weight_of(len(places)) for head, places in places_of.items()}
     # A message may take back what it said itself; whatever else it holds stands beside the other.
     for each in telling:
         near = [one for one in older if _may_speak_of(each, one)]
@@ -128,7 +130,7 @@ def _link(connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Sa
             connection.execute(insert(changes).values(**_values(row.scope_id, earlier, each, link)))
 
 
-def _seen(connection: Connection, scope_id: int, head: str) -> list[tuple[int, int]]:
+def seen(connection: Connection, scope_id: int, head: str) -> list[tuple[int, int]]:
     """The newest turns that hold a head word."""
     mine = and_(statement_heads.c.scope_id == scope_id, statement_heads.c.head == _number(head))
     found = select(statement_heads.c.session_id, statement_heads.c.turn).where(mine)
@@ -136,36 +138,42 @@ def _seen(connection: Connection, scope_id: int, head: str) -> list[tuple[int, i
     return [(each.session_id, each.turn) for each in newest]
 
 
-def _weight(seen: int) -> float:
+def weight_of(times: int) -> float:
     """What a head word weighs that so many of the newest turns hold."""
-    return 1.0 if seen <= _SEEN // 3 else 0.5 if seen < _SEEN else 0.25
+    return 1.0 if times <= _SEEN // 3 else 0.5 if times < _SEEN else 0.25
 
 
-def _older(connection: Connection, scope_id: int, seen: dict[str, list[tuple[int, int]]], turn: Turn) -> list[Said]:
+def _older(connection: Connection, scope_id: int, found: dict[str, list[tuple[int, int]]], turn: Turn) -> list[Said]:
     """What was stated in the earlier turns that share most, the newest first."""
     shared: dict[tuple[int, int], int] = {}
-    for places in seen.values():
+    for places in found.values():
         for place in places:
             shared[place] = shared.get(place, 0) + 1
     best = sorted(shared, key=lambda place: -shared[place])[:_COMPARED]
-    if not best:
+    before = [
+        (session, each) for session, each in turns_at(connection, scope_id, best) if when_of(each) <= when_of(turn)
+    ]
+    before.sort(key=lambda pair: (when_of(pair[1]), pair[0], pair[1].index), reverse=True)
+    return [said for session, each in before for said in said_in(session, each)]
+
+
+def turns_at(connection: Connection, scope_id: int, places: Collection[tuple[int, int]]) -> list[tuple[int, Turn]]:
+    """The turns at places: of each the id of its session and its index there."""
+    if not places:
         return []
-    named = tuple_(messages.c.session_id, messages.c.turn).in_(best)
     rows = connection.execute(
         select(messages)
-        .where(messages.c.scope_id == scope_id, named)
+        .where(messages.c.scope_id == scope_id, tuple_(messages.c.session_id, messages.c.turn).in_(places))
         .order_by(messages.c.session_id, messages.c.turn, messages.c.position)
     ).all()
     by_session: dict[int, list[Row[Any]]] = {}
     for row in rows:
         by_session.setdefault(row.session_id, []).append(row)
-    known = [(session, each) for session, found in by_session.items() for each in turns_of(found, "")]
-    before = [(session, each) for session, each in known if _when(each) <= _when(turn)]
-    before.sort(key=lambda pair: (_when(pair[1]), pair[0], pair[1].index), reverse=True)
-    return [said for session, each in before for said in _said(session, each)]
+    return [(session, each) for session, found in by_session.items() for each in turns_of(found, "")]
 
 
-def _when(turn: Turn) -> datetime:
+def when_of(turn: Turn) -> datetime:
+    """When a turn was said; before all others where nobody knows."""
     return turn.at or datetime.min
 
 
@@ -200,13 +208,20 @@ def _begins(alias: Any, session_id: Any, turn: Any) -> Any:
     return and_(alias.c.session_id == session_id, alias.c.turn == turn, alias.c.position == 0)
 
 
-_LINKS: Final = (
-    select(changes, messages.c.name.label("older_name"), _NEWER.c.name.label("newer_name"), _NEWER.c.at.label("said"))
-    .join(messages, _begins(messages, changes.c.older_session_id, changes.c.older_turn))
-    .join(_NEWER, _begins(_NEWER, changes.c.session_id, changes.c.turn))
-)
+def _links_of(table: Table) -> tuple[Table, Select[Any], Select[Any]]:
+    """A table of links, whether a scope has any, and what reads them with the names of their turns."""
+    any_of = select(table.c.id).where(table.c.scope_id == bindparam("scope")).limit(1)
+    named = (
+        select(table, messages.c.name.label("older_name"), _NEWER.c.name.label("newer_name"), _NEWER.c.at.label("said"))
+        .join(messages, _begins(messages, table.c.older_session_id, table.c.older_turn))
+        .join(_NEWER, _begins(_NEWER, table.c.session_id, table.c.turn))
+        .order_by(table.c.id)
+    )
+    return table, any_of, named
 
-_ANY: Final = select(changes.c.id).where(changes.c.scope_id == bindparam("scope")).limit(1)
+
+_RULES: Final = _links_of(changes)
+_RECORDS: Final = _links_of(change_records)
 
 
 def links(
@@ -214,23 +229,49 @@ def links(
 ) -> list[Change]:
     """The links between turns of a scope, in the order in which they were found.
 
+    Where a language model has said something of two turns that the rules have linked, what it said counts.
+
     Args:
         connection: a transaction.
         scope_id: the scope.
         turn_ids: the ids of older turns; all of the scope unless given.
         of: the column that holds the ids: that of the older turn, unless given.
     """
-    if connection.execute(_ANY, {"scope": scope_id}).first() is None:
+    by_rules = _read(connection, scope_id, _RULES, turn_ids, of)
+    by_model = records(connection, scope_id, turn_ids, of=of)
+    if not by_model:
+        return by_rules
+    told = {(each.older, each.newer) for each in by_model}
+    found = [each for each in by_rules if (each.older, each.newer) not in told]
+    found += [each for each in by_model if each.kind != UNRELATED]
+    return sorted(found, key=lambda each: each.at)
+
+
+def records(
+    connection: Connection, scope_id: int, turn_ids: Collection[str] | None = None, *, of: Any = messages.c.name
+) -> list[Change]:
+    """What a language model has said of turns of a scope, what it holds to be unrelated too; see `links`."""
+    return _read(connection, scope_id, _RECORDS, turn_ids, of)
+
+
+def _read(
+    connection: Connection,
+    scope_id: int,
+    source: tuple[Table, Select[Any], Select[Any]],
+    turn_ids: Collection[str] | None,
+    of: Any,
+) -> list[Change]:
+    table, any_of, named = source
+    if connection.execute(any_of, {"scope": scope_id}).first() is None:
         return []
     asked = [None] if turn_ids is None else list(batches(sorted(turn_ids)))
     found: list[Change] = []
     for batch in asked:
-        statement = _LINKS.where(changes.c.scope_id == scope_id).order_by(changes.c.id)
+        statement = named.where(table.c.scope_id == scope_id)
         if batch is not None:
-            named = is_one_of(connection, of, batch)
-            statement = statement.where(of.table.c.scope_id == scope_id, named)
-        rows = sound_rows(connection, statement, changes, scope_id)
-        found += sound_records(connection, rows, _change, changes, scope_id)
+            statement = statement.where(of.table.c.scope_id == scope_id, is_one_of(connection, of, batch))
+        rows = sound_rows(connection, statement, table, scope_id)
+        found += sound_records(connection, rows, _change, table, scope_id)
     return found
 
 
@@ -244,10 +285,13 @@ def changes_of(store: SqlStore, scope: Scope) -> list[Change]:
 
 
 def _change(row: Row[Any]) -> Change:
-    if row.kind not in KINDS:
+    known = row._mapping
+    if row.kind not in KINDS and not ("attribute" in known and row.kind == UNRELATED):
         raise ValueError(f"a link's kind is one of {', '.join(sorted(KINDS))}, got {row.kind!r}")
     older, newer = (row.older_place, row.older_start, row.older_stop), (row.place, row.start, row.stop)
-    return Change(row.older_name, row.newer_name, datetime.fromisoformat(row.said), row.kind, older, newer)
+    more = {name: known[name] for name in TOLD if name in known}
+    at, by = datetime.fromisoformat(row.said), "model" if more else "rules"
+    return Change(row.older_name, row.newer_name, at, row.kind, older, newer, by, **more)
 
 
 def superseded(connection: Connection, scope_id: int, turn_ids: Collection[str]) -> list[Change]:

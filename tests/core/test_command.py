@@ -290,6 +290,7 @@ def test_inspect_shows_what_every_bank_has_and_what_layers_list(kept: Secom) -> 
         "summaries",
         "timelines",
         "topics",
+        "validity",
         "changes",
         "chats",
         "log",

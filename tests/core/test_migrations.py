@@ -57,6 +57,8 @@ FROZEN = {
     "0011.sqlite.sql": "8fb57eee4bee04a2e0f861dcbfdd8755de76c6c4e6c50b4646f55f14bb600e81",
     "0012.postgresql.sql": "ce7393bde270067092e9362a49a8f3cfd05ccb317f62e0766e1c556fb7bb7024",
     "0012.sqlite.sql": "e95c758555b8301ff72dd66fdffd31c83d5d95d82d8c5db82df64b39022bcd09",
+    "0013.postgresql.sql": "bc8e2ced1dd95b5ef65d6151675ef8ae21d1a84f798687e1932836318465eab3",
+    "0013.sqlite.sql": "53733d3a974d2d0718e56b48e0af89cda88a57e4b2ec41544ded0cb7a91dd824",
 }
 
 
