@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,7 +12,7 @@ from ..errors import InvalidInput
 from ..memory import Recall, RecallOptions
 from ..readers import MessageLike, read_messages
 from ..stores.opening import open_store
-from .checks import check_session_name
+from .checks import check_moment, check_session_name
 from .components import Components
 from .health import health_of
 from .known import know
@@ -225,7 +225,7 @@ class MemoryBank(Looking):
         scope, ending = self._inside.current(check_scope(scope)), self._inside.lifetimes.ending(expires)
         name = check_session_name(messages, session)
         given = messages.messages if isinstance(messages, Session) else read_messages(messages)
-        moment = at or datetime.now(timezone.utc)
+        moment = check_moment("at", at)
         new = [stamped(redacted_message(message, self._parts.redact), moment) for message in given]
         if self._parts.denoiser is not None and not later:
             self._inside.scopes.caught_up(scope)
@@ -255,7 +255,7 @@ class MemoryBank(Looking):
         Returns:
             The sessions that ended, by scope and name.
         """
-        return self._inside.deriving.end_idle(now or datetime.now(timezone.utc), self._parts.silence)
+        return self._inside.deriving.end_idle(check_moment("now", now), self._parts.silence)
 
     @measured("derive")
     def derive(self, scope: Sequence[str], session: str | None = None, *, turns: int = 0, ended: bool = False) -> int:
@@ -375,4 +375,5 @@ class MemoryBank(Looking):
         scope = check_scope(scope)
         if isinstance(turn_ids, str):
             raise InvalidInput(f"turn_ids is a sequence of ids, not the string {turn_ids!r}")
-        return self._inside.forget(scope, session, turn_ids, before)
+        earlier = check_moment("before", before) if before is not None else None
+        return self._inside.forget(scope, session, turn_ids, earlier)

@@ -329,3 +329,25 @@ def test_when_remember_raises_nothing_was_stored(close: bool, monkeypatch: pytes
         with pytest.raises(InvalidInput, match="id 'm1' already belongs"):
             bank.remember(ANN, wrong[1:], session="monday", close=close)
         assert bank.stats(ANN).messages == 1
+
+
+# -- calls -------------------------------------------------------------------------------------------------------------
+
+NO_MOMENTS: dict[str, Callable[[MemoryBank], Any]] = {
+    "recall": lambda bank: bank.recall(ANN, "Where?", now="today"),
+    "forget": lambda bank: bank.forget(ANN, before="2024"),
+    "remember": lambda bank: bank.remember(ANN, TALK, session="tuesday", at="2024"),
+    "correct": lambda bank: bank.correct(ANN, "m1", "I moved to Bruges.", at="x"),
+    "retract": lambda bank: bank.corrections.retract(ANN, "m1", at="x"),
+    "end_expired": lambda bank: bank.lifetimes.end_expired("x"),
+    "end_idle_sessions": lambda bank: bank.end_idle_sessions(""),
+}
+
+
+@pytest.mark.parametrize("call", NO_MOMENTS)
+def test_what_is_no_moment_is_refused(call: str) -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(ANN, TALK, session="monday")
+        with pytest.raises(InvalidInput, match=r"(now|before|at) is a datetime, such as .* got '"):
+            NO_MOMENTS[call](bank)
+        assert bank.stats(ANN).messages == 3
