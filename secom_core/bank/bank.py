@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..conversation import Scope, Session, check_scope, stamped
-from ..errors import InvalidInput
 from ..memory import Recall, RecallOptions
 from ..readers import MessageLike, read_messages
 from ..stores.opening import open_store
-from .checks import check_moment, check_session_name
+from .checks import check_ids, check_moment, check_name, check_session_name
 from .components import Components
 from .health import health_of
 from .known import know
@@ -240,6 +239,7 @@ class MemoryBank(Looking):
     def close_session(self, scope: Sequence[str], session: str) -> None:
         """Say that the session is over: its last segment settles. Remembering more opens it again."""
         scope = check_scope(scope)
+        check_name(session)
         row = self._store.close_session(scope, session)
         if row is not None:
             self._inside.deriving.after_write(scope, row.id, turns=0, ended=[session])
@@ -341,6 +341,7 @@ class MemoryBank(Looking):
             InvalidScope, InvalidInput: for a bad scope, or for an argument that cannot be used.
             StoreError: the store failed.
         """
+        check_ids("exclude", exclude)
         options = RecallOptions(token_budget, k, layers, only_relevant, where, also, history)
         named, *_ = [self._inside.current(check_scope(each)) for each in (scope, *options.also)]
         said = read_messages(context)
@@ -373,7 +374,9 @@ class MemoryBank(Looking):
                 this or any `recall` is called again.
         """
         scope = check_scope(scope)
-        if isinstance(turn_ids, str):
-            raise InvalidInput(f"turn_ids is a sequence of ids, not the string {turn_ids!r}")
+        if session is not None:
+            check_name(session)
+        if turn_ids is not None:
+            check_ids("turn_ids", turn_ids)
         earlier = check_moment("before", before) if before is not None else None
         return self._inside.forget(scope, session, turn_ids, earlier)

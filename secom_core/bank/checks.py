@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any, Final
@@ -188,3 +188,25 @@ def check_moment(name: str, at: object) -> datetime:
             "datetime.fromisoformat reads one from text"
         )
     return at if at.tzinfo is not None else at.replace(tzinfo=timezone.utc)
+
+
+def check_ids(name: str, ids: object) -> None:
+    """Refuse what are no ids of turns.
+
+    Raises:
+        InvalidInput: with what was given.
+    """
+    if isinstance(ids, str):
+        raise InvalidInput(f"{name} is a sequence of ids, not the string {shorten(ids)}; give [{shorten(ids)}]")
+    if not isinstance(ids, Collection) or not all(isinstance(each, str) for each in ids):
+        raise InvalidInput(f"{name} is a sequence of ids, which are strings, got {shorten(ids)}")
+
+
+def check_name(session: object) -> None:
+    """Refuse what is no name of a session.
+
+    Raises:
+        InvalidInput: with what was given.
+    """
+    if not isinstance(session, str):
+        raise InvalidInput(f"a session is named by a string, got {shorten(session)}; bank.sessions(scope) lists them")

@@ -351,3 +351,22 @@ def test_what_is_no_moment_is_refused(call: str) -> None:
         with pytest.raises(InvalidInput, match=r"(now|before|at) is a datetime, such as .* got '"):
             NO_MOMENTS[call](bank)
         assert bank.stats(ANN).messages == 3
+
+
+NO_NAMES: dict[str, Callable[[MemoryBank], Any]] = {
+    "forget session": lambda bank: bank.forget(ANN, session=5),
+    "forget turns": lambda bank: bank.forget(ANN, turn_ids=[5]),
+    "turns": lambda bank: bank.turns(ANN, 5),
+    "turns by id": lambda bank: bank.turns(ANN, turn_ids=[5]),
+    "close_session": lambda bank: bank.close_session(ANN, None),
+    "exclude": lambda bank: bank.recall(ANN, "Where?", exclude="m1"),
+}
+
+
+@pytest.mark.parametrize("call", NO_NAMES)
+def test_what_names_no_session_or_turn_is_refused(call: str) -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(ANN, TALK, session="monday")
+        with pytest.raises(InvalidInput, match=r"is a sequence of ids|a session is named by a string"):
+            NO_NAMES[call](bank)
+        assert bank.stats(ANN).messages == 3
