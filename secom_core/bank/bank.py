@@ -303,7 +303,7 @@ class MemoryBank(Looking):
         layers: Sequence[str] = (),
         now: datetime | None = None,
         exclude: Collection[str] = (),
-        context: Iterable[MessageLike] = (),
+        context: Iterable[MessageLike] | None = (),
         only_relevant: bool = False,
         where: Mapping[str, Any] | None = None,
         also: Sequence[Sequence[str]] = (),
@@ -344,7 +344,7 @@ class MemoryBank(Looking):
         check_ids("exclude", exclude)
         options = RecallOptions(token_budget, k, layers, only_relevant, where, also, history)
         named, *_ = [self._inside.current(check_scope(each)) for each in (scope, *options.also)]
-        said = read_messages(context)
+        said = read_messages(context if context is not None else ())
         return self._inside.recalling.recall(named, query, options, now=now, exclude=exclude, context=said)
 
     # -- forget ---------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from secom_core.bank import MemoryBank
+from secom_core.bank import AsyncMemoryBank, MemoryBank
 from secom_core.citations import RerankerOptions
 from secom_core.conversation import Turn
 from secom_core.errors import DegradedWarning, InvalidInput, MissingExtra, ModelUnavailable
@@ -370,3 +370,30 @@ def test_what_names_no_session_or_turn_is_refused(call: str) -> None:
         with pytest.raises(InvalidInput, match=r"is a sequence of ids|a session is named by a string"):
             NO_NAMES[call](bank)
         assert bank.stats(ANN).messages == 3
+
+
+def test_no_messages_are_refused_and_no_context_is_none() -> None:
+    with MemoryBank.open() as bank:
+        with pytest.raises(InvalidInput, match="messages come as a list of messages, dicts or pairs, not None"):
+            bank.remember(ANN, None, session="monday")  # type: ignore[arg-type]
+        bank.remember(ANN, TALK, session="monday")
+        assert "Ghent" in bank.recall(ANN, "Where did I move?", context=None).text
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "package"),
+    [
+        ("langchain_core.messages", "HumanMessage", "langchain_secom"),
+        ("llama_index.core.llms", "ChatMessage", "llamaindex_secom"),
+    ],
+)
+def test_a_message_of_a_framework_is_refused_with_what_reads_it(module: str, name: str, package: str) -> None:
+    message = getattr(pytest.importorskip(module), name)(content="I live in Ghent.")
+    with MemoryBank.open() as bank, pytest.raises(InvalidInput, match=rf"{package}\.convert\.to_messages"):
+        bank.remember(ANN, [message], session="monday")
+
+
+@pytest.mark.parametrize("bank", ["x.db", None, 5])
+def test_a_bank_for_event_loops_takes_a_bank(bank: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"AsyncMemoryBank needs a MemoryBank, got .*MemoryBank\.open"):
+        AsyncMemoryBank(bank)
