@@ -12,6 +12,7 @@ from ..errors import StoreError
 from ..processes import ForkWorker
 from .bank import MemoryBank
 from .checks import check_count
+from .given import check_bank
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -60,12 +61,12 @@ class AsyncMemoryBank:
         threads: how many calls read at once at most; `open` leaves it at 4.
 
     Raises:
-        InvalidInput: for a number of threads below 1.
+        InvalidInput: for what is no `MemoryBank`, or a number of threads below 1.
     """
 
     def __init__(self, bank: MemoryBank, *, threads: int = _THREADS) -> None:
         check_count("threads", threads)
-        self.bank: Final = bank
+        self.bank: Final = check_bank(bank, "AsyncMemoryBank")
         self._readers, self._writer = ForkWorker("secom-read", threads), ForkWorker("secom-write")
 
     open = staticmethod(_opening(MemoryBank.open))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..conversation import Scope, Session, check_scope, stamped
-from ..errors import InvalidInput
 from ..memory import Recall, RecallOptions
 from ..readers import MessageLike, read_messages
 from ..stores.opening import open_store
-from .checks import check_session_name
+from .checks import check_ids, check_moment, check_name, check_session_name
 from .components import Components
 from .health import health_of
 from .known import know
@@ -225,7 +224,7 @@ class MemoryBank(Looking):
         scope, ending = self._inside.current(check_scope(scope)), self._inside.lifetimes.ending(expires)
         name = check_session_name(messages, session)
         given = messages.messages if isinstance(messages, Session) else read_messages(messages)
-        moment = at or datetime.now(timezone.utc)
+        moment = check_moment("at", at)
         new = [stamped(redacted_message(message, self._parts.redact), moment) for message in given]
         if self._parts.denoiser is not None and not later:
             self._inside.scopes.caught_up(scope)
@@ -240,6 +239,7 @@ class MemoryBank(Looking):
     def close_session(self, scope: Sequence[str], session: str) -> None:
         """Say that the session is over: its last segment settles. Remembering more opens it again."""
         scope = check_scope(scope)
+        check_name(session)
         row = self._store.close_session(scope, session)
         if row is not None:
             self._inside.deriving.after_write(scope, row.id, turns=0, ended=[session])
@@ -255,7 +255,7 @@ class MemoryBank(Looking):
         Returns:
             The sessions that ended, by scope and name.
         """
-        return self._inside.deriving.end_idle(now or datetime.now(timezone.utc), self._parts.silence)
+        return self._inside.deriving.end_idle(check_moment("now", now), self._parts.silence)
 
     @measured("derive")
     def derive(self, scope: Sequence[str], session: str | None = None, *, turns: int = 0, ended: bool = False) -> int:
@@ -303,7 +303,7 @@ class MemoryBank(Looking):
         layers: Sequence[str] = (),
         now: datetime | None = None,
         exclude: Collection[str] = (),
-        context: Iterable[MessageLike] = (),
+        context: Iterable[MessageLike] | None = (),
         only_relevant: bool = False,
         where: Mapping[str, Any] | None = None,
         also: Sequence[Sequence[str]] = (),
@@ -341,9 +341,10 @@ class MemoryBank(Looking):
             InvalidScope, InvalidInput: for a bad scope, or for an argument that cannot be used.
             StoreError: the store failed.
         """
+        check_ids("exclude", exclude)
         options = RecallOptions(token_budget, k, layers, only_relevant, where, also, history)
         named, *_ = [self._inside.current(check_scope(each)) for each in (scope, *options.also)]
-        said = read_messages(context)
+        said = read_messages(context if context is not None else ())
         return self._inside.recalling.recall(named, query, options, now=now, exclude=exclude, context=said)
 
     # -- forget ---------------------------------------------------------------------------------------------------
@@ -373,6 +374,9 @@ class MemoryBank(Looking):
                 this or any `recall` is called again.
         """
         scope = check_scope(scope)
-        if isinstance(turn_ids, str):
-            raise InvalidInput(f"turn_ids is a sequence of ids, not the string {turn_ids!r}")
-        return self._inside.forget(scope, session, turn_ids, before)
+        if session is not None:
+            check_name(session)
+        if turn_ids is not None:
+            check_ids("turn_ids", turn_ids)
+        earlier = check_moment("before", before) if before is not None else None
+        return self._inside.forget(scope, session, turn_ids, earlier)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any, Final
 
 from ..context.packing import Packer
@@ -172,3 +172,41 @@ def check_session_name(messages: object, session: str | None) -> str:
     if not isinstance(name, str) or not name:
         raise InvalidInput(f"remember needs the name of the session as a non-empty string, got {name!r}")
     return name
+
+
+def check_moment(name: str, at: object) -> datetime:
+    """The moment with a zone, UTC where it has none; the present where there is none.
+
+    Raises:
+        InvalidInput: it is no moment.
+    """
+    if at is None:
+        return datetime.now(timezone.utc)
+    if not isinstance(at, datetime):
+        raise InvalidInput(
+            f"{name} is a datetime, such as datetime(2025, 6, 1, tzinfo=timezone.utc), or None, got {shorten(at)}; "
+            "datetime.fromisoformat reads one from text"
+        )
+    return at if at.tzinfo is not None else at.replace(tzinfo=timezone.utc)
+
+
+def check_ids(name: str, ids: object) -> None:
+    """Refuse what are no ids of turns.
+
+    Raises:
+        InvalidInput: with what was given.
+    """
+    if isinstance(ids, str):
+        raise InvalidInput(f"{name} is a sequence of ids, not the string {shorten(ids)}; give [{shorten(ids)}]")
+    if not isinstance(ids, Collection) or not all(isinstance(each, str) for each in ids):
+        raise InvalidInput(f"{name} is a sequence of ids, which are strings, got {shorten(ids)}")
+
+
+def check_name(session: object) -> None:
+    """Refuse what is no name of a session.
+
+    Raises:
+        InvalidInput: with what was given.
+    """
+    if not isinstance(session, str):
+        raise InvalidInput(f"a session is named by a string, got {shorten(session)}; bank.sessions(scope) lists them")

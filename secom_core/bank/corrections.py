@@ -17,8 +17,8 @@ from ..layers import registered
 from ..memory import Hit
 from ..stores.rows import session_row
 from ..stores.schema import sessions
+from .checks import check_moment
 from .deriving import Deriving
-from .recalling import aware
 from .redaction import Redact, redacted_message
 
 CORRECTIONS: Final = "corrections"
@@ -60,7 +60,7 @@ class Corrections:
             raise InvalidInput(f"a correction says what is so instead, or is None to take back, got {text!r}")
         named = self._current(check_scope(scope))
         turn = self._turn(named, what)
-        moment = aware(at or datetime.now(timezone.utc))
+        moment = check_moment("at", at)
         first = turn.messages[0]
         # It is said by whoever said the other, of the same matter, and nobody answers it.
         role = first.role if first.role in ("user", "human", "") else "user"
@@ -78,7 +78,7 @@ class Corrections:
 
     def retract(self, scope: Sequence[str], what: Named, *, at: datetime | None = None) -> None:
         """Take back what a turn says, or what was put in its place: it is no longer shown as true."""
-        moment = aware(at or datetime.now(timezone.utc))
+        moment = check_moment("at", at)
 
         def mark(connection: Connection, scope_id: int, turn_id: str) -> None:
             older = rows.last_of(rows.marks(connection, scope_id), turn_id)

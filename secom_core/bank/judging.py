@@ -14,7 +14,7 @@ import numpy as np
 
 from ..conversation import Scope
 from ..errors import BadReply, ModelUnavailable, attempted, shorten
-from ..processes.timed_calls import LateAnswer, TimedCalls
+from ..processes.timed_calls import LateAnswer, NotAsked, TimedCalls
 from ..ranking import Candidate
 from ..ranking.reranking import Reranking
 from ..telemetry import count_reranking, staged
@@ -56,17 +56,21 @@ class Judge:
     @staged("rerank")
     def scores(self, query: str, texts: Sequence[str]) -> list[float] | None:
         """A score a text; nothing, with a warning, where the reranker raises, is late, or gives no such scores."""
-        tokens = len(texts) * count_tokens(query) + sum(map(count_tokens, texts))
-        count_reranking(len(texts), tokens)
         return attempted(
             "the reranker", lambda: self._asked(query, texts), "reranking failed, so the order is the one without it"
         )
 
     def _asked(self, query: str, texts: Sequence[str]) -> list[float]:
+        is_asked = True
         try:
             given = self._calls.call(self.options.reranker, query, list(texts), timeout=self.options.timeout)
         except LateAnswer as error:
+            is_asked = not isinstance(error, NotAsked)
             raise ModelUnavailable(f"the reranker {error}") from error
+        finally:
+            if is_asked:
+                tokens = len(texts) * count_tokens(query) + sum(map(count_tokens, texts))
+                count_reranking(len(texts), tokens)
         return checked_scores(given, len(texts))
 
 

@@ -14,7 +14,7 @@ from ..errors import InvalidInput, StoreError, shorten, warn_degraded
 from ..lifetimes import store as rows
 from ..lifetimes.records import Cap, Lifetime
 from ..stores.sql import SqlStore
-from .recalling import aware
+from .checks import check_moment
 from .standing import Standing
 
 _TRIED: Final = 8
@@ -139,7 +139,7 @@ class Lifetimes:
         Raises:
             StoreError: as `MemoryBank.forget` says.
         """
-        moment = aware(now or datetime.now(timezone.utc))
+        moment = check_moment("now", now)
         with self._store.transaction(write=False) as connection:
             keys = rows.due_scopes(connection, moment)
         return sum(self._end(tuple(json.loads(key)), moment) for key in keys)
@@ -204,4 +204,4 @@ def check_expires(expires: datetime | None) -> datetime | None:
     """
     if expires is not None and not isinstance(expires, datetime):
         raise InvalidInput(f"expires is a datetime, or None, not {shorten(expires)}")
-    return aware(expires) if expires is not None else None
+    return check_moment("expires", expires) if expires is not None else None

@@ -8,6 +8,7 @@ from ..conversation import Scope, Turn, check_scope
 from ..errors import InvalidInput
 from ..memory import Memory
 from .capabilities import Capabilities
+from .checks import check_ids, check_name
 from .records import Stats
 
 
@@ -40,9 +41,10 @@ class Looking(Capabilities):
             raise InvalidInput(f"give a session, or turn_ids, or neither, got {session!r}, {turn_ids!r}, last={last!r}")
         if last is not None and (type(last) is not int or last < 0):
             raise InvalidInput(f"last is a whole number from 0 on, got {last!r}")
-        if isinstance(turn_ids, str):
-            raise InvalidInput(f"turn_ids is a sequence of ids, not the string {turn_ids!r}")
+        if session is not None:
+            check_name(session)
         if turn_ids is not None:
+            check_ids("turn_ids", turn_ids)
             return self._inside.deriving.store.turns_named(scope, turn_ids)
         if session is None:
             return self._inside.deriving.store.all_turns(scope)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import datetime
 from functools import cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -25,6 +25,7 @@ from ..telemetry import staged
 from ..text.intents import asks_of_the_past, subject
 from ..vectors import DocumentPlace
 from .asked import Asked
+from .checks import check_moment
 from .judging import Judge, Verdict
 from .layers import Layers
 from .parts import Parts
@@ -82,6 +83,7 @@ class Recalling:
     ) -> Recall:
         """What answers the query, as `MemoryBank.recall` says."""
         check_query(query)
+        now = check_moment("now", now)
         without = frozenset(exclude)
         scopes = tuple(dict.fromkeys([scope, *map(check_scope, options.also)]))
         asked = Asked.of(query, context)
@@ -282,7 +284,7 @@ class Recalling:
             asked.telling,
             vector,
             nearest=searched.nearest,
-            now=aware(now or datetime.now(timezone.utc)),
+            now=check_moment("now", now),
             context=asked.context,
             budget=budget,
             narrow=narrow,
@@ -342,11 +344,6 @@ def check_query(query: object) -> None:
     """
     if not isinstance(query, str):
         raise InvalidInput(f"a query is a string, not {query!r}")
-
-
-def aware(at: datetime) -> datetime:
-    """The moment with a zone: UTC where it has none."""
-    return at if at.tzinfo is not None else at.replace(tzinfo=timezone.utc)
 
 
 @staged("layers")

@@ -22,6 +22,10 @@ class LateAnswer(Exception):
     """A call has not come back in time, or too many before it have not come back at all."""
 
 
+class NotAsked(LateAnswer):
+    """A call was not begun, as too many before it have not come back."""
+
+
 class TimedCalls:
     """Calls one function, each time in a thread of its own, with the caller's context variables.
 
@@ -51,10 +55,10 @@ class TimedCalls:
             timeout: for how many seconds it is waited for.
 
         Raises:
-            LateAnswer: it took longer, or several calls before it have not come back yet.
+            LateAnswer: it took longer; a `NotAsked` where several calls before it have not come back yet.
         """
         if len(self._late) >= _MOST_LATE:
-            raise LateAnswer(f"was not asked, as {len(self._late)} earlier calls have not come back")
+            raise NotAsked(f"was not asked, as {len(self._late)} earlier calls have not come back")
         answer: Future[Any] = Future()
         # A thread that never ends does not keep the process from ending.
         thread = threading.Thread(

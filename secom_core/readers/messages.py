@@ -25,6 +25,10 @@ ROLES: Final[Mapping[str, str]] = {
 """The role that each name stands for in chat APIs, frameworks and transcripts; names in lower case."""
 
 
+_FRAMEWORKS: Final = {"langchain_core": "langchain_secom", "llama_index": "llamaindex_secom"}
+"""The packages that make messages of those of a framework, by its module."""
+
+
 def read_messages(items: Iterable[MessageLike | object]) -> tuple[Message, ...]:
     """Messages from role/content dicts, as chat APIs take and give them, from pairs, or from messages themselves.
 
@@ -38,7 +42,7 @@ def read_messages(items: Iterable[MessageLike | object]) -> tuple[Message, ...]:
     Raises:
         InvalidTranscript: naming the first item that is none of these, or has more than `LONGEST_TEXT` characters.
     """
-    if isinstance(items, (str, bytes, Mapping)):
+    if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
         raise InvalidTranscript(f"messages come as a list of messages, dicts or pairs, not {shorten(items)}")
     return tuple(_message(item, place) for place, item in enumerate(items))
 
@@ -61,6 +65,12 @@ def _message(item: object, place: int) -> Message:
 def _read(item: object, place: int) -> Message:
     if isinstance(item, Message):
         return item
+    framework = _FRAMEWORKS.get(type(item).__module__.partition(".")[0], "")
+    if framework:
+        raise InvalidTranscript(
+            f"message {place}: a {type(item).__name__} is made a Message by {framework}.convert.to_messages(messages), "
+            f"got {shorten(item)}"
+        )
     if hasattr(item, "model_dump"):
         item = item.model_dump()
     if isinstance(item, Mapping):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from secom_core.bank import MemoryBank
+from secom_core.bank import AsyncMemoryBank, MemoryBank
 from secom_core.citations import RerankerOptions
 from secom_core.conversation import Turn
 from secom_core.errors import DegradedWarning, InvalidInput, MissingExtra, ModelUnavailable
@@ -329,3 +329,71 @@ def test_when_remember_raises_nothing_was_stored(close: bool, monkeypatch: pytes
         with pytest.raises(InvalidInput, match="id 'm1' already belongs"):
             bank.remember(ANN, wrong[1:], session="monday", close=close)
         assert bank.stats(ANN).messages == 1
+
+
+# -- calls -------------------------------------------------------------------------------------------------------------
+
+NO_MOMENTS: dict[str, Callable[[MemoryBank], Any]] = {
+    "recall": lambda bank: bank.recall(ANN, "Where?", now="today"),
+    "forget": lambda bank: bank.forget(ANN, before="2024"),
+    "remember": lambda bank: bank.remember(ANN, TALK, session="tuesday", at="2024"),
+    "correct": lambda bank: bank.correct(ANN, "m1", "I moved to Bruges.", at="x"),
+    "retract": lambda bank: bank.corrections.retract(ANN, "m1", at="x"),
+    "end_expired": lambda bank: bank.lifetimes.end_expired("x"),
+    "end_idle_sessions": lambda bank: bank.end_idle_sessions(""),
+}
+
+
+@pytest.mark.parametrize("call", NO_MOMENTS)
+def test_what_is_no_moment_is_refused(call: str) -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(ANN, TALK, session="monday")
+        with pytest.raises(InvalidInput, match=r"(now|before|at) is a datetime, such as .* got '"):
+            NO_MOMENTS[call](bank)
+        assert bank.stats(ANN).messages == 3
+
+
+NO_NAMES: dict[str, Callable[[MemoryBank], Any]] = {
+    "forget session": lambda bank: bank.forget(ANN, session=5),
+    "forget turns": lambda bank: bank.forget(ANN, turn_ids=[5]),
+    "turns": lambda bank: bank.turns(ANN, 5),
+    "turns by id": lambda bank: bank.turns(ANN, turn_ids=[5]),
+    "close_session": lambda bank: bank.close_session(ANN, None),
+    "exclude": lambda bank: bank.recall(ANN, "Where?", exclude="m1"),
+}
+
+
+@pytest.mark.parametrize("call", NO_NAMES)
+def test_what_names_no_session_or_turn_is_refused(call: str) -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(ANN, TALK, session="monday")
+        with pytest.raises(InvalidInput, match=r"is a sequence of ids|a session is named by a string"):
+            NO_NAMES[call](bank)
+        assert bank.stats(ANN).messages == 3
+
+
+def test_no_messages_are_refused_and_no_context_is_none() -> None:
+    with MemoryBank.open() as bank:
+        with pytest.raises(InvalidInput, match="messages come as a list of messages, dicts or pairs, not None"):
+            bank.remember(ANN, None, session="monday")  # type: ignore[arg-type]
+        bank.remember(ANN, TALK, session="monday")
+        assert "Ghent" in bank.recall(ANN, "Where did I move?", context=None).text
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "package"),
+    [
+        ("langchain_core.messages", "HumanMessage", "langchain_secom"),
+        ("llama_index.core.llms", "ChatMessage", "llamaindex_secom"),
+    ],
+)
+def test_a_message_of_a_framework_is_refused_with_what_reads_it(module: str, name: str, package: str) -> None:
+    message = getattr(pytest.importorskip(module), name)(content="I live in Ghent.")
+    with MemoryBank.open() as bank, pytest.raises(InvalidInput, match=rf"{package}\.convert\.to_messages"):
+        bank.remember(ANN, [message], session="monday")
+
+
+@pytest.mark.parametrize("bank", ["x.db", None, 5])
+def test_a_bank_for_event_loops_takes_a_bank(bank: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"AsyncMemoryBank needs a MemoryBank, got .*MemoryBank\.open"):
+        AsyncMemoryBank(bank)

@@ -647,3 +647,18 @@ def test_a_cross_encoder_that_cannot_be_used_says_why(tmp_path: Path) -> None:
     absent = SentenceTransformerReranker(tmp_path / "nothing-here", device="cpu")
     with opened(absent) as bank, pytest.warns(DegradedWarning, match="the cross-encoder .*cannot be loaded"):
         assert bank.recall(SCOPE, QUERY).hits
+
+
+def test_a_recall_in_which_it_is_not_asked_counts_no_call() -> None:
+    held = threading.Event()
+
+    def hangs(query: str, texts: Sequence[str]) -> list[float]:
+        held.wait(30)
+        return [0.0] * len(texts)
+
+    try:
+        with opened(Reranking(hangs, timeout=0.05)) as bank, pytest.warns(DegradedWarning, match="reranking failed"):
+            calls = [bank.recall(SCOPE, QUERY).work.rerank_calls for _ in range(5)]
+    finally:
+        held.set()
+    assert calls == [1, 1, 1, 1, 0]
