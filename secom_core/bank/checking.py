@@ -227,12 +227,15 @@ def sessions_are_counted(checkup: Checkup) -> Iterator[Finding]:
             rows = connection.execute(
                 select(sessions).where(sessions.c.scope_id == row.id).order_by(sessions.c.id)
             ).all()
+            # Others may have written since the scope's row was read.
+            revision = connection.scalar(select(scopes.c.revision).where(scopes.c.id == row.id))
+        latest = revision if is_count(revision) else row.revision
         for each in rows:
             count, turns = held.get(each.id, (0, 0))
             noted = ahead.get(each.id) or 0
             if (
                 not _is_counted(each, count, turns)
-                or each.revision > row.revision
+                or each.revision > latest
                 or (is_count(noted) and noted > each.messages)
             ):
                 yield Finding("counts that cannot be those of its messages", "counted", "sessions", scope, each.name)
@@ -267,18 +270,30 @@ def memories_agree(checkup: Checkup) -> Iterator[Finding]:
     for scope, row in checkup.scopes:
         for each in checkup.store.sessions(row.id):
             try:
-                turns = checkup.store.turns(each)
+                agrees = _agrees(checkup.store, each)
             except StoreError as error:
                 remedy = "restore the last backup, or save what can be read: secom export --damaged"
                 yield Finding(str(error), remedy, "messages", scope, each.name, can_be_mended=False)
                 continue
-            with collected():
-                rows = checkup.store.memories(each.id)
-            if each.is_derived and not agree(rows, turns):
+            if not agrees:
                 what = "memories with holes, overlaps, or of other words than its turns"
                 yield Finding(what, _AGAIN, memories.name, scope, each.name)
                 if checkup.repair:
                     checkup.deriving.session(scope, each.id, afresh=True)
+
+
+def _agrees(store: SqlStore, session: SessionRow) -> bool:
+    """Whether the memories of a session are those of its turns, looked at once more where others write meanwhile."""
+    while True:
+        turns = store.turns(session)
+        with collected():
+            rows = store.memories(session.id)
+        if not session.is_derived or agree(rows, turns):
+            return True
+        now = store.session(session.id)
+        if now is None or now.version == session.version:
+            return now is None
+        session = now
 
 
 def vectors_fit(checkup: Checkup) -> Iterator[Finding]:
