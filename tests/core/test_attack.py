@@ -17,6 +17,8 @@ from sqlalchemy import text as sql_text
 
 from benchmarks.evaluation import judge_prompt as judge
 from secom_core import MemoryBank, Message
+from secom_core.changes.asking import records_prompt
+from secom_core.changes.showing import Line
 from secom_core.citations import read_citations
 from secom_core.command import main
 from secom_core.companion import _reply_prompt as reply_prompt
@@ -116,6 +118,7 @@ def test_a_stored_order_cannot_leave_its_place_in_any_prompt(poison):
         lambda said: topics.update_prompt([said], said, speaker=said),
         lambda said: events.events_prompt([quoted(said)], speaker=said),
         lambda said: linking.relation_prompt(said, said, dialogue_a=said, dialogue_b=said),
+        lambda said: records_prompt([Line(1, 0, 0, said, said, None, said, said)] * 2, 1, tokens=500),
         lambda said: summary.summary_prompt(said, said),
         lambda said: summary.response_prompt(said, said, retrieved=said),
         lambda said: judge.score_prompt(said, context=said, known=said),
