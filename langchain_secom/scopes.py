@@ -77,6 +77,8 @@ def bound_scope(requested: Sequence[ScopePart] | None, bound: Scope | None, *, c
     Raises:
         InvalidScope: it is another one, or none.
     """
+    if requested is None and bound is None:
+        raise InvalidScope(f"whose memories? Give {caller} a scope, such as scope=('acme', 'alice')")
     scope = scope_of(requested if requested is not None else bound or ())
     if bound is not None and scope != bound:
         raise InvalidScope(f"{caller} is bound to {bound!r} and was asked for {scope!r}")

@@ -57,7 +57,7 @@ class Corrections:
             self.retract(scope, what, at=at)
             return None
         if not isinstance(text, str) or not text.strip():
-            raise InvalidInput(f"a correction says what is so instead, or is None to take back, got {text!r}")
+            raise InvalidInput(f"a correction says what is so instead, got {text!r}; to take a turn back, retract it")
         named = self._current(check_scope(scope))
         turn = self._turn(named, what)
         moment = check_moment("at", at)

@@ -15,7 +15,7 @@ from typing import Any, Final
 from .. import __version__
 from ..bank import parts as _parts  # noqa: F401 - announces the layers
 from ..conversation import check_scope
-from ..errors import InvalidInput
+from ..errors import InvalidInput, shorten
 from ..filters import checked_filter
 from ..layers import Layer, names_taking_part, registered
 from ..readers.moments import read_moment
@@ -290,8 +290,13 @@ def _moment(text: str) -> datetime:
 
 def _json_filter(text: str) -> dict[str, Any] | None:
     try:
-        return checked_filter(json.loads(text))
-    except (ValueError, RecursionError, InvalidInput) as error:
+        read = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        wanted = 'a filter is a JSON object, such as \'{"role": "user"}\''
+        raise argparse.ArgumentTypeError(f"{wanted}, got {shorten(text)}: {error}") from error
+    try:
+        return checked_filter(read)
+    except InvalidInput as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
