@@ -247,7 +247,8 @@ def _piece(bank: MemoryBank, scope: Scope, memory_id: str, start: int, tokens: i
     turns = bank.turns(scope, turn_ids=[memory_id])
     if not turns:
         raise InvalidInput(f"There is no memory with the id {memory_id!r}.")
-    return part_of(turns[0], start, tokens, bank.token_counter)[0]
+    part, _ = part_of(turns[0], start, tokens, bank.token_counter)
+    return bank.corrections.lines_under(scope, turns[0].id) + part
 
 
 def create_manage_memory_tool(

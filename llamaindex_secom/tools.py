@@ -125,7 +125,8 @@ class _Tools:
         if not turns:
             raise InvalidInput(_unknown(memory_id))
         room, counter = self.options.token_budget or MOST_TOKENS, place.bank.token_counter
-        return escape_braces(part_of(turns[0], start, room, counter)[0])
+        part, _ = part_of(turns[0], start, room, counter)
+        return escape_braces(place.bank.corrections.lines_under(place.scope, turns[0].id) + part)
 
     def remember(self, place: _Place, text: str) -> str:
         return f"Remembered, as {self._new_turn(place, text)}."

@@ -8,6 +8,7 @@ from typing import Final
 
 from sqlalchemy import Connection, select
 
+from ..context.replacing import marked
 from ..conversation import Message, Scope, Turn, check_scope
 from ..corrections import store as rows
 from ..corrections.records import Mark, MarkKind
@@ -136,6 +137,11 @@ class Corrections:
             return []
         with self._store.transaction(write=False) as connection:
             return rows.marks(connection, row.id)
+
+    def lines_under(self, scope: Sequence[str], turn_id: str) -> str:
+        """The lines that a recall shows under a turn that was corrected or taken back by hand; empty where it holds."""
+        mine = (each.replacement for each in self.marks(scope) if each.turn_id == turn_id)
+        return "".join(marked(each) for each in mine if each is not None)
 
     def restore(self, scope: Sequence[str], marks: Sequence[Mark]) -> None:
         """Put marks on turns that were stored anew; one that is marked keeps its mark, and one that is gone needs none.

@@ -454,3 +454,10 @@ async def test_marks_are_made_in_the_scope_of_the_run_alone(bank: MemoryBank, ho
     assert "not allowed" in str((await run_agent(how, only, given, as_ann))[0])
     with pytest.raises(InvalidInput, match="actions are some of"):
         create_mark_memory_tool(bank, scope_keys=KEYS, actions=["forget"])  # type: ignore[list-item]
+
+
+def test_what_is_read_of_a_memory_says_that_it_holds_no_more(bank: MemoryBank) -> None:
+    read = create_read_memory_tool(bank, scope=ANN)
+    assert "→" not in read.invoke({"memory_id": "ann-1"})
+    bank.corrections.retract(ANN, "ann-1", at=datetime(2025, 6, 2, tzinfo=timezone.utc))
+    assert read.invoke({"memory_id": "ann-1"}).startswith("→ (retracted on 2025-06-02)\n")

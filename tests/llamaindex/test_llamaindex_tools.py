@@ -428,3 +428,10 @@ def test_marks_are_tools_where_they_are_asked_for(bank: MemoryBank) -> None:
         with pytest.raises(Exception, match="scope"):
             tools[f"{name}_memory"].call(memory_id="ann-1", scope=list(BOB))
     assert bank.corrections.marks(BOB) == []
+
+
+def test_what_is_read_of_a_memory_says_that_it_holds_no_more(bank: MemoryBank) -> None:
+    [read] = memory_tools(bank, scope=ANN, actions=["read"])
+    assert "→" not in str(read.call(memory_id="ann-1"))
+    bank.corrections.retract(ANN, "ann-1")
+    assert str(read.call(memory_id="ann-1")).startswith("→ (retracted on ")
