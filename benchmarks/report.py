@@ -402,6 +402,35 @@ def changes() -> str:
     return f"{table}\n\n{grid(['BEAM, ten chats', *names], beam)}"
 
 
+def changes_model() -> str:
+    found = result("changes_model")
+    counts = ("wanted", "right", "kind", "wrong", "joined", "by the model", "precision", "recall")
+    whose = ("rules", "with the model")
+    own = [[name, *(str(found["own"][name].get(key, 0)) for key in counts)] for name in whose]
+    names = ("questions", "last shown", "all shown", "marked")
+    asked = [name for name in found.get("beam", {}).get("rules", {}) if name != "links"]
+    beam = [
+        [
+            f"{name}, {who}",
+            *("" if found["beam"][who][name][key] is None else found["beam"][who][name][key] for key in names),
+        ]
+        for name in asked
+        for who in whose
+    ]
+    locomo = [[who, found["locomo"][who]["links"], len(found["locomo"][who]["supersessions"])] for who in whose]
+    parts = [name for name in ("own", "locomo", "beam") if name in found]
+    costs = ("calls", "tokens_in", "tokens_out", "cut_off", "seconds")
+    spent = [[name, *(found[name]["cost"][key] for key in costs), found[name]["warnings"]] for name in parts]
+    head = ["own set", "changes", "found", "of the right kind", "wrong", "near-misses joined", *counts[5:]]
+    tables = [
+        grid(head, own),
+        grid(["LoCoMo, first sessions", "links", "after which something holds no more"], locomo),
+        *([grid(["BEAM", *names], beam)] if beam else []),
+        grid(["what was asked", *(each.replace("_", " ") for each in costs), "warnings"], spent),
+    ]
+    return "\n\n".join(tables)
+
+
 def replies() -> str:
     rows = [
         [name, str(each["replies"]), f"{each['before']:.3f}", f"{each['after']:.3f}"]
