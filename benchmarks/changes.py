@@ -133,6 +133,7 @@ def beam(files: Sequence[Path], embedder: Any, budgets: Sequence[int]) -> dict[s
 def asked_of(
     bank: MemoryBank, chat: Chat, budgets: Sequence[int]
 ) -> Iterator[tuple[str, int, bool, bool, bool | None]]:
+    """For each question and budget: its kind, whether its last and all evidence is shown, and marks of updates."""
     order = {message.text: place for place, message in enumerate(m for s in chat.sessions for m in s.messages)}
     turn_of = {message.text: turn.id for turn in chat.turns for message in turn.messages}
     for question in chat.questions:
@@ -152,6 +153,7 @@ def _is_shown(block: str, question: str, gold: str, message: str) -> bool:
 
 
 def shares_of(rows: Sequence[tuple[str, int, bool, bool, bool | None]]) -> dict[str, Any]:
+    """The shares of such questions."""
     marked = [row[4] for row in rows if row[4] is not None]
     return {
         "questions": len(rows),

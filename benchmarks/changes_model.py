@@ -28,7 +28,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.changes import SEED, asked_of, shares_of, judged, own_sessions
+from benchmarks.changes import SEED, asked_of, judged, own_sessions, shares_of
 from benchmarks.chats import SCOPE, read_chat
 from benchmarks.locomo import read_locomo
 from benchmarks.recorded_model import AskedModel, Recorder, cost

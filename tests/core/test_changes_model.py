@@ -214,6 +214,15 @@ def test_words_that_the_two_lines_do_not_say_are_not_kept() -> None:
     assert (found.attribute, found.valid_from, found.valid_until) == ("", "", "")
 
 
+def test_words_that_no_database_holds_are_kept_all_the_same() -> None:
+    odd = "Ms. Iva\ud800nova \U0001f3b9"
+    said = {"new": 2, "old": 1, "kind": "changed", "old_value": "Mr. Osei", "new_value": odd}
+    with opened(block(said)) as bank:
+        tell(bank, OLD, f"Piano is with {odd}, since June.")
+        [found] = bank.changes(ANN)
+    assert found.new_value == odd
+
+
 @pytest.mark.parametrize(
     ("older", "newer", "values"),
     [
