@@ -121,16 +121,19 @@ def beam(files: Sequence[Path], embedder: Any, budgets: Sequence[int]) -> dict[s
         with MemoryBank.open(changes=True, embedder=embedder, token_counter=token_counter()[0]) as bank:
             for session in chat.sessions:
                 bank.remember(SCOPE, session, close=True)
-            rows += _asked(bank, chat, budgets)
+            rows += asked_of(bank, chat, budgets)
     return {
-        f"{ability} at {budget}": _shares([row for row in rows if row[:2] == (ability, budget)])
+        f"{ability} at {budget}": shares_of([row for row in rows if row[:2] == (ability, budget)])
         for ability in ABILITIES
         for budget in budgets
         if any(row[:2] == (ability, budget) for row in rows)
     }
 
 
-def _asked(bank: MemoryBank, chat: Chat, budgets: Sequence[int]) -> Iterator[tuple[str, int, bool, bool, bool | None]]:
+def asked_of(
+    bank: MemoryBank, chat: Chat, budgets: Sequence[int]
+) -> Iterator[tuple[str, int, bool, bool, bool | None]]:
+    """For each question and budget: its kind, whether its last and all evidence is shown, and marks of updates."""
     order = {message.text: place for place, message in enumerate(m for s in chat.sessions for m in s.messages)}
     turn_of = {message.text: turn.id for turn in chat.turns for message in turn.messages}
     for question in chat.questions:
@@ -149,7 +152,8 @@ def _is_shown(block: str, question: str, gold: str, message: str) -> bool:
     return coverage(block, question, gold, [message])[0] >= _SHOWN
 
 
-def _shares(rows: Sequence[tuple[str, int, bool, bool, bool | None]]) -> dict[str, Any]:
+def shares_of(rows: Sequence[tuple[str, int, bool, bool, bool | None]]) -> dict[str, Any]:
+    """The shares of such questions."""
     marked = [row[4] for row in rows if row[4] is not None]
     return {
         "questions": len(rows),

@@ -28,7 +28,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.changes import SEED, _asked, _shares, judged, own_sessions
+from benchmarks.changes import SEED, asked_of, judged, own_sessions, shares_of
 from benchmarks.chats import SCOPE, read_chat
 from benchmarks.locomo import read_locomo
 from benchmarks.recorded_model import AskedModel, Recorder, cost
@@ -94,10 +94,10 @@ def beam(options: argparse.Namespace, model: ChatModel) -> dict[str, Any]:
             ) as bank:
                 for session in chat.sessions:
                     bank.remember(SCOPE, session, close=True)
-                rows += _asked(bank, chat, BUDGETS)
+                rows += asked_of(bank, chat, BUDGETS)
                 made.update(f"{each.kind}, by {each.by}" for each in bank.changes(SCOPE))
         shares = {
-            f"{ability} at {budget}": _shares([row for row in rows if row[:2] == (ability, budget)])
+            f"{ability} at {budget}": shares_of([row for row in rows if row[:2] == (ability, budget)])
             for ability in ABILITIES
             for budget in BUDGETS
             if any(row[:2] == (ability, budget) for row in rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, Table, Text
 
-from ..stores.schema import Id, metadata
+from ..stores.schema import Id, Verbatim, metadata
 
 statement_heads = Table(
     "statement_heads",
@@ -22,7 +22,7 @@ statement_heads = Table(
 
 
 def _of_links(name: str, *more: str) -> Table:
-    """A table of links; ``more`` are columns of text."""
+    """A table of links; ``more`` are columns of words."""
     return Table(
         name,
         metadata,
@@ -39,7 +39,7 @@ def _of_links(name: str, *more: str) -> Table:
         Column("older_start", BigInteger, nullable=False),
         Column("older_stop", BigInteger, nullable=False),
         Column("kind", Text, nullable=False),
-        *(Column(each, Text, nullable=False) for each in more),
+        *(Column(each, Verbatim, nullable=False) for each in more),
         Index(f"{name}_of_session", "session_id", "turn"),
         Index(f"{name}_of_older", "older_session_id", "older_turn"),
         Index(f"{name}_of_scope", "scope_id"),

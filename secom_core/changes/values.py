@@ -69,10 +69,18 @@ _COUNTED: Final = {
 }
 _MONEY: Final = r"euros?|eur|dollars?|usd|pounds?|gbp|bucks|元|块|円|만\s?원|원|€|\$|£|¥|万円|千円"
 _TENS: Final = {"万": 10_000, "千": 1_000, "만": 10_000, "k": 1_000}
+_SUM: Final = rf"(?:[€$£¥] ?\d[\d.,]*k?|\d[\d.,]* ?(?:{_MONEY}|%|prozent|percent))"
+_AMOUNT: Final = rf"(?:{_SUM} ?|\d[\d.,]* ?)"
 _PATTERNS: Final = tuple(
     (sort, re.compile(pattern, re.I))
     for sort, pattern in (
         ("", r"\bv?\d+\.\d+\.\d+\b|\bv\d[\d.]*|https?:\S+|\w+[._/]\w+[._/]\w+"),
+        # By how much something differs from what it was: of that nobody knows what it is.
+        (
+            "",
+            rf"{_AMOUNT}(?:[\w-]+ )?(?:more|less|fewer|extra|longer|shorter|mehr|weniger|más|menos)\b"
+            rf"|\b(?:by|um) {_SUM}|(?:涨|贵|便宜|多|少|加|减)了 ?{_AMOUNT}",
+        ),
         ("", r"\b(?:last|this past|letzten?|el pasado) \w+|上(?:个?(?:周|星期))[一二三四五六日天]"),
         (
             "weekday",

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from secom_core import MemoryBank
-from secom_core.changes.asking import read_records
+from secom_core.changes.asking import Told, read_records
+from secom_core.changes.grounding import grounded
+from secom_core.changes.showing import Line
 from secom_core.conversation import Message
 from secom_core.errors import BadReply, ContextTooLong, CutOff, DegradedWarning, InvalidInput, ModelUnavailable
 from secom_core.llm.flow import Prompt
@@ -212,6 +214,15 @@ def test_words_that_the_two_lines_do_not_say_are_not_kept() -> None:
     assert (found.attribute, found.valid_from, found.valid_until) == ("", "", "")
 
 
+def test_words_that_no_database_holds_are_kept_all_the_same() -> None:
+    odd = "Ms. Iva\ud800nova \U0001f3b9"
+    said = {"new": 2, "old": 1, "kind": "changed", "old_value": "Mr. Osei", "new_value": odd}
+    with opened(block(said)) as bank:
+        tell(bank, OLD, f"Piano is with {odd}, since June.")
+        [found] = bank.changes(ANN)
+    assert found.new_value == odd
+
+
 @pytest.mark.parametrize(
     ("older", "newer", "values"),
     [
@@ -263,6 +274,15 @@ def test_what_was_said_later_is_not_older_whatever_its_number() -> None:
         bank.remember(ANN, [Message(NEW, id="u1")], session="s1", at=MAY, close=True)
         bank.remember(ANN, [Message(OLD, id="u0")], session="s0", at=MAY - timedelta(days=9), close=True)
         assert pairs(bank) == []
+
+
+def test_a_line_of_a_later_day_is_not_older() -> None:
+    def line(turn: int, text: str, day: int) -> Line:
+        return Line(1, turn, 0, "", "user", MAY + timedelta(days=day), text, text)
+
+    told = [Told(2, 1, "changed", "piano", "Mr. Osei", "Ms. Ivanova")]
+    for day, believed in ((5, 1), (0, 1), (-5, 0)):
+        assert len(grounded(told, [line(0, OLD, 0), line(1, NEW, day)], 1, ())) == believed
 
 
 # -- together with the rules ------------------------------------------------------------------------------------------
@@ -437,14 +457,16 @@ def test_a_chain_leads_to_what_holds_in_the_end() -> None:
 
 @pytest.mark.parametrize("gone", ["u0", "u1"])
 def test_it_is_forgotten_with_either_of_its_turns(tmp_path: Path, gone: str) -> None:
-    with opened(record(), tmp_path / "memory.db") as bank:
+    path = tmp_path / "memory.db"
+    with opened({"out of tune": block(), "": record()}, path) as bank:
         tell(bank, *LESSON)
+        for session, text in (("s0", "It rains."), ("s1", "The piano is out of tune.")):
+            bank.remember(ANN, [("user", text)], session=session, at=LATER, close=True)
         assert len(bank.changes(ANN)) == 1
         bank.forget(ANN, turn_ids=[gone])
         assert bank.changes(ANN) == []
-        bank.forget(ANN)
-    assert b"Osei" not in (tmp_path / "memory.db").read_bytes()
-    assert b"Ivanova" not in (tmp_path / "memory.db").read_bytes()
+        with sqlite3.connect(path) as raw:
+            assert raw.execute("SELECT * FROM change_records").fetchall() == []
 
 
 def test_what_is_forgotten_while_the_model_is_asked_is_not_written() -> None:
