@@ -291,10 +291,10 @@ class _Growing:
         )
 
     def _in_order(self) -> tuple[Turn, ...]:
-        """Its turns as they were said, as one that was edited is stored last; those of a topic in its own order."""
+        """Its turns, in the order of the memory; a topic's are of several sessions."""
         if self._first.memory.summary:
             return tuple(turn for turn in self._first.memory.turns if turn.id in self._turns)
-        return tuple(sorted(self._turns.values(), key=lambda turn: (turn.at or _EPOCH, turn.index)))
+        return tuple(sorted(self._turns.values(), key=lambda turn: turn.index))
 
 
 def _length(candidate: Candidate, counter: TokenCounter) -> int:

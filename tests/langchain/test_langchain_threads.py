@@ -126,18 +126,6 @@ def test_an_edit_takes_no_mark_from_what_it_does_not_touch(server: ScriptedServe
         assert kinds == ["retracted"]
 
 
-@pytest.mark.slow
-def test_an_edited_turn_is_recalled_in_its_place(server: ScriptedServer, bank: MemoryBank) -> None:
-    agent = agent_of(server, bank)
-    for name, text in (("m1", "My sister Lena got a dog."), ("m2", "She called it Bello."), ("m3", "It bit her.")):
-        agent.invoke({"messages": [HumanMessage(text, id=name)]}, in_thread)
-    agent.update_state(in_thread, {"messages": [HumanMessage("My aunt Rosa got a dog.", id="m1")]})
-    agent.invoke({"messages": [HumanMessage("Thanks.", id="m4")]}, in_thread)
-    block = bank.recall(ANN, "Who got a dog, and what did it do?").text
-    places = [block.index(text) for text in ("Rosa got a dog", "called it Bello", "bit her", "Thanks")]
-    assert places == sorted(places)
-
-
 FORGETTING: dict[str, Any] = {
     "all": lambda bank: bank.forget(ANN),
     "a session": lambda bank: bank.forget(ANN, session="friday"),
