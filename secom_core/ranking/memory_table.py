@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias, TypeVar
@@ -163,8 +163,10 @@ class MemoryTable:
         """
         if number is None:
             number = self._free.pop() if self._free else self._new_number()
-            self._numbers(session).append(number)
+            numbers = self._numbers(session)
             self._columns[:, number] = session, *place
+            # One that comes again after a deletion stands before others.
+            insort(numbers, number, key=lambda each: int(self._columns[1, each]))
             self._touch(number)
         self._known[number] = memory
         return number

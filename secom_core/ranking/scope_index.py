@@ -173,14 +173,14 @@ class ScopeIndex:
             if row in same:
                 continue
             passage = table.passage(row)
-            same, before = table.repeats.add(row, table.said.item(row))
-            table.source[row], table.times[same[0]] = same[0], len(same)
-            table.touch((same[0], before))
+            alike, before = table.repeats.add(row, table.said.item(row))
+            table.source[row], table.times[alike[0]] = alike[0], len(alike)
+            table.touch((alike[0], before))
             table.latest[before], table.latest[row] = 0, 0
-            table.shown[same[0]] = last = table.repeats.latest(row)
+            table.shown[alike[0]] = last = table.repeats.latest(row)
             table.latest[last] = 1
-            if len(same) > 1:
-                table.terms[row] = table.terms[same[0]]
+            if len(alike) > 1:
+                table.terms[row] = table.terms[alike[0]]
                 continue
             self.indexes.words.add([row], [passage.searched])
             [table.terms[row]] = self.indexes.words.lengths_of([row])

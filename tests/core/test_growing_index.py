@@ -71,6 +71,15 @@ def told(recall: Recall) -> object:
     [Step("two", "user", "what am i allergic to"), Step("one", "user", "How do I oil the loom?"),
      Step("two", "user", FACT)], True
 )  # fmt: skip
+@example(
+    [Step("two", "user", QUESTION), Step("two", "user", FACT), Step("one", "user", "I moved to Ghent."),
+     Step("two", "user", QUESTION), Step("two", "forget", "first"), Step("one", "user", QUESTION)], False
+)  # fmt: skip
+@example(
+    [Step("two", "user", QUESTION), Step("two", "user", FACT), Step("two", "user", "I moved to Ghent."),
+     Step("one", "user", QUESTION), Step("two", "user", QUESTION), Step("two", "forget", "first"),
+     Step("one", "user", QUESTION)], False
+)  # fmt: skip
 @settings(max_examples=60, deadline=None)
 def test_growing_is_the_same_as_beginning_anew(steps: list[Step], dense: bool) -> None:
     with MemoryBank.open(embedder=ScriptedEmbedder(64) if dense else None) as bank:
