@@ -408,6 +408,14 @@ def garbage() -> str:
     return grid(["", "columns", *names], ([name, *map(str, row)] for name, row in tables.items()))
 
 
+def event_loop() -> str:
+    names = ("seconds", "lag_p50", "lag_p99", "lag_max", "threads", "cancelled", "answered", "lost", "doubled", "amiss")
+    rows = []
+    for name, row in result("event_loop")["rows"].items():
+        rows.append([name, *(f"{row[key]:.4g}" if key in row else "" for key in names)])
+    return grid(["", *names], rows)
+
+
 def changes() -> str:
     found = result("changes")
     own = [[name, each["wanted"], each["right"], each.get("wrong", "")] for name, each in found["own"].items()]
@@ -675,6 +683,12 @@ SECTIONS = {
         soak,
         "`benchmarks.soak`, thirty minutes: 2,000 scopes that remember, recall, learn and forget, indexes of 64 MiB at "
         "most, the bank opened again every minute. The file grows until every scope has its four sessions.",
+    ),
+    "What does an event loop wait for a thousand calls at once?": (
+        event_loop,
+        "`benchmarks.event_loop`: half remember, half recall, all at once, over 50 scopes of 100 turns in one file. "
+        "*Lag* in milliseconds is how much later than it should a task wakes that runs beside them. In the second row "
+        "calls are cancelled at moments drawn by a seed.",
     ),
     "What does rubbish in derived rows do?": (
         garbage,
