@@ -37,6 +37,4 @@ def _mine(message: Message, reading: Reading) -> Message:
     """The message, as the user's own where the user is named."""
     if message.role:
         return message
-    name = message.speaker or ""
-    reading.speakers[name] += 1
-    return replace(message, role="user") if reading.me and name.casefold() == reading.me.casefold() else message
+    return replace(message, role=reading.person(message.speaker or "", "").role)
