@@ -9,12 +9,13 @@ from ...conversation import Message, Session
 from ...errors import InvalidInput
 from ..files import Export, File
 from ..reading import Reading, grouped
+from ..strangers import is_words
 from ..transcript import read_transcript
 
 
 def looks_like(file: File) -> bool:
     """Any text that is no web page: whether it is a transcript shows when it is read."""
-    return not file.encoding.is_binary and not file.start.lstrip()[:200].lower().startswith(("<!doctype html", "<html"))
+    return is_words(file)
 
 
 def read(export: Export, files: list[File], reading: Reading) -> Iterator[Session]:

@@ -70,7 +70,7 @@ class _Said:
 
 def looks_like(file: File) -> bool:
     """Text of which the first lines open a message; a line alone is one only with a name or a bracket."""
-    if file.encoding.is_binary or file.suffix not in ("", ".txt", ".text") or file.shape:
+    if file.encoding.is_binary or file.shape:
         return False
     lines = [line for line in file.start.splitlines()[:30] if line.strip()]
     opened = [found for line in lines if (found := _OPENING.match(line))]
@@ -78,8 +78,9 @@ def looks_like(file: File) -> bool:
 
 
 def _is_plain(opened: re.Match[str]) -> bool:
-    """Whether an opening is of WhatsApp: it has no other readings, such as the ISO date of a transcript."""
-    return not (opened["open"] and len(opened["a"]) == 4 and opened["s"] is None and opened["mark"] == "-")
+    """Whether an opening is of WhatsApp: ``2024-05-03 14:05`` without a comma is of any transcript."""
+    is_iso = len(opened["a"]) == 4 and opened["mark"] == "-"
+    return not is_iso or "," in opened[0][: opened.start("h") - opened.start()]
 
 
 def read(export: Export, files: list[File], reading: Reading) -> Iterator[Session]:
