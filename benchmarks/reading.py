@@ -118,12 +118,13 @@ def large(megabytes: int, folder: Path) -> Iterator[str]:
             out.writelines(pieces(megabytes))
         size = path.stat().st_size / 1e6
         yield timed(name, path, size)
-        packed = folder / f"{name}.zip"
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            archive.write(path, file)
+        if name == "ChatGPT":
+            packed = folder / "export.zip"
+            with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+                archive.write(path, file)
+            yield timed("ChatGPT, its zip", packed, size)
+            packed.unlink()
         path.unlink()
-        yield timed(f"{name}, zip", packed, size)
-        packed.unlink()
 
 
 def formats(folder: Path) -> Iterator[str]:

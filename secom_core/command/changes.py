@@ -13,6 +13,7 @@ from ..archive.replacing import replacing
 from ..archive.salvage import salvage
 from ..bank import MemoryBank, Parts
 from ..conversation import Scope
+from ..errors import DuplicateId
 from ..pictures.report.html import counted
 from ..stores.cipher import is_plain
 from ..stores.places import file_at
@@ -32,7 +33,11 @@ def remember_(args: Namespace) -> None:
     with opened(args, make=True) as there:
         again = (session for each in sources for session in each.sessions(first=False))
         bar = tqdm(again, "remembering", len(sizes), unit="session", disable=not sys.stderr.isatty())
-        done = [there.bank.remember(scope, session, close=not args.open) for session in bar]
+        try:
+            done = [there.bank.remember(scope, session, close=not args.open) for session in bar]
+        except DuplicateId as error:
+            hint = f"{error}. If it was remembered without --me {args.me}, leave --me out, or forget it first"
+            raise Refused(hint if args.me else str(error)) from error
     new = sum(each.new for each in done)
     known = sum(size for _, size in sizes) - new
     names = list(dict.fromkeys(name for name, _ in sizes))

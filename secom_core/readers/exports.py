@@ -18,6 +18,9 @@ from .reading import DateOrder, Reading, identified
 from .registry import Format, files_of, format_called, recognised
 from .strangers import stranger
 
+_GUESSED: Final = frozenset({"messages", "transcript"})
+"""What is left for a file that looks like nothing else."""
+
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -64,7 +67,7 @@ def read(
     Raises:
         InvalidTranscript: the file is of no format that is known, or damaged; with its name, the place, what it looks
             like and what to do.
-        InvalidInput: an option cannot be used.
+        InvalidInput: an option cannot be used; or, at the end, nobody is called ``me`` among those who speak.
         OSError: the path cannot be read.
     """
     export = _export(source)
@@ -81,7 +84,16 @@ def read(
         partial=partial,
         note=lambda text: (note or _LOG.warning)(_with_name(export, text)),
     )
-    return _sessions(export, form, files, reading, at, progress)
+    found = _sessions(export, form, files, reading, at, progress)
+    return found if format is not None or form.name not in _GUESSED else _with_hint(found, form)
+
+
+def _with_hint(sessions: Iterator[Session], form: Format) -> Iterator[Session]:
+    """The sessions of a file that may be something else: an error says what it was taken for."""
+    try:
+        yield from sessions
+    except InvalidTranscript as error:
+        raise InvalidTranscript(f"{error}. It was read as {form.title}; say with --format what else it is") from error
 
 
 def format_of(source: str | Path | BinaryIO) -> Format:
@@ -146,7 +158,7 @@ def _sessions(
                     count += 1
                     if count == 1 and reading.session and not session.name.startswith(reading.session):
                         reading.note("its sessions have names of their own, so that the name given is not used")
-                    yield identified(session, at, export.name)
+                    yield identified(session, reading, at, export.name)
         except InvalidInput as error:
             if not (reading.partial and count):
                 raise InvalidTranscript(_with_count(_with_name(export, str(error)), count)) from error
@@ -156,9 +168,12 @@ def _sessions(
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             # A record has a list where an object stands in every true export, and the like.
             raise InvalidTranscript(f"{export.name} is damaged, or not {form.title}: {error}") from error
-    reading.end()
     if not count:
         raise InvalidTranscript(f"{export.name} holds no message")
+    try:
+        reading.end()
+    except InvalidInput as error:
+        raise InvalidInput(_with_name(export, str(error))) from error
 
 
 def _with_name(export: Export, text: str) -> str:

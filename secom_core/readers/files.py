@@ -219,7 +219,7 @@ def _in_zip(name: str, file: File) -> Iterator[File]:
         raise InvalidTranscript(f"{reason}; download it once more") from error
     count = 0
     for info in archive.infolist():
-        if info.is_dir() or "__MACOSX/" in info.filename:
+        if not info.filename or info.filename.endswith("/") or "__MACOSX/" in info.filename:
             continue
         count = _counted(count, name)
         shown = f"{name}: {info.filename}"

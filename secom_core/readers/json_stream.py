@@ -72,7 +72,9 @@ class JsonStream:
                 what = "is nested too deeply" if isinstance(error, RecursionError) else str(error)
                 raise InvalidTranscript(f"line {self.line}: the record {what}") from error
             else:
-                if end < len(self._buffer) or self._ended:
+                # "1" may go on with ".5": of a number, what follows has to be there too.
+                room = _NEAR if isinstance(found, (int, float)) else 0
+                if end + room < len(self._buffer) or self._ended:
                     self._at = end
                     return found
             self._fill()

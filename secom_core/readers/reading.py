@@ -118,9 +118,13 @@ class Reading:
             given: further fields of the message.
         """
         self.speakers[name] += 1
-        is_me = mine or (self.me is not None and name.casefold() == self.me.casefold())
+        is_me = mine or self.is_me(name)
         self.found_me |= is_me
         return Message(text, role="user" if is_me else "", speaker=name or None, **given)
+
+    def is_me(self, name: str) -> bool:
+        """Whether this is the name that the user gave as the own one."""
+        return self.me is not None and name.casefold() == self.me.casefold()
 
     def kept(self, make: Callable[[Any, Reading], Made], record: Any, place: str) -> Iterator[Made]:
         """What is made of a record; nothing where it cannot be read and is to be passed over.
@@ -149,13 +153,17 @@ class Reading:
         self.note(f"passed over: {error}")
 
     def end(self) -> None:
-        """Say what was left out, and whether the user's name was found."""
+        """Say what was left out.
+
+        Raises:
+            InvalidInput: nobody has the name that was given as the user's own; with those who speak.
+        """
         counts = [f"{what} ({count:,})" for what, count in sorted(self.left_out.items()) if count]
         if counts:
             self.note(f"left out: {', '.join(counts)}")
         if self.me is not None and self.speakers and not self.found_me:
             names = ", ".join(name for name, _ in self.speakers.most_common(8))
-            self.note(f"nobody is called {self.me!r} in it, so that nothing is yours; those who speak are: {names}")
+            raise InvalidInput(f"nobody is called {self.me!r} in it; those who speak are: {names}")
 
 
 def digest(parts: Iterable[object]) -> str:
@@ -214,8 +222,14 @@ def by_day(chat: str, messages: Iterable[Message]) -> Iterator[Session]:
         yield grouped(f"{chat} {day}".strip(), said)
 
 
-def identified(session: Session, at: datetime | None, shown: str) -> Session:
+def identified(session: Session, reading: Reading, at: datetime | None, shown: str) -> Session:
     """The session with an id on every message, its own or one made of its words, and a time where one is given.
+
+    Args:
+        session: as it was read.
+        reading: the reading that it is of. Ids are the same whoever the user is said to be.
+        at: the time of messages that have none.
+        shown: how an error names the export.
 
     Raises:
         InvalidTranscript: a message is longer than `LONGEST_TEXT`.
@@ -227,14 +241,15 @@ def identified(session: Session, at: datetime | None, shown: str) -> Session:
     if all(message.id is not None and (at is None or message.at is not None) for message in session.messages):
         return session
     times: Counter[str] = Counter()
-    return grouped(session.name, [_identified(each, session.name, times, at) for each in session.messages])
+    given = (_with_id(each, session.name, reading.is_me(each.speaker or ""), times) for each in session.messages)
+    return grouped(session.name, [replace(each, at=each.at or at) for each in given])
 
 
-def _identified(message: Message, session: str, times: Counter[str], at: datetime | None) -> Message:
+def _with_id(message: Message, session: str, is_me: bool, times: Counter[str]) -> Message:
     if message.id is not None:
-        return replace(message, at=message.at or at)
-    own = message.at.isoformat() if message.at else None
-    content = json.dumps([session, message.role, message.speaker, message.text, own])
+        return message
+    at = message.at.isoformat() if message.at else None
+    content = json.dumps([session, "" if is_me else message.role, message.speaker, message.text, at])
     times[content] += 1
     key = hashlib.sha256(f"{content}{times[content]}".encode()).hexdigest()[:16]
-    return replace(message, id=key, at=message.at or at)
+    return replace(message, id=key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Final, Protocol, cast
 
@@ -86,7 +87,9 @@ def format_called(name: str) -> Format:
     """
     found = next((each for each in FORMATS if each.name == name.strip().lower()), None)
     if found is None:
-        raise InvalidInput(f"no format is called {name!r}; there are {', '.join(each.name for each in FORMATS)}")
+        names = [each.name for each in FORMATS]
+        near = [f"did you mean {each}? " for each in get_close_matches(name.lower(), names, 1)]
+        raise InvalidInput(f"no format is called {name!r}; {''.join(near)}there are {', '.join(names)}")
     return found
 
 

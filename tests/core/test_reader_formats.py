@@ -453,10 +453,17 @@ def test_a_mail_is_the_users_by_name_or_address(tmp_path: Path) -> None:
         assert [row[0] for row in found] == ["user", ""]
 
 
-def test_a_user_whom_nobody_knows_is_said_with_those_who_speak(tmp_path: Path) -> None:
-    said: list[str] = []
-    of(tmp_path, "chat.txt", examples.ANDROID, me="Anne", note=said.append)
-    assert any("nobody is called 'Anne' in it" in each and "Bob, Ann" in each for each in said)
+def test_a_user_whom_nobody_knows_is_refused_with_those_who_speak(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"chat\.txt: nobody is called 'Anne' in it; those who speak are: Bob, Ann"):
+        of(tmp_path, "chat.txt", examples.ANDROID, me="Anne")
+    assert of(tmp_path, "conversations.json", examples.CHATGPT, me="Anne") == EXPECTED["conversations.json"][1]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_ids_are_the_same_whoever_the_user_is_said_to_be(tmp_path: Path, name: str) -> None:
+    path = examples.write(tmp_path, {name: examples.FILES[name]}) / name
+    first, other = ([each.id for session in read(path, me=me) for each in session.messages] for me in (None, "Ann"))
+    assert first == other
 
 
 def test_the_owner_of_an_export_keeps_the_role_under_any_name(tmp_path: Path) -> None:
@@ -617,7 +624,9 @@ def test_a_format_that_is_named_is_read_as_it_and_what_it_looks_like_is_said(tmp
         InvalidTranscript, match=r"x\.json does not look like an export of Telegram; it looks like an export of ChatGPT"
     ):
         read(path, format="telegram")
-    with pytest.raises(InvalidInput, match="no format is called 'chatgtp'; there are chatgpt, claude"):
+    with pytest.raises(
+        InvalidInput, match=r"no format is called 'chatgtp'; did you mean chatgpt[?] there are chatgpt, claude"
+    ):
         read(path, format="chatgtp")
 
 

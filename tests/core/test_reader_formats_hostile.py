@@ -41,6 +41,11 @@ WRONG: dict[str, tuple[bytes, str]] = {
         json.dumps([examples.GARDEN, {"title": "x", "mapping": 5}]).encode(),
         "nodeless.json: conversation 2: ",
     ),
+    "other.json": (
+        b'{"participants": [{"name": "a"}], "messages": [{"sender_name": "a", "content": "x"}]}',
+        "other.json: message 0: needs a 'role' (or a 'speaker'), got {'sender_name': 'a', 'content': 'x'}. It was read "
+        "as role/content messages, JSON or JSON lines; say with --format what else it is",
+    ),
     "photo.jpg": (b"\xff\xd8\xff\xe0\0\x10JFIF", "photo.jpg looks like a picture; pictures hold no text that is read"),
     "talk.pdf": (b"%PDF-1.7\n", "talk.pdf looks like a PDF document; save the conversation as text"),
     "store.db": (b"SQLite format 3\0\x10\0", "store.db looks like a database of SQLite; a store of secom is named"),
