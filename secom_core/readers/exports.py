@@ -149,13 +149,14 @@ def _zone(given: str | tzinfo | None) -> tzinfo | None:
 def _sessions(
     export: Export, form: Format, files: list[File], reading: Reading, at: datetime | None, progress: bool
 ) -> Iterator[Session]:
-    count = 0
+    count = undated = 0
     with _bar(export, files) if progress else nullcontext() as bar:
         reading.seen = bar.update if bar is not None else None
         try:
             for session in form.reader.read(export, files, reading):
                 if session.turns:
                     count += 1
+                    undated += sum(message.at is None for message in session.messages)
                     if count == 1 and reading.session and not session.name.startswith(reading.session):
                         reading.note("its sessions have names of their own, so that the name given is not used")
                     yield identified(session, reading, at, export.name)
@@ -170,6 +171,8 @@ def _sessions(
             raise InvalidTranscript(f"{export.name} is damaged, or not {form.title}: {error}") from error
     if not count:
         raise InvalidTranscript(f"{export.name} holds no message")
+    if undated and at is None and not form.alone:
+        reading.note(f"messages without a time that can be read: {undated:,}; they are remembered as said now, or --at")
     try:
         reading.end()
     except InvalidInput as error:

@@ -643,3 +643,14 @@ def test_a_name_that_the_sessions_do_not_take_is_said(tmp_path: Path) -> None:
     of(tmp_path, "conversations.json", examples.CHATGPT, session="mine", note=said.append)
     assert any("have names of their own" in each for each in said)
     assert set(of(tmp_path, "chat.txt", examples.ANDROID, session="Choir")) == {"Choir 2024-05-03", "Choir 2024-05-25"}
+
+
+def test_messages_without_a_time_are_counted_unless_their_time_is_given(tmp_path: Path) -> None:
+    said: list[str] = []
+    of(tmp_path, "sharegpt.json", examples.SHAREGPT, note=said.append)
+    assert [each.partition(": ")[2] for each in said] == [
+        "messages without a time that can be read: 5; they are remembered as said now, or --at"
+    ]
+    at = datetime(2024, 5, 3, tzinfo=timezone.utc)
+    found = of(tmp_path, "sharegpt.json", examples.SHAREGPT, note=said.append, at=at)
+    assert (len(said), {row[2] for part in found.values() for row in part}) == (1, {"2024-05-03 00:00:00"})

@@ -23,13 +23,17 @@ def looks_like(file: File) -> bool:
 def read(export: Export, files: list[File], reading: Reading) -> Iterator[Session]:
     """A session a file of messages; facts are a session of their own."""
     for file in files:
-        rows = records(file, reading, ("messages", "facts", "edges"))
-        messages = [_fact(row, reading) if "fact" in row else said(row, reading) for row in rows]
-        facts = [each for each in messages if each.speaker == "zep" and not each.role]
+        facts: list[Message] = []
+        messages: list[Message] = []
+        for row in records(file, reading, ("messages", "facts", "edges")):
+            if "fact" in row:
+                facts.append(_fact(row, reading))
+            else:
+                messages.append(said(row, reading))
         if facts:
             reading.once("facts are sentences that Zep wrote, and are remembered as said by 'zep', not by you")
-            yield grouped("facts of Zep", facts)
-        yield grouped(reading.session or file.stem, [each for each in messages if each not in facts])
+        yield grouped("facts of Zep", facts)
+        yield grouped(reading.session or file.stem, messages)
 
 
 def _fact(row: Mapping[str, Any], reading: Reading) -> Message:
