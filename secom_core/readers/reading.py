@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone, tzinfo
+from itertools import groupby
 from typing import Any, Literal, TypeVar
 
 from ..conversation import Message, Session, group_messages
@@ -210,15 +211,7 @@ def grouped(name: str, messages: Iterable[Message]) -> Session:
 
 def by_day(chat: str, messages: Iterable[Message]) -> Iterator[Session]:
     """A chat that goes on for years as a session a day, ``Ann 2024-05-03``; no more than a day is held in memory."""
-    day, said = "", list[Message]()
-    for message in messages:
-        date = message.at.date().isoformat() if message.at is not None else ""
-        if said and date != day:
-            yield grouped(f"{chat} {day}".strip(), said)
-            said = []
-        day = date
-        said.append(message)
-    if said:
+    for day, said in groupby(messages, lambda message: message.at.date() if message.at is not None else ""):
         yield grouped(f"{chat} {day}".strip(), said)
 
 
