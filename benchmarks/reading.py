@@ -4,8 +4,9 @@
     python -m benchmarks.reading --megabytes 20
 
 Each large file is written into a temporary folder and read in a process of its own, so that its peak of resident memory
-is its own. What takes longer than a processor worked on it waited for other programs. ``before`` is what the process has with everything imported. The small files are those of
-`benchmarks.example_exports`, of which it is known what is to be read.
+is its own; ``before`` is what the process has with everything imported. What takes longer than a processor worked on it
+waited for other programs. The small files are those of `benchmarks.example_exports`, of which it is known what is to be
+read.
 """
 
 from __future__ import annotations
