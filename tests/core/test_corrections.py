@@ -206,7 +206,7 @@ def test_a_turn_is_named_by_itself_a_message_of_it_or_a_hit(bank) -> None:
     [
         ("nobody", NEW, "no turn of the scope .* has the id 'nobody'"),
         ("m0", " ", "a correction says what is so instead"),
-        (3, NEW, "a turn is named by itself, its id, or a hit"),
+        (3, NEW, "pass a turn, the id of a turn, or a hit"),
     ],
 )
 def test_what_cannot_be_corrected_is_refused(bank, what, text, says) -> None:

@@ -280,7 +280,7 @@ async def test_a_hook_makes_the_query_of_the_dialogue(filled: MemoryBank, how: s
     memory = SecomMemory(bank=filled, scope=ANN, session="none", token_budget=60, query=hook)
     inputs = {"input": [*OF_LENA, HumanMessage(WHERE)]}
     if kind == "async" and how == "invoke":
-        with pytest.raises(InvalidInput, match="awaited in asynchronous calls only"):
+        with pytest.raises(InvalidInput, match="in asynchronous calls only"):
             memory.load_memory_variables(inputs)
         return
     loaded = memory.load_memory_variables(inputs) if how == "invoke" else await memory.aload_memory_variables(inputs)

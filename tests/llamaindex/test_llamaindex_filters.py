@@ -77,7 +77,7 @@ def test_the_ids_of_another_scope_are_not_given_to_a_model(bank: MemoryBank) -> 
 
 
 def test_answers_cite_one_scope(bank: MemoryBank) -> None:
-    with pytest.raises(InvalidInput, match="citations are taken in for one scope"):
+    with pytest.raises(InvalidInput, match="citations are recorded for one scope"):
         SecomMemory(bank=bank, scope=ANN, citations=True, also=[TEAM])
 
 
