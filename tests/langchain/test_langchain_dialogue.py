@@ -335,12 +335,12 @@ def test_what_is_no_hook_is_refused_when_the_part_is_made(filled: MemoryBank) ->
 @pytest.mark.slow
 def test_a_hook_that_gives_no_text_is_named(filled: MemoryBank) -> None:
     hook: Any = lambda messages: len(messages)  # noqa: E731
-    with pytest.raises(InvalidInput, match="is a string"):
+    with pytest.raises(InvalidInput, match="returns a string"):
         SecomMemory(bank=filled, scope=ANN, query=hook).load_memory_variables({"input": WHERE})
     with ScriptedServer("Fine.") as server:
         memory = SecomMiddleware(filled, scope=ANN, write="off", query=hook)
         agent = create_agent(HttpAgentModel(base_url=server.base_url), middleware=[memory])
-        with pytest.raises(InvalidInput, match="is a string"):
+        with pytest.raises(InvalidInput, match="returns a string"):
             agent.invoke({"messages": [HumanMessage(WHERE)]})
         assert server.requests == ()
 

@@ -127,7 +127,7 @@ def test_keys_of_other_scopes_are_checked_when_a_part_is_made(bank: MemoryBank) 
                 make(bank, also_keys=keys)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="citations are recorded for one scope"):
         SecomMiddleware(bank, cite=True, also_keys=[("team_id",)])
-    with pytest.raises(InvalidInput, match="are made of one scope"):
+    with pytest.raises(InvalidInput, match="cannot be combined with where="):
         SecomMiddleware(bank, layers=["summaries"], also_keys=[("team_id",)])
 
 
