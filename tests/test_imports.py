@@ -115,7 +115,18 @@ def arrows() -> dict[str, set[str]]:
 @pytest.mark.slow
 def test_the_walk_sees_what_is_there() -> None:
     wanted = {*FOUNDATION, *STAGES, *CAPABILITIES, *OVER_THE_BANK}
-    rest = {"archive", "bank", "context", "derived", "drafts", "layers", "presets", "ranking", "vector_stores"}
+    rest = {
+        "archive",
+        "bank",
+        "configuration",
+        "context",
+        "derived",
+        "drafts",
+        "layers",
+        "presets",
+        "ranking",
+        "vector_stores",
+    }
     assert set(arrows()) == wanted | rest
     assert {"citations", "layers", "stores"} <= arrows()["bank"]
 
