@@ -47,7 +47,7 @@ STAGES = ("denoisers", "indexes", "models", "pictures", "readers", "segmenters",
 # presets know them.
 CAPABILITIES = ("changes", "chats", "citations", "corrections", "lifetimes", "summaries", "timelines", "topics")
 # What stands over the bank: the package itself is "".
-OVER_THE_BANK = ("", "__main__", "command", "companion")
+OVER_THE_BANK = ("", "__main__", "command", "companion", "serve")
 HEAVY = (
     "faiss",
     "langchain",
