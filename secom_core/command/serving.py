@@ -20,11 +20,12 @@ def serve_(args: Namespace) -> None:
     from ..serve.running import agent_grant, run_agent, run_http, tokens_of
 
     settings = _settings(args)
-    # Who may do what is settled before anything is opened.
+    # Who may do what, and with which models, is settled before anything is opened.
     grant = agent_grant(settings) if args.mcp else None
     tokens = tokens_of(settings) if grant is None else None
+    parts = Parts.of(None, **bank_arguments(settings))
     store = open_named(settings.store, make=True, key=key_of(args, settings.store))
-    bank = MemoryBank(store, Parts.of(None, **bank_arguments(settings)))
+    bank = MemoryBank(store, parts)
     if grant is not None:
         run_agent(bank, grant)
     elif tokens is not None:
