@@ -27,6 +27,7 @@ INSPECTOR: Final = "/inspect"
 """Where the inspector's files are: the page holds nothing of anybody, and asks for a token itself."""
 _JSON: Final = "application/json"
 _NAMED: Final = "/v1/sessions/"
+_PATIENCE: Final = 4
 _HEADERS: Final = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
 
 
@@ -175,17 +176,20 @@ def bearer(headers: Headers) -> str | None:
 
 async def _body(headers: Headers, receive: Receive, most: int) -> bytes:
     length = headers.get("content-length", "0")
-    if length.isdecimal() and int(length) > most:
+    if length.isdecimal() and int(length) > _PATIENCE * most:
         raise _too_large(most)
     parts, size, more = [], 0, True
-    while more:
+    # A little more than is allowed is read and thrown away: who still sends would not read the answer.
+    while more and size <= _PATIENCE * most:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise _Left
-        parts.append(message.get("body", b""))
-        size, more = size + len(parts[-1]), message.get("more_body", False)
-        if size > most:
-            raise _too_large(most)
+        part, more = message.get("body", b""), message.get("more_body", False)
+        size += len(part)
+        if size <= most:
+            parts.append(part)
+    if size > most:
+        raise _too_large(most)
     return b"".join(parts)
 
 
