@@ -127,9 +127,10 @@ class BackgroundWriter:
         session: str,
         at: datetime | None = None,
         close: bool = False,
+        expires: datetime | None = None,
     ) -> Remembered:
         """Take in messages; as `MemoryBank.remember`, which says what it raises."""
-        done = self._bank.remember(scope, messages, session=session, at=at, close=close, later=True)
+        done = self._bank.remember(scope, messages, session=session, at=at, close=close, later=True, expires=expires)
         scope = check_scope(scope)
         # Those that ended before it come first, as their words do.
         for other in done.ended:
