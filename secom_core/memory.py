@@ -317,8 +317,8 @@ class RecallOptions:
         object.__setattr__(self, "also", tuple(dict.fromkeys(map(check_scope, self.also))))
         if self.layers and (self.where is not None or self.also):
             raise InvalidInput(
-                f"the layers {self.layers!r} are made of one scope as a whole, and where= and also= are for other "
-                "recalls: leave out the one or the other"
+                f"layers={self.layers!r} cannot be combined with where= or also=, because a layer is made of one whole "
+                "scope; leave out the one or the other"
             )
 
     @property
@@ -334,7 +334,9 @@ def refuse_citing(options: RecallOptions, *, cite: bool) -> None:
         InvalidInput: they are to, with the other scopes.
     """
     if cite and options.also:
-        raise InvalidInput(f"citations are taken in for one scope: leave out also={options.also!r}, or the citations")
+        raise InvalidInput(
+            f"citations are recorded for one scope; leave out also={options.also!r}, or do not ask for citations"
+        )
 
 
 @dataclass(frozen=True, slots=True)

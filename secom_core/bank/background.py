@@ -65,7 +65,9 @@ class BackgroundWriter:
 
     def __init__(self, bank: MemoryBank, *, debounce: float = 0.2, limit: int = 256) -> None:
         if debounce < 0 or limit < 1:
-            raise InvalidInput(f"debounce is not below 0 and limit at least 1, got {debounce} and {limit}")
+            raise InvalidInput(
+                f"debounce must be 0 seconds or more and limit 1 session or more, got {debounce} and {limit}"
+            )
         self._bank, self._debounce, self._limit = bank, debounce, limit
         self.last_error: str | None = None
         """What failed last, without anybody's words."""
@@ -209,7 +211,7 @@ class BackgroundWriter:
         with self._changed:
             unwritten, underived = sum(len(each.messages) for each in self._unwritten), len(self._waiting) + self._busy
         if underived:
-            warn_degraded(f"{underived} sessions are on disk and not derived yet; the next recall does it")
+            warn_degraded(f"{underived} sessions are on disk but not yet cut and indexed; the next recall does that")
         if unwritten:
             raise StoreError(
                 f"{unwritten} messages are not on disk yet ({self.last_error}); they wait in memory: end what holds "

@@ -58,7 +58,9 @@ class Corrections:
             self.retract(scope, what, at=at)
             return None
         if not isinstance(text, str) or not text.strip():
-            raise InvalidInput(f"a correction says what is so instead, got {text!r}; to take a turn back, retract it")
+            raise InvalidInput(
+                f"a correction needs the text that replaces the turn, got {text!r}; to withdraw a turn, retract it"
+            )
         named = self._current(check_scope(scope))
         turn = self._turn(named, what)
         moment = check_moment("at", at)
@@ -99,7 +101,9 @@ class Corrections:
         def unmark(connection: Connection, scope_id: int, turn_id: str) -> None:
             known = {mark.turn_id: mark for mark in rows.marks(connection, scope_id) if mark.kind != "pinned"}
             if turn_id not in known:
-                raise InvalidInput(f"the turn {turn_id!r} was neither corrected nor taken back by hand")
+                raise InvalidInput(
+                    f"there is nothing to undo: the turn {turn_id!r} was neither corrected nor retracted by hand"
+                )
             rows.remove(connection, scope_id, turn_id, _STANDING)
             self._let_go(connection, scope_id, turn_id)
             newer = known[turn_id].newer
@@ -205,10 +209,12 @@ class Corrections:
     def _turn(self, scope: Scope, what: Named) -> Turn:
         """The turn of the scope that is meant."""
         if isinstance(what, Hit) and len(what.turns) != 1:
-            raise InvalidInput(f"the hit shows several turns, name one of them by its id: {', '.join(what.turn_ids)}")
+            raise InvalidInput(
+                f"the hit shows several turns; pass the id of the one that you mean: {', '.join(what.turn_ids)}"
+            )
         turn_id = what.turns[0].id if isinstance(what, Hit) else what.id if isinstance(what, Turn) else what
         if not isinstance(turn_id, str):
-            raise InvalidInput(f"a turn is named by itself, its id, or a hit that shows it, not by {what!r}")
+            raise InvalidInput(f"pass a turn, the id of a turn, or a hit that shows one turn, got {what!r}")
         found = self._store.turns_named(scope, [turn_id])
         if not found:
             raise InvalidInput(f"no turn of the scope {scope!r} has the id {turn_id!r}")

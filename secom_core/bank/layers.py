@@ -46,7 +46,9 @@ class Layers(Mapping[str, Layer]):
         for factory in factories:
             layer = factory(context)
             if type(layer) not in registered([getattr(layer, "name", "")]) or layer.name in self._layers:
-                raise InvalidInput(f"{layer!r} is not known, or there twice; see secom_core.layers.register")
+                raise InvalidInput(
+                    f"the layer {layer!r} is not registered, or is given twice; see secom_core.layers.register"
+                )
             self._layers[layer.name] = layer
 
     def __getitem__(self, name: str) -> Layer:
@@ -151,7 +153,7 @@ class Layers(Mapping[str, Layer]):
                         times[row.id] += bool(pending(self._context.store, scope_id, layer.name, session=row.id))
         except Exception as error:  # noqa: BLE001 - a layer may be anybody's, and what was said is stored
             warn_degraded(
-                f"the layer {layer.name!r} failed, it takes in what it lacks at the next occasion: "
+                f"the layer {layer.name!r} failed; it is made when a session next ends, or by bank.derive: "
                 f"{type(error).__name__}: {error}"
             )
         return taken

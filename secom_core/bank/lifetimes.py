@@ -160,7 +160,9 @@ class Lifetimes:
         except StoreError as error:
             if self._is_due(scope):
                 raise
-            warn_degraded("what has ended is gone from the bank, and a vector store outside still holds it", error)
+            warn_degraded(
+                "what has expired is deleted from the bank, but the external vector store still holds it", error
+            )
         return scope
 
     def after_write(self, scope: Scope) -> None:
@@ -172,7 +174,7 @@ class Lifetimes:
         try:
             self.current(scope)
         except StoreError as error:
-            warn_degraded("what has ended could not be forgotten; the next call does it before it reads", error)
+            warn_degraded("what has expired could not be deleted; the next call tries again before it reads", error)
 
     def _is_due(self, scope: Scope) -> bool:
         return rows.is_due(self._store, scope, datetime.now(timezone.utc))

@@ -107,7 +107,9 @@ def _folder_files(folder: Path) -> dict[str, Path]:
     files = {name: folder / name for name in _MODEL2VEC}
     missing = [name for name, path in files.items() if not path.is_file()]
     if missing:
-        raise InvalidInput(f"a folder with {' and '.join(_MODEL2VEC)}, got {str(folder)!r} without {missing}")
+        raise InvalidInput(
+            f"StaticEmbedder reads a folder with {' and '.join(_MODEL2VEC)}, got {str(folder)!r} without {missing}"
+        )
     return files
 
 
