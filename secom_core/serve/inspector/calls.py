@@ -208,7 +208,7 @@ def doomed(bank: MemoryBank, grant: Grant, call: asked.Forget) -> given.DoomedAn
         sessions=list(dict.fromkeys(turn.session for turn in turns)),
         begin=iso(min(moments, default=None)),
         end=iso(max(moments, default=None)),
-        openings=[turn.text[:_OPENING] for turn in turns[:_OPENINGS]],
+        openings=[turn.messages[0].line[:_OPENING] for turn in turns[:_OPENINGS]],
         made=_resting_on(bank, grant.scope, turns),
     )
 
