@@ -113,6 +113,7 @@ class Search {
     fill(
       this.results,
       el("h3", { class: "first" }, counted(paired.length, "hit"), el("small", {}, ` likeliest first · ${percent(recall.confidence)} chance that anything here answers`)),
+      button("See what reaches the prompt", () => this.block.querySelector("h3").scrollIntoView() || this.block.querySelector("pre")?.focus(), { class: "jump" }),
       el("ol", { class: "hits" }, best.map((each) => el("li", {}, this.hit(each)))),
     );
   }

@@ -23,7 +23,7 @@ function table(hit, reasons) {
       el(
         "table",
         {},
-        el("thead", {}, el("tr", {}, ["What is compared", "Against all that was looked at", "Weight", "Adds"].map((says) => el("th", { scope: "col" }, says)))),
+        el("thead", {}, el("tr", {}, ["What is compared", "Against all that was looked at", "Weight", "Adds"].map((says, place) => el("th", { scope: "col", class: place > 1 && "number" }, says)))),
         el("tbody", {}, reasons.map(row)),
         el("tfoot", {}, el("tr", {}, el("th", { scope: "row", colspan: "3" }, "Score, which orders the hits of this search"), el("td", { class: "number" }, hit.score.toFixed(2)))),
       ),
