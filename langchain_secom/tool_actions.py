@@ -5,18 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from secom_core.bank import MemoryBank
+from secom_core.context.reading import with_ids
 from secom_core.conversation import Message, Scope
 from secom_core.memory import Recall
 
 
 def result(recall: Recall, scope: Scope, *, show_ids: bool) -> str:
     """What was found, with the ids of the scope's turns where they are wanted; empty where nothing was."""
-    in_part = {each.turn.id for hit in recall.hits for each in hit.excerpts}
-    ids = "; ".join(
-        f"[{number}] {', '.join(f'{each} (in part)' if each in in_part else each for each in turn_ids)}"
-        for number, turn_ids in recall.turns_in(scope).items()
-    )
-    return f"{recall.text}\n\nmemory_id: {ids}" if show_ids and ids else recall.text
+    return with_ids(recall, scope) if show_ids else recall.text
 
 
 def missing(action: str, text: str | None, memory_id: str | None, allowed: set[Any]) -> str | None:

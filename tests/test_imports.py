@@ -47,7 +47,7 @@ STAGES = ("denoisers", "indexes", "models", "pictures", "readers", "segmenters",
 # presets know them.
 CAPABILITIES = ("changes", "chats", "citations", "corrections", "lifetimes", "summaries", "timelines", "topics")
 # What stands over the bank: the package itself is "".
-OVER_THE_BANK = ("", "__main__", "command", "companion")
+OVER_THE_BANK = ("", "__main__", "command", "companion", "serve")
 HEAVY = (
     "faiss",
     "langchain",
@@ -115,7 +115,18 @@ def arrows() -> dict[str, set[str]]:
 @pytest.mark.slow
 def test_the_walk_sees_what_is_there() -> None:
     wanted = {*FOUNDATION, *STAGES, *CAPABILITIES, *OVER_THE_BANK}
-    rest = {"archive", "bank", "context", "derived", "drafts", "layers", "presets", "ranking", "vector_stores"}
+    rest = {
+        "archive",
+        "bank",
+        "configuration",
+        "context",
+        "derived",
+        "drafts",
+        "layers",
+        "presets",
+        "ranking",
+        "vector_stores",
+    }
     assert set(arrows()) == wanted | rest
     assert {"citations", "layers", "stores"} <= arrows()["bank"]
 

@@ -54,7 +54,7 @@ def forget_(args: Namespace) -> None:
     with opened(args) as there:
         turns = sum(map(len, there.store.matching_turns(there.row(scope).id, **conditions).values()))
         if not turns:
-            raise Refused("no turn of the scope is meant by that; nothing was forgotten")
+            raise Refused("no turn of the scope matches; nothing was forgotten")
         if not args.yes and not confirmed(f"Forget {counted(turns, 'turn')} of {as_options(scope)} for good?"):
             raise Refused("nothing was forgotten")
         gone = there.bank.forget(scope, **conditions)

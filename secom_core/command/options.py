@@ -200,6 +200,31 @@ def _backup(command: ArgumentParser) -> None:
     _store(command)
 
 
+def _serve(command: ArgumentParser) -> None:
+    add = command.add_argument
+    add("--mcp", action="store_true", help="serve one agent on standard input and output, and not over HTTP")
+    add("--host", metavar="ADDRESS", help="where to listen; 127.0.0.1 unless given")
+    add("--port", metavar="N", help="the port; 8765 unless given, and 0 takes one that is free")
+    add("--embedder", metavar="NAME", help="none, static, minilm, a model's folder, or openai:NAME")
+    add("--model", metavar="NAME", help="a chat model at an OpenAI-compatible endpoint")
+    add("--base-url", metavar="URL", help="the endpoint, such as http://localhost:11434/v1")
+    _tokens(command)
+
+
+def _token(command: ArgumentParser) -> None:
+    command.add_argument("name", metavar="NAME", help="what the token is called, such as the machine that uses it")
+    command.add_argument("--read-only", action="store_true", help="let it read, and not remember, correct or forget")
+    also = "another scope that a recall with it may search too, as JSON; may be given again"
+    command.add_argument("--also", type=_json_scope, action="append", metavar="LIST", help=also)
+    _tokens(command)
+
+
+def _tokens(command: ArgumentParser) -> None:
+    command.add_argument("--config", metavar="FILE", help="the configuration; secom.toml here unless given")
+    command.add_argument("--tokens-file", metavar="FILE", help="the file with the tokens that `secom token` makes")
+    _scope(command, unless="; the configured scope unless given")
+
+
 def _rekey(command: ArgumentParser) -> None:
     command.add_argument("store", metavar="FILE", help="the encrypted store")
     _new_key(command, "the new key")
@@ -229,6 +254,8 @@ _COMMANDS: Final[Mapping[str, tuple[str, Callable[[ArgumentParser], None]]]] = {
     "move": ("changes", _move),
     "backup": ("changes", _backup),
     "rekey": ("changes", _rekey),
+    "serve": ("serving", _serve),
+    "token": ("serving", _token),
     "scopes": ("inspecting", lambda command: _store(command, json_too=True)),
 }
 """Each command with the module that does the work, and what adds its options."""

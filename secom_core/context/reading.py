@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from ..conversation import Turn
+from ..conversation import Scope, Turn
 from ..errors import InvalidInput
-from ..memory import Passage, RecallOptions, excerpt
+from ..memory import Passage, Recall, RecallOptions, excerpt
 from ..protocols import TokenCounter
 from .lines import CLOSE, OPEN, day_of, quoted_turn
 
@@ -45,6 +45,21 @@ def part_of(turn: Turn, start: int, tokens: int, counter: TokenCounter) -> tuple
     if stop < len(words):
         stop = _rounded(words, start, stop)
     return _part(turn, start, stop, len(words)), stop if stop < len(words) else None
+
+
+def with_ids(recall: Recall, scope: Scope) -> str:
+    """The block, and below it the ids of the scope's turns by number, those that are shown in part marked.
+
+    Args:
+        recall: what was found; without anything of the scope there are no ids.
+        scope: whose turns may be read, corrected and forgotten.
+    """
+    in_part = {each.turn.id for hit in recall.hits for each in hit.excerpts}
+    ids = "; ".join(
+        f"[{number}] {', '.join(f'{each} (in part)' if each in in_part else each for each in turn_ids)}"
+        for number, turn_ids in recall.turns_in(scope).items()
+    )
+    return f"{recall.text}\n\nmemory_id: {ids}" if ids else recall.text
 
 
 def why_empty(options: RecallOptions, *, remembered: bool) -> str:

@@ -82,6 +82,12 @@ def postgres_place(url: str) -> str:
     return shown_url(_without_secrets(_with_driver(url))[0])
 
 
+def has_password(url: str) -> bool:
+    """Whether a URL holds a password, before the host or among its parameters; raises `InvalidInput` for no URL."""
+    shown, secrets = _without_secrets(_with_driver(url))
+    return shown.password is not None or bool(secrets)
+
+
 def _with_driver(url: str) -> URL:
     _, _, rest = url.strip().partition("://")
     try:

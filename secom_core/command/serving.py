@@ -1,0 +1,60 @@
+"""The server and its tokens."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from ..bank import MemoryBank, Parts
+from ..configuration import Settings, bank_arguments, read_settings
+from ..conversation import check_scope
+from .keys import key_of
+from .opening import as_options, open_named
+from .terminal import Refused, note
+
+
+def serve_(args: Namespace) -> None:
+    """Serve a bank to agents and programs until the process is told to stop."""
+    from ..serve.running import agent_grant, run_agent, run_http, tokens_of
+
+    settings = _settings(args)
+    # Who may do what, and with which models, is settled before anything is opened.
+    grant = agent_grant(settings) if args.mcp else None
+    tokens = tokens_of(settings) if grant is None else None
+    parts = Parts.of(None, **bank_arguments(settings))
+    store = open_named(settings.store, make=True, key=key_of(args, settings.store))
+    bank = MemoryBank(store, parts)
+    if grant is not None:
+        run_agent(bank, grant)
+    elif tokens is not None:
+        run_http(bank, settings, tokens, _announced)
+
+
+def _announced(address: str) -> None:
+    note(f"serving at {address} (HTTP at /v1, agents at /mcp); stop with Ctrl-C")
+
+
+def token_(args: Namespace) -> None:
+    """Make a token for one scope, and print it once."""
+    from ..serve.grants import Grant, add_token
+
+    settings = _settings(args)
+    file = settings.serve.tokens_file
+    if file is None:
+        raise Refused("which file holds the tokens? Give --tokens-file FILE, or tokens_file in [serve] of secom.toml")
+    if settings.scope is None:
+        raise Refused("whose memory may the token reach? Give --scope acme --scope alice, or SECOM_SCOPE=acme/alice")
+    also = tuple(check_scope(json.loads(each)) for each in args.also or ())
+    grant = Grant(args.name, settings.scope, also, writes=not args.read_only)
+    sys.stdout.write(f"{add_token(Path(file).expanduser(), grant)}\n")
+    note(f"the token {args.name!r} reaches {as_options(settings.scope)}; it is shown this once, and kept as a digest")
+
+
+def _settings(args: Namespace) -> Settings:
+    scope = json.loads(args.scope_json) if args.scope_json is not None else args.scope
+    names = ("store", "embedder", "model", "base_url")
+    flags: dict[str, object] = {name: getattr(args, name, None) for name in names}
+    of_serve = {f"serve.{name}": getattr(args, name, None) for name in ("host", "port", "tokens_file")}
+    return read_settings({**flags, **of_serve, "scope": scope}, file=args.config)

@@ -1,0 +1,212 @@
+"""What every request passes before it reaches a call: the name of the host, the token, limits, the body, the clock."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final
+
+import anyio
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..configuration import ServeSettings
+from ..errors import InvalidInput
+from .grants import Grant, Tokens
+from .hosts import Hosts
+from .metrics import Metrics
+from .refusals import Refused, answered
+from .usage import Usage
+
+_LOG: Final = logging.getLogger(__name__)
+OPEN: Final = ("/health", "/metrics", "/openapi.json")
+"""What is answered without a token of a scope: it tells of no scope."""
+INSPECTOR: Final = "/inspect"
+"""Where the inspector's files are: the page holds nothing of anybody, and asks for a token itself."""
+_JSON: Final = "application/json"
+_NAMED: Final = "/v1/sessions/"
+_PATIENCE: Final = 4
+_HEADERS: Final = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
+
+
+class Gate:
+    """An ASGI application around another, which lets in what may come in.
+
+    A request that is let in has its `Grant` in ``request.state.grant``, and its body has come whole.
+
+    Args:
+        app: answers what is let in.
+        settings: the limits, and the names of the server.
+        tokens: says who may do what.
+        metrics: counts.
+        paths: what is counted by its own name.
+        clock: gives the time in seconds.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: ServeSettings,
+        tokens: Tokens,
+        metrics: Metrics,
+        paths: Collection[str] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._app, self._settings, self._tokens, self._metrics = app, settings, tokens, metrics
+        self._paths = frozenset({*OPEN, INSPECTOR, *paths})
+        self._hosts = Hosts(settings.host, settings.allowed_hosts)
+        self._usage, self._clock = Usage(settings.max_per_minute, settings.max_concurrent, clock), clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; what is no request of HTTP is passed on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, answer = self._clock(), _Answer(send)
+        self._metrics.running.inc()
+        try:
+            await self._answer(scope, receive, answer)
+        finally:
+            self._metrics.running.dec()
+            self._metrics.count(self._route(scope["path"]), answer.status, self._clock() - began)
+
+    async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        try:
+            with self._let_in(scope):
+                await self._timed(scope, receive, answer)
+        except _Left:
+            answer.status = 499
+        except Exception as error:  # noqa: BLE001 - whatever fails in a call is an answer, and the server goes on
+            await self._refuse(error, scope, receive, answer)
+
+    async def _refuse(self, error: Exception, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        if answer.status:
+            _LOG.error("an answer broke off", exc_info=error)
+            return
+        await answered(error)(scope, receive, answer)
+
+    def _route(self, path: str) -> str:
+        """The route of a path, as a label: one of a few, whatever callers send."""
+        if path.startswith(_NAMED):
+            return f"{_NAMED}{{name}}"
+        return path if path in self._paths else "other"
+
+    def _let_in(self, scope: Scope) -> AbstractContextManager[None]:
+        """Check everything that the headers say.
+
+        Raises:
+            Refused: a header is wrong, or no token lets the request in.
+            TooMany: the token asks for too much.
+        """
+        headers, path = Headers(scope=scope), scope["path"]
+        if path != "/health":
+            self._hosts.check(headers)
+        if path in OPEN or path == INSPECTOR or path.startswith(f"{INSPECTOR}/"):
+            return nullcontext()
+        grant = self._grant(headers)
+        if scope["method"] == "POST" and headers.get("content-type", "").partition(";")[0].strip() != _JSON:
+            raise Refused(415, "wrong_type", f"the body is JSON: send content-type {_JSON}")
+        scope.setdefault("state", {})["grant"] = grant
+        return self._usage.one(grant.name)
+
+    def _grant(self, headers: Headers) -> Grant:
+        try:
+            grant = self._tokens.grant(bearer(headers))
+        except InvalidInput as error:
+            _LOG.error("nobody is let in: %s", error)
+            raise Refused(503, "tokens_unreadable", "tokens cannot be checked; the server's log says why") from error
+        if grant is None:
+            raise Refused(
+                401, "no_token", "give a token of this server: Authorization: Bearer …", {"www-authenticate": "Bearer"}
+            )
+        return grant
+
+    async def _timed(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        came = False
+        with anyio.move_on_after(self._settings.timeout) as limit:
+            body = await _body(Headers(scope=scope), receive, self._settings.max_body_bytes)
+            came = True
+            # With it, a router raises where it would answer in plain text.
+            scope["app"] = self._app
+            await self._app(scope, _replay(body, receive), answer)
+        if not limit.cancelled_caught:
+            return
+        if not came:
+            raise Refused(408, "too_slow", "the body did not come in time", {"connection": "close"})
+        raise Refused(
+            504,
+            "timed_out",
+            f"no answer within {self._settings.timeout:g} s. What has begun goes on to its end; messages that carry "
+            "ids may be sent again without being remembered twice",
+        )
+
+
+class _Left(Exception):
+    """The client went away before its request had come."""
+
+
+class _Answer:
+    """Sends an answer, with headers that every one has, and remembers its status."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status = 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message = {**message, "headers": [*message.get("headers", ()), *_HEADERS]}
+        await self._send(message)
+
+
+def bearer(headers: Headers) -> str | None:
+    """The token of a request; nothing where it has none.
+
+    Raises:
+        Refused: there are two headers, of which nobody knows which one counts.
+    """
+    given = headers.getlist("authorization")
+    if len(given) > 1:
+        raise Refused(400, "two_tokens", "the request has several Authorization headers; send one")
+    kind, _, token = (given[0] if given else "").strip().partition(" ")
+    return token.strip() if kind.lower() == "bearer" and token.strip() else None
+
+
+async def _body(headers: Headers, receive: Receive, most: int) -> bytes:
+    length = headers.get("content-length", "0")
+    if length.isdecimal() and int(length) > _PATIENCE * most:
+        raise _too_large(most)
+    parts, size, more = [], 0, True
+    # A little more than is allowed is read and thrown away: who still sends would not read the answer.
+    while more and size <= _PATIENCE * most:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _Left
+        part, more = message.get("body", b""), message.get("more_body", False)
+        size += len(part)
+        if size <= most:
+            parts.append(part)
+    if size > most:
+        raise _too_large(most)
+    return b"".join(parts)
+
+
+def _too_large(most: int) -> Refused:
+    message = f"the body is longer than {most:,} bytes; send the messages in several calls"
+    return Refused(413, "too_large", message, {"connection": "close"})
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Gives the body that has come, and then what comes after it."""
+    given = False
+
+    async def replayed() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replayed

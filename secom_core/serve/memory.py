@@ -1,0 +1,68 @@
+"""The bank of a server: calls run in its threads, what is made of messages follows in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final, TypeVar
+
+from ..bank import AsyncMemoryBank, BackgroundWriter, MemoryBank
+from ..errors import SecomError
+
+T = TypeVar("T")
+
+_SWEEP_S: Final = 60.0
+_LOG: Final = logging.getLogger(__name__)
+
+
+class ServedMemory:
+    """A bank that many callers share.
+
+    Args:
+        bank: what is served; `close` closes it.
+        threads: how many calls read at once at most.
+        sweep_every: after how many seconds sessions end that nobody speaks in any more, and what has expired goes.
+    """
+
+    def __init__(self, bank: MemoryBank, *, threads: int = 4, sweep_every: float = _SWEEP_S) -> None:
+        self.bank: Final = bank
+        self.writer: Final = BackgroundWriter(bank)
+        self._calls = AsyncMemoryBank(bank, threads=threads)
+        self._sweep_every = sweep_every
+        self._sweeping: asyncio.Task[None] | None = None
+
+    async def run(self, call: Callable[[], T], *, writes: bool = False) -> T:
+        """Do something with the bank or its writer in one of the threads."""
+        return await self._calls.run(lambda _: call(), writes=writes)
+
+    async def run_as_json(self, call: Callable[[], object], *, writes: bool = False) -> bytes:
+        """As `run`, and give the answer as JSON, which is written in the thread as well."""
+        return await self.run(lambda: json.dumps(call()).encode("ascii"), writes=writes)
+
+    def start(self) -> None:
+        """Begin to look after sessions that nobody ends, and turns that expire."""
+        self._sweeping = asyncio.get_running_loop().create_task(self._sweep())
+
+    async def close(self) -> None:
+        """Let the calls that have begun come to their end, then close the bank."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._sweeping
+        await self._calls.close()
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(self._sweep_every)
+            try:
+                # Among the calls that read: a language model may take its time, and nobody's words wait for it.
+                await self.run(self._swept)
+            except SecomError:
+                _LOG.exception("sessions could not be ended; it is tried again in %s seconds", self._sweep_every)
+
+    def _swept(self) -> None:
+        self.bank.lifetimes.end_expired()
+        self.bank.end_idle_sessions()

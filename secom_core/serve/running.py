@@ -1,0 +1,115 @@
+"""Running a server: where it listens, and how it ends."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+from collections.abc import Callable, Mapping
+from math import ceil
+from pathlib import Path
+from typing import Final
+
+import anyio
+import uvicorn
+
+from ..bank import MemoryBank
+from ..configuration import Settings
+from ..conversation import Scope
+from ..errors import InvalidInput
+from .agents import serve_agent
+from .application import application
+from .connections import PromptConnection
+from .grants import OF_SCOPE, Grant, Tokens
+from .hosts import is_loopback
+from .inspector import inspector_routes
+from .memory import ServedMemory
+
+_BACKLOG: Final = 1_024
+_KEEP_ALIVE_S: Final = 15
+
+
+def tokens_of(settings: Settings, environ: Mapping[str, str] | None = None) -> Tokens:
+    """Who may do what: by the tokens of the file and of ``SECOM_TOKEN``; without any, whoever is on this machine.
+
+    Raises:
+        InvalidInput: nobody could be let in, or everybody on the network could.
+    """
+    token = (os.environ if environ is None else environ).get(OF_SCOPE)
+    file = settings.serve.tokens_file
+    if file or token:
+        given = {token: Grant(OF_SCOPE, _configured_scope(settings, f"the token in {OF_SCOPE}"))} if token else {}
+        return Tokens(Path(file).expanduser() if file else None, given)
+    if not is_loopback(settings.serve.host):
+        raise InvalidInput(
+            f"{settings.serve.host} can be reached from other machines, and there are no tokens: make one with "
+            f"`secom token NAME --scope … --tokens-file FILE`, or set {OF_SCOPE}; or listen on 127.0.0.1"
+        )
+    return Tokens(open_to=Grant("local", _configured_scope(settings, "a server without tokens")))
+
+
+def agent_grant(settings: Settings) -> Grant:
+    """What the agent on standard input may do.
+
+    Raises:
+        InvalidInput: no scope is configured.
+    """
+    return Grant("agent", _configured_scope(settings, "a server on standard input"))
+
+
+def _configured_scope(settings: Settings, what: str) -> Scope:
+    if settings.scope is None:
+        raise InvalidInput(f"whose memory? {what} needs a scope: --scope acme --scope alice, or SECOM_SCOPE=acme/alice")
+    return settings.scope
+
+
+def run_http(bank: MemoryBank, settings: Settings, tokens: Tokens, announce: Callable[[str], None]) -> None:
+    """Serve over HTTP until the process is told to stop; then let what runs come to its end, and close the bank.
+
+    Args:
+        bank: what is served.
+        settings: where to listen, and the limits.
+        tokens: says who may do what.
+        announce: is told the address, once there is one.
+
+    Raises:
+        InvalidInput: nothing can listen there.
+    """
+    serve = settings.serve
+    listening = _listening(serve.host, serve.port)
+    memory = ServedMemory(bank)
+    mounts = inspector_routes(memory, serve) if serve.inspector else ()
+    config = uvicorn.Config(
+        application(memory, serve, tokens, mounts),
+        http=PromptConnection,
+        ws="none",
+        lifespan="on",
+        # Whoever forwards says who came, and anybody may say that they forward.
+        proxy_headers=False,
+        server_header=False,
+        access_log=False,
+        log_level=logging.WARNING,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=ceil(serve.drain),
+    )
+    # The server hands a signal on when it has ended: by then all is done.
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    place = f"[{serve.host}]" if ":" in serve.host else serve.host
+    announce(f"http://{place}:{listening.getsockname()[1]}")
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def run_agent(bank: MemoryBank, grant: Grant) -> None:
+    """Serve one agent over standard input and output until the input ends; then close the bank."""
+    anyio.run(serve_agent, ServedMemory(bank), grant)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise InvalidInput(
+            f"nothing can listen on {host}, port {port}: {error.strerror or error}; give another --host or --port"
+        ) from error
