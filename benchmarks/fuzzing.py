@@ -163,7 +163,8 @@ def _export_read(name: str | None) -> Callable[[str], None]:
 def _read_partly(raw: bytes, name: str | None, *, partial: bool = True) -> Iterator[object]:
     from secom_core.readers import read
 
-    yield from read(io.BytesIO(raw), format=name, me="Ann", partial=partial, note=len)
+    me = None if partial else "Ann"
+    yield from read(io.BytesIO(raw), format=name, me=me, partial=partial, note=len)
 
 
 def _read_as_far_as_it_goes(raw: bytes, name: str | None) -> list[object]:
