@@ -56,7 +56,7 @@ def with_citation_feedback(
     also: Sequence[Sequence[str]] = (),
     history: bool = True,
 ) -> CitationFeedback:
-    """Give a chain memories to cite, and have the bank take in the citations of its answers.
+    """Give a chain memories to cite, and record the citations of its answers in the bank.
 
     Each call recalls what its question finds, puts it into ``context`` as one numbered block of quoted data with the
     instruction to cite, runs the chain, reads the citations from the answer, and rewards the bank once. Chunks of a

@@ -32,7 +32,7 @@ Named = str | Turn | Hit
 
 
 class Corrections:
-    """``bank.corrections``: what was corrected, taken back and pinned by hand.
+    """``bank.corrections``: correct, retract and pin turns by hand.
 
     Nothing is rewritten. A correction is a turn of its own, in a session of its own, and the older turn stays, with its
     mark, in the bank and in every export. Marks are truth, as words are: they survive `MemoryBank.rebuild`, go along
@@ -53,7 +53,7 @@ class Corrections:
         self._deriving, self._store, self._redact, self._current = deriving, deriving.store, redact, current
 
     def correct(self, scope: Sequence[str], what: Named, text: str | None, *, at: datetime | None = None) -> str | None:
-        """Say what is so instead; `MemoryBank.correct`."""
+        """Correct a turn; see `MemoryBank.correct`."""
         if text is None:
             self.retract(scope, what, at=at)
             return None
@@ -80,7 +80,7 @@ class Corrections:
         return made.turn_ids[0]
 
     def retract(self, scope: Sequence[str], what: Named, *, at: datetime | None = None) -> None:
-        """Take back what a turn says, or what was put in its place: it is no longer shown as true."""
+        """Mark a turn, or its correction, as not true. It stays in the bank."""
         moment = check_moment("at", at)
 
         def mark(connection: Connection, scope_id: int, turn_id: str) -> None:
@@ -91,7 +91,7 @@ class Corrections:
         self._write(scope, what, mark, made_again=True)
 
     def undo(self, scope: Sequence[str], what: Named) -> None:
-        """Let a turn hold again that was taken back or corrected; what had corrected it is taken back.
+        """Make a corrected or retracted turn hold again; its correction is retracted.
 
         Raises:
             InvalidInput: it was neither.
@@ -115,7 +115,7 @@ class Corrections:
         self._write(scope, what, unmark, made_again=True)
 
     def pin(self, scope: Sequence[str], what: Named) -> None:
-        """Have every recall show a turn, in an eighth of its budget with all that is pinned, the last pinned first.
+        """Show a turn in every recall; all pinned turns take at most an eighth of the budget, the last pinned first.
 
         Of a recall of ``k`` memories, half at most are pinned, so that there is always room for an answer.
         """
@@ -127,7 +127,7 @@ class Corrections:
         self._write(scope, what, pin)
 
     def unpin(self, scope: Sequence[str], what: Named) -> None:
-        """Show a turn again only where it answers; nothing where it is not pinned."""
+        """Show a turn again only if it answers the query; does nothing if the turn is not pinned."""
 
         def unpin(connection: Connection, scope_id: int, turn_id: str) -> None:
             rows.remove(connection, scope_id, turn_id, _PINNED)
@@ -135,7 +135,7 @@ class Corrections:
         self._write(scope, what, unpin)
 
     def marks(self, scope: Sequence[str]) -> list[Mark]:
-        """Everything that was corrected, taken back or pinned, in the order in which it was."""
+        """All marks of corrected, retracted and pinned turns, in the order in which they were made."""
         row = self._store.scope(self._current(check_scope(scope)))
         if row is None:
             return []

@@ -30,7 +30,7 @@ _TRIES: Final = 3
 
 
 class Layers(Mapping[str, Layer]):
-    """The layers that a bank was opened with, by name, in the order in which they take part in a recall.
+    """The layers that a bank was opened with, in the order in which they take part in a recall.
 
     Args:
         factories: what makes them.
@@ -79,7 +79,7 @@ class Layers(Mapping[str, Layer]):
 
     @property
     def cost(self) -> Cost:
-        """What asking the bank's own ``model`` came to so far: calls and estimated tokens."""
+        """The calls and estimated tokens of the bank's ``model`` so far."""
         model = self._context.model
         return model.cost if isinstance(model, Metered) else Cost()
 
@@ -105,7 +105,7 @@ class Layers(Mapping[str, Layer]):
     # -- closed sessions ------------------------------------------------------------------------------------------
 
     def behind(self, scope: Scope, name: str) -> int:
-        """How many sessions have ended since the layer took them in, or are to be asked about again.
+        """How many ended sessions the layer has not yet processed, or will ask about again.
 
         Whether the bank was opened with it or not.
         """

@@ -8,12 +8,14 @@ from typing import Protocol
 
 from ..conversation import Scope
 from ..llm.flow import Cost
+from ..memory import Passage
 from ..telemetry import Work
+from ..text.speech import Standing
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What `MemoryBank.remember` took in.
+    """What `MemoryBank.remember` stored.
 
     Args:
         turn_ids: the turns that hold the messages given, new or known, in order.
@@ -40,9 +42,23 @@ class Stats:
     vectors: int
 
 
+@dataclass(frozen=True, slots=True)
+class StandingStatement:
+    """What a user has said that holds whatever is asked.
+
+    Args:
+        passage: the words, in their turn.
+        kind: how to answer (``"instruction"``), what the user likes or must avoid (``"preference"``), or who the user
+            is (``"fact"``).
+    """
+
+    passage: Passage
+    kind: Standing
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """How a bank is in this process.
+    """How a bank works in this process.
 
     Args:
         reachable: whether the store answers and can be read.
@@ -78,7 +94,7 @@ class Health:
 
     @property
     def ok(self) -> bool:
-        """Whether it works: what comes in is written, and whatever waits will be done."""
+        """Whether the store can be written and all waiting work will be done."""
         return self.writable and self.writer_alive and not self.unwritten
 
 
@@ -106,7 +122,7 @@ class WriterHealth(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What `MemoryBank.check` found amiss.
+    """An error that `MemoryBank.check` found.
 
     Args:
         what: is wrong.

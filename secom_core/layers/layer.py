@@ -131,7 +131,7 @@ class Ranking(Protocol):
 
 
 class Ranker(Protocol):
-    """Has the last word on what is found."""
+    """Decides at last which of the found memories are shown, and in which order."""
 
     def ranking(self, found: Found) -> Ranking:
         """The candidates as they are, in another order, or some of them."""

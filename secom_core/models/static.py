@@ -32,7 +32,7 @@ _PIECES: Final = 256  # pieces a batch, which bounds what the tokenizer's answer
 
 
 class StaticEmbedder:
-    """An embedder without a neural network: some sixty microseconds a sentence on one core, and no torch.
+    """An embedder without a neural network and without torch: about sixty microseconds for a sentence on one core.
 
     Each text's vector is the mean of the table's rows for its tokens, scaled to length 1; a text without a token that
     the table knows has zeros. The order of words counts for nothing. Reads its files before the first text, keeps the

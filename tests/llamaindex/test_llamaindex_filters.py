@@ -134,5 +134,5 @@ def test_metadata_filters_are_joined_as_the_framework_joins_them(bank: MemoryBan
 
 @pytest.mark.parametrize("operator", [FilterOperator.TEXT_MATCH, FilterOperator.TEXT_MATCH_INSENSITIVE])
 def test_a_filter_that_matches_texts_is_refused(operator: FilterOperator) -> None:
-    with pytest.raises(InvalidInput, match="a recall cannot filter .* by 'text_match"):
+    with pytest.raises(InvalidInput, match=r"a recall cannot filter .* by 'text_match"):
         where_of(MetadataFilters(filters=[MetadataFilter(key="topic", value="r", operator=operator)]))
