@@ -240,6 +240,12 @@ async def test_what_an_agent_remembered_is_there_when_it_comes_again(tmp_path: P
         assert "bees" in await said(client, "recall", query="bees")
 
 
+async def test_an_agent_may_be_let_to_read_alone(tmp_path: Path, scope: Scope) -> None:
+    async with over_stdio(tmp_path, scope, "auto", "--read-only") as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["recall", "read_the_rest", "look"]
+        assert "there is no tool 'remember' here" in await failed(client, "remember", text="I keep bees.")
+
+
 def test_nothing_but_the_protocol_is_written_to_standard_output(tmp_path: Path) -> None:
     """A line that is none of the protocol gets an error of the protocol, and the server goes on."""
     with stdio_process(tmp_path) as process:
