@@ -215,6 +215,20 @@ async def test_two_agents_at_one_server_see_nothing_of_each_other(server: Served
                 await his.read_resource("secom://sessions/secrets")
 
 
+async def test_an_agent_searches_the_scopes_that_its_token_was_made_with(server: Served, scope: Scope) -> None:
+    team = ("acme", "team", scope[1])
+    with called(server, team) as other, called(server, scope, team) as member, called(server, scope) as alone:
+        other.remember("The team meets on Fridays.")
+        member.remember("I like my Fridays quiet.")
+        async with over_http(server, member.token, "auto") as client:
+            found = await said(client, "recall", query="What is on Fridays?")
+            assert "The team meets on Fridays." in found
+            assert "(memory of acme / team" in found
+            assert len(ids_in(found)) == 1
+        async with over_http(server, alone.token, "auto") as client:
+            assert "team meets" not in await said(client, "recall", query="What is on Fridays?")
+
+
 async def test_without_a_token_no_agent_is_let_in(server: Served) -> None:
     initialize = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     found = httpx.post(f"{server.url}/mcp", json=initialize, headers={"accept": "application/json"})
