@@ -87,7 +87,7 @@ def cells(
         names: of the segments.
     """
     for place, segment in enumerate(segments):
-        name = names[place] if names else ""
+        name = names[place] if place < len(names) else ""
         about = " ".join(filter(None, [span(segment), name, date(turns, segment), opening(turns, segment)]))
         tip, colour = escape(clip(about, _TIP)), COLOURS[place % len(COLOURS)]
         for row in range(max(segment.start // columns, first_row), (segment.stop - 1) // columns + 1):

@@ -176,7 +176,7 @@ def _session(session: ReportedSession, page: Page) -> Iterator[str]:
     size = f"{counted(len(session.turns), 'turn')} · {counted(len(session.segments), 'segment')}"
     yield (
         f'<details><summary><b dir="auto">{line(session.name)}</b> {when(begun)} <small>{size}</small>'
-        f'<span class="strip">{strip(session.turns, session.segments, names)}</span></summary>'
+        f'<span class="strip">{strip(session.turns, session.segments, session.names)}</span></summary>'
     )
     if earlier := sum(turn.id not in page.numbers for turn in session.turns):
         yield note(f"{counted(earlier, 'earlier turn')} of this session left out.")
