@@ -56,7 +56,7 @@ def with_citation_feedback(
     also: Sequence[Sequence[str]] = (),
     history: bool = True,
 ) -> CitationFeedback:
-    """Give a chain memories to cite, and have the bank take in the citations of its answers.
+    """Give a chain memories to cite, and record the citations of its answers in the bank.
 
     Each call recalls what its question finds, puts it into ``context`` as one numbered block of quoted data with the
     instruction to cite, runs the chain, reads the citations from the answer, and rewards the bank once. Chunks of a
@@ -112,7 +112,7 @@ def with_citation_feedback(
     plain = RecallOptions().arguments
     given = {name: value for name, value in options.arguments.items() if value != plain[name]}
     if retriever is not None and given:
-        raise InvalidInput(f"the retriever says how much is recalled; got {given!r} as well")
+        raise InvalidInput(f"retriever= decides how much is recalled; leave out {given!r}, or set it on the retriever")
     search: Search = (
         BankSearch(bank, bound, tuple(scope_keys), options)
         if retriever is None
@@ -257,7 +257,7 @@ class CitationFeedback(Runnable[Any, Any]):
             raise InvalidInput(f"the input is a question, or a mapping with {self._question_key!r}; got {input!r}")
         taken = [key for key in (self._context_key, self._documents_key) if key in inputs]
         if taken:
-            raise InvalidInput(f"{taken[0]!r} is for the memories, and the input fills it: {input!r}")
+            raise InvalidInput(f"the memories go into {taken[0]!r}; leave it out of the input, got {input!r}")
         return Dialogue.asked(inputs[self._question_key]), dict(inputs)
 
     def _find(self, dialogue: Dialogue, config: RunnableConfig) -> PromptMemories:

@@ -159,6 +159,4 @@ def check_hook(query: object) -> None:
 def _text(query: object) -> str:
     if isinstance(query, str):
         return query.strip()
-    raise InvalidInput(
-        f"the query made of a dialogue is a string, and awaited in asynchronous calls only; got {query!r}"
-    )
+    raise InvalidInput(f"query returns a string, and an awaitable of one in asynchronous calls only, got {query!r}")

@@ -127,5 +127,7 @@ class Identity:
         own = context.get(key) if isinstance(context, Mapping) else getattr(context, key, None)
         configured = ensure_config(config).get("configurable", {}).get(key)
         if own is not None and configured is not None and str(own) != str(configured):
-            raise InvalidScope(f"the context says {key}={own!r} and the configuration {key}={configured!r}")
+            raise InvalidScope(
+                f"the context says {key}={own!r} and the configuration {key}={configured!r}; give the same to both"
+            )
         return configured if own is None else own

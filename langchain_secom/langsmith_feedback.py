@@ -38,7 +38,7 @@ class LangSmithFeedback(BaseCallbackHandler):
         self._session_id = session_id
 
     def on_custom_event(self, name: str, data: Mapping[str, Any], *, run_id: UUID, **kwargs: Any) -> None:
-        """Send the reward of an answer; other events are passed over."""
+        """Send the reward of an answer; other events are ignored."""
         if name != CITATIONS_EVENT or data["reward"] is None:
             return
         run = get_current_run_tree()

@@ -116,7 +116,7 @@ class SecomMemory(BaseMemory):
         path = data.get("store_path")
         if data.get("bank") is not None or path is None:
             raise InvalidInput(
-                f"{cls.__name__} takes a key with a store_path, and with no bank: open that with its key"
+                f"{cls.__name__} takes key= with store_path= only; give the key of a bank to MemoryBank.open"
             )
         return cls._opened(path, key=key, busy_timeout=data.get("busy_timeout"))
 

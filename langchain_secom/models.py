@@ -294,5 +294,7 @@ def _model_of(integration: object) -> str | None:
 def _name_of(embeddings: Embeddings) -> str:
     model = _model_of(embeddings)
     if not model:
-        raise InvalidInput(f"{type(embeddings).__name__} does not say which model it is: pass name=")
+        raise InvalidInput(
+            f"{type(embeddings).__name__} does not say which model it is; pass name=, such as name='my-model'"
+        )
     return f"{type(embeddings).__name__}:{model}"

@@ -22,7 +22,7 @@ from .scoped_retriever import ScopedRetriever
 
 
 class SecomRetriever(ScopedRetriever):
-    """Finds the memories of a scope that answer a query, a document a memory.
+    """Finds the memories of a scope that answer a query; each document is a memory.
 
     Each document holds the turns that answer, word for word, of long ones the best excerpts; its metadata says from
     which session, by whom and when, and as ``score``, from 0 to 1, how likely it is to help

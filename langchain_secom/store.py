@@ -43,7 +43,7 @@ def _now() -> datetime:
 
 
 class SecomStore(BaseStore):
-    """LangGraph's store over a `MemoryBank`: what agents put by key is kept, encrypted, moved and searched as it is.
+    """A store for LangGraph over a `MemoryBank`, which keeps, encrypts, moves and searches items as conversations.
 
     It takes the place of ``InMemoryStore``: ``create_agent(store=…)``, ``runtime.store``, tools and back ends that
     keep their documents in a store. A search with a query ranks by the bank's own ranking, by words, and by vectors

@@ -269,7 +269,7 @@ class RecursiveSummaryMemory(SecomMemory):
 
 
 class SecomSummarizer(Runnable[Sequence[BaseMessage], str]):
-    """Writes RSum's running summary where LangChain's `SummarizationMiddleware` wants a summary.
+    """Writes RSum's running summary for LangChain's `SummarizationMiddleware`.
 
     The middleware takes a chat model and prompts it anew each time; as its ``summarizer`` (LangChain 1.4.5 and later)
     it takes any runnable from messages to text, which this is. The summary that it wrote before is brought up to date

@@ -25,7 +25,7 @@ except ImportError as error:
 
 
 class SegmentTextSplitter(TextSplitter):
-    """Splits text into segments, a subject each (topic segmentation).
+    """Splits text where the subject changes (topic segmentation).
 
     A transcript (``Name: words`` lines) is cut between turns, a piece a segment. Segments of any other document, such
     as Markdown, are put together up to ``chunk_size``: it is cut before headings, where the subject changes and between

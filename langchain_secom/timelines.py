@@ -22,7 +22,7 @@ _NAMESPACE: Final = uuid.UUID("0b9a4f0e-6a0b-5f4a-8a5e-74696d656c6e")
 
 
 class TimelineRetriever(ScopedRetriever):
-    """Finds timelines for a query, a document a timeline: events of closed sessions, each linked to the next.
+    """Finds timelines for a query. A document is a timeline: events of closed sessions, each linked to the next.
 
     A document holds the timeline rewritten for the query where the bank has a language model, else its events, a line
     each; its metadata says which events, relations and turns it rests on (see `timeline_document`).

@@ -49,7 +49,9 @@ def bank_of(
     """
     if bank is not None:
         if key is not None:
-            raise InvalidInput(f"{needed_by} takes a key with a store_path; a bank that is given is open already")
+            raise InvalidInput(
+                f"{needed_by} takes key= with store_path= only; give the key of a bank to MemoryBank.open"
+            )
         return check_bank(bank, needed_by)
     if store_path is None:
         raise InvalidInput(

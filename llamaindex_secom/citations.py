@@ -48,7 +48,7 @@ from .answers import (
 
 
 class CitationReward(BaseEventHandler):
-    """Makes the bank take in what answers cite, while it is installed.
+    """Records the citations of answers in the bank, while it is installed.
 
     It acts when an answer is complete, whole or at the end of its stream, and only on answers over nodes that a
     `CitationNumberer` with the same bank has numbered. Scope, query and impression come with the nodes, so that one

@@ -58,4 +58,4 @@ def _condition(given: MetadataFilter) -> dict[str, Any]:
         nothing = [{field: {"exists": False}}]
         return {"or": [*nothing, {field: None}] if field.startswith(METADATA) else nothing}
     by = f"{given.operator.value!r} with {shorten(given.value)}"
-    raise InvalidInput(f"a recall has no filter by {by}, as it is wanted of {given.key!r}")
+    raise InvalidInput(f"a recall cannot filter {given.key!r} by {by}; see secom_core.filters for what it can")

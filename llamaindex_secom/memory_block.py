@@ -198,7 +198,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
 
     @property
     def bank(self) -> MemoryBank:
-        """Where everything is remembered."""
+        """The bank in which everything is stored."""
         return self._bank
 
     def recall_of(self, session: str) -> Recall | None:

@@ -31,7 +31,7 @@ class SavedMessages(BaseMemory):
 
     @property
     def bank(self) -> MemoryBank:
-        """Where everything is remembered."""
+        """The bank in which everything is stored."""
         return self._bank
 
     @property

@@ -148,7 +148,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
 
     @property
     def bank(self) -> MemoryBank:
-        """Where everything is remembered."""
+        """The bank in which everything is stored."""
         return self._bank
 
     # -- reading --------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ _TASK: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply with what it rests on.
+    """A reply with the memories that it was based on.
 
     Args:
         text: as it is shown.
@@ -44,7 +44,7 @@ class Answer:
 
 
 class Companion:
-    """Replies with the help of a scope's memory, and takes in what its replies cite.
+    """Replies with the help of a scope's memory, and records what its replies cite.
 
     What is said is remembered before the model is asked, so that nothing is lost where it fails; a reply that never
     came, or broke off, is neither remembered nor taken in. One companion is one session: its calls must not overlap.
@@ -98,7 +98,7 @@ class Companion:
         self._instructions, self._window, self._markers = instructions, window, markers
 
     def reply(self, text: str) -> Answer:
-        """The reply to what was said.
+        """Reply to a message.
 
         Raises:
             InvalidInput: the model has no sync side.
@@ -113,7 +113,7 @@ class Companion:
         return await arun(self._procedure(text), self._model)
 
     def stream(self, text: str) -> Iterator[str]:
-        """The reply, piece by piece; it counts, and is remembered, once the last piece was taken.
+        """Reply piece by piece; the reply is remembered, and its citations recorded, after the last piece.
 
         Raises:
             InvalidInput: the model cannot stream.
@@ -143,7 +143,7 @@ class Companion:
         yield answer.text[len(visible) :]
 
     def close(self) -> None:
-        """End the session: its last segment settles, and what is made of closed sessions is made."""
+        """End the session, which settles its last segment and makes its layers."""
         self._target.close_session(self.scope, self.session)
 
     def _procedure(self, text: str) -> Procedure[Answer]:

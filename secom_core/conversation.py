@@ -102,7 +102,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One exchange, or one utterance: the smallest thing that is remembered and found.
+    """One exchange, or one utterance without roles: the smallest unit that is stored and found.
 
     Args:
         messages: one or more messages, in order.
@@ -124,12 +124,12 @@ class Turn:
 
     @property
     def text(self) -> str:
-        """The words with their speakers, a line a message."""
+        """The words with their speakers, one line for each message."""
         return "\n".join(message.line for message in self.messages)
 
     @property
     def content(self) -> str:
-        """The words alone, a line a message."""
+        """The words without speakers, one line for each message."""
         return "\n".join(message.text for message in self.messages)
 
     @property
@@ -139,7 +139,7 @@ class Turn:
 
     @property
     def at(self) -> datetime | None:
-        """When it began, where known."""
+        """When it began, if that is known."""
         return self.messages[0].at
 
 
@@ -149,7 +149,7 @@ ReplacementKind = Literal["corrected", "retracted", "changed", "ended"]
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """That what a turn says, or a part of it, holds no more. The turn stays as it is.
+    """A mark that a turn, or a part of it, no longer holds. The turn itself stays as it is.
 
     Args:
         older: the id of the turn that holds no more.
@@ -200,7 +200,7 @@ class Session:
 
     @property
     def at(self) -> datetime | None:
-        """When it began, where known."""
+        """When it began, if that is known."""
         return self.turns[0].at if self.turns else None
 
 

@@ -164,7 +164,7 @@ as an instruction; or it was said last."""
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A memory that a recall brings back, with the part of it that is shown.
+    """A memory that a recall returns, with the part of it that is shown.
 
     Args:
         memory: the whole memory.
@@ -202,7 +202,7 @@ class Hit:
 
     @property
     def text(self) -> str:
-        """What is shown, verbatim, with the speakers."""
+        """The text that is shown, word for word, with the speakers."""
         return "\n".join(line for lines in self.lines_by_turn().values() for line in lines)
 
     @property
@@ -274,7 +274,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class RecallOptions:
-    """What every recall can be asked for: the same for the bank and for whatever of a framework recalls.
+    """The options of a recall, the same for the bank and for every class of a framework that recalls.
 
     Args:
         token_budget: the length of the block at most, in the bank's token counter; 2000 where neither it nor ``k`` is
@@ -317,8 +317,8 @@ class RecallOptions:
         object.__setattr__(self, "also", tuple(dict.fromkeys(map(check_scope, self.also))))
         if self.layers and (self.where is not None or self.also):
             raise InvalidInput(
-                f"the layers {self.layers!r} are made of one scope as a whole, and where= and also= are for other "
-                "recalls: leave out the one or the other"
+                f"layers={self.layers!r} cannot be combined with where= or also=, because a layer is made of one whole "
+                "scope; leave out the one or the other"
             )
 
     @property
@@ -334,12 +334,14 @@ def refuse_citing(options: RecallOptions, *, cite: bool) -> None:
         InvalidInput: they are to, with the other scopes.
     """
     if cite and options.also:
-        raise InvalidInput(f"citations are taken in for one scope: leave out also={options.also!r}, or the citations")
+        raise InvalidInput(
+            f"citations are recorded for one scope; leave out also={options.also!r}, or do not ask for citations"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """What a query brought back.
+    """The result of a recall.
 
     Args:
         query: the query as asked.
@@ -376,7 +378,7 @@ class Recall:
         return of_hits | {number: turn_ids for pair in pairs for number, turn_ids in pair}
 
     def turns_in(self, scope: Scope) -> dict[int, tuple[str, ...]]:
-        """Of `cited_turns` those of one scope: an id names a turn in its own scope only."""
+        """Those of `cited_turns` that belong to one scope."""
         others = {hit.number for hit in self.hits if hit.scope not in (scope, ())}
         return {number: turn_ids for number, turn_ids in self.cited_turns.items() if number not in others}
 
@@ -391,5 +393,5 @@ class Recall:
         return tuple({(hit.scope, turn.id): turn for hit in self.hits for turn in hit.turns}.values())
 
     def items(self, layer: str) -> tuple[Any, ...]:
-        """The records that a layer's section shows, such as the timelines; none where it added no section."""
+        """The records that a layer added, such as timelines; empty if it added nothing."""
         return next((each.items for each in self.sections if each.layer == layer), ())

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Preset:
-    """The parts of a bank as one paper has them; pass it to `MemoryBank.open`."""
+    """The configuration of one paper; pass it to `MemoryBank.open`."""
 
     source: str
     weights: Mapping[str, float]

@@ -55,14 +55,19 @@ HEAVY = (
     "llama_index",
     "llmlingua",
     "matplotlib",
+    "mcp",
     "nltk",
     "openai",
     "opentelemetry",
+    "prometheus_client",
+    "pydantic",
     "scipy",
     "sentence_transformers",
     "sklearn",
+    "starlette",
     "torch",
     "transformers",
+    "uvicorn",
 )
 
 

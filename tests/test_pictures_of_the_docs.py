@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
+from datetime import datetime, timezone
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,20 @@ def test_pictures_are_those_that_the_package_draws() -> None:
     for name, picture in drawn().items():
         held = (PICTURES / f"{name}.svg").read_text(encoding="utf-8")
         assert held.rstrip("\n") == picture.rstrip("\n"), f"docs/pictures/{name}.svg: python {Path(__file__).name}"
+
+
+def test_the_picture_of_the_five_steps_is_true() -> None:
+    drawn_texts = re.findall(r"<text [^>]*>(.*?)</text>", (PICTURES / "how_it_works.svg").read_text("utf-8"))
+    said = [html.unescape(re.sub(r"<[^>]+>", "", text)) for text in drawn_texts]
+    messages = [tuple(line.split(": ")) for line in said if re.match(r"(user|assistant): ", line)][:4]
+    question = next(line.removeprefix("question: ") for line in said if line.startswith("question: "))
+    with MemoryBank.open() as bank:
+        at = datetime(2025, 5, 3, tzinfo=timezone.utc)
+        bank.remember(("bello",), messages, session="s", at=at, close=True)
+        assert len(bank.memories(("bello",), "s")) == 2
+        head, _, *rest = bank.recall(("bello",), question, token_budget=60).text.splitlines()
+    assert head in said
+    assert said[-1 - len(rest) : -1] == rest
 
 
 if __name__ == "__main__":

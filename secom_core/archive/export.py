@@ -101,7 +101,7 @@ def read(lines: Iterable[str]) -> Imported:
         InvalidInput: with the number of the first line that is not as `session_lines` or `layer_lines` writes it.
     """
     if isinstance(lines, (str, bytes)):
-        raise InvalidInput("an import is taken in by its lines, such as an open file, and not as one text")
+        raise InvalidInput("an import needs lines, such as an open file, and got one text; pass text.splitlines()")
     found: Imported | None = None
     for number, line in enumerate(lines, start=1):
         try:
@@ -164,7 +164,9 @@ def _read_record(record: Any, found: Imported) -> None:
     if kind not in ("turn", "memory"):
         raise ValueError(f"'kind': expected session, turn or memory, got {shorten(kind)}")
     if not found.sessions:
-        raise ValueError(f"a {kind} stands before the first session")
+        raise ValueError(
+            f"a {kind} comes before the first session; the line of a session precedes its turns and memories"
+        )
     if kind == "turn":
         _read_turn(record, found.sessions[-1], found.known)
     else:

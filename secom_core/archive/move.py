@@ -63,7 +63,9 @@ def move(source: SqlStore, target: SqlStore, *, bar: Callable[[Sequence[Scope]],
             written then, and the scopes before it are there.
     """
     if source.path is not None and source.path == target.path:
-        raise InvalidInput(f"a bank cannot move into itself: {source.path!r}")
+        raise InvalidInput(
+            f"a bank cannot move into itself: {source.path!r}; open another file or database as the target"
+        )
     done = [_move_scope(source, target, scope) for scope in bar(source.scopes())]
     return Moved(
         sum(each.scopes for each in done), sum(each.known for each in done), sum(each.messages for each in done)

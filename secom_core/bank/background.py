@@ -43,7 +43,7 @@ class _Waiting:
 
 
 class BackgroundWriter:
-    """Takes in messages, and has segments, keys, vectors and layers made afterwards.
+    """Stores messages at once, and makes segments, keys, vectors and layers in a background thread.
 
     The queue is the store itself: `remember` returns once the messages are on disk, and what was derived of them is
     told by their session's row. So a process that is killed loses nothing: the next `recall`, of any process, derives
@@ -65,7 +65,9 @@ class BackgroundWriter:
 
     def __init__(self, bank: MemoryBank, *, debounce: float = 0.2, limit: int = 256) -> None:
         if debounce < 0 or limit < 1:
-            raise InvalidInput(f"debounce is not below 0 and limit at least 1, got {debounce} and {limit}")
+            raise InvalidInput(
+                f"debounce must be 0 seconds or more and limit 1 session or more, got {debounce} and {limit}"
+            )
         self._bank, self._debounce, self._limit = bank, debounce, limit
         self.last_error: str | None = None
         """What failed last, without anybody's words."""
@@ -85,12 +87,12 @@ class BackgroundWriter:
 
     @property
     def bank(self) -> MemoryBank:
-        """Where everything is remembered."""
+        """The bank in which everything is stored."""
         return self._bank
 
     @property
     def unwritten(self) -> int:
-        """How many messages wait in memory for a lock to go; every other one is on disk."""
+        """How many messages wait in memory for a lock; all others are on disk."""
         with self._changed:
             return sum(len(each.messages) for each in self._unwritten)
 
@@ -127,7 +129,7 @@ class BackgroundWriter:
         close: bool = False,
         expires: datetime | None = None,
     ) -> Remembered:
-        """Take in messages; as `MemoryBank.remember`, which says what it raises."""
+        """Store messages, as `MemoryBank.remember`, which lists the errors."""
         done = self._bank.remember(scope, messages, session=session, at=at, close=close, later=True, expires=expires)
         scope = check_scope(scope)
         # Those that ended before it come first, as their words do.
@@ -137,7 +139,7 @@ class BackgroundWriter:
         return done
 
     def close_session(self, scope: Sequence[str], session: str) -> None:
-        """Say that the session is over; its last segment settles, and layers take it in, in the thread."""
+        """End the session: the thread settles its last segment and makes its layers."""
         self.remember(scope, (), session=session, close=True)
 
     def keep(self, scope: Sequence[str], messages: Iterable[Message], *, session: str) -> None:
@@ -172,7 +174,7 @@ class BackgroundWriter:
     # -- waiting for it -------------------------------------------------------------------------------------------
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until nothing waits any more.
+        """Wait until all waiting work is done.
 
         Args:
             timeout: how many seconds at most; as long as it takes unless given.
@@ -192,7 +194,7 @@ class BackgroundWriter:
                 self._flushing -= 1
 
     def close(self, timeout: float | None = None) -> None:
-        """Write and derive what waits, and end the thread. Remembering again starts another.
+        """Finish all waiting work and end the thread. Remembering again starts another thread.
 
         Args:
             timeout: how many seconds at most; unless given, as long as it takes to derive, and for a lock to go as
@@ -209,7 +211,7 @@ class BackgroundWriter:
         with self._changed:
             unwritten, underived = sum(len(each.messages) for each in self._unwritten), len(self._waiting) + self._busy
         if underived:
-            warn_degraded(f"{underived} sessions are on disk and not derived yet; the next recall does it")
+            warn_degraded(f"{underived} sessions are on disk but not yet cut and indexed; the next recall does that")
         if unwritten:
             raise StoreError(
                 f"{unwritten} messages are not on disk yet ({self.last_error}); they wait in memory: end what holds "

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class MemoryBank(Looking):
-    """Long-term memory of conversations, a scope at a time.
+    """Long-term memory of conversations; every call works on one scope.
 
     `open` makes one. Everything works with nothing but the base install; an embedder, a language model's segmenter or
     LLMLingua-2 make it better and are one argument each. All methods may be called from any thread. Async callers run
@@ -85,7 +85,7 @@ class MemoryBank(Looking):
         max_scopes: int | None = None,
         progress: bool | None = None,
     ) -> MemoryBank:
-        """Open the bank in one file, made if it is not there, or in a PostgreSQL database.
+        """Open the bank in a file, which is created if it does not exist, or in a PostgreSQL database.
 
         Args:
             path: the file; ``":memory:"`` keeps nothing; ``"postgresql://user:password@host/database"`` is a database.
@@ -166,18 +166,18 @@ class MemoryBank(Looking):
 
     @property
     def token_counter(self) -> TokenCounter:
-        """What budgets are counted with."""
+        """The function that counts the tokens of a text."""
         return self._parts.token_counter
 
     def close(self) -> None:
-        """Close the store; any later call raises `StoreError`. What `remember` returned for is on disk.
+        """Close the store; any later call raises `StoreError`. All remembered messages are on disk.
 
         Raises `StoreError` where the store does not take what `BackgroundWriter.keep` has in memory.
         """
         self._inside.close()
 
     def health(self) -> Health:
-        """How the bank is in this process. A store that is broken raises nothing: it is said."""
+        """Report how the bank works in this process. A broken store is reported and raises no error."""
         return health_of(self._store, self._inside, self.writers)
 
     def __enter__(self) -> MemoryBank:
@@ -200,7 +200,7 @@ class MemoryBank(Looking):
         later: bool = False,
         expires: datetime | None = None,
     ) -> Remembered:
-        """Take in messages. When this returns, they are on disk and can be recalled; when it raises, none of them is.
+        """Store messages. When this returns, they are on disk and can be recalled; if it raises, none is stored.
 
         Args:
             scope: whose memory it is.
@@ -237,7 +237,7 @@ class MemoryBank(Looking):
         return Remembered(appended.turn_ids, appended.new, ended)
 
     def close_session(self, scope: Sequence[str], session: str) -> None:
-        """Say that the session is over: its last segment settles. Remembering more opens it again."""
+        """End a session, which settles its last segment. A later message opens the session again."""
         scope = check_scope(scope)
         check_name(session)
         row = self._store.close_session(scope, session)
@@ -245,7 +245,7 @@ class MemoryBank(Looking):
             self._inside.deriving.after_write(scope, row.id, turns=0, ended=[session])
 
     def end_idle_sessions(self, now: datetime | None = None) -> list[tuple[Scope, str]]:
-        """End every session in which nothing was said for longer than ``idle_after``, and make what is made of it.
+        """End every session that was silent for longer than ``idle_after``, and make its layers.
 
         Sessions end when the next message comes to their scope; call this from a scheduler, where that may take long.
 
@@ -259,7 +259,7 @@ class MemoryBank(Looking):
 
     @measured("derive")
     def derive(self, scope: Sequence[str], session: str | None = None, *, turns: int = 0, ended: bool = False) -> int:
-        """Make what is missing: after ``remember(later=True)``, `forget`, or where a model had failed.
+        """Make what is missing: after ``remember(later=True)``, after `forget`, or after a model failed.
 
         Args:
             scope: whose memory it is.
@@ -280,11 +280,11 @@ class MemoryBank(Looking):
         return 0
 
     def rebuild(self, scope: Sequence[str]) -> None:
-        """Make everything derived again from the raw turns, with the parts the bank has now."""
+        """Make everything derived again from the stored turns, with the parts that the bank has now."""
         self._inside.deriving.rebuild(check_scope(scope))
 
     def check(self, scope: Sequence[str] | None = None, *, repair: bool = False) -> tuple[Finding, ...]:
-        """What is amiss beside the words themselves, in one scope or in all and their file; mended with ``repair``.
+        """List the errors in what was derived from the turns, in one scope or in all; ``repair`` mends them.
 
         What can be made again from the turns is deleted and made; for all else a finding says what to do.
         """
@@ -309,7 +309,7 @@ class MemoryBank(Looking):
         also: Sequence[Sequence[str]] = (),
         history: bool = True,
     ) -> Recall:
-        """Bring back what answers the query: verbatim, in time order, numbered, inside the budget.
+        """Return the memories that answer the query: word for word, in time order, numbered, inside the budget.
 
         A long turn is shown in excerpts; `turns` gives all of it. Room that is left goes to what stands around the
         finds, then to the latest turns.
@@ -357,7 +357,7 @@ class MemoryBank(Looking):
         turn_ids: Sequence[str] | None = None,
         before: datetime | None = None,
     ) -> int:
-        """Delete turns and all that was made from them; the whole scope where no condition is given.
+        """Delete turns and everything made from them; without a condition, the whole scope.
 
         Args:
             scope: whose memory it is.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Capabilities:
-    """The layers of a bank, and its storage. What holds a bank shares it with its copies, and is not pickled."""
+    """The layers of a bank, and its storage. Copies of an object that holds a bank share the bank."""
 
     _inside: Components
 
@@ -43,27 +43,27 @@ class Capabilities:
 
     @property
     def layers(self) -> Layers:
-        """The layers that the bank was opened with, by name; those below and any of your own."""
+        """The layers that the bank was opened with, by name."""
         return self._inside.layers
 
     @property
     def summaries(self) -> SummaryLayer:
-        """The running summary; raises `InvalidInput` where the bank was opened without ``summaries``."""
+        """The running summary; raises `InvalidInput` if the bank was opened without ``summaries``."""
         return cast("SummaryLayer", self._inside.layers["summaries"])
 
     @property
     def timelines(self) -> TimelineLayer:
-        """Events, links and timelines; raises `InvalidInput` where the bank was opened without ``timelines``."""
+        """Events, links and timelines; raises `InvalidInput` if the bank was opened without ``timelines``."""
         return cast("TimelineLayer", self._inside.layers["timelines"])
 
     @property
     def topics(self) -> TopicLayer:
-        """Topics of each speaker; raises `InvalidInput` where the bank was opened without ``topics``."""
+        """Topics of each speaker; raises `InvalidInput` if the bank was opened without ``topics``."""
         return cast("TopicLayer", self._inside.layers["topics"])
 
     @property
     def citations(self) -> CitationLayer:
-        """What answers cite; raises `InvalidInput` where the bank was opened without ``citations``."""
+        """The log of citations; raises `InvalidInput` if the bank was opened without ``citations``."""
         return cast("CitationLayer", self._inside.layers["citations"])
 
     @property
@@ -72,7 +72,7 @@ class Capabilities:
         return self._inside.chats
 
     def correct(self, scope: Sequence[str], what: Named, text: str | None, *, at: datetime | None = None) -> str | None:
-        """Correct by hand what is remembered: what is so instead is a turn of its own, and the older one stays, marked.
+        """Correct a turn by hand: the correction is a new turn, and the corrected turn stays, marked as replaced.
 
         A recall brings what holds before what it replaced, whose mark says so: ``(replaced on 2025-06-01 by [4])``.
         Where the turn was corrected before, what stands in its place is corrected. Summaries, timelines and topics are
@@ -96,16 +96,16 @@ class Capabilities:
 
     @property
     def corrections(self) -> Corrections:
-        """Correction by hand: retract, undo, pin and unpin, and the marks that say what was done."""
+        """Corrections by hand: retract, undo, pin and unpin turns, and list the marks."""
         return self._inside.corrections
 
     @property
     def lifetimes(self) -> Lifetimes:
-        """When turns, sessions and scopes end, and how much a scope may hold."""
+        """When turns, sessions and scopes expire, and how much a scope may hold."""
         return self._inside.lifetimes
 
     def changes(self, scope: Sequence[str]) -> list[Change]:
-        """What was said to have changed, ended, been corrected, or be so still: later statements with the older ones.
+        """The changes that were found: each links a later statement to the earlier one that it changes or confirms.
 
         Found by rules, in English, German, Chinese, Japanese, Korean and Spanish, as messages are
         remembered, and with ``changes="model"`` by the language model as sessions end, with what it is about and since
@@ -127,5 +127,5 @@ class Capabilities:
 
     @property
     def storage(self) -> Storage:
-        """Where the bank is, and how its scopes leave and enter: export, import, moving, backup."""
+        """Where the bank is stored, and export, import, moving and backup."""
         return self._inside.storage

@@ -170,7 +170,7 @@ def check_session_name(messages: object, session: str | None) -> str:
     """
     name = messages.name if isinstance(messages, Session) and session is None else session
     if not isinstance(name, str) or not name:
-        raise InvalidInput(f"remember needs the name of the session as a non-empty string, got {name!r}")
+        raise InvalidInput(f"remember needs the name of the session, such as session='monday', got {name!r}")
     return name
 
 

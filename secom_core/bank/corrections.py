@@ -32,7 +32,7 @@ Named = str | Turn | Hit
 
 
 class Corrections:
-    """``bank.corrections``: what was corrected, taken back and pinned by hand.
+    """``bank.corrections``: correct, retract and pin turns by hand.
 
     Nothing is rewritten. A correction is a turn of its own, in a session of its own, and the older turn stays, with its
     mark, in the bank and in every export. Marks are truth, as words are: they survive `MemoryBank.rebuild`, go along
@@ -53,12 +53,14 @@ class Corrections:
         self._deriving, self._store, self._redact, self._current = deriving, deriving.store, redact, current
 
     def correct(self, scope: Sequence[str], what: Named, text: str | None, *, at: datetime | None = None) -> str | None:
-        """Say what is so instead; `MemoryBank.correct`."""
+        """Correct a turn; see `MemoryBank.correct`."""
         if text is None:
             self.retract(scope, what, at=at)
             return None
         if not isinstance(text, str) or not text.strip():
-            raise InvalidInput(f"a correction says what is so instead, got {text!r}; to take a turn back, retract it")
+            raise InvalidInput(
+                f"a correction needs the text that replaces the turn, got {text!r}; to withdraw a turn, retract it"
+            )
         named = self._current(check_scope(scope))
         turn = self._turn(named, what)
         moment = check_moment("at", at)
@@ -78,7 +80,7 @@ class Corrections:
         return made.turn_ids[0]
 
     def retract(self, scope: Sequence[str], what: Named, *, at: datetime | None = None) -> None:
-        """Take back what a turn says, or what was put in its place: it is no longer shown as true."""
+        """Mark a turn, or its correction, as not true. It stays in the bank."""
         moment = check_moment("at", at)
 
         def mark(connection: Connection, scope_id: int, turn_id: str) -> None:
@@ -89,7 +91,7 @@ class Corrections:
         self._write(scope, what, mark, made_again=True)
 
     def undo(self, scope: Sequence[str], what: Named) -> None:
-        """Let a turn hold again that was taken back or corrected; what had corrected it is taken back.
+        """Make a corrected or retracted turn hold again; its correction is retracted.
 
         Raises:
             InvalidInput: it was neither.
@@ -99,7 +101,9 @@ class Corrections:
         def unmark(connection: Connection, scope_id: int, turn_id: str) -> None:
             known = {mark.turn_id: mark for mark in rows.marks(connection, scope_id) if mark.kind != "pinned"}
             if turn_id not in known:
-                raise InvalidInput(f"the turn {turn_id!r} was neither corrected nor taken back by hand")
+                raise InvalidInput(
+                    f"there is nothing to undo: the turn {turn_id!r} was neither corrected nor retracted by hand"
+                )
             rows.remove(connection, scope_id, turn_id, _STANDING)
             self._let_go(connection, scope_id, turn_id)
             newer = known[turn_id].newer
@@ -111,7 +115,7 @@ class Corrections:
         self._write(scope, what, unmark, made_again=True)
 
     def pin(self, scope: Sequence[str], what: Named) -> None:
-        """Have every recall show a turn, in an eighth of its budget with all that is pinned, the last pinned first.
+        """Show a turn in every recall; all pinned turns take at most an eighth of the budget, the last pinned first.
 
         Of a recall of ``k`` memories, half at most are pinned, so that there is always room for an answer.
         """
@@ -123,7 +127,7 @@ class Corrections:
         self._write(scope, what, pin)
 
     def unpin(self, scope: Sequence[str], what: Named) -> None:
-        """Show a turn again only where it answers; nothing where it is not pinned."""
+        """Show a turn again only if it answers the query; does nothing if the turn is not pinned."""
 
         def unpin(connection: Connection, scope_id: int, turn_id: str) -> None:
             rows.remove(connection, scope_id, turn_id, _PINNED)
@@ -131,7 +135,7 @@ class Corrections:
         self._write(scope, what, unpin)
 
     def marks(self, scope: Sequence[str]) -> list[Mark]:
-        """Everything that was corrected, taken back or pinned, in the order in which it was."""
+        """All marks of corrected, retracted and pinned turns, in the order in which they were made."""
         row = self._store.scope(self._current(check_scope(scope)))
         if row is None:
             return []
@@ -205,10 +209,12 @@ class Corrections:
     def _turn(self, scope: Scope, what: Named) -> Turn:
         """The turn of the scope that is meant."""
         if isinstance(what, Hit) and len(what.turns) != 1:
-            raise InvalidInput(f"the hit shows several turns, name one of them by its id: {', '.join(what.turn_ids)}")
+            raise InvalidInput(
+                f"the hit shows several turns; pass the id of the one that you mean: {', '.join(what.turn_ids)}"
+            )
         turn_id = what.turns[0].id if isinstance(what, Hit) else what.id if isinstance(what, Turn) else what
         if not isinstance(turn_id, str):
-            raise InvalidInput(f"a turn is named by itself, its id, or a hit that shows it, not by {what!r}")
+            raise InvalidInput(f"pass a turn, the id of a turn, or a hit that shows one turn, got {what!r}")
         found = self._store.turns_named(scope, [turn_id])
         if not found:
             raise InvalidInput(f"no turn of the scope {scope!r} has the id {turn_id!r}")

@@ -92,7 +92,7 @@ class Deriving:
                 self.layers.catch_up(scope)
         except Exception as error:  # noqa: BLE001 - whatever fails here, the caller's words are stored
             warn_degraded(
-                "what was said is stored, and what is made of it could not be made; the next recall tries again: "
+                "the messages are stored, but they could not be cut and indexed; the next recall tries again: "
                 f"{type(error).__name__}: {error}"
             )
 

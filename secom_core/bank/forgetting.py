@@ -57,8 +57,8 @@ class Forgetting:
             forgotten_elsewhere(self._store, scope, here=outside.name if outside is not None else None)
         if gone and not emptied:
             warn_degraded(
-                f"what was forgotten is gone from the store at {self._store.path}, and its log still holds the words: "
-                "somebody reads the file, or writes to it; the log is emptied after a later write, or when it is closed"
+                f"the forgotten words are gone from the store at {self._store.path}, but its log still holds them, as "
+                "another program uses the file; a later write empties the log, and so does closing the bank"
             )
         return gone
 
@@ -100,6 +100,5 @@ class Forgetting:
         if unknown and self._store.tables() - ours:
             raise StoreError(
                 f"nothing was forgotten: the scope holds what the layer {unknown[0]!r} made, and this process does not "
-                "know that layer; import it, so that secom_core.layers.register knows it, and forget again, or forget "
-                "the whole scope"
+                "know that layer; import the module that registers it and forget again, or forget the whole scope"
             )

@@ -131,7 +131,7 @@ class IndexKeeper:
     def throw_away(self, row: ScopeRow, error: StaleIndex) -> None:
         """Delete what is kept of a scope's index, with a warning, where it is damaged."""
         if error.damaged:
-            warn_degraded("the search index that is kept with the bank is made again", error)
+            warn_degraded("the stored search index cannot be used and is built again", error)
             attempted("the store", partial(self.store.drop_index, row.id), "what is damaged of it stays")
 
     def _opened(self, row: ScopeRow, index: ScopeIndex) -> Opened | None:

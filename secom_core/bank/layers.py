@@ -30,7 +30,7 @@ _TRIES: Final = 3
 
 
 class Layers(Mapping[str, Layer]):
-    """The layers that a bank was opened with, by name, in the order in which they take part in a recall.
+    """The layers that a bank was opened with, in the order in which they take part in a recall.
 
     Args:
         factories: what makes them.
@@ -46,7 +46,9 @@ class Layers(Mapping[str, Layer]):
         for factory in factories:
             layer = factory(context)
             if type(layer) not in registered([getattr(layer, "name", "")]) or layer.name in self._layers:
-                raise InvalidInput(f"{layer!r} is not known, or there twice; see secom_core.layers.register")
+                raise InvalidInput(
+                    f"the layer {layer!r} is not registered, or is given twice; see secom_core.layers.register"
+                )
             self._layers[layer.name] = layer
 
     def __getitem__(self, name: str) -> Layer:
@@ -77,7 +79,7 @@ class Layers(Mapping[str, Layer]):
 
     @property
     def cost(self) -> Cost:
-        """What asking the bank's own ``model`` came to so far: calls and estimated tokens."""
+        """The calls and estimated tokens of the bank's ``model`` so far."""
         model = self._context.model
         return model.cost if isinstance(model, Metered) else Cost()
 
@@ -103,7 +105,7 @@ class Layers(Mapping[str, Layer]):
     # -- closed sessions ------------------------------------------------------------------------------------------
 
     def behind(self, scope: Scope, name: str) -> int:
-        """How many sessions have ended since the layer took them in, or are to be asked about again.
+        """How many ended sessions the layer has not yet processed, or will ask about again.
 
         Whether the bank was opened with it or not.
         """
@@ -151,7 +153,7 @@ class Layers(Mapping[str, Layer]):
                         times[row.id] += bool(pending(self._context.store, scope_id, layer.name, session=row.id))
         except Exception as error:  # noqa: BLE001 - a layer may be anybody's, and what was said is stored
             warn_degraded(
-                f"the layer {layer.name!r} failed, it takes in what it lacks at the next occasion: "
+                f"the layer {layer.name!r} failed; it is made when a session next ends, or by bank.derive: "
                 f"{type(error).__name__}: {error}"
             )
         return taken

@@ -25,7 +25,7 @@ Forget = Callable[[Scope, Sequence[str]], int]
 
 
 class Lifetimes:
-    """``bank.lifetimes``: when turns, sessions and scopes end, and how much a scope may hold.
+    """``bank.lifetimes``: when turns, sessions and scopes expire, and how much a scope may hold.
 
     What has ended is gone as by `MemoryBank.forget`, with everything that was made of it: by the next call that reads
     or writes the scope, before it does, or by `end_expired` for all scopes. Where nothing has ended, a call costs one
@@ -53,7 +53,7 @@ class Lifetimes:
         session: str | None = None,
         turn_ids: Sequence[str] | None = None,
     ) -> None:
-        """Say when turns, a session or a whole scope end.
+        """Set when turns, a session or a whole scope expire.
 
         Args:
             scope: whose memory it is; nothing needs to be remembered there yet.
@@ -86,7 +86,7 @@ class Lifetimes:
         bytes: int | None = None,
         age: timedelta | None = None,
     ) -> None:
-        """Say how much a scope may hold; without any number it may hold whatever comes.
+        """Limit how much a scope may hold; without a number, remove the limit.
 
         What is too much goes, the oldest turn first, pinned ones last; what is too old goes, pinned or not. A turn
         that is larger than the cap by itself goes as soon as it has come.
@@ -118,7 +118,7 @@ class Lifetimes:
     # -- look ---------------------------------------------------------------------------------------------------------
 
     def of(self, scope: Sequence[str]) -> tuple[list[Lifetime], Cap | None]:
-        """When what of the scope ends, the first end first; and how much it may hold."""
+        """When parts of the scope expire, the earliest first, and how much the scope may hold."""
         row = self._store.scope(self.current(check_scope(scope)))
         if row is None:
             return [], None
@@ -128,7 +128,7 @@ class Lifetimes:
     # -- end ----------------------------------------------------------------------------------------------------------
 
     def end_expired(self, now: datetime | None = None) -> int:
-        """Forget whatever has ended, in every scope; for a scheduler. What it costs grows with what has ended.
+        """Delete everything that has expired, in every scope; call it from a scheduler.
 
         Args:
             now: the moment; the present unless given.
@@ -160,7 +160,9 @@ class Lifetimes:
         except StoreError as error:
             if self._is_due(scope):
                 raise
-            warn_degraded("what has ended is gone from the bank, and a vector store outside still holds it", error)
+            warn_degraded(
+                "what has expired is deleted from the bank, but the external vector store still holds it", error
+            )
         return scope
 
     def after_write(self, scope: Scope) -> None:
@@ -172,7 +174,7 @@ class Lifetimes:
         try:
             self.current(scope)
         except StoreError as error:
-            warn_degraded("what has ended could not be forgotten; the next call does it before it reads", error)
+            warn_degraded("what has expired could not be deleted; the next call tries again before it reads", error)
 
     def _is_due(self, scope: Scope) -> bool:
         return rows.is_due(self._store, scope, datetime.now(timezone.utc))

@@ -15,7 +15,7 @@ from ..text.speech import Standing
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What `MemoryBank.remember` took in.
+    """What `MemoryBank.remember` stored.
 
     Args:
         turn_ids: the turns that hold the messages given, new or known, in order.
@@ -58,7 +58,7 @@ class StandingStatement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """How a bank is in this process.
+    """How a bank works in this process.
 
     Args:
         reachable: whether the store answers and can be read.
@@ -94,7 +94,7 @@ class Health:
 
     @property
     def ok(self) -> bool:
-        """Whether it works: what comes in is written, and whatever waits will be done."""
+        """Whether the store can be written and all waiting work will be done."""
         return self.writable and self.writer_alive and not self.unwritten
 
 
@@ -122,7 +122,7 @@ class WriterHealth(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What `MemoryBank.check` found amiss.
+    """An error that `MemoryBank.check` found.
 
     Args:
         what: is wrong.

@@ -19,7 +19,7 @@ from .redaction import redacted_message, redacted_text
 
 
 class Storage:
-    """``bank.storage``: where a bank is, what leaves it whole, and what comes back.
+    """``bank.storage``: where a bank is stored, and export, import, moving and backup.
 
     Args:
         deriving: the bank's, which derives what a writer that was killed had not, and what comes in.
@@ -38,7 +38,7 @@ class Storage:
 
     @property
     def path(self) -> str | None:
-        """The bank's file, or its URL without the password; nothing where it lives in memory."""
+        """The bank's file, or its URL without the password; ``None`` if the bank is in memory."""
         return self._store.path
 
     @property
@@ -79,7 +79,7 @@ class Storage:
         return [redacted_message(message, self._redact) for message in messages]
 
     def export(self, scope: Sequence[str]) -> Iterator[str]:
-        """The scope as JSON lines: every turn verbatim, the memories made from them, and what layers hold.
+        """Export a scope as JSON lines: every turn word for word, its memories, and the rows of layers.
 
         What layers can make again, such as summaries and events, is there for people to read: `import_` passes over it.
         """
@@ -94,7 +94,7 @@ class Storage:
             yield from layer_lines(self._store, kept.id)
 
     def import_(self, lines: Iterable[str], *, scope: Sequence[str] | None = None) -> int:
-        """Take in what `export` gave; turns that are there already are passed over.
+        """Import what `export` returned; turns that are stored already are skipped.
 
         Args:
             lines: the lines of an export.
@@ -156,7 +156,7 @@ class Storage:
         return move(self._store, other._store, bar=lambda scopes: self._deriving.bar(scopes, "moving", unit="scope"))
 
     def backup(self, path: str | Path) -> Path:
-        """Copy the bank's SQLite file as it is at one moment, while others go on writing; encrypted where that is.
+        """Copy the bank's SQLite file at one moment, while others go on writing. An encrypted file stays encrypted.
 
         Args:
             path: the file; one that is there is replaced, once the copy is whole.
@@ -168,7 +168,7 @@ class Storage:
         return back_up(self._store, path)
 
     def rekey(self, key: str) -> None:
-        """Encrypt the bank's file with another key; this bank goes on with it.
+        """Encrypt the bank's file with another key, which this bank then uses.
 
         It is one transaction: a process that is killed leaves a file with the old key or with the new one. Other banks
         that have the file open, of this process and of others, get a `StoreError` from then on, until they are opened
@@ -188,7 +188,7 @@ class Storage:
         self._store.rekey(key)
 
     def compact(self) -> None:
-        """Leave no trace of what was forgotten in the bank's files, and give its room back to the disk.
+        """Rewrite the bank's files without forgotten words, and free their space.
 
         `MemoryBank.forget` overwrites what it deletes; a reader may have kept it from emptying the write-ahead log, and
         pages that were moved before may hold copies. Nobody can write meanwhile. On PostgreSQL, vacuuming is the

@@ -63,7 +63,8 @@ class ChangeRecordLayer(Layer):
             except ModelError as error:
                 guesses = session.guesses + 1 if isinstance(error, ModelUnavailable) else 0
                 warn_degraded(
-                    "the language model does not say what a session changed, the links of the rules stand", error
+                    "the language model did not say what a session changed; the links that the rules found are kept",
+                    error,
                 )
         return _save(store, session, found, guesses)
 
@@ -117,8 +118,8 @@ def _tell_dropped(told: int, kept: int) -> None:
     """Warn where nothing of what a model said stands in the words."""
     if told and not kept:
         warn_degraded(
-            f"the language model named {told} changes of a session, and none of them stands in its words; the links of "
-            "the rules stand"
+            f"the language model named {told} changes in a session whose words support none of them; the links that "
+            "the rules found are kept"
         )
 
 

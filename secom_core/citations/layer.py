@@ -96,8 +96,8 @@ class CitationLayer(Layer):
         whose = check_scope(scope)
         if impression is None:
             raise InvalidInput(
-                "there is no impression: the recall found nothing, or was of several scopes (also=), of which no "
-                "citations are taken in"
+                "the recall has no impression: it found nothing, or it searched several scopes (also=), for which no "
+                "citations are recorded"
             )
         row = self._store.scope(whose)
         if row is None or (isinstance(cited, Citations) and not cited.is_feedback):

@@ -144,8 +144,8 @@ class ScopeRerankers:
         learned = _undamaged(lambda: json.loads(state)["dimensions"])
         if learned is not None and learned != dimensions:
             warn_degraded(
-                f"the paper's reranker has learned from vectors of {learned} dimensions, and begins again with those "
-                f"of {dimensions}"
+                f"the paper's reranker learned from vectors of {learned} dimensions, and the embedder now gives "
+                f"{dimensions}; it starts again"
             )
             return new()
         return (_undamaged(lambda: new(state=state)) if learned is not None else None) or new()
@@ -161,7 +161,7 @@ def _undamaged(read: Callable[[], T]) -> T | None:
     try:
         return read()
     except _DAMAGED as error:
-        warn_degraded(f"what the paper's reranker has learned is damaged, and it begins again: {error!r}")
+        warn_degraded(f"the stored weights of the paper's reranker are damaged; it starts again: {error!r}")
         return None
 
 

@@ -16,24 +16,26 @@ from ..conversation import Scope
 from ..pictures.report.html import counted
 from ..stores.cipher import is_plain
 from ..stores.places import file_at
-from .files import read_file, read_text
+from .files import Source, read_text
 from .keys import new_key_of, target_key_of
 from .opening import as_options, open_named, opened, scope_of, store_path
 from .terminal import Refused, confirmed, note, show
 
 
 def remember_(args: Namespace) -> None:
-    """Take in conversations from files. All are read before any is taken in."""
+    """Take in conversations from files. All are read once before any is taken in, to see that they can be."""
     from tqdm import tqdm
 
-    history = [session for name in args.file for session in read_file(name, session=args.session, at=args.at)]
+    sources = [Source.of(name, args) for name in args.file]
+    sizes = [(session.name, len(session.messages)) for each in sources for session in each.sessions(first=True)]
     scope = scope_of(args)
     with opened(args, make=True) as there:
-        bar = tqdm(history, "remembering", unit="session", disable=not sys.stderr.isatty())
+        again = (session for each in sources for session in each.sessions(first=False))
+        bar = tqdm(again, "remembering", len(sizes), unit="session", disable=not sys.stderr.isatty())
         done = [there.bank.remember(scope, session, close=not args.open) for session in bar]
     new = sum(each.new for each in done)
-    known = sum(len(session.messages) for session in history) - new
-    names = list(dict.fromkeys(session.name for session in history))
+    known = sum(size for _, size in sizes) - new
+    names = list(dict.fromkeys(name for name, _ in sizes))
     turn_ids = list(dict.fromkeys(id_ for each in done for id_ in each.turn_ids))
     besides = f", {known} known already" if known else ""
     text = f"{counted(new, 'message')} remembered{besides}, in {counted(len(names), 'session')}"
@@ -47,7 +49,7 @@ def forget_(args: Namespace) -> None:
     with opened(args) as there:
         turns = sum(map(len, there.store.matching_turns(there.row(scope).id, **conditions).values()))
         if not turns:
-            raise Refused("no turn of the scope is meant by that; nothing was forgotten")
+            raise Refused("no turn of the scope matches; nothing was forgotten")
         if not args.yes and not confirmed(f"Forget {counted(turns, 'turn')} of {as_options(scope)} for good?"):
             raise Refused("nothing was forgotten")
         gone = there.bank.forget(scope, **conditions)

@@ -20,8 +20,8 @@ def recall_(args: Namespace) -> None:
     for layer in wanted:
         if layer.cost_without_model and not args.without_model:
             raise Refused(
-                f"there is no language model here, and without one {layer.name} cost a recall more than they bring "
-                f"({layer.cost_without_model}); give --without-model to have them take part all the same"
+                f"without a language model, {layer.name} make a recall worse ({layer.cost_without_model}), and the "
+                "command has no model; add --without-model to use them all the same"
             )
     with opened(args, layers=wanted) as there:
         there.row(scope)

@@ -18,6 +18,7 @@ from ..conversation import check_scope
 from ..errors import InvalidInput, shorten
 from ..filters import checked_filter
 from ..layers import Layer, names_taking_part, registered
+from ..readers import FORMATS
 from ..readers.moments import read_moment
 
 INSPECTED: Final = {
@@ -95,10 +96,21 @@ def _listings(layer: type[Layer]) -> Mapping[str, str]:
 
 def _remember(command: ArgumentParser) -> None:
     add = command.add_argument
-    add("file", nargs="+", metavar="FILE", help="a file, or - for standard input")
+    add("file", nargs="+", metavar="FILE", help="a file, a folder, a zip, or - for standard input")
     add("--session", metavar="NAME", help="the session's name, where the file does not say; the file's unless given")
     add("--at", type=_moment, metavar="TIME", help="when it was said, where the file does not say; now unless given")
     add("--open", action="store_true", help="leave the sessions open: they will go on")
+    what = command.add_argument_group("what the files are")
+    names = ", ".join(each.name for each in FORMATS)
+    what.add_argument("--format", metavar="NAME", help=f"the format, recognised unless given: {names}")
+    what.add_argument("--me", metavar="NAME", help="your own name in a chat between people; of a mail, your address")
+    zone = "the zone of times that carry none, such as Europe/Brussels; UTC unless given"
+    what.add_argument("--timezone", metavar="ZONE", help=zone)
+    dates = "which number of 03/05/2024 is the day; told from the whole file unless given"
+    what.add_argument("--dates", choices=("day-first", "month-first"), help=dates)
+    columns = "what a column of a table is, such as text=body speaker=who at=sent session=thread; guessed unless given"
+    what.add_argument("--columns", nargs="+", type=_column, metavar="WHAT=COLUMN", help=columns)
+    what.add_argument("--partial", action="store_true", help="of a damaged file, remember what can be read")
     _scope(command, json_too=True)
 
 
@@ -305,6 +317,13 @@ def _number(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"a whole number from 1 on, not {text!r}")
     return int(text)
+
+
+def _column(text: str) -> tuple[str, str]:
+    what, mark, name = text.partition("=")
+    if not (what and mark and name):
+        raise argparse.ArgumentTypeError(f"a column is given as text=body, not {text!r}")
+    return what, name
 
 
 def _moment(text: str) -> datetime:

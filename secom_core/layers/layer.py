@@ -131,7 +131,7 @@ class Ranking(Protocol):
 
 
 class Ranker(Protocol):
-    """Has the last word on what is found."""
+    """Decides at last which of the found memories are shown, and in which order."""
 
     def ranking(self, found: Found) -> Ranking:
         """The candidates as they are, in another order, or some of them."""
@@ -288,9 +288,8 @@ class Layer:
             )
         if self.cost_without_model and self.context.model is None and not self.recall_without_model:
             raise InvalidInput(
-                f"without a language model the layer {self.name!r} costs a recall more than it brings "
-                f"({self.cost_without_model}); open the bank with model=…, or ask for it twice, with "
-                "recall_without_model=True in its options"
+                f"without a language model the layer {self.name!r} makes a recall worse ({self.cost_without_model}); "
+                "open the bank with model=…, or allow it with recall_without_model=True in the layer's options"
             )
 
     def section(self, request: Request) -> Section | None:

@@ -1,4 +1,4 @@
-"""When turns, sessions and scopes end, and how much a scope may hold."""
+"""When turns, sessions and scopes expire, and how much a scope may hold."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def _noted(model: object, prompt: Prompt, error: ModelError) -> ModelError:
 
 def _check(limit: int) -> None:
     if limit < 1:
-        raise InvalidInput(f"at least one prompt is in flight, got limit={limit}")
+        raise InvalidInput(f"limit is how many prompts are asked at once, 1 or more, got {limit}")
 
 
 def _resumed(procedure: Procedure[T], result: Any) -> Prompt | list[Prompt] | Work:

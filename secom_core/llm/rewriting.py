@@ -64,7 +64,9 @@ class QueryRewriter:
             InvalidInput: the model has no sync side.
         """
         if not isinstance(self._model, ChatModel):
-            raise InvalidInput(f"{self._model!r} answers async callers only: use arewrite")
+            raise InvalidInput(
+                f"{self._model!r} has no complete(), so it cannot be called here; await arewrite instead"
+            )
         return run(self.procedure(messages), self._model)
 
     async def arewrite(self, messages: Sequence[Message]) -> str:

@@ -235,7 +235,7 @@ class _Endpoint:
         key = api_key or (None if base_url else os.environ.get("OPENAI_API_KEY"))
         if not (key or url):
             raise InvalidInput(
-                f"{who} needs api_key=, the variable OPENAI_API_KEY, or base_url= of an endpoint without keys"
+                f"{who} needs api_key= or the variable OPENAI_API_KEY; an endpoint without keys needs base_url= instead"
             )
         limits = {"timeout": timeout, "max_retries": max_retries}
         self._options: dict[str, Any] = {"base_url": url, "api_key": key or _NO_KEY, **limits}

@@ -25,7 +25,7 @@ _SAMPLE: Final = 1 << 16  # bytes at the end of each file that identify it, so t
 
 
 class SentenceTransformerEmbedder:
-    """An embedder on this machine. Loads nothing before the first text, and is safe to share between threads.
+    """An embedder on this machine. It loads its model with the first text, and threads can share it.
 
     Args:
         name_or_path: a model's name on the hub, or the folder that holds one.

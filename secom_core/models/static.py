@@ -32,7 +32,7 @@ _PIECES: Final = 256  # pieces a batch, which bounds what the tokenizer's answer
 
 
 class StaticEmbedder:
-    """An embedder without a neural network: some sixty microseconds a sentence on one core, and no torch.
+    """An embedder without a neural network and without torch: about sixty microseconds for a sentence on one core.
 
     Each text's vector is the mean of the table's rows for its tokens, scaled to length 1; a text without a token that
     the table knows has zeros. The order of words counts for nothing. Reads its files before the first text, keeps the
@@ -107,7 +107,9 @@ def _folder_files(folder: Path) -> dict[str, Path]:
     files = {name: folder / name for name in _MODEL2VEC}
     missing = [name for name, path in files.items() if not path.is_file()]
     if missing:
-        raise InvalidInput(f"a folder with {' and '.join(_MODEL2VEC)}, got {str(folder)!r} without {missing}")
+        raise InvalidInput(
+            f"StaticEmbedder reads a folder with {' and '.join(_MODEL2VEC)}, got {str(folder)!r} without {missing}"
+        )
     return files
 
 

@@ -68,7 +68,7 @@ def _read(item: object, place: int) -> Message:
     framework = _FRAMEWORKS.get(type(item).__module__.partition(".")[0], "")
     if framework:
         raise InvalidTranscript(
-            f"message {place}: a {type(item).__name__} is made a Message by {framework}.convert.to_messages(messages), "
+            f"message {place}: convert a {type(item).__name__} with {framework}.convert.to_messages(messages) first, "
             f"got {shorten(item)}"
         )
     if hasattr(item, "model_dump"):

@@ -64,7 +64,7 @@ class ZeroShotSegmenter:
     def __post_init__(self) -> None:
         if self.max_turns < 2 or self.max_tokens < 100:
             given = f"max_turns={self.max_turns} and max_tokens={self.max_tokens}"
-            raise InvalidInput(f"a call holds at least 2 turns and 100 tokens, got {given}")
+            raise InvalidInput(f"max_turns must be 2 or more and max_tokens 100 or more, got {given}")
 
     def segment(self, turns: Sequence[Turn]) -> list[Segment]:
         """Ranges that cover ``turns``; none where there are none."""

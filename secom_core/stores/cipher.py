@@ -57,13 +57,13 @@ class Cipher:
             )
         if plain is False and not self.is_on and is_text(file):
             raise StoreError(
-                f"{file} holds text and is no bank; name another file, which is made where there is none. To remember "
-                "what this one says: `secom remember`"
+                f"{file} holds text and is no bank; name another file, which is created if it does not exist. To "
+                "remember the text of this one, run `secom remember`"
             )
         if plain is False and not self.is_on:
             raise StoreError(
                 f"the store at {file} is encrypted, and no key was given, or it is no file of SQLite; open it with its "
-                "key (MemoryBank.open(path, key=…)). If it never had one, it is damaged: `secom export --damaged`"
+                "key (MemoryBank.open(path, key=…)). If it never had one, it is damaged; run `secom export --damaged`"
             )
 
     def unlock(self, connection: Any) -> None:

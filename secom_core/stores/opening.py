@@ -43,7 +43,7 @@ def open_store(
     if not is_postgres(where):
         return open_sqlite(where, key=key, busy_timeout=busy_timeout)
     if key is not None:
-        raise InvalidInput("a key is for a file; encrypt the disk that PostgreSQL writes to")
+        raise InvalidInput("a key encrypts a file, and this is a server; encrypt the disk that PostgreSQL writes to")
     return open_postgres(str(where), busy_timeout=busy_timeout)
 
 

@@ -46,7 +46,7 @@ def file_at(where: str | Path) -> Path:
         scheme = _SCHEME.match(text)
         what = f"a {scheme['name']}: URL" if scheme is not None else "a URL or a connection string"
         raise InvalidInput(
-            f"{what} names no file, and is not opened; give a file such as 'memory.db', or for a bank on a server "
+            f"{what} is not the name of a file; give a file such as 'memory.db', or for a bank on a server "
             "postgresql://user:password@host:5432/database, as text"
         )
     if "\0" in text:
@@ -54,4 +54,6 @@ def file_at(where: str | Path) -> Path:
     try:
         return Path(where).expanduser()
     except RuntimeError as error:
-        raise InvalidInput(f"{shorten(text)} begins with a user who is not here; give the file's full path") from error
+        raise InvalidInput(
+            f"{shorten(text)} begins with a user whom this machine does not know; give the full path"
+        ) from error

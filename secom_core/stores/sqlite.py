@@ -128,8 +128,8 @@ def _configure(connection: Any, _record: Any, *, file: Path | None, cipher: Ciph
     if _is_foreign(cursor):
         connection.close()
         raise InvalidInput(
-            f"{str(file)!r} holds the tables of another program and none of a bank's; name another file, which is "
-            "made where there is none"
+            f"{str(file)!r} holds the tables of another program; name another file, which is created if it does not "
+            "exist"
         )
     # secure_delete: forgotten words are overwritten in the file, not only unlinked.
     # cache_size: a search index of some megabytes is read from its pages three times as fast as under the usual 2 MB.

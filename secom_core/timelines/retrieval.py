@@ -44,7 +44,7 @@ def sample_paths(graph: MemoryGraph, event_id: int, n: int, rng: Random) -> list
         Paths as ids, oldest first, in the order in which they were drawn.
     """
     if n < 1:
-        raise InvalidInput(f"one timeline or more is drawn, got n={n}")
+        raise InvalidInput(f"n is how many timelines are drawn, 1 or more, got {n}")
     if paths_through(graph, event_id) <= n:
         return list(_all_paths(graph, event_id))
     drawn: dict[Path, None] = {}

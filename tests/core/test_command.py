@@ -306,7 +306,7 @@ def test_a_layer_takes_no_part_without_a_model_unless_it_is_asked_for_twice(kept
     for layer in ("timelines", "topics"):
         done = kept("recall", "Ghent", "--layer", layer, *ALICE)
         assert (done.code, done.out) == (1, "")
-        assert f"without one {layer} cost a recall more than they bring" in done.err
+        assert f"without a language model, {layer} make a recall worse" in done.err
         assert "--without-model" in done.err
     assert "Ghent" in kept.ok("recall", "Ghent", "--layer", "summaries", *ALICE)
 
@@ -473,7 +473,8 @@ def test_messages_do_not_control_a_terminal(kept: Secom) -> None:
 
 @pytest.mark.slow
 def test_a_bar_is_for_terminals(secom: Secom) -> None:
-    assert "remembering" in at_terminal(["remember", "chat.txt", *ALICE])[1]
+    seen = at_terminal(["remember", "chat.txt", *ALICE])[1]
+    assert ("remembering" in seen, "reading chat.txt" in seen) == (True, True)
     assert typed("remember", "chat.txt", *ALICE).err == ""
 
 
@@ -532,7 +533,7 @@ def test_other_files_are_left_alone(secom: Secom, words: list[str]) -> None:
 
 
 BROKEN = {
-    "latin.txt": ("Ann: Zoë".encode("latin-1"), "latin.txt is not UTF-8: byte 7 is 0xeb"),
+    "picture.txt": (b"\x89PNG\r\n\x1a\n\0\0", "picture.txt looks like a picture; pictures hold no text"),
     "empty.txt": (b" \n", "empty.txt holds no message"),
     "empty.json": (b"[]", "empty.json holds no message"),
     "nobody.txt": (b"It rained all day", "nobody.txt: line 1: expected 'Name: words', got 'It rained all day'"),
@@ -558,10 +559,18 @@ def test_a_file_that_cannot_be_read_is_named(secom: Secom, name: str) -> None:
         assert not Path("memory.db").exists()  # nothing of the good file either
 
 
+def test_a_file_that_is_not_utf8_is_read_and_that_is_said(secom: Secom) -> None:
+    Path("latin.txt").write_bytes("Ann: Zoë".encode("latin-1"))
+    done = secom("remember", "latin.txt", *ALICE)
+    assert done.code == 0
+    assert done.err.startswith("secom: latin.txt is not UTF-8: byte 7 is 0xeb; it is read as Windows-1252")
+    assert "Zoë" in secom.ok("inspect", "turns", *ALICE)
+
+
 @pytest.mark.slow
 def test_files_that_are_not_there(kept: Secom) -> None:
     assert refused(kept("remember", "none.txt", *ALICE)) == "secom: none.txt: No such file or directory\n"
-    assert "Is a directory" in refused(kept("remember", ".", *ALICE))
+    assert "holds no export that is known" in refused(kept("remember", ".", *ALICE))
     assert "there is no folder none" in refused(kept("report", "-o", "none/page.html", *ALICE))
     assert refused(kept("import", "none.jsonl")) == "secom: none.jsonl: No such file or directory\n"
 

@@ -205,17 +205,17 @@ def test_a_turn_is_named_by_itself_a_message_of_it_or_a_hit(bank) -> None:
     ("what", "text", "says"),
     [
         ("nobody", NEW, "no turn of the scope .* has the id 'nobody'"),
-        ("m0", " ", "a correction says what is so instead"),
-        (3, NEW, "a turn is named by itself, its id, or a hit"),
+        ("m0", " ", "a correction needs the text"),
+        (3, NEW, "pass a turn, the id of a turn, or a hit"),
     ],
 )
 def test_what_cannot_be_corrected_is_refused(bank, what, text, says) -> None:
     with pytest.raises(InvalidInput, match=says):
         bank.correct(ANN, what, text)
-    with pytest.raises(InvalidInput, match="neither corrected nor taken back"):
+    with pytest.raises(InvalidInput, match="neither corrected nor retracted"):
         bank.corrections.undo(ANN, "m0")
     memory = bank.memories(ANN, "may")[0]
-    with pytest.raises(InvalidInput, match="name one of them"):
+    with pytest.raises(InvalidInput, match="pass the id of the one"):
         bank.correct(ANN, Hit(memory, tuple(bank.turns(ANN)), 1.0), NEW)
     assert bank.corrections.marks(ANN) == []
     assert bank.stats(ANN).turns == 3

@@ -242,7 +242,7 @@ def test_a_filter_that_is_none_is_refused_at_the_door(where: Any, told: str) -> 
 def test_a_filter_goes_with_no_layer() -> None:
     with MemoryBank.open(summaries=True) as bank:
         for options in ({"where": {"role": "user"}}, {"also": [("acme", "team")]}):
-            with pytest.raises(InvalidInput, match="made of one scope as a whole"):
+            with pytest.raises(InvalidInput, match="made of one whole scope"):
                 bank.recall(SCOPE, "harbour", layers=["summaries"], **options)
 
 

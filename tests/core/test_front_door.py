@@ -312,7 +312,7 @@ def test_a_store_that_fails_while_deriving_raises_nothing(monkeypatch: pytest.Mo
 
         with monkeypatch.context() as broken:
             broken.setattr(bank._store, "save_memories", full)
-            with pytest.warns(DegradedWarning, match="what was said is stored.*No space left") as raised:
+            with pytest.warns(DegradedWarning, match="the messages are stored.*No space left") as raised:
                 assert bank.remember(ANN, TALK, session="monday").new == 3
             assert len(raised) == 1
         assert "Ghent" in bank.recall(ANN, "Where did I move?").text

@@ -143,7 +143,7 @@ def test_a_reader_who_holds_forgotten_words_in_the_log_is_told_of(whole: Path) -
     with opened(whole) as bank, closing(sqlite3.connect(whole, isolation_level=None)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM messages").fetchone()
-        with pytest.warns(DegradedWarning, match="its log still holds the words"):
+        with pytest.warns(DegradedWarning, match="its log still holds them"):
             bank.forget(ANN, turn_ids=["ann-0-0"])
         [found] = bank.check(repair=True)
         assert "write-ahead log" in found.what

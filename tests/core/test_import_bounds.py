@@ -165,7 +165,7 @@ def test_a_line_of_another_kind_is_named(line):
 
 
 def test_an_import_is_not_one_text():
-    with pytest.raises(InvalidInput, match="by its lines"):
+    with pytest.raises(InvalidInput, match="needs lines"):
         transfer.read("\n".join(map(json.dumps, exported())))
 
 

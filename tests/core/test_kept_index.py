@@ -169,7 +169,7 @@ def test_what_is_damaged_is_made_again_with_a_warning(damage: str, part: str, tm
             raw.execute("UPDATE index_blocks SET data = ? WHERE block = ? AND part = ? AND piece = ?", [made, *at])
         raw.commit()
     with MemoryBank.open(tmp_path / "memory.db") as bank:
-        with pytest.warns(DegradedWarning, match="the search index that is kept with the bank is made again"):
+        with pytest.warns(DegradedWarning, match="the stored search index cannot be used and is built again"):
             assert answers(bank) == right
         with warnings.catch_warnings():
             warnings.simplefilter("error")

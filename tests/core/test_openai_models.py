@@ -242,9 +242,7 @@ def test_keys_go_only_where_they_were_meant_to(monkeypatch):
 
 @pytest.mark.parametrize("kind", [OpenAIModel, OpenAIEmbedder])
 def test_without_a_key_and_an_endpoint_nothing_is_built(kind):
-    with pytest.raises(
-        InvalidInput, match=f"{kind.__name__} needs api_key=, the variable OPENAI_API_KEY, or base_url="
-    ):
+    with pytest.raises(InvalidInput, match=f"{kind.__name__} needs api_key= or the variable OPENAI_API_KEY"):
         kind("gpt")
 
 

@@ -168,7 +168,7 @@ def test_what_is_no_layer_is_refused() -> None:
     names = [layer.name for layer in registered()]
     assert names[:5] == ["summaries", "timelines", "topics", "validity", "moods"]
     assert sorted(names[5:]) == ["changes", "chats", "citations", "corrections", "lifetimes"]
-    with pytest.raises(InvalidInput, match="is not known"):
+    with pytest.raises(InvalidInput, match="is not registered"):
         MemoryBank.open(layers=[Nameless])
 
 

@@ -161,7 +161,7 @@ def test_a_reader_in_the_way_is_said(tmp_path, monkeypatch):
     with filled(path) as bank, opened(path) as other:
         with other._store.transaction(write=False) as connection:
             connection.exec_driver_sql("SELECT count(*) FROM messages").fetchall()
-            with pytest.warns(DegradedWarning, match=r"gone from the store at .*bank\.db, and its log still holds"):
+            with pytest.warns(DegradedWarning, match=r"gone from the store at .*bank\.db, but its log still holds"):
                 bank.forget(ANN)
             with pytest.raises(StoreError, match=r"in use|locked"):
                 bank.storage.compact()
@@ -366,7 +366,7 @@ def test_a_key_that_cannot_be_used_is_refused(tmp_path, monkeypatch):
     for key in ("", "a\0b", b"bytes"):
         with pytest.raises(InvalidInput, match="a key is a string"):
             open_sqlite(tmp_path / "x.db", key=key)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="a key is for a file"):
+    with pytest.raises(InvalidInput, match="a key encrypts a file"):
         MemoryBank.open("postgresql://localhost/x", key="k")
     monkeypatch.setitem(__import__("sys").modules, "sqlcipher3", None)
     with pytest.raises(MissingExtra, match=r"secom-memory\[encrypted\]"):

@@ -207,7 +207,7 @@ def test_without_a_thread_nothing_is_waited_for_and_nothing_lost(
         assert not writer.is_alive
         assert not bank.health().writer_alive
         assert not writer.flush()
-        with pytest.warns(DegradedWarning, match="1 sessions are on disk and not derived yet"):
+        with pytest.warns(DegradedWarning, match="1 sessions are on disk but not yet cut and indexed"):
             writer.close()
     assert "Ghent" in bank.recall(ANN, "Where did I move?").text
     assert writer.flush(timeout=20)
@@ -219,7 +219,7 @@ def test_close_says_what_is_left(bank: MemoryBank, monkeypatch: pytest.MonkeyPat
     writer = BackgroundWriter(bank, debounce=0)
     for session in ("one", "two"):
         writer.remember(ANN, said("I moved to Ghent."), session=session)
-    with pytest.warns(DegradedWarning, match="2 sessions are on disk and not derived yet"):
+    with pytest.warns(DegradedWarning, match="2 sessions are on disk but not yet cut and indexed"):
         writer.close(timeout=0.1)
     gate.set()
     writer.close()

@@ -140,7 +140,7 @@ def test_guidance_and_examples_reach_the_model():
 
 @pytest.mark.parametrize("options", [{"max_turns": 1}, {"max_tokens": 99}])
 def test_a_window_without_room_is_refused(options):
-    with pytest.raises(InvalidInput, match="at least 2 turns and 100 tokens"):
+    with pytest.raises(InvalidInput, match="max_turns must be 2 or more and max_tokens 100 or more"):
         over("x", **options)
 
 

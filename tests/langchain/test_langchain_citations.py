@@ -870,7 +870,7 @@ def test_what_cannot_work_is_said(bank: MemoryBank) -> None:
         chain.invoke(QUESTION, as_ann)
     with pytest.raises(InvalidInput, match="'input'"):
         chain.invoke({"input": QUESTION}, as_ann)
-    with pytest.raises(InvalidInput, match="'context' is for the memories"):
+    with pytest.raises(InvalidInput, match="the memories go into 'context'"):
         chain.invoke({"question": QUESTION, "context": "mine"}, as_ann)
     assert cited_in(bank) == []
 

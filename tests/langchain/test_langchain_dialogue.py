@@ -280,7 +280,7 @@ async def test_a_hook_makes_the_query_of_the_dialogue(filled: MemoryBank, how: s
     memory = SecomMemory(bank=filled, scope=ANN, session="none", token_budget=60, query=hook)
     inputs = {"input": [*OF_LENA, HumanMessage(WHERE)]}
     if kind == "async" and how == "invoke":
-        with pytest.raises(InvalidInput, match="awaited in asynchronous calls only"):
+        with pytest.raises(InvalidInput, match="in asynchronous calls only"):
             memory.load_memory_variables(inputs)
         return
     loaded = memory.load_memory_variables(inputs) if how == "invoke" else await memory.aload_memory_variables(inputs)
@@ -335,12 +335,12 @@ def test_what_is_no_hook_is_refused_when_the_part_is_made(filled: MemoryBank) ->
 @pytest.mark.slow
 def test_a_hook_that_gives_no_text_is_named(filled: MemoryBank) -> None:
     hook: Any = lambda messages: len(messages)  # noqa: E731
-    with pytest.raises(InvalidInput, match="is a string"):
+    with pytest.raises(InvalidInput, match="returns a string"):
         SecomMemory(bank=filled, scope=ANN, query=hook).load_memory_variables({"input": WHERE})
     with ScriptedServer("Fine.") as server:
         memory = SecomMiddleware(filled, scope=ANN, write="off", query=hook)
         agent = create_agent(HttpAgentModel(base_url=server.base_url), middleware=[memory])
-        with pytest.raises(InvalidInput, match="is a string"):
+        with pytest.raises(InvalidInput, match="returns a string"):
             agent.invoke({"messages": [HumanMessage(WHERE)]})
         assert server.requests == ()
 

@@ -125,9 +125,9 @@ def test_keys_of_other_scopes_are_checked_when_a_part_is_made(bank: MemoryBank) 
         for make in (SecomMiddleware, create_search_memory_tool):
             with pytest.raises(InvalidInput, match="also_keys names the parts of scopes"):
                 make(bank, also_keys=keys)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="citations are taken in for one scope"):
+    with pytest.raises(InvalidInput, match="citations are recorded for one scope"):
         SecomMiddleware(bank, cite=True, also_keys=[("team_id",)])
-    with pytest.raises(InvalidInput, match="are made of one scope"):
+    with pytest.raises(InvalidInput, match="cannot be combined with where="):
         SecomMiddleware(bank, layers=["summaries"], also_keys=[("team_id",)])
 
 
@@ -154,7 +154,7 @@ def test_answers_cite_one_scope(bank: MemoryBank) -> None:
         lambda: SecomMiddleware(bank, scope=ANN, cite=True, also=[TEAM]),
         lambda: with_citation_feedback(RunnableLambda(str), bank, scope=ANN, also=[TEAM]),
     ):
-        with pytest.raises(InvalidInput, match="citations are taken in for one scope"):
+        with pytest.raises(InvalidInput, match="citations are recorded for one scope"):
             make()
 
 

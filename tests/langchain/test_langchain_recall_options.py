@@ -305,7 +305,7 @@ def test_a_layer_that_the_bank_was_opened_without_is_refused(plain: MemoryBank, 
 @each
 @pytest.mark.parametrize("layer", ["timelines", "topics"])
 def test_a_layer_that_needs_a_language_model_is_refused_without_one(unasked: MemoryBank, name: str, layer: str) -> None:
-    with pytest.raises(ValueError, match=f"without a language model the layer '{layer}' costs a recall more"):
+    with pytest.raises(ValueError, match=f"without a language model the layer '{layer}' makes a recall worse"):
         recalled(name, unasked, layers=[layer])
 
 

@@ -29,6 +29,8 @@ httpx2 = pytest.importorskip("httpx2")
 from mcp import Client, MCPError, StdioServerParameters  # noqa: E402
 from mcp.client.streamable_http import streamable_http_client  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 Connect = Callable[[], AbstractAsyncContextManager[Client]]
 MODES: Final = ("legacy", "auto")
 LONG: Final = " ".join(f"On day {day} I walked {day + 3} kilometres along the coast." for day in range(400))

@@ -106,6 +106,7 @@ def test_the_server_waits_for_the_database_and_only_this_machine_reaches_it(comp
     assert set(compose["volumes"]) == {"database"}
 
 
+@pytest.mark.slow
 def test_the_image_refuses_to_start_without_a_token(tmp_path: Path) -> None:
     environ = {"SECOM_SERVE_HOST": "0.0.0.0", "SECOM_SCOPE": "acme/alice"}
     says = "can be reached from other machines, and there are no tokens"
@@ -122,6 +123,7 @@ def is_healthy(url: str) -> bool:
     return subprocess.run([sys.executable, *words], capture_output=True, timeout=60).returncode == 0
 
 
+@pytest.mark.slow
 def test_the_servers_settings_work_over_postgresql_with_pgvector(
     tmp_path: Path, postgres_url: str, compose: dict[str, Any]
 ) -> None:

@@ -17,6 +17,8 @@ from callers import Caller, called
 
 from benchmarks.served import Served
 
+pytestmark = pytest.mark.slow
+
 OTHER = ("acme", "bob")
 
 
@@ -292,7 +294,6 @@ def test_what_is_no_http_gets_no_answer_of_a_call(server: Served) -> None:
 # -- slowness and number -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_body_that_comes_drop_by_drop_is_given_up(server: Served, caller: Caller) -> None:
     auth, kind = f"Authorization: Bearer {caller.token}", "Content-Type: application/json"
     head = request(caller, "Host: localhost", auth, kind, "Content-Length: 1000", method="POST", path="/v1/recall")
@@ -301,7 +302,6 @@ def test_a_body_that_comes_drop_by_drop_is_given_up(server: Served, caller: Call
     assert time.monotonic() - began < 15
 
 
-@pytest.mark.slow
 def test_headers_that_come_drop_by_drop_are_given_up_and_hold_up_nobody(server: Served, caller: Caller) -> None:
     closed: list[float] = []
 

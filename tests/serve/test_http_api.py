@@ -14,6 +14,8 @@ from callers import Caller, called
 from benchmarks.served import Served, serving
 from secom_core import MemoryBank
 
+pytestmark = pytest.mark.slow
+
 EXCHANGE = [
     {"role": "user", "content": "I moved to Ghent in May.", "id": "m1", "at": "2024-05-07T10:00:00Z"},
     {"role": "assistant", "content": "How do you like it there?"},
@@ -169,7 +171,7 @@ def test_an_id_that_belongs_to_other_words_is_refused(caller: Caller) -> None:
 def test_what_expires_is_gone(caller: Caller) -> None:
     message = [{"role": "user", "content": "The code is 1234."}]
     past = caller.post("/v1/remember", messages=message, session="s", expires="2020-01-01T00:00:00Z")
-    assert past.status_code in (200, 400), past.text
+    assert past.status_code == 200, past.text
     caller.ok(caller.post("/v1/remember", messages=message, session="t", expires="2999-01-01T00:00:00Z"))
     assert [row["name"] for row in caller.ok(caller.get("/v1/sessions"))["sessions"]] == ["t"]
 

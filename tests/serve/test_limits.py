@@ -52,6 +52,7 @@ def test_any_number_of_names_takes_no_more_than_so_much_memory() -> None:
     assert len(usage._used) <= 10_000
 
 
+@pytest.mark.slow
 def test_a_token_that_asks_too_often_is_told_to_wait_and_others_are_not(place: Path) -> None:
     environ = {"SECOM_SERVE_MAX_PER_MINUTE": "5"}
     with (
@@ -65,6 +66,7 @@ def test_a_token_that_asks_too_often_is_told_to_wait_and_others_are_not(place: P
         other.ok(other.get("/v1/stats"))
 
 
+@pytest.mark.slow
 def test_a_token_that_asks_for_too_much_at_once_is_told_so(place: Path) -> None:
     environ = {"SECOM_SERVE_MAX_CONCURRENT": "1"}
     statuses: list[int] = []

@@ -1,0 +1,66 @@
+"""The JSON of DiscordChatExporter: a file a channel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from ...conversation import Message, Session
+from ..files import Export, File
+from ..json_stream import JsonStream
+from ..reading import Reading, by_day, iso
+
+_SAID: Final = frozenset({"Default", "Reply", "ChatInputCommand", "ContextMenuCommand"})
+
+
+def looks_like(file: File) -> bool:
+    """A server (``guild``), a channel and messages."""
+    return {"guild", "channel"} <= file.shape and bool({"messages", "dateRange", "exportedAt"} & file.shape)
+
+
+def read(export: Export, files: list[File], reading: Reading) -> Iterator[Session]:
+    """A session for each day of each channel."""
+    for file in files:
+        stream, about = reading.stream(file), dict[str, Any]()
+        for name in stream.members():
+            if name == "messages":
+                yield from by_day(_called(about, file), _messages(stream, reading))
+            else:
+                about[name] = stream.value()
+
+
+def _called(about: Mapping[str, Any], file: File) -> str:
+    guild, channel = about.get("guild") or {}, about.get("channel") or {}
+    name = str(channel.get("name") or file.stem)
+    is_direct = str(channel.get("type", "")).startswith("Direct") or str(guild.get("id")) == "0"
+    return name if is_direct else f"{guild.get('name', '')} #{name}".strip()
+
+
+def _messages(stream: JsonStream, reading: Reading) -> Iterator[Message]:
+    for _ in stream.items():
+        message = stream.value()
+        if not isinstance(message, Mapping) or message.get("type") not in _SAID:
+            reading.left_out["system messages"] += 1
+            continue
+        text, author = _words(message), message.get("author") or {}
+        if not text:
+            reading.left_out["empty messages"] += 1
+            continue
+        name = str(author.get("nickname") or author.get("name") or "")
+        own, reply = str(message.get("id", "")), (message.get("reference") or {}).get("messageId")
+        yield reading.person(
+            name,
+            text,
+            id=reading.stable(own, text),
+            at=iso(message.get("timestamp")),
+            metadata={"source": "discord", "message": own, **({"reply_to": str(reply)} if reply else {})},
+        )
+
+
+def _words(message: Mapping[str, Any]) -> str:
+    files = [f"[file: {each.get('fileName', '')}]" for each in message.get("attachments") or ()]
+    stickers = [f"[sticker: {each.get('name', '')}]" for each in message.get("stickers") or ()]
+    shown = [str(each.get(part)) for each in message.get("embeds") or () for part in ("title", "description")]
+    content = str(message.get("content") or "")
+    embeds = [] if content else [each for each in shown if each not in ("None", "")]
+    return "\n".join(filter(None, [content, *embeds, *files, *stickers]))

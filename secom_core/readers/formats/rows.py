@@ -1,0 +1,134 @@
+"""Role/content messages as JSON or JSON lines: of one session, of several, or a session a line (fine-tuning)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, Final
+
+from ...conversation import Session
+from ...errors import InvalidInput, shorten
+from ..fields import LONGEST_LINE
+from ..files import Export, File
+from ..messages import read_messages
+from ..reading import Reading, grouped
+
+_TIMES: Final = ("at", "timestamp", "date")
+"""What the time of a session may be called in a row that holds its messages."""
+
+
+def looks_like(file: File) -> bool:
+    """An object or a list, or a name that promises one."""
+    promised = file.suffix in (".json", ".jsonl", ".ndjson")
+    return not file.encoding.is_binary and (promised or file.start.lstrip()[:1] == "{" or _is_json_list(file))
+
+
+def _is_json_list(file: File) -> bool:
+    """``[{`` and ``[["user", …`` begin a list; ``[14:05] Ann:`` begins a transcript."""
+    return file.start.lstrip()[:1] == "[" and file.start.lstrip()[1:].lstrip()[:1] in ("{", "[", "]")
+
+
+def read(export: Export, files: list[File], reading: Reading) -> Iterator[Session]:
+    """A session for each ``messages`` list; of bare messages, one for each ``session`` that they name, or for all."""
+    for file in files:
+        rows = _lines(file, reading) if _is_lines(file) else iter(_whole(file, reading))
+        first = next(rows, None)
+        if isinstance(first, Mapping) and first.get("kind") == "header" and "format" in first:
+            raise InvalidInput(f"{export.name} is an export of a bank; take it in with: secom import {export.name}")
+        if first is not None:
+            yield from sessions_of(chain([first], rows), reading.session or file.stem)
+
+
+def sessions_of(rows: Iterator[Any], name: str) -> Iterator[Session]:
+    """The sessions of rows: each ``messages`` list is one; role/content messages are one together.
+
+    Args:
+        rows: objects, pairs or messages.
+        name: what a session is called that does not say.
+
+    Raises:
+        InvalidInput: a row is none of these; with its number.
+    """
+    first, second = next(rows, None), next(rows, None)
+    rest = chain([first] if second is None else [first, second], rows)
+    if isinstance(first, Mapping) and isinstance(first.get("messages"), list):
+        yield from _a_session_each(rest, name, alone=second is None)
+        return
+    by_name: dict[str, list[Any]] = {}
+    for row in rest:
+        own = row.get("session") if isinstance(row, Mapping) else None
+        by_name.setdefault(_name_of(own) if own else name, []).append(row)
+    for called, items in by_name.items():
+        yield grouped(called, read_messages(items))
+
+
+def _a_session_each(rows: Iterable[Any], name: str, *, alone: bool) -> Iterator[Session]:
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, Mapping) or not isinstance(row.get("messages"), list):
+            raise InvalidInput(f"row {number}: expected an object with a list of 'messages', got {shorten(row)}")
+        own = row.get("session") or row.get("id")
+        at = next((row[key] for key in _TIMES if row.get(key) is not None), None)
+        called = _name_of(own) if own is not None else name if alone else f"{name} {number}"
+        try:
+            yield grouped(called, read_messages(_dated(row["messages"], at)))
+        except InvalidInput as error:
+            raise InvalidInput(f"row {number}: {error}" if not alone else str(error)) from error
+
+
+def _name_of(own: Any) -> str:
+    if isinstance(own, bool) or not isinstance(own, (str, int)):
+        raise InvalidInput(f"a session is named by text or a whole number, not {shorten(own)}")
+    return str(own)
+
+
+def _dated(messages: Sequence[Any], at: Any) -> Sequence[Any]:
+    """Messages with the time of their session, where they do not bring their own."""
+    if at is None:
+        return messages
+    undated = (isinstance(each, Mapping) and not {"at", "timestamp"} & each.keys() for each in messages)
+    return [{**each, "at": at} if needs else each for each, needs in zip(messages, undated, strict=True)]
+
+
+# -- JSON, or JSON lines ----------------------------------------------------------------------------------------------
+
+
+def _is_lines(file: File) -> bool:
+    """Whether each line is a record: the first one is whole by itself, and another follows; or the name says so."""
+    if file.suffix in (".jsonl", ".ndjson"):
+        return True
+    first, _, rest = file.start.lstrip().partition("\n")
+    try:
+        return file.suffix != ".json" and bool(rest.strip()) and isinstance(json.loads(first), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _whole(file: File, reading: Reading) -> list[Any]:
+    try:
+        whole = json.loads(reading.whole(file))
+    except RecursionError as error:
+        raise InvalidInput(f"not JSON: {error}") from error
+    except json.JSONDecodeError as error:
+        raise InvalidInput(f"not JSON: {error}") from error
+    return whole if isinstance(whole, list) else [whole]
+
+
+def _lines(file: File, reading: Reading) -> Iterator[Any]:
+    # Universal line ends are those of the text layer; JSON may hold line separators that end none of these lines.
+    with reading.opened(file) as text:
+        number = 0
+        while line := text.readline(LONGEST_LINE + 1):
+            number += 1
+            if len(line) > LONGEST_LINE:
+                raise InvalidInput(f"line {number} has more than {LONGEST_LINE:,} characters, which is what is read")
+            if line.strip():
+                yield from _decoded(line, number)
+
+
+def _decoded(line: str, number: int) -> Iterator[Any]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"line {number} is not JSON: {error}") from error
+    yield from found if isinstance(found, list) and number == 1 and found and isinstance(found[0], dict) else [found]

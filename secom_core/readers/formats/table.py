@@ -1,0 +1,209 @@
+"""Tables of messages, a row each, as CSV and its like. Columns are named by the caller, or guessed."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from itertools import groupby
+from typing import Any, Final
+
+from ...conversation import Message, Session
+from ...errors import InvalidInput, InvalidTranscript, shorten
+from ...text.patterns import regex
+from ..date_order import day_of, order_of
+from ..files import Export, File
+from ..messages import ROLES
+from ..moments import read_moment
+from ..reading import DateOrder, Reading, by_day, grouped, iso, seconds
+
+_GUESSES: Final = {
+    "text": "text message content body msg words utterance message_text",
+    "speaker": "speaker sender from author name username user_name who participant user nickname",
+    "role": "role",
+    "at": "at timestamp datetime date_time time date created_at sent_at created sent",
+    "session": "session session_id conversation conversation_id dialogue_id thread thread_id chat chat_id channel",
+    "id": "id message_id uuid msg_id",
+}
+_PAIRS: Final = (("prompt", "response"), ("prompt", "completion"), ("question", "answer"), ("input", "output"))
+_NUMERIC: Final = regex(r"(\d{1,2})([./-])(\d{1,2})[./-](\d{4}|\d\d)(?:,?\s+(.*))?")
+_LONGEST_CELL: Final = 50_000_000
+
+
+def looks_like(file: File) -> bool:
+    """A name with the ending of a table, or a first line that names a column of words and one of who or when."""
+    if file.encoding.is_binary or file.suffix in (".csv", ".tsv"):
+        return not file.encoding.is_binary
+    names = {_plain(name.strip('" \r')) for name in file.start.partition("\n")[0].split(_delimiter(file))}
+    others = f"{_GUESSES['speaker']} {_GUESSES['role']} {_GUESSES['at']}".split()
+    return not names.isdisjoint(_GUESSES["text"].split()) and not names.isdisjoint(others)
+
+
+def read(export: Export, files: list[File], reading: Reading) -> Iterator[Session]:
+    """A session for each that a column names; else a session a day where there are times; else one."""
+    csv.field_size_limit(_LONGEST_CELL)
+    for file in files:
+        order = reading.dates or _order(file, reading)
+        yield from of_rows(_rows(file, reading), file, reading, order)
+
+
+def _rows(file: File, reading: Reading) -> Iterator[dict[str, Any]]:
+    with reading.opened(file) as text:
+        rows = csv.DictReader(text, delimiter=_delimiter(file))
+        try:
+            yield from rows
+        except csv.Error as error:
+            raise InvalidTranscript(f"{file.shown}: line {rows.line_num}: not CSV: {error}") from error
+
+
+def _delimiter(file: File) -> str:
+    first = file.start.partition("\n")[0]
+    return "\t" if file.suffix == ".tsv" else max(",;\t|", key=first.count)
+
+
+def of_rows(
+    rows: Iterable[Mapping[str, Any]], file: File, reading: Reading, order: DateOrder = "day-first"
+) -> Iterator[Session]:
+    """The sessions of a table's rows.
+
+    Args:
+        rows: each a value by the name of its column.
+        file: where they are from.
+        reading: what was asked for.
+        order: which number of a numeric date is the day.
+
+    Raises:
+        InvalidInput: no column is that of the text, with those that there are.
+    """
+    given = iter(rows)
+    first = next(given, None)
+    if first is None:
+        return
+    columns = _columns(list(first), reading)
+    placed = _numbered(first, given)
+    if "answer" in columns:
+        yield grouped(reading.session or file.stem, _pairs(placed, columns))
+        return
+    said = ((row.get(columns.get("session", "")), _message(row, n, columns, order, reading)) for n, row in placed)
+    if "session" in columns:
+        for name, pairs in groupby(said, key=lambda pair: str(pair[0] or reading.session or file.stem)):
+            yield grouped(name, [message for _, message in pairs if message])
+    elif "at" in columns:
+        yield from by_day(reading.session or file.stem, (message for _, message in said if message))
+    else:
+        yield grouped(reading.session or file.stem, [message for _, message in said if message])
+
+
+def _numbered(first: Mapping[str, Any], rest: Iterator[Mapping[str, Any]]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    yield 2, first
+    yield from enumerate(rest, start=3)
+
+
+def _columns(names: Sequence[Any], reading: Reading) -> dict[str, str]:
+    """Which column is what: ``text``, ``speaker`` and so on; ``prompt`` and ``answer`` where both stand in a row."""
+    known = {_plain(str(name)): str(name) for name in names if name}
+    for what, name in reading.columns.items():
+        if what not in _GUESSES or name not in names:
+            wanted = f"{', '.join(_GUESSES)} are named, each as one of {', '.join(map(str, names))}"
+            raise InvalidInput(f"no column is {what}={name}: {wanted}")
+    found = dict(reading.columns)
+    for what, guesses in _GUESSES.items():
+        guess = next((known[each] for each in guesses.split() if each in known), None)
+        if guess is not None and what not in found and guess not in found.values():
+            found[what] = guess
+    if "text" in found:
+        told = ", ".join(f"{what}={name}" for what, name in found.items())
+        reading.once(f"its columns are read as {told}; say otherwise with --columns")
+        return found
+    for asked, answer in _PAIRS:
+        if {asked, answer} <= known.keys():
+            return {"prompt": known[asked], "answer": known[answer]}
+    listed = ", ".join(shorten(name) for name in list(names)[:20])
+    raise InvalidInput(f"which column holds the words? Say it with --columns text=NAME; there are {listed}")
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
+
+
+def _pairs(rows: Iterable[tuple[int, Mapping[str, Any]]], columns: Mapping[str, str]) -> Iterator[Message]:
+    for _, row in rows:
+        for role, name in (("user", columns["prompt"]), ("assistant", columns["answer"])):
+            if text := str(row.get(name) or "").strip():
+                yield Message(text, role)
+
+
+def _message(
+    row: Mapping[str, Any], number: int, columns: Mapping[str, str], order: DateOrder, reading: Reading
+) -> Message | None:
+    def cell(what: str) -> Any:
+        return row.get(columns[what]) if what in columns else None
+
+    text = str(cell("text") or "").strip()
+    if not text:
+        reading.left_out["rows without words"] += 1
+        return None
+    try:
+        at = moment_of(cell("at"), order, reading)
+    except ValueError as error:
+        raise InvalidTranscript(f"line {number}: {error}") from error
+    role, name = ROLES.get(str(cell("role") or "").lower(), ""), str(cell("speaker") or "").strip()
+    role = role or ROLES.get(name.lower(), "")
+    own = cell("id")
+    given: dict[str, Any] = {
+        "at": at,
+        "id": reading.stable(cell("session"), own, text) if own not in (None, "") else None,
+    }
+    if role:
+        return Message(text, role, name if name.lower() not in ROLES and name else None, **given)
+    return reading.person(name or str(cell("role") or ""), text, **given)
+
+
+def moment_of(value: Any, order: DateOrder, reading: Reading) -> datetime | None:
+    """The time in a cell: a time, seconds since 1970, or text.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    if value is None or value == "":
+        return None
+    if isinstance(value, datetime):
+        return reading.local(value)
+    if isinstance(value, date):
+        return reading.local(datetime(value.year, value.month, value.day))
+    text = str(value).strip()
+    if (at := seconds(text)) is not None:
+        return at
+    if (at := iso(text) or _written(text[:100], order)) is None:
+        raise ValueError(f"no time can be read from {shorten(text)}")
+    return reading.local(at)
+
+
+def _written(text: str, order: DateOrder) -> datetime | None:
+    if numeric := _NUMERIC.fullmatch(text):
+        day = day_of((int(numeric[1]), int(numeric[3]), int(numeric[4])), order)
+        clock = read_moment(numeric[5]) if numeric[5] else None
+        return datetime.combine(day, clock.clock) if clock and clock.clock else datetime(day.year, day.month, day.day)
+    moment = read_moment(text)
+    at = moment.on(None) if moment else None
+    zoned = moment is not None and moment.clock is not None and moment.clock.tzinfo is not None
+    return at if zoned or at is None else at.replace(tzinfo=None)
+
+
+def _order(file: File, reading: Reading) -> DateOrder:
+    """Which number of numeric dates is the day, from all rows; ISO dates are told from the first one."""
+    dates: list[tuple[tuple[int, int, int], bool]] = []
+    column = None
+    for row in _rows(file, reading):
+        column = column or _columns(list(row), reading).get("at", "")
+        found = _NUMERIC.fullmatch(str(row.get(column) or "").strip()[:100])
+        if found is None:
+            break
+        dates.append(((int(found[1]), int(found[3]), int(found[4])), found[2] != "/"))
+    try:
+        order, doubt = order_of(dates)
+    except ValueError:
+        return "day-first"
+    if doubt:
+        reading.note(f"{doubt}; say the other with --dates month-first")
+    return order

@@ -1,0 +1,213 @@
+"""A chat exported from WhatsApp: on Android ``03/05/24, 14:05 - Ann: Hi``, on iOS ``[03.05.24, 14:05:10] Ann: Hi``."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, time
+from pathlib import PurePosixPath
+from typing import Final
+
+from ...conversation import Message, Session
+from ...errors import InvalidTranscript, shorten
+from ...text.patterns import regex
+from ..date_order import Numbers, day_of, order_of
+from ..files import Export, File
+from ..reading import DateOrder, Reading, by_day
+
+_SPACE: Final = "[ \u00a0\u202f]"
+_HALF: Final = r"[AaPp]\.?\s?[Mm]\b\.?|午前|午後|上午|下午|오전|오후|ÖÖ|ÖS|ص|م"
+_OPENING: Final = regex(
+    rf"[\u200e\u200f\ufeff]*(?P<open>\[)?"
+    rf"(?P<a>\d{{1,4}})(?P<mark>[./-]|\.{_SPACE}|年|년{_SPACE})(?P<b>\d{{1,2}})(?:[./-]|\.{_SPACE}|月|월{_SPACE})"
+    rf"(?P<c>\d{{1,4}})(?:\.|日|일)?,?(?:{_SPACE}(?:klo|kl\.|um|a las|à|às|alle|в))?,?{_SPACE}"
+    rf"(?:(?P<early>{_HALF}){_SPACE}?)?(?P<h>\d{{1,2}})[:.h](?P<m>\d\d)(?:[:.](?P<s>\d\d))?"
+    rf"(?:{_SPACE}?(?P<late>{_HALF}))?(?(open)\]{_SPACE}|(?:{_SPACE}[-–]{_SPACE}|,{_SPACE}))(?P<rest>.*)"
+)
+_NAMED: Final = regex(rf"(?P<name>[^:\n\"“”«»]{{1,80}}?){_SPACE}?:(?:{_SPACE}(?P<words>.*)|$)")
+_LATER: Final = frozenset("pP")
+_AFTERNOON: Final = frozenset({"午後", "下午", "오후", "ÖS", "م"})
+_MARKS: Final = regex("[\u200e\u200f\u202a-\u202c\u2066-\u2069]")
+_OMITTED: Final = regex(r"<[^<>:]{4,60}>")
+_ATTACHED: Final = regex(r"<[^<>:]{3,30}: ([^<>]{1,200}\.\w{2,5})>|([^\s/]{1,200}\.\w{2,5}) \([^()]{5,40}\)")
+_IOS_OMITTED: Final = regex(
+    r"\W*(?P<kind>image|photo|bild|imagen|imagem|immagine|afbeelding|video|vídeo|vidéo|audio|áudio|sticker|figurinha|"
+    r"gif|document|dokument|documento|contact card|kontaktkarte)\b.{0,20}\b(?:omitted|weggelassen|omitid[oa]|"
+    r"ocultad[oa]|absente?|omis[e]?|omess[oa]|weggelaten)\W*",
+    re.I,
+)
+_KINDS: Final = {"photo": "image", "bild": "image", "imagen": "image", "imagem": "image", "immagine": "image"}
+_DELETED: Final = regex(
+    r"(?:This message was deleted|You deleted this message|Diese Nachricht wurde gelöscht|Du hast diese Nachricht "
+    r"gelöscht|Se eliminó este mensaje|Eliminaste este mensaje|Ce message a été supprimé|Mensagem apagada|Questo "
+    r"messaggio è stato eliminato|Dit bericht is verwijderd)(?: by admin .*)?\.?",
+    re.I,
+)
+_EDITED: Final = regex(
+    r"\s*<(?:This message was edited|Diese Nachricht wurde bearbeitet|Se editó este mensaje|Ce message a été modifié|"
+    r"Mensagem editada|Questo messaggio è stato modificato|Dit bericht is bewerkt)>$",
+    re.I,
+)
+_CHAT: Final = regex(
+    r"(?:WhatsApp Chat (?:with|-)|WhatsApp-Chat mit|Chat de WhatsApp con|Discussion WhatsApp avec|Conversa do WhatsApp "
+    r"com|Chat WhatsApp con|WhatsApp-chat met)\s+",
+    re.I,
+)
+_LONGEST_MARK: Final = 80
+_COPY: Final = regex(r"\s*\(\d+\)$")
+
+
+@dataclass(slots=True)
+class _Said:
+    """A message as it stands in the file: its opening, the lines after it, and where it begins."""
+
+    opening: re.Match[str]
+    lines: list[str]
+    line: int
+
+
+def looks_like(file: File) -> bool:
+    """Text of which the first lines open a message; a line alone is one only with a name or a bracket."""
+    if file.encoding.is_binary or file.shape:
+        return False
+    lines = [line for line in file.start.splitlines()[:30] if line.strip()]
+    opened = [found for line in lines if (found := _OPENING.match(line))]
+    return bool(opened) and _OPENING.match(lines[0]) is not None and any(map(_is_plain, opened))
+
+
+def _is_plain(opened: re.Match[str]) -> bool:
+    """Whether an opening is of WhatsApp: ``2024-05-03 14:05`` without a comma is of any transcript."""
+    is_iso = len(opened["a"]) == 4 and opened["mark"] == "-"
+    return not is_iso or "," in opened[0][: opened.start("h") - opened.start()]
+
+
+def read(export: Export, files: list[File], reading: Reading) -> Iterator[Session]:
+    """A session for each day of each chat."""
+    for file in files:
+        order = reading.dates or _order(file, reading)
+        yield from by_day(reading.session or _chat(file, export), _messages(file, order, reading))
+
+
+def _chat(file: File, export: Export) -> str:
+    """``Ann`` of ``WhatsApp Chat with Ann (1).txt``; on iOS the archive or the folder has the name."""
+    folder = PurePosixPath(file.name).parent.name
+    stem = file.stem if file.stem != "_chat" else folder or (export.stem if export.stem != "_chat" else "WhatsApp")
+    return _COPY.sub("", _CHAT.sub("", stem)) or "WhatsApp"
+
+
+def _order(file: File, reading: Reading) -> DateOrder:
+    lines = reading.lines(file)
+    try:
+        order, doubt = order_of(
+            (_numbers(found), found["mark"] != "/") for line in lines if (found := _OPENING.match(line))
+        )
+    except ValueError:
+        # No day is 40/40/24: the message that says so is named when it is read.
+        order, doubt = "day-first", ""
+    if doubt:
+        reading.note(f"{file.name}: {doubt}; say the other with --dates month-first")
+    return order
+
+
+def _numbers(opening: re.Match[str]) -> Numbers:
+    return int(opening["a"]), int(opening["b"]), int(opening["c"])
+
+
+def _messages(file: File, order: DateOrder, reading: Reading) -> Iterator[Message]:
+    times: Counter[tuple[str, str, str]] = Counter()
+    chat, stamp = _chat_key(file, reading), ""
+    for said in _said(file, reading):
+        message = _read(said, reading)
+        if message is None:
+            continue
+        name, text = message
+        written = _plain(said.opening[0][: said.opening.start("rest") - said.opening.start()])
+        if written != stamp:
+            times.clear()
+            stamp = written
+        times[written, name, text] += 1
+        key = reading.stable(chat, "".join(written.split()), name, text, times[written, name, text])
+        kept = {"source": "whatsapp"}
+        yield reading.person(name, text, id=key, at=_time(said, order, file, reading), metadata=kept)
+
+
+def _chat_key(file: File, reading: Reading) -> str:
+    stem = PurePosixPath(file.name).parent.name if file.stem == "_chat" else file.stem
+    return reading.session or _COPY.sub("", stem)
+
+
+def _said(file: File, reading: Reading) -> Iterator[_Said]:
+    said: _Said | None = None
+    for number, line in enumerate(reading.lines(file), start=1):
+        if opening := _OPENING.match(line):
+            if said is not None:
+                yield said
+            said = _Said(opening, [opening["rest"]], number)
+        elif said is not None:
+            said.lines.append(line)
+        elif line.strip():
+            wanted = "expected '03/05/24, 14:05 - Ann: Hi' or '[03/05/24, 14:05:10] Ann: Hi'"
+            raise InvalidTranscript(f"{file.shown}: line {number}: {wanted}, got {shorten(line)}")
+    if said is not None:
+        yield said
+
+
+def _read(said: _Said, reading: Reading) -> tuple[str, str] | None:
+    """Who speaks, and the words; nothing where WhatsApp itself says something."""
+    named = _NAMED.match(said.lines[0])
+    if named is None:
+        reading.left_out["system lines"] += 1
+        return None
+    name = _plain(named["name"]).strip().removeprefix("~").strip()
+    first = named["words"] or ""
+    words = "\n".join([first, *said.lines[1:]]).strip()
+    plain = _plain(words)
+    if _DELETED.fullmatch(plain):
+        reading.left_out["deleted messages"] += 1
+        return None
+    if first.startswith("\u200e") and not (_media(plain) or _ATTACHED.search(plain)):
+        reading.left_out["system lines"] += 1
+        return None
+    return name, _words(plain)
+
+
+def _plain(text: str) -> str:
+    """The text without the marks that turn the direction of writing."""
+    return text if text.isascii() else _MARKS.sub("", text)
+
+
+def _words(plain: str) -> str:
+    first, line, rest = plain.partition("\n")
+    if len(first) <= _LONGEST_MARK and (media := _media(first)):
+        return f"{media}{line}{rest}"
+    if "<" in plain or " (" in plain:
+        return _EDITED.sub("", _ATTACHED.sub(lambda found: f"[file: {found[1] or found[2]}]", plain))
+    return plain
+
+
+def _media(line: str) -> str:
+    """``[image]`` and the like for what was left out of the export; nothing for words."""
+    if found := _IOS_OMITTED.fullmatch(line):
+        kind = found["kind"].lower()
+        return f"[{_KINDS.get(kind, kind)}]"
+    return "[media]" if _OMITTED.fullmatch(line.strip()) else ""
+
+
+def _time(said: _Said, order: DateOrder, file: File, reading: Reading) -> datetime:
+    found = said.opening
+    half = found["late"] or found["early"]
+    hour = int(found["h"])
+    if half:
+        hour = hour % 12 + 12 * (half[0] in _LATER or half in _AFTERNOON)
+    try:
+        day = day_of(_numbers(found), order)
+        at = datetime.combine(day, time(hour, int(found["m"]), int(found["s"] or 0)))
+    except ValueError as error:
+        other = "month-first" if order == "day-first" else "day-first"
+        raise InvalidTranscript(
+            f"{file.shown}: line {said.line}: no date is {shorten(found[0][:25])}, read {order}; if the other number "
+            f"is the day, say --dates {other}"
+        ) from error
+    return reading.local(at)

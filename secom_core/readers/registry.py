@@ -1,0 +1,103 @@
+"""The formats that are read, one line each, in the order in which a file is tried for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Final, Protocol, cast
+
+from ..conversation import Session
+from ..errors import InvalidInput
+from .files import Export, File
+from .reading import Reading
+
+
+class FormatReader(Protocol):
+    """What a module of `secom_core.readers.formats` has."""
+
+    def looks_like(self, file: File) -> bool:
+        """Whether a file is of the format, by its name and its beginning."""
+
+    def read(self, export: Export, files: list[File], reading: Reading) -> Iterator[Session]:
+        """The sessions in an export.
+
+        Args:
+            export: all its files.
+            files: those of the format.
+            reading: what was asked for, and whom to tell.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format that is read.
+
+    Args:
+        name: what ``--format`` calls it.
+        title: what people call it.
+        module: the module of `secom_core.readers.formats` that reads it.
+        found: whether files are recognised as it; else only ``format=`` names it.
+        alone: whether it is recognised in a single file only, and not among those of a folder or an archive.
+    """
+
+    name: str
+    title: str
+    module: str
+    found: bool = True
+    alone: bool = False
+
+    @property
+    def reader(self) -> FormatReader:
+        """The module, imported when it is asked for."""
+        return cast(FormatReader, import_module(f".formats.{self.module}", __package__))
+
+
+FORMATS: Final = (
+    Format("chatgpt", "an export of ChatGPT", "chatgpt"),
+    Format("claude", "an export of Claude", "claude"),
+    Format("gemini", "the activity of Gemini from Google Takeout", "gemini"),
+    Format("telegram", "an export of Telegram", "telegram"),
+    Format("discord", "an export of DiscordChatExporter", "discord"),
+    Format("discord-package", "a data package of Discord", "discord_package"),
+    Format("slack", "an export of Slack", "slack"),
+    Format("teams", "an export of Microsoft Teams", "teams"),
+    Format("signal", "an export of Signal", "signal"),
+    Format("whatsapp", "a chat exported from WhatsApp", "whatsapp"),
+    Format("sharegpt", "conversations in the form of ShareGPT", "sharegpt"),
+    Format("mem0", "memories of mem0", "memories"),
+    Format("zep", "messages or facts of Zep", "zep"),
+    Format("captions", "captions of a recording, WebVTT or SubRip", "captions", alone=True),
+    Format("mail", "mails, mbox or .eml", "mail"),
+    Format("parquet", "a table in Parquet", "parquet", alone=True),
+    Format("csv", "a table in CSV", "table", alone=True),
+    Format("openai", "chats for fine-tuning at OpenAI, JSON lines", "rows", found=False),
+    Format("messages", "role/content messages, JSON or JSON lines", "rows", alone=True),
+    Format("transcript", "a transcript, `Name: words` on each line", "transcripts", alone=True),
+)
+"""Every format, in the order in which a file is tried for them."""
+
+
+def format_called(name: str) -> Format:
+    """The format with this name.
+
+    Raises:
+        InvalidInput: there is none, with those that there are.
+    """
+    found = next((each for each in FORMATS if each.name == name.strip().lower()), None)
+    if found is None:
+        raise InvalidInput(f"no format is called {name!r}; there are {', '.join(each.name for each in FORMATS)}")
+    return found
+
+
+def recognised(export: Export) -> tuple[Format, list[File]] | None:
+    """The format of an export and its files of this format; nothing where no format fits."""
+    for each in FORMATS:
+        if each.found and (export.is_single or not each.alone) and (files := files_of(each, export)):
+            return each, files
+    return None
+
+
+def files_of(format: Format, export: Export) -> list[File]:
+    """The files of an export that look like a format."""
+    return [file for file in export.files if format.reader.looks_like(file)]
