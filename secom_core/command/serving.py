@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
+from functools import partial
 from pathlib import Path
 
 from ..bank import MemoryBank, Parts
@@ -29,11 +30,12 @@ def serve_(args: Namespace) -> None:
     if grant is not None:
         run_agent(bank, grant)
     elif tokens is not None:
-        run_http(bank, settings, tokens, _announced)
+        run_http(bank, settings, tokens, partial(_announced, settings))
 
 
-def _announced(address: str) -> None:
-    note(f"serving at {address} (HTTP at /v1, agents at /mcp); stop with Ctrl-C")
+def _announced(settings: Settings, address: str) -> None:
+    inspector = ", inspector at /inspect" if settings.serve.inspector else ""
+    note(f"serving at {address} (HTTP at /v1, agents at /mcp{inspector}); stop with Ctrl-C")
 
 
 def token_(args: Namespace) -> None:
