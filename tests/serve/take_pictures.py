@@ -23,19 +23,19 @@ terrazzo. Wipe up turmeric and red wine within the hour all the same.
 2. **Heat.** Put a trivet under a pan from the oven. The resin between the grains browns at about 150 degrees, and no \
 polish takes that out again.
 3. **Edges.** A bevel of 3 mm chips less than a sharp edge, which matters most at the sink.
-4. **Finish.** Matt hides crumbs and scratches, and shows greasy fingers; polished does the opposite. In fog grey, most \
-people take matt.
-5. **Joints.** A slab is 3.2 m long at most. With your corner there will be one joint: ask for it beside the hob, not at \
-the sink, where water stands.
+4. **Finish.** Matt hides crumbs and scratches, and shows greasy fingers; polished does the opposite. In fog grey, \
+most people take matt.
+5. **Joints.** A slab is 3.2 m long at most. With your corner there will be one joint: ask for it beside the hob, not \
+at the sink, where water stands.
 6. **Price.** Count 450 to 600 euros a metre with the cut-outs, and ask whether the templates are included."""
 
 
 def filled(folder: Path) -> None:
     """A bank with the example conversation, and a chat with a long reply."""
     with MemoryBank.open(str(folder / "memory.db"), changes=True) as bank:
-        sessions: dict[str, list[dict[str, object]]] = {}
+        kept, sessions = ("id", "at", "role", "content"), dict[str, list[dict[str, object]]]()
         for row in map(json.loads, (ROOT / "examples" / "data" / "mara.jsonl").read_text("utf-8").splitlines()):
-            sessions.setdefault(row.pop("session"), []).append({key: row[key] for key in ("id", "at", "role", "content")})
+            sessions.setdefault(row.pop("session"), []).append({key: row[key] for key in kept})
         for name, messages in sessions.items():
             bank.remember(SCOPE, messages, session=name, close=True)
         asked = {"role": "user", "content": "What should I know about quartz?", "at": "2025-06-08T10:00:00Z"}
@@ -56,7 +56,7 @@ def at_a_session(inspector: Inspector) -> None:
     inspector.page.locator(".strip").wait_for()
 
 
-def kept(picture: bytes, name: str) -> None:
+def keep(picture: bytes, name: str) -> None:
     """Keep a picture of few colours, which is small."""
     image = Image.open(io.BytesIO(picture)).convert("RGB")
     image.quantize(200, dither=Image.Dither.NONE).save(PICTURES / f"{name}.png", optimize=True)
@@ -68,8 +68,8 @@ if __name__ == "__main__":
         with serving(Path(place), "--scope", "acme", "--scope", "mara") as served:
             with inspecting(browser, served.url, viewport={"width": 1280, "height": 1000}) as inspector:
                 searched(inspector)
-                kept(inspector.page.screenshot(), "inspector_search")
+                keep(inspector.page.screenshot(), "inspector_search")
             phone = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "device_scale_factor": 2}
             with inspecting(browser, served.url, **phone) as inspector:
                 at_a_session(inspector)
-                kept(inspector.page.screenshot(), "inspector_session")
+                keep(inspector.page.screenshot(), "inspector_session")
