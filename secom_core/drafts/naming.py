@@ -34,6 +34,8 @@ _EXPECTED: Final = 0.5
 """What of the expected is taken off: all of it would leave no word that the speaker's other sessions are about too."""
 _CHARACTERS: Final = 20_000
 """How much of a message is read."""
+_BESIDE: Final = 8
+"""How many characters before a word are looked at."""
 _REPLIES: Final = frozenset({"assistant", "ai", "tool"})
 
 
@@ -151,13 +153,23 @@ def _phrase(segment: _Segment, term: str, used: set[str]) -> tuple[str, ...]:
 
 def _telling(text: str) -> Iterator[_Found]:
     """The words of a text that may name a subject."""
-    language = latin_language_of(text)
+    language, known = latin_language_of(text), dict[str, str]()
     for start, stop in word_spans(text):
-        if _SPACELESS.search(text, start, stop):
+        word = text[start:stop]
+        if not word.isascii() and _SPACELESS.search(word):
             for place in _SPACELESS.finditer(text, start, stop):
                 yield from _of_run(text, *place.span())
-        elif (found := terms(text[start:stop], language=language)) and _may_name(text[start:stop], language):
-            yield _Found(found[0], text[start:stop], start, stop, _is_name(text, start))
+            continue
+        if word not in known:
+            known[word] = _term(word, language)
+        if known[word]:
+            yield _Found(known[word], word, start, stop, _is_name(text, start))
+
+
+def _term(word: str, language: str) -> str:
+    """The term of a word that may name a subject; empty for any other."""
+    found = terms(word, language=language) if _may_name(word, language) else []
+    return found[0] if found else ""
 
 
 def _of_run(text: str, start: int, stop: int) -> Iterator[_Found]:
@@ -178,5 +190,5 @@ def _may_name(word: str, language: str) -> bool:
 
 def _is_name(text: str, start: int) -> bool:
     """Whether a capital stands where no sentence or line begins."""
-    before = text[:start].rstrip(" \"'“”‘’*_([")
+    before = text[max(0, start - _BESIDE) : start].rstrip(" \"'“”‘’*_([")
     return text[start].isupper() and bool(before) and before[-1] not in ".!?…:\n-#>•"

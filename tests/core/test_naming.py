@@ -111,7 +111,7 @@ def test_a_bank_names_the_segments_of_a_session_in_its_own_scope(tmp_path: Path)
 
 
 def matched(text: str, query: str) -> list[str]:
-    return [text[start:stop] for start, stop in matching_spans(text, query_terms(query, text))]
+    return [text[start:stop] for start, stop in matching_spans(text, query_terms(query, [text]))]
 
 
 def test_other_forms_of_a_word_match_and_function_words_do_not() -> None:
@@ -128,7 +128,7 @@ def test_pairs_of_characters_match_in_chinese() -> None:
 
 @given(st.text(max_size=200), st.text(max_size=60))
 def test_matches_stand_in_the_text_in_order_and_do_not_overlap(text: str, query: str) -> None:
-    spans = matching_spans(text, query_terms(query, text))
+    spans = matching_spans(text, query_terms(query, [text]))
     edges = [edge for span in spans for edge in span]
     assert edges == sorted(edges)
     assert all(0 <= start < stop <= len(text) for start, stop in spans)

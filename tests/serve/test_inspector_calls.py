@@ -15,6 +15,7 @@ from secom_core.conversation import Scope
 from secom_core.ranking import SIGNALS
 from secom_core.serve.inspector.reasons import KINDS, LABELS, why
 from secom_core.serve.inspector.routes import CALLS, POLICY
+from secom_core.text.matching import query_terms
 
 FILES = (
     "announce.js elements.js icon.svg index.html inspector.js made.js phrases.js questions.js search.js server.js "
@@ -97,7 +98,7 @@ def test_reasons_are_ordered_by_what_they_add_and_name_the_words_in_common(tmp_p
         bank.remember(scope, [("user", "The oak worktop comes on Thursday."), ("assistant", "Good.")], session="s")
         bank.remember(scope, [("user", "The dog has to see the vet."), ("assistant", "When?")], session="t")
         best = bank.recall(scope, query, k=1).hits[0]
-        told = why(best, bank.weights_of(best), query)
+        told = why(best, bank.weights_of(best), query_terms(query, [best.text]))
     adds = [abs(each["adds"]) for each in told["reasons"]]
     assert adds == sorted(adds, reverse=True)
     assert sum(each["adds"] for each in told["reasons"]) == pytest.approx(best.score, abs=0.02)
