@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from ..conversation import Message
 from ..denoisers.phrases import FILLERS, NEGATIONS, TIMES
@@ -39,6 +39,10 @@ _BESIDE: Final = 8
 _REPLIES: Final = frozenset({"assistant", "ai", "tool"})
 
 
+_Known: TypeAlias = dict[tuple[str, str], str]
+"""The terms of words that were met, by the word and the language that it stands in."""
+
+
 class _Found(NamedTuple):
     """A word of a message: its term, how it is spelled, where it stands, and whether a capital makes it a name."""
 
@@ -67,9 +71,9 @@ class _Segment:
     names: set[str] = field(default_factory=set)
     pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def read(self, message: Message) -> None:
+    def read(self, message: Message, known: _Known) -> None:
         """Count the words of a message."""
-        found = list(_telling(message.text[:_CHARACTERS]))
+        found = list(_telling(message.text[:_CHARACTERS], known))
         weight = _REPLY if message.role in _REPLIES else 1.0
         self.messages += weight
         for each in found:
@@ -100,7 +104,8 @@ def segment_names(
         statistics: how common terms are in the scope; the session itself tells where there are none.
         most: how many words, or pairs of words, a segment is named by.
     """
-    segments = [_read(memory) for memory in memories]
+    known: _Known = {}
+    segments = [_read(memory, known) for memory in memories]
     total = sum(each.messages for each in segments)
     held: dict[str, float] = {}
     for each in segments:
@@ -121,11 +126,11 @@ def segment_names(
     return [_name(each, {term: worth(each, term) for term in each.weights}, most) for each in segments]
 
 
-def _read(memory: Memory) -> _Segment:
+def _read(memory: Memory, known: _Known) -> _Segment:
     segment = _Segment()
     for turn in memory.turns:
         for message in turn.messages:
-            segment.read(message)
+            segment.read(message, known)
     return segment
 
 
@@ -151,19 +156,19 @@ def _phrase(segment: _Segment, term: str, used: set[str]) -> tuple[str, ...]:
     return best if beside[best] >= enough else (term,)
 
 
-def _telling(text: str) -> Iterator[_Found]:
+def _telling(text: str, known: _Known) -> Iterator[_Found]:
     """The words of a text that may name a subject."""
-    language, known = latin_language_of(text), dict[str, str]()
+    language = latin_language_of(text)
     for start, stop in word_spans(text):
         word = text[start:stop]
         if not word.isascii() and _SPACELESS.search(word):
             for place in _SPACELESS.finditer(text, start, stop):
                 yield from _of_run(text, *place.span())
             continue
-        if word not in known:
-            known[word] = _term(word, language)
-        if known[word]:
-            yield _Found(known[word], word, start, stop, _is_name(text, start))
+        if (word, language) not in known:
+            known[word, language] = _term(word, language)
+        if term := known[word, language]:
+            yield _Found(term, word, start, stop, _is_name(text, start))
 
 
 def _term(word: str, language: str) -> str:
