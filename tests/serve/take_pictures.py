@@ -69,7 +69,7 @@ if __name__ == "__main__":
             with inspecting(browser, served.url, viewport={"width": 1280, "height": 1000}) as inspector:
                 searched(inspector)
                 keep(inspector.page.screenshot(), "inspector_search")
-            phone = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "device_scale_factor": 2}
+            phone = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
             with inspecting(browser, served.url, **phone) as inspector:
                 at_a_session(inspector)
                 keep(inspector.page.screenshot(), "inspector_session")
