@@ -416,6 +416,15 @@ def event_loop() -> str:
     return grid(["", *names], rows)
 
 
+def serving() -> str:
+    rows = []
+    for ended, row in result("serving")["rows"].items():
+        for kind in ("remember", "recall"):
+            took = [f"{row[kind][key]:,.0f}" for key in ("calls", "p50_ms", "p95_ms", "p99_ms")]
+            rows.append([kind, *took, row["errors"], row["acknowledged"], ended, row["lost"]])
+    return grid(["", "calls", "p50", "p95", "p99", "errors", "acknowledged", "ended by", "lost"], rows)
+
+
 def changes() -> str:
     found = result("changes")
     own = [[name, each["wanted"], each["right"], each.get("wrong", "")] for name, each in found["own"].items()]
@@ -689,6 +698,13 @@ SECTIONS = {
         "`benchmarks.event_loop`: half remember, half recall, all at once, over 50 scopes of 100 turns in one file. "
         "*Lag* in milliseconds is how much later than it should a task wakes that runs beside them. In the second row "
         "calls are cancelled at moments drawn by a seed.",
+    ),
+    "How long does a call of the server take among 64 clients, and what does its end lose?": (
+        serving,
+        "`benchmarks.serving`: 64 clients for a minute, each with a scope of 100 turns, that remember an exchange and "
+        "recall with 500 tokens in turn, without a pause, on two cores that other jobs used; the clients share a "
+        "process. Milliseconds. The server is ended in the middle of their calls, and after a new start again, five "
+        "seconds later. *Acknowledged*: messages that were answered with 200; *lost*: those that are not in the file.",
     ),
     "What does rubbish in derived rows do?": (
         garbage,

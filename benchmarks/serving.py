@@ -1,11 +1,12 @@
 """`secom serve` under a crowd: how long calls take, what fails, and what is lost when it is stopped or killed.
 
-    python -m benchmarks.serving [--clients 64] [--seconds 60] [--pause 0] [--json benchmarks/results/serving.json]
+    python -m benchmarks.serving [--clients 64] [--seconds 60] [--pause 10] [--json benchmarks/results/serving.json]
 
 Each client has a token and a scope of its own, which begins with a hundred turns. It remembers an exchange of two
-messages with ids, recalls with 500 tokens, and so on without a pause, unless ``--pause`` gives one in seconds. The
-server is a process of its own over a file of SQLite; the clients share another process. After the time it is sent
-SIGTERM in the middle of their calls; then it is started again over the same file, and after a few seconds it is killed.
+messages with ids, recalls with 500 tokens, and so on: in a first run without a pause, as much as the server can do, and
+in a second one with ``--pause`` seconds after each recall, as people do. The server is a process of its own over a file
+of SQLite; the clients share another process. After the time it is sent SIGTERM in the middle of their calls; at last it
+is started again over the same file, and after a few seconds of calls it is killed.
 *lost* is how many messages were acknowledged with status 200 and are not in the file afterwards, as another process
 reads it.
 """
@@ -63,7 +64,8 @@ class _Crowd:
     outcome: Outcome = field(default_factory=Outcome)
     ended: bool = False
 
-    async def client(self, scope: Scope, texts: Iterator[str], prefix: str) -> None:
+    async def client(self, scope: Scope, texts: Iterator[str], prefix: str, after: float) -> None:
+        await asyncio.sleep(after)
         headers = {"authorization": f"Bearer {self.tokens[scope]}"}
         kept = self.outcome.acknowledged.setdefault(scope, set())
         async with httpx.AsyncClient(base_url=self.served.url, headers=headers, timeout=30, verify=False) as http:
@@ -96,8 +98,9 @@ class _Crowd:
 
     async def run(self, seconds: float, *, kill: bool, prefix: str) -> None:
         clients = [
-            asyncio.create_task(self.client(scope, itertools.cycle(utterances(200, number)), prefix))
+            asyncio.create_task(self.client(scope, itertools.cycle(utterances(200, number)), prefix, after))
             for number, scope in enumerate(self.tokens)
+            for after in [self.pause * number / len(self.tokens)]
         ]
         await asyncio.sleep(seconds)
         self.ended = True
@@ -120,11 +123,11 @@ def filled(path: Path, clients: int) -> None:
 
 def crowd(folder: Path, clients: int, seconds: float, *, kill: bool = False, pause: float = 0.0) -> Outcome:
     """A crowd at a server over the bank of a folder, until it is stopped, or killed, in the middle of their calls."""
-    prefix = "killed" if kill else "stopped"
+    prefix = f"{'killed' if kill else 'stopped'} {pause:g}"
     (folder / "tokens.jsonl").unlink(missing_ok=True)
     (folder / "tokens.jsonl").touch(mode=0o600)
     with serving(folder, "--tokens-file", "tokens.jsonl") as served:
-        tokens = {scope: served.token(f"{prefix}-{number}", scope) for number, scope in enumerate(scopes(clients))}
+        tokens = {scope: served.token(f"t{number}", scope) for number, scope in enumerate(scopes(clients))}
         found = _Crowd(served, tokens, pause)
         asyncio.run(found.run(seconds, kill=kill, prefix=prefix))
     return found.outcome
@@ -154,30 +157,36 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--pause", type=float, default=0.0)
+    parser.add_argument("--pause", type=float, default=10.0)
     parser.add_argument("--json", type=Path, default=Path("benchmarks/results/serving.json"))
     args = parser.parse_args()
+    runs = {
+        "SIGTERM": {"seconds": args.seconds},
+        f"SIGTERM, a pause of {args.pause:g} s": {"seconds": args.seconds, "pause": args.pause},
+        "kill -9": {"seconds": KILLED_AFTER_S, "kill": True},
+    }
+    rows: dict[str, dict[str, Any]] = {}
+    outcomes: list[Outcome] = []
+    load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         filled(folder / "memory.db", args.clients)
-        stopped = crowd(folder, args.clients, args.seconds, pause=args.pause)
-        lost_stopped = lost(folder / "memory.db", [stopped])
-        killed = crowd(folder, args.clients, KILLED_AFTER_S, kill=True, pause=args.pause)
-        lost_killed = lost(folder / "memory.db", [stopped, killed])
-    rows = {
-        "SIGTERM": {**figures(stopped, args.seconds), "lost": lost_stopped},
-        "kill -9": {**figures(killed, KILLED_AFTER_S), "lost": lost_killed},
-    }
-    for name, row in rows.items():
-        for kind in _KINDS:
-            print(f"{name:8s} {kind:9s}", ", ".join(f"{key} {value:,.1f}" for key, value in row[kind].items()))
-        print(f"{name:8s}", ", ".join(f"{key} {row[key]}" for key in ("errors", "acknowledged", "lost", "exit_code")))
-    for error in sorted(set(stopped.errors + killed.errors))[:10]:
-        print("error:", error)
-    setting = {"clients": args.clients, "seconds": args.seconds, "pause": args.pause, "cores": os.cpu_count()}
-    kept = {**setting, "load_before": os.getloadavg()[2], "rows": rows}
-    kept["versions"] = versions("secom-memory", "mcp", "starlette", "uvicorn", "sqlalchemy")
+        for run, how in runs.items():
+            outcomes.append(crowd(folder, args.clients, **how))
+            rows[run] = {**figures(outcomes[-1], how["seconds"]), "lost": lost(folder / "memory.db", outcomes)}
+            show(run, rows[run], outcomes[-1])
+    setting = {"clients": args.clients, "seconds": args.seconds, "cores": os.cpu_count(), "load_before": load}
+    kept = {**setting, "rows": rows, "versions": versions("secom-memory", "mcp", "starlette", "uvicorn", "sqlalchemy")}
     args.json.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+def show(run: str, row: dict[str, Any], outcome: Outcome) -> None:
+    """Print a run."""
+    for kind in _KINDS:
+        print(f"{run:26s} {kind:9s}", ", ".join(f"{key} {value:,.1f}" for key, value in row[kind].items()))
+    print(f"{run:26s}", ", ".join(f"{key} {row[key]}" for key in ("errors", "acknowledged", "lost", "exit_code")))
+    for error in sorted(set(outcome.errors))[:10]:
+        print("error:", error)
 
 
 if __name__ == "__main__":

@@ -203,6 +203,7 @@ def _backup(command: ArgumentParser) -> None:
 def _serve(command: ArgumentParser) -> None:
     add = command.add_argument
     add("--mcp", action="store_true", help="serve one agent on standard input and output, and not over HTTP")
+    add("--read-only", action="store_true", help="let callers read, but for those with a token of the file")
     add("--host", metavar="ADDRESS", help="where to listen; 127.0.0.1 unless given")
     add("--port", metavar="N", help="the port; 8765 unless given, and 0 takes one that is free")
     add("--embedder", metavar="NAME", help="none, static, minilm, a model's folder, or openai:NAME")

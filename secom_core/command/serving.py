@@ -22,20 +22,22 @@ def serve_(args: Namespace) -> None:
 
     settings = _settings(args)
     # Who may do what, and with which models, is settled before anything is opened.
-    grant = agent_grant(settings) if args.mcp else None
-    tokens = tokens_of(settings) if grant is None else None
+    grant = agent_grant(settings, writes=not args.read_only) if args.mcp else None
+    tokens = tokens_of(settings, writes=not args.read_only) if grant is None else None
     parts = Parts.of(None, **bank_arguments(settings))
     store = open_named(settings.store, make=True, key=key_of(args, settings.store))
     bank = MemoryBank(store, parts)
     if grant is not None:
+        if sys.stdin.isatty():
+            note("waiting for an agent on standard input; an agent starts this command itself, so stop it with Ctrl-C")
         run_agent(bank, grant)
     elif tokens is not None:
         run_http(bank, settings, tokens, partial(_announced, settings))
 
 
 def _announced(settings: Settings, address: str) -> None:
-    inspector = ", inspector at /inspect" if settings.serve.inspector else ""
-    note(f"serving at {address} (HTTP at /v1, agents at /mcp{inspector}); stop with Ctrl-C")
+    page = f", in a browser at {address}/inspect" if settings.serve.inspector else ""
+    note(f"serving at {address} (programs at /v1, agents at /mcp{page}); stop with Ctrl-C")
 
 
 def token_(args: Namespace) -> None:

@@ -30,8 +30,13 @@ _BACKLOG: Final = 1_024
 _KEEP_ALIVE_S: Final = 15
 
 
-def tokens_of(settings: Settings, environ: Mapping[str, str] | None = None) -> Tokens:
+def tokens_of(settings: Settings, environ: Mapping[str, str] | None = None, *, writes: bool = True) -> Tokens:
     """Who may do what: by the tokens of the file and of ``SECOM_TOKEN``; without any, whoever is on this machine.
+
+    Args:
+        settings: the configuration.
+        environ: where a token is looked up; the environment of the process unless given.
+        writes: whether those who come without a token of the file may write.
 
     Raises:
         InvalidInput: nobody could be let in, or everybody on the network could.
@@ -39,23 +44,28 @@ def tokens_of(settings: Settings, environ: Mapping[str, str] | None = None) -> T
     token = (os.environ if environ is None else environ).get(OF_SCOPE)
     file = settings.serve.tokens_file
     if file or token:
-        given = {token: Grant(OF_SCOPE, _configured_scope(settings, f"the token in {OF_SCOPE}"))} if token else {}
+        scope = _configured_scope(settings, f"the token in {OF_SCOPE}") if token else ()
+        given = {token: Grant(OF_SCOPE, scope, writes=writes)} if token else {}
         return Tokens(Path(file).expanduser() if file else None, given)
     if not is_loopback(settings.serve.host):
         raise InvalidInput(
             f"{settings.serve.host} can be reached from other machines, and there are no tokens: make one with "
             f"`secom token NAME --scope … --tokens-file FILE`, or set {OF_SCOPE}; or listen on 127.0.0.1"
         )
-    return Tokens(open_to=Grant("local", _configured_scope(settings, "a server without tokens")))
+    return Tokens(open_to=Grant("local", _configured_scope(settings, "a server without tokens"), writes=writes))
 
 
-def agent_grant(settings: Settings) -> Grant:
+def agent_grant(settings: Settings, *, writes: bool = True) -> Grant:
     """What the agent on standard input may do.
+
+    Args:
+        settings: the configuration.
+        writes: whether it may write.
 
     Raises:
         InvalidInput: no scope is configured.
     """
-    return Grant("agent", _configured_scope(settings, "a server on standard input"))
+    return Grant("agent", _configured_scope(settings, "a server on standard input"), writes=writes)
 
 
 def _configured_scope(settings: Settings, what: str) -> Scope:

@@ -91,7 +91,9 @@ class AgentTool:
 
 
 def _recall(writer: BackgroundWriter, grant: Grant, call: Recall) -> str:
-    asked = requests.Recall(query=call.query, token_budget=call.token_budget)
+    # The token says what an agent searches, so that no model has to name a scope.
+    also = [[*scope] for scope in grant.also]
+    asked = requests.Recall(query=call.query, token_budget=call.token_budget, also=also)
     found = with_ids(operations.recalled(writer.bank, grant, asked), grant.scope)
     is_empty = not writer.bank.stats(grant.scope).turns
     return found or why_empty(RecallOptions(call.token_budget), remembered=not is_empty)

@@ -215,6 +215,20 @@ async def test_two_agents_at_one_server_see_nothing_of_each_other(server: Served
                 await his.read_resource("secom://sessions/secrets")
 
 
+async def test_an_agent_searches_the_scopes_that_its_token_was_made_with(server: Served, scope: Scope) -> None:
+    team = ("acme", "team", scope[1])
+    with called(server, team) as other, called(server, scope, team) as member, called(server, scope) as alone:
+        other.remember("The team meets on Fridays.")
+        member.remember("I like my Fridays quiet.")
+        async with over_http(server, member.token, "auto") as client:
+            found = await said(client, "recall", query="What is on Fridays?")
+            assert "The team meets on Fridays." in found
+            assert "(memory of acme / team" in found
+            assert len(ids_in(found)) == 1
+        async with over_http(server, alone.token, "auto") as client:
+            assert "team meets" not in await said(client, "recall", query="What is on Fridays?")
+
+
 async def test_without_a_token_no_agent_is_let_in(server: Served) -> None:
     initialize = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     found = httpx.post(f"{server.url}/mcp", json=initialize, headers={"accept": "application/json"})
@@ -238,6 +252,12 @@ async def test_what_an_agent_remembered_is_there_when_it_comes_again(tmp_path: P
         await said(client, "remember", text="I keep bees.")
     async with over_stdio(tmp_path, scope, "auto") as client:
         assert "bees" in await said(client, "recall", query="bees")
+
+
+async def test_an_agent_may_be_let_to_read_alone(tmp_path: Path, scope: Scope) -> None:
+    async with over_stdio(tmp_path, scope, "auto", "--read-only") as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["recall", "read_the_rest", "look"]
+        assert "there is no tool 'remember' here" in await failed(client, "remember", text="I keep bees.")
 
 
 def test_nothing_but_the_protocol_is_written_to_standard_output(tmp_path: Path) -> None:

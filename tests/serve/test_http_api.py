@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -293,3 +295,12 @@ def test_a_server_that_could_let_in_nobody_or_everybody_does_not_start(
     with pytest.raises(RuntimeError, match=says), serving(tmp_path, *options):
         pass
     assert not (tmp_path / "memory.db").exists()
+
+
+@pytest.mark.parametrize("words", [["serve", "--scope", "acme"], ["token", "a", "--scope", "acme"]])
+def test_without_the_extra_the_line_for_pip_is_said(tmp_path: Path, words: list[str]) -> None:
+    code = f"import sys; sys.modules['mcp'] = None; from secom_core.command import main; sys.exit(main({words!r}))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=60)
+    assert done.returncode == 1
+    assert 'pip install "secom-memory[serve]"' in done.stderr
+    assert list(tmp_path.iterdir()) == []
