@@ -46,4 +46,5 @@ def _session(there: Opened, scope: Scope, name: str) -> ReportedSession:
     segments = tuple(segments_of(there.bank.memories(scope, name)))
     # Turns that came in between are left to the next report: segments cover what they were made from.
     turns = tuple(there.bank.turns(scope, name))[: segments[-1].stop if segments else 0]
-    return ReportedSession(name, turns, segments)
+    names = tuple(", ".join(words) for words in there.bank.segment_names(scope, name))
+    return ReportedSession(name, turns, segments, names)

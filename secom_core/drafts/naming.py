@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from ..conversation import Message
 from ..denoisers.phrases import FILLERS, NEGATIONS, TIMES
@@ -34,7 +34,13 @@ _EXPECTED: Final = 0.5
 """What of the expected is taken off: all of it would leave no word that the speaker's other sessions are about too."""
 _CHARACTERS: Final = 20_000
 """How much of a message is read."""
+_BESIDE: Final = 8
+"""How many characters before a word are looked at."""
 _REPLIES: Final = frozenset({"assistant", "ai", "tool"})
+
+
+_Known: TypeAlias = dict[tuple[str, str], str]
+"""The terms of words that were met, by the word and the language that it stands in."""
 
 
 class _Found(NamedTuple):
@@ -65,9 +71,9 @@ class _Segment:
     names: set[str] = field(default_factory=set)
     pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def read(self, message: Message) -> None:
+    def read(self, message: Message, known: _Known) -> None:
         """Count the words of a message."""
-        found = list(_telling(message.text[:_CHARACTERS]))
+        found = list(_telling(message.text[:_CHARACTERS], known))
         weight = _REPLY if message.role in _REPLIES else 1.0
         self.messages += weight
         for each in found:
@@ -98,7 +104,8 @@ def segment_names(
         statistics: how common terms are in the scope; the session itself tells where there are none.
         most: how many words, or pairs of words, a segment is named by.
     """
-    segments = [_read(memory) for memory in memories]
+    known: _Known = {}
+    segments = [_read(memory, known) for memory in memories]
     total = sum(each.messages for each in segments)
     held: dict[str, float] = {}
     for each in segments:
@@ -119,11 +126,11 @@ def segment_names(
     return [_name(each, {term: worth(each, term) for term in each.weights}, most) for each in segments]
 
 
-def _read(memory: Memory) -> _Segment:
+def _read(memory: Memory, known: _Known) -> _Segment:
     segment = _Segment()
     for turn in memory.turns:
         for message in turn.messages:
-            segment.read(message)
+            segment.read(message, known)
     return segment
 
 
@@ -149,15 +156,25 @@ def _phrase(segment: _Segment, term: str, used: set[str]) -> tuple[str, ...]:
     return best if beside[best] >= enough else (term,)
 
 
-def _telling(text: str) -> Iterator[_Found]:
+def _telling(text: str, known: _Known) -> Iterator[_Found]:
     """The words of a text that may name a subject."""
     language = latin_language_of(text)
     for start, stop in word_spans(text):
-        if _SPACELESS.search(text, start, stop):
+        word = text[start:stop]
+        if not word.isascii() and _SPACELESS.search(word):
             for place in _SPACELESS.finditer(text, start, stop):
                 yield from _of_run(text, *place.span())
-        elif (found := terms(text[start:stop], language=language)) and _may_name(text[start:stop], language):
-            yield _Found(found[0], text[start:stop], start, stop, _is_name(text, start))
+            continue
+        if (word, language) not in known:
+            known[word, language] = _term(word, language)
+        if term := known[word, language]:
+            yield _Found(term, word, start, stop, _is_name(text, start))
+
+
+def _term(word: str, language: str) -> str:
+    """The term of a word that may name a subject; empty for any other."""
+    found = terms(word, language=language) if _may_name(word, language) else []
+    return found[0] if found else ""
 
 
 def _of_run(text: str, start: int, stop: int) -> Iterator[_Found]:
@@ -178,5 +195,5 @@ def _may_name(word: str, language: str) -> bool:
 
 def _is_name(text: str, start: int) -> bool:
     """Whether a capital stands where no sentence or line begins."""
-    before = text[:start].rstrip(" \"'“”‘’*_([")
+    before = text[max(0, start - _BESIDE) : start].rstrip(" \"'“”‘’*_([")
     return text[start].isupper() and bool(before) and before[-1] not in ".!?…:\n-#>•"

@@ -15,6 +15,10 @@ COLOURS: Final = ("#9fcfee", "#f4c982", "#8fd6bf", "#f3b6d3", "#f2eb9c", "#a9c4d
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _NAMESPACE: Final = ' xmlns="http://www.w3.org/2000/svg"'
 _TIP: Final = 120
+_LETTER: Final = 7.0
+"""How many pixels a letter of a name takes at most, about."""
+_LEAST: Final = 4
+"""How many letters of a name tell something."""
 
 
 def svg(width: float, height: float, label: str, body: str, *, standalone: bool = False) -> str:
@@ -65,8 +69,11 @@ def cells(
     height: int,
     columns: int,
     first_row: int = 0,
+    names: Sequence[str] = (),
 ) -> Iterator[str]:
     """Each segment as a rectangle with its letter, in rows of ``columns`` turns; pointing at it shows how it begins.
+
+    Where the segments have names, as much of the name as there is room for stands in the place of the letter.
 
     Args:
         turns: the session's.
@@ -77,15 +84,24 @@ def cells(
         height: of a row, in pixels; three are left between rows.
         columns: how many turns a row has.
         first_row: rows before it are left out.
+        names: of the segments.
     """
     for place, segment in enumerate(segments):
-        about = " ".join(filter(None, [span(segment), date(turns, segment), opening(turns, segment)]))
+        name = names[place] if place < len(names) else ""
+        about = " ".join(filter(None, [span(segment), name, date(turns, segment), opening(turns, segment)]))
         tip, colour = escape(clip(about, _TIP)), COLOURS[place % len(COLOURS)]
         for row in range(max(segment.start // columns, first_row), (segment.stop - 1) // columns + 1):
             start, stop = max(segment.start, row * columns), min(segment.stop, (row + 1) * columns)
             x, y, wide = left + start % columns * cell, top + (row - first_row) * (height + 3), (stop - start) * cell
+            label = _label(name, wide) if name else letter(place)
             yield (
                 f'<g><title>{tip}</title><rect x="{x:g}" y="{y:g}" width="{wide:g}" height="{height}" rx="2" '
                 f'fill="{colour}" stroke="#ffffff"/><text x="{x + wide / 2:g}" y="{y + height / 2 + 4:g}" '
-                f'text-anchor="middle" fill="#1c1c1c">{letter(place)}</text></g>'
+                f'text-anchor="middle" fill="#1c1c1c">{label}</text></g>'
             )
+
+
+def _label(name: str, wide: float) -> str:
+    """As much of a name as there is room for; nothing where that would tell nothing."""
+    room = int(wide / _LETTER)
+    return escape(clip(name, room)) if room >= _LEAST else ""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from .terms import is_pair, latin_language_of, term_variants, terms, word_spans
 
 
-def query_terms(query: str, texts: str) -> frozenset[str]:
+def query_terms(query: str, texts: Iterable[str]) -> frozenset[str]:
     """What the words of a query may be indexed under, stemmed as those of the texts are, and as its own."""
-    languages = list(dict.fromkeys([latin_language_of(texts), latin_language_of(query)]))
+    languages = list(dict.fromkeys([latin_language_of(query), *map(latin_language_of, texts)]))
     return frozenset(term for variants in term_variants(query, languages) for term in variants)
 
 
@@ -22,11 +22,13 @@ def matching_spans(text: str, wanted: Collection[str]) -> list[tuple[int, int]]:
         text: any text.
         wanted: terms, as `query_terms` gives them.
     """
-    language, found = latin_language_of(text), list[tuple[int, int]]()
+    language, found, known = latin_language_of(text), list[tuple[int, int]](), dict[str, list[str]]()
     for start, stop in word_spans(text):
-        word = terms(text[start:stop], language=language)
-        if len(word) == 1:
-            found += [(start, stop)] if word[0] in wanted else []
+        word = text[start:stop]
+        if word not in known:
+            known[word] = terms(word, language=language)
+        if len(known[word]) == 1:
+            found += [(start, stop)] if known[word][0] in wanted else []
         else:
             found += _pairs(text, start, stop, wanted)
     return _joined(found)

@@ -355,6 +355,17 @@ def test_turns_without_a_time_or_a_role() -> None:
     assert "no time" in page.text
 
 
+def test_segments_are_called_by_their_names_and_by_letters_without() -> None:
+    one = session("s", ["words"] * 6, (1, 2))
+    named = ReportedSession(one.name, one.turns, one.segments, (f"kiln, {NASTY}", "", "oak"))
+    page = report(ScopeContents(("a",), (named,)))
+    assert "kiln, &lt;/style&gt;" in page
+    assert ">B</span>" in page
+    assert ">oak</span>" in page
+    assert "<title>2 oak" in page or "<title>3-5 oak" in page
+    assert not [tag for tag, _ in Page(page).elements if tag in ("script", "img", "base")]
+
+
 # -- in a browser -----------------------------------------------------------------------------------------------------
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -18,16 +18,18 @@ _ROWS: Final = 8
 _MONTHS: Final = 36
 
 
-def strip(turns: Sequence[Turn], segments: Sequence[Segment]) -> str:
+def strip(turns: Sequence[Turn], segments: Sequence[Segment], names: Sequence[str] = ()) -> str:
     """A session's segments in their colours, in rows of so many turns; of a very long session the latest rows.
 
     Args:
         turns: the session's.
         segments: ranges that cover it.
+        names: what the segments are called, where that is known.
     """
     rows = range((max(len(turns), 1) - 1) // _TURNS_A_ROW + 1)[-_ROWS:]
     width = min(len(turns) - rows[0] * _TURNS_A_ROW, _TURNS_A_ROW) * _CELL + 2
-    drawn = cells(turns, segments, cell=_CELL, left=1, top=1, height=_HEIGHT, columns=_TURNS_A_ROW, first_row=rows[0])
+    size = {"cell": _CELL, "left": 1, "top": 1, "height": _HEIGHT, "columns": _TURNS_A_ROW, "first_row": rows[0]}
+    drawn = cells(turns, segments, names=names, **size)
     return svg(width, len(rows) * (_HEIGHT + 3), f"{len(segments)} segments of {len(turns)} turns", "".join(drawn))
 
 

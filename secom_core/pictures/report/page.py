@@ -25,11 +25,24 @@ _TEMPLATE: Final = Template(files(__package__).joinpath("page.html").read_text(e
 
 @dataclass(frozen=True, slots=True)
 class ReportedSession:
-    """A session and how it was cut; the segments cover the turns."""
+    """A session and how it was cut; the segments cover the turns.
+
+    Args:
+        name: the session's.
+        turns: its turns, verbatim, in order.
+        segments: ranges of them.
+        names: what each segment is called; a letter stands for one without a name.
+    """
 
     name: str
     turns: tuple[Turn, ...]
     segments: tuple[Segment, ...]
+    names: tuple[str, ...] = ()
+
+    def called(self, place: int) -> str:
+        """What stands for a segment: its name, or a letter."""
+        name = self.names[place] if place < len(self.names) else ""
+        return name or letter(place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,17 +172,19 @@ def _sessions(sessions: Sequence[ReportedSession], page: Page) -> Iterator[str]:
 
 def _session(session: ReportedSession, page: Page) -> Iterator[str]:
     begun = session.turns[0].at if session.turns else None
+    names = [session.called(place) for place in range(len(session.segments))]
     size = f"{counted(len(session.turns), 'turn')} · {counted(len(session.segments), 'segment')}"
     yield (
         f'<details><summary><b dir="auto">{line(session.name)}</b> {when(begun)} <small>{size}</small>'
-        f'<span class="strip">{strip(session.turns, session.segments)}</span></summary>'
+        f'<span class="strip">{strip(session.turns, session.segments, session.names)}</span></summary>'
     )
     if earlier := sum(turn.id not in page.numbers for turn in session.turns):
         yield note(f"{counted(earlier, 'earlier turn')} of this session left out.")
     for place, segment in enumerate(session.segments):
         colour, turns = place % len(COLOURS), session.turns[max(segment.start, earlier) : segment.stop]
         if turns:
-            yield f'<div class="segment s{colour}"><span class="chip c{colour}">{letter(place)}</span><ol>'
+            chip = f'<span class="chip c{colour}" dir="auto">{line(names[place])}</span>'
+            yield f'<div class="segment s{colour}">{chip}<ol>'
             yield from (_turn(turn, page, begun) for turn in turns)
             yield "</ol></div>"
     yield "</details>\n"

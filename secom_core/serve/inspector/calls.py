@@ -9,6 +9,7 @@ from ...bank import MemoryBank
 from ...changes.records import SUPERSEDES, Change
 from ...conversation import Scope, Turn
 from ...errors import InvalidInput
+from ...text.matching import query_terms
 from ...timelines.graph import MemoryGraph
 from ...timelines.records import Event, Link
 from .. import operations
@@ -40,7 +41,8 @@ class Undo(asked.Call):
 def explained(bank: MemoryBank, grant: Grant, call: asked.Recall) -> given.ExplainedAnswer:
     """What a query brings back, and why."""
     recall = operations.recalled(bank, grant, call)
-    reasons = [why(hit, bank.weights_of(hit), call.query) for hit in recall.hits]
+    wanted = query_terms(call.query, (message.text for turn in recall.turns for message in turn.messages))
+    reasons = [why(hit, bank.weights_of(hit), wanted) for hit in recall.hits]
     return given.ExplainedAnswer(recall=recall_answer(recall, explain=True), why=reasons)
 
 
@@ -209,21 +211,26 @@ def doomed(bank: MemoryBank, grant: Grant, call: asked.Forget) -> given.DoomedAn
         begin=iso(min(moments, default=None)),
         end=iso(max(moments, default=None)),
         openings=[turn.messages[0].line[:_OPENING] for turn in turns[:_OPENINGS]],
-        made=_resting_on(bank, grant.scope, turns),
+        made=_resting_on(bank, grant.scope, turns, all_=call.all),
     )
 
 
-def _resting_on(bank: MemoryBank, scope: Scope, turns: Sequence[Turn]) -> dict[str, int]:
+def _resting_on(bank: MemoryBank, scope: Scope, turns: Sequence[Turn], *, all_: bool) -> dict[str, int]:
     """How much of what was made rests on turns, by what it is."""
     ids = {turn.id for turn in turns}
-    sessions = dict.fromkeys(turn.session for turn in turns)
-    memories = [memory for name in sessions for memory in bank.memories(scope, name)]
-    rests = {"segments": [{turn.id for turn in memory.turns} for memory in memories]}
+    rests: dict[str, int] = {"segments": bank.stats(scope).memories if all_ else _segments(bank, scope, turns)}
     if "timelines" in bank.layers:
-        rests["events"] = [{*event.turn_ids} for event in bank.timelines.events(scope)]
+        rests["events"] = sum(not ids.isdisjoint(event.turn_ids) for event in bank.timelines.events(scope))
     if "topics" in bank.layers:
-        rests["topics"] = [{*topic.turn_ids} for topic in bank.topics.all(scope)]
-    return {name: sum(not ids.isdisjoint(each) for each in resting) for name, resting in rests.items()}
+        rests["topics"] = sum(not ids.isdisjoint(topic.turn_ids) for topic in bank.topics.all(scope))
+    return rests
+
+
+def _segments(bank: MemoryBank, scope: Scope, turns: Sequence[Turn]) -> int:
+    ids = {turn.id for turn in turns}
+    sessions = dict.fromkeys(turn.session for turn in turns)
+    memories = (memory for name in sessions for memory in bank.memories(scope, name))
+    return sum(any(turn.id in ids for turn in memory.turns) for memory in memories)
 
 
 def pin(bank: MemoryBank, grant: Grant, call: Pin) -> given.DoneAnswer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from ...memory import Hit, HitKind
 from ...ranking.weights import HINTS, USERS
-from ...text.matching import matching_spans, query_terms
+from ...text.matching import matching_spans
 
 LABELS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -87,17 +87,17 @@ class WhyAnswer(TypedDict):
     matches: list[MatchAnswer]
 
 
-def why(hit: Hit, weights: Mapping[str, float], query: str) -> WhyAnswer:
+def why(hit: Hit, weights: Mapping[str, float], wanted: Collection[str]) -> WhyAnswer:
     """Why a hit was found.
 
     Args:
         hit: what was found.
         weights: what each of its signals counts for (`secom_core.MemoryBank.weights_of`).
-        query: what was asked.
+        wanted: the terms of the query (`secom_core.text.matching.query_terms`).
     """
     reasons = [_reason(name, hit.signals[name], weight) for name, weight in weights.items() if hit.signals[name]]
     reasons.sort(key=lambda each: (-abs(each["adds"]), each["signal"]))
-    return WhyAnswer(says=KINDS[hit.kind], reasons=reasons, matches=_matches(hit, query))
+    return WhyAnswer(says=KINDS[hit.kind], reasons=reasons, matches=_matches(hit, wanted))
 
 
 def _reason(name: str, value: float, weight: float) -> Reason:
@@ -111,8 +111,7 @@ def _reason(name: str, value: float, weight: float) -> Reason:
     )
 
 
-def _matches(hit: Hit, query: str) -> list[MatchAnswer]:
-    wanted = query_terms(query, hit.memory.value)
+def _matches(hit: Hit, wanted: Collection[str]) -> list[MatchAnswer]:
     found = (
         MatchAnswer(turn_id=turn.id, message=place, spans=matching_spans(message.text, wanted))
         for turn in hit.turns

@@ -30,12 +30,20 @@ async function show({ focus = true } = {}) {
     if (link.hash === `#${view}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  if (!(await known())) return;
+  main.setAttribute("aria-busy", "true");
+  const isLast = () => place().view === view && place().name === name;
+  try {
+    if (await known()) await showView(view, name, focus, isLast);
+  } finally {
+    if (isLast()) main.removeAttribute("aria-busy");
+  }
+}
+
+async function showView(view, name, focus, isLast) {
   const again = () => show({ focus: false });
   try {
-    fill(main, el("p", { class: "soft" }, "Loading…"));
     const made = await VIEWS[view]({ name, stats: state.stats, kept: state.kept, again: changed });
-    if (place().view !== view || place().name !== name) return;
+    if (!isLast()) return;
     fill(main, made);
     const heading = main.querySelector("h2");
     document.title = `${heading ? heading.textContent : "Memory"} · Memory inspector`;
@@ -161,4 +169,4 @@ addEventListener("error", () => {
   if (document.getElementById("wait")) fill(main, failed(new Error("The inspector could not start."), () => location.reload()));
 });
 
-show();
+show({ focus: false });

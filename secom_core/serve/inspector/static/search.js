@@ -50,7 +50,7 @@ class Search {
       { class: "search", role: "search", onSubmit: (event) => this.submitted(event) },
       el("div", { class: "line" }, labelled("Ask what is remembered", this.query), el("button", { type: "submit", class: "main" }, "Search")),
       el("div", { class: "line budget" }, el("label", { for: "budget" }, "Room in the prompt"), this.slider, shown),
-      details("What takes part", {}, el("fieldset", {}, el("legend", { class: "unseen" }, "What takes part"), this.choice("only", "Only what answers: leave the rest of the room empty"), this.choice("past", "Also what holds no more, marked", true), this.stats.layers.map((name) => this.choice(`layer-${name}`, `The ${name}`)))),
+      details("What takes part", {}, el("fieldset", { "aria-label": "What takes part" }, this.choice("only", "Only what answers: leave the rest of the room empty"), this.choice("past", "Also what holds no more, marked", true), this.stats.layers.map((name) => this.choice(`layer-${name}`, `The ${name}`)))),
       el("p", { class: "soft keys" }, "Press / to come here from anywhere."),
     );
     return form;

@@ -29,7 +29,7 @@ function table(hit, reasons) {
       ),
     ),
     lowered && el("p", { class: "soft" }, "The score is below the sum: what holds whatever is asked, or only asks, stands behind what answers."),
-    el("p", { class: "soft" }, "σ is the standard deviation among everything that this search looked at closely."),
+    el("p", { class: "soft" }, "σ is the standard deviation among everything that this search looked at closely. A hit may be made of several passages; the numbers are those of its best."),
   ];
 }
 
@@ -39,7 +39,7 @@ function words(why) {
   return el("p", {}, found ? "Words of your query that it has are underlined." : "It shares no word with your query: it was found by what stands around it, by meaning, or by a rule.");
 }
 
-const joined = (reasons) => reasons.map((reason) => `${reason.says} (${signed(reason.adds)})`).join("; ");
+const joined = (reasons) => reasons.map((reason) => `${reason.says}: ${value(reason)} (${signed(reason.adds)})`).join("; ");
 
 export function whyOf(hit, why) {
   const speak = why.reasons.filter((reason) => reason.adds > 0).slice(0, TOLD);

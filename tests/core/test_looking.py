@@ -1,0 +1,71 @@
+"""What a bank shows of itself: what stands, what would be forgotten, and what a score is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from secom_core import MemoryBank
+
+SCOPE = ("acme", "mara")
+SAID = [
+    ("user", "Please always answer in metres."),
+    ("assistant", "I will."),
+    ("user", "I am allergic to walnuts."),
+    ("assistant", "Noted."),
+    ("user", "The oak worktop comes on Thursday."),
+    ("assistant", "Oil it twice a year."),
+]
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Iterator[MemoryBank]:
+    with MemoryBank.open(str(tmp_path / "memory.db")) as bank:
+        at = datetime(2025, 1, 12, tzinfo=timezone.utc)
+        bank.remember(SCOPE, SAID, session="one", at=at, close=True)
+        bank.remember(SCOPE, [("user", "Terrazzo instead of oak.")], session="two", at=at.replace(month=3))
+        yield bank
+
+
+def test_what_stands_is_told_by_its_kind(bank: MemoryBank) -> None:
+    found = {each.kind: each.passage.text for each in bank.standing(SCOPE)}
+    assert found == {"instruction": "Please always answer in metres.", "preference": "I am allergic to walnuts."}
+    assert bank.standing(("acme", "other")) == []
+
+
+def test_what_was_corrected_or_forgotten_stands_no_more(bank: MemoryBank) -> None:
+    turns = bank.turns(SCOPE, "one")
+    bank.correct(SCOPE, turns[0].id, None)
+    assert [each.kind for each in bank.standing(SCOPE)] == ["preference"]
+    bank.forget(SCOPE, turn_ids=[turns[1].id])
+    assert bank.standing(SCOPE) == []
+
+
+@pytest.mark.parametrize(
+    "what",
+    [{}, {"session": "one"}, {"before": datetime(2025, 2, 1, tzinfo=timezone.utc)}, {"session": "none"}, "turn"],
+    ids=str,
+)
+def test_what_would_be_forgotten_is_what_is_forgotten(bank: MemoryBank, what: dict[str, Any] | str) -> None:
+    named = {"turn_ids": [bank.turns(SCOPE, "one")[1].id]} if isinstance(what, str) else what
+    before = bank.turns(SCOPE)
+    doomed = bank.would_forget(SCOPE, **named)
+    assert bank.turns(SCOPE) == before
+    assert bank.forget(SCOPE, **named) == len(doomed)
+    left = {turn.id for turn in bank.turns(SCOPE)}
+    assert {turn.id for turn in before} - left == {turn.id for turn in doomed}
+    assert bank.would_forget(("acme", "other")) == []
+
+
+def test_weights_add_up_to_the_score(bank: MemoryBank) -> None:
+    for hit in bank.recall(SCOPE, "Which worktop comes on Thursday?").hits:
+        weights = bank.weights_of(hit)
+        assert weights.keys() == hit.signals.keys()
+        if hit.kind == "relevant" and hit.signals:
+            assert sum(weights[name] * value for name, value in hit.signals.items()) == pytest.approx(
+                hit.score, abs=1e-4
+            )
