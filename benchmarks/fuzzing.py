@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import io
 import json
 import random
 import re
@@ -25,6 +26,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+
+from benchmarks.example_exports import TEXTS
 
 # What the instrumentation has to see is imported inside the functions.
 
@@ -48,7 +51,7 @@ def targets() -> dict[str, Target]:
     from secom_core.citations import CitationStream, read_citations
     from secom_core.context import block as context
     from secom_core.llm import quoting
-    from secom_core.readers import read_captions, read_transcript
+    from secom_core.readers import FORMATS, read_captions, read_transcript
     from secom_core.readers.moments import read_moment
     from secom_core.segmenters import zero_shot_reading as segmentation
     from secom_core.segmenters.rubric import Rubric
@@ -113,6 +116,12 @@ def targets() -> dict[str, Target]:
         "recalled": Target(context.without_recalled, (SEEDS["block"][0] + "more",)),
         "block": Target(_block, SEEDS["block"]),
         "terms": Target(counted, ("Where's Ann's flat?", "你好,世界。", "مرحبا")),
+        "any export": Target(_export_read(None), tuple(SEEDS[f"{each.name} export"][0] for each in FORMATS)),
+        **{
+            f"{each.name} export": Target(_export_read(each.name), SEEDS[f"{each.name} export"], 8192)
+            for each in FORMATS
+            if each.name != "parquet"
+        },
     }
 
 
@@ -135,6 +144,37 @@ def _messages(text: str) -> None:
         return
     if isinstance(given, (list, dict, str)):
         read_messages(given)
+
+
+def _export_read(name: str | None) -> Callable[[str], None]:
+    """Reads a text as a file of a format, twice: the sessions and ids are the same, whole and as far as it goes."""
+
+    def run(text: str) -> None:
+        raw = text.encode("utf-8", "surrogatepass")
+        first, again = (_read_as_far_as_it_goes(raw, name) for _ in range(2))
+        if first != again:
+            raise AssertionError("what was read differs from one time to the next")
+        for _ in _read_partly(raw, name):
+            pass
+
+    return run
+
+
+def _read_partly(raw: bytes, name: str | None, *, partial: bool = True) -> Iterator[object]:
+    from secom_core.readers import read
+
+    yield from read(io.BytesIO(raw), format=name, me="Ann", partial=partial, note=len)
+
+
+def _read_as_far_as_it_goes(raw: bytes, name: str | None) -> list[object]:
+    from secom_core.errors import SecomError
+
+    found: list[object] = []
+    try:
+        found.extend(_read_partly(raw, name, partial=False))
+    except SecomError as error:
+        found.append(str(error))
+    return found
 
 
 def _bank_import(text: str) -> None:
@@ -253,6 +293,9 @@ SEEDS: dict[str, tuple[str, ...]] = {
         "…\r\n\u2028[1] ",
     ),
 }
+
+
+SEEDS.update({f"{name} export": texts for name, texts in TEXTS.items()})
 
 _PIECES = (
     *'[]{}()<>`~"\\:,;…\0\n\r\t \u2028\u202e\ud800\u0301[1]',

@@ -53,22 +53,28 @@ class Served:
 
 
 @contextmanager
-def serving(folder: Path, *options: str, environ: Mapping[str, str] | None = None) -> Iterator[Served]:
-    """Start a server in a folder, on a free port; it is stopped at the end.
+def serving(folder: Path, *options: str, environ: Mapping[str, str] | None = None, port: int = 0) -> Iterator[Served]:
+    """Start a server in a folder, over ``memory.db`` unless the environment says otherwise; it is stopped at the end.
 
     Args:
         folder: where it runs.
         options: of the command, beside the port.
         environ: variables beside those of this process, of which those of secom are left out.
+        port: where it listens; a free one unless given.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SECOM_")}
     log = folder / f"serve-{time.monotonic_ns()}.log"
-    command = [sys.executable, "-m", "secom_core", "serve", "--port", "0", "--store", "memory.db", *options]
+    command = [sys.executable, "-m", "secom_core", "serve", "--port", str(port), *options]
     with log.open("wb") as errors:
         process = subprocess.Popen(
             command,
             cwd=folder,
-            env={**kept, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(environ or {})},
+            env={
+                **kept,
+                "SECOM_STORE": "memory.db",
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                **(environ or {}),
+            },
             stdin=subprocess.DEVNULL,
             stderr=errors,
         )

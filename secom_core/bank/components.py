@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
@@ -165,13 +165,18 @@ class Components:
             self.layers.drop(each)
         return found
 
+    @cached_property
+    def weights(self) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        """What each signal counts for: in a search with vectors, and in one by words alone."""
+        return self._new_index().weights
+
     def _context(self, store: SqlStore, size: int) -> LayerContext:
         model = self._parts.model
         return LayerContext(
             store,
             self.derivation,
             self.spending.metered(model) if model is not None else None,
-            statistics=self._statistics,
+            statistics=self.statistics,
             search=lambda scope, query, now: self.recalling.found(scope, query, now),
             redact=partial(redacted_text, redact=self._parts.redact),
             counter=self._parts.token_counter,
@@ -186,7 +191,8 @@ class Components:
             counter=parts.token_counter,
         )
 
-    def _statistics(self, scope: Scope) -> Statistics | None:
+    def statistics(self, scope: Scope) -> Statistics | None:
+        """How common terms are in a scope; nothing where nothing is remembered."""
         loaded = self.scopes.caught_up(scope)
         return loaded.index.statistics if loaded is not None else None
 

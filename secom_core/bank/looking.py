@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from ..conversation import Scope, Turn, check_scope
 from ..errors import InvalidInput
-from ..memory import Memory
+from ..memory import Hit, Memory
 from .capabilities import Capabilities
-from .checks import check_ids, check_name
-from .records import Stats
+from .checks import check_ids, check_moment, check_name
+from .records import StandingStatement, Stats
 
 
 class Looking(Capabilities):
@@ -59,6 +60,53 @@ class Looking(Capabilities):
         They cover the session: `secom_core.memory.segments_of` gives them as ranges of its turns.
         """
         return self._inside.memories(self._inside.current(check_scope(scope)), session)
+
+    def segment_names(self, scope: Sequence[str], session: str) -> list[tuple[str, ...]]:
+        """The words that tell each of the session's segments from the others, in order, the most telling first.
+
+        Up to three a segment, as they are spelled there; none where nothing tells.
+        """
+        from ..drafts.naming import segment_names
+
+        scope = check_scope(scope)
+        return segment_names(self.memories(scope, session), self._inside.statistics(scope))
+
+    def standing(self, scope: Sequence[str]) -> list[StandingStatement]:
+        """What the user has said that holds whatever is asked, as instructions and preferences do, the newest first.
+
+        By rules, in English, German and Chinese (`secom_core.text.speech`). What was replaced since is left out.
+        """
+        return self._inside.recalling.holding(self._inside.current(check_scope(scope)))
+
+    def would_forget(
+        self,
+        scope: Sequence[str],
+        *,
+        session: str | None = None,
+        turn_ids: Sequence[str] | None = None,
+        before: datetime | None = None,
+    ) -> list[Turn]:
+        """The turns that `MemoryBank.forget` would delete with these arguments, session after session; deletes none."""
+        scope = check_scope(scope)
+        if session is not None:
+            check_name(session)
+        if turn_ids is not None:
+            check_ids("turn_ids", turn_ids)
+        store, earlier = self._inside.deriving.store, check_moment("before", before) if before is not None else None
+        row = store.scope(scope)
+        if row is None:
+            return []
+        doomed = store.matching_turns(row.id, session=session, turn_ids=turn_ids, before=earlier)
+        return [turn for turns in store.turns_of(doomed).values() for turn in turns]
+
+    def weights_of(self, hit: Hit) -> Mapping[str, float]:
+        """What each of a hit's signals counts for: its score is the sum of its signals, each times its weight.
+
+        Nothing for a hit without signals, which stands beside what was found. What holds whatever is asked
+        (``kind="standing"``) has its score lowered behind the best of what answers.
+        """
+        known = self._inside.weights if hit.signals else ()
+        return next((weights for weights in known if weights.keys() == hit.signals.keys()), {})
 
     def stats(self, scope: Sequence[str]) -> Stats:
         """How much the scope holds."""

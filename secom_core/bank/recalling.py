@@ -20,7 +20,7 @@ from ..filters import Joined, read_filter
 from ..layers import Found, Layer, Ranking, Request, Units
 from ..memory import Recall, RecallOptions, Section
 from ..protocols import Vectors
-from ..ranking import Candidate, confidence
+from ..ranking import Candidate, confidence, standing_statements
 from ..telemetry import staged
 from ..text.intents import asks_of_the_past, subject
 from ..vectors import DocumentPlace
@@ -29,6 +29,7 @@ from .checks import check_moment
 from .judging import Judge, Verdict
 from .layers import Layers
 from .parts import Parts
+from .records import StandingStatement
 from .scope_cache import LoadedScope, ScopeCache
 from .searched import LAST_FOUND, Finds, SearchedScope, finds_of, is_faint, together, whole
 from .standing import Standing, taken_back_last, with_replacements, within, without_history
@@ -213,6 +214,25 @@ class Recalling:
         """What a search finds, before anything is chosen of it; nothing where nothing is remembered."""
         check_query(query)
         return self._fresh([scope], lambda: self._found(scope, query, now))
+
+    def holding(self, scope: Scope) -> list[StandingStatement]:
+        """What the user has said that holds whatever is asked, the newest first; without what was corrected by hand."""
+        return self._fresh([scope], lambda: self._holding(scope))
+
+    def _holding(self, scope: Scope) -> list[StandingStatement]:
+        loaded = self.scopes.caught_up(scope)
+        if loaded is None:
+            return []
+        with loaded.lock:
+            said = standing_statements(loaded.index.indexes.table)
+        replaced = self.standing.of(loaded.row.id, {passage.turn.id for passage, _ in said})
+        return [
+            StandingStatement(passage, kind)
+            for passage, kind in said
+            if not any(
+                each.touches(passage.place, passage.start, passage.stop) for each in replaced.get(passage.turn.id, ())
+            )
+        ]
 
     def _fresh(self, scopes: Sequence[Scope], read: Callable[[], T]) -> T:
         """What is read from an index; once more from a new one, where a part of it could not be read."""

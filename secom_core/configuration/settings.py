@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Final, NamedTuple
 
 from ..stores.places import is_postgres
-from .kinds import Reader, names, option, scope_parts, seconds, text, texts, truth, variable, whole
+from .kinds import Reader, choice, names, option, scope_parts, seconds, text, texts, truth, variable, whole
 
 PREFIX: Final = "SECOM_"
 """Every environment variable of a setting begins with it."""
@@ -51,6 +51,9 @@ class Settings:
     embedder_base_url: str | None = option(text, None, "the endpoint of an openai embedder; base_url unless given")
     embedder_api_key_variable: str | None = option(
         variable, None, "the environment variable with the embedder's key; api_key_variable unless given"
+    )
+    vector_store: str = option(
+        choice("bank", "pgvector"), "bank", "where vectors are searched: in the bank, or by pgvector in its PostgreSQL"
     )
     model: str | None = option(text, None, "the chat model's name at an OpenAI-compatible endpoint")
     base_url: str | None = option(text, None, "the endpoint of the model, such as http://localhost:11434/v1")

@@ -4,6 +4,7 @@ from .candidate import Candidate
 from .dialogue import LEANT_ON, weighted_context
 from .relevance import confidence
 from .scope_index import ScopeIndex
+from .surroundings import standing_statements
 from .weights import DENSE, LEXICAL, SIGNALS, STATIC
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "Candidate",
     "ScopeIndex",
     "confidence",
+    "standing_statements",
     "weighted_context",
 ]

@@ -8,10 +8,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from ..memory import HitKind
+from ..memory import HitKind, Passage
 from ..text.intents import Subject
+from ..text.speech import Standing
 from .passage_table import PassageTable, Rows
-from .speaking import REPLY, UTTERANCE
+from .speaking import REPLY, STANDING, UTTERANCE
 from .standing import standing_rows
 
 _FOUND: Final = 12
@@ -74,6 +75,13 @@ def holding(table: PassageTable, most: int | None = None) -> list[int]:
     """
     rows = np.flatnonzero((table.stands > 0) & (table.memory >= 0) & (table.latest > 0))
     return standing_rows(table, _in_time(table, rows[-most:] if most else rows))
+
+
+def standing_statements(table: PassageTable) -> list[tuple[Passage, Standing]]:
+    """What holds now, in the order of `holding`, and of which kind it is."""
+    rows = holding(table)
+    table.read(rows)
+    return [(table.passage(row), STANDING[int(table.stands[row])]) for row in rows]
 
 
 def besides(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -30,6 +31,18 @@ LARGEST_FILE: Final = 16 * 2**30
 
 LARGEST_RATIO: Final = 300
 """How many times as large as its packed bytes a file of more than 100 MB may be. Chats shrink to a fifth or so."""
+
+_DAMAGE: Final = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
+"""What the libraries of archives raise of one that is damaged, or packed in a way that they do not know."""
 
 _LOOKED_AT: Final = 65_536
 _LARGE: Final = 100_000_000
@@ -144,7 +157,7 @@ class _Watched(io.RawIOBase):
     def _guarded(self, act: Callable[[], T]) -> T:
         try:
             return act()
-        except (zipfile.BadZipFile, zlib.error, EOFError, tarfile.TarError, NotImplementedError, RuntimeError) as error:
+        except _DAMAGE as error:
             reason = f"{self._shown}: the archive is damaged here ({error}); get it once more"
             raise InvalidTranscript(reason) from error
 
@@ -201,7 +214,7 @@ def _counted(count: int, name: str) -> int:
 def _in_zip(name: str, file: File) -> Iterator[File]:
     try:
         archive = zipfile.ZipFile(file.opener())
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
+    except (*_DAMAGE, OSError) as error:
         reason = f"{name} is a zip archive that is damaged or not whole ({error})"
         raise InvalidTranscript(f"{reason}; download it once more") from error
     count = 0

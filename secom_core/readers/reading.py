@@ -52,6 +52,8 @@ class Reading:
     left_out: Counter[str] = field(default_factory=Counter)
     """How many of what were left out, such as ``"system lines"``; said once the export is read."""
     speakers: Counter[str] = field(default_factory=Counter)
+    found_me: bool = False
+    """Whether anything was said by the user, in a chat between people."""
     _said: set[str] = field(default_factory=set)
 
     def once(self, text: str) -> None:
@@ -116,7 +118,8 @@ class Reading:
             given: further fields of the message.
         """
         self.speakers[name] += 1
-        is_me = mine if self.me is None else name.casefold() == self.me.casefold()
+        is_me = mine or (self.me is not None and name.casefold() == self.me.casefold())
+        self.found_me |= is_me
         return Message(text, role="user" if is_me else "", speaker=name or None, **given)
 
     def kept(self, make: Callable[[Any, Reading], Made], record: Any, place: str) -> Iterator[Made]:
@@ -147,17 +150,18 @@ class Reading:
 
     def end(self) -> None:
         """Say what was left out, and whether the user's name was found."""
-        if self.left_out:
-            counts = ", ".join(f"{count:,} {what}" for what, count in sorted(self.left_out.items()))
-            self.note(f"left out: {counts}")
-        if self.me is not None and self.speakers and self.me.casefold() not in map(str.casefold, self.speakers):
+        counts = [f"{what} ({count:,})" for what, count in sorted(self.left_out.items()) if count]
+        if counts:
+            self.note(f"left out: {', '.join(counts)}")
+        if self.me is not None and self.speakers and not self.found_me:
             names = ", ".join(name for name, _ in self.speakers.most_common(8))
             self.note(f"nobody is called {self.me!r} in it, so that nothing is yours; those who speak are: {names}")
 
 
-def digest(parts: object) -> str:
-    """A short id made of what JSON can hold."""
-    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]
+def digest(parts: Iterable[object]) -> str:
+    """A short id made of texts and numbers, each with its length, so that no two lists of them look alike."""
+    told = "".join(f"{len(text)}:{text}" for text in map(str, parts))
+    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def seconds(value: object) -> datetime | None:
@@ -216,19 +220,21 @@ def identified(session: Session, at: datetime | None, shown: str) -> Session:
     Raises:
         InvalidTranscript: a message is longer than `LONGEST_TEXT`.
     """
-    times: Counter[str] = Counter()
-    messages = [_identified(message, session.name, times) for message in session.messages]
-    for message in messages:
+    for message in session.messages:
         if len(message.text) > LONGEST_TEXT:
             size = f"a message of {len(message.text):,} characters, at most {LONGEST_TEXT:,} are kept"
             raise InvalidTranscript(f"{shown}: {size}; it begins with {message.text[:80]!r}")
-    return grouped(session.name, [replace(each, at=each.at or at) for each in messages])
+    if all(message.id is not None and (at is None or message.at is not None) for message in session.messages):
+        return session
+    times: Counter[str] = Counter()
+    return grouped(session.name, [_identified(each, session.name, times, at) for each in session.messages])
 
 
-def _identified(message: Message, session: str, times: Counter[str]) -> Message:
+def _identified(message: Message, session: str, times: Counter[str], at: datetime | None) -> Message:
     if message.id is not None:
-        return message
-    at = message.at.isoformat() if message.at else None
-    content = json.dumps([session, message.role, message.speaker, message.text, at])
+        return replace(message, at=message.at or at)
+    own = message.at.isoformat() if message.at else None
+    content = json.dumps([session, message.role, message.speaker, message.text, own])
     times[content] += 1
-    return replace(message, id=hashlib.sha256(f"{content}{times[content]}".encode()).hexdigest()[:16])
+    key = hashlib.sha256(f"{content}{times[content]}".encode()).hexdigest()[:16]
+    return replace(message, id=key, at=message.at or at)

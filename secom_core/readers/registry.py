@@ -100,4 +100,4 @@ def recognised(export: Export) -> tuple[Format, list[File]] | None:
 
 def files_of(format: Format, export: Export) -> list[File]:
     """The files of an export that look like a format."""
-    return [file for file in export.files if not file.name.startswith(".") and format.reader.looks_like(file)]
+    return [file for file in export.files if format.reader.looks_like(file)]

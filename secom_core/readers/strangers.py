@@ -44,15 +44,28 @@ def stranger(export: Export) -> str:
     )
 
 
-def _looks(file: File) -> str:
-    for mark, what, then in _KINDS:
-        if file.head.startswith(mark):
-            return f"looks like {what}; {then}"
+def is_words(file: File) -> bool:
+    """Whether a file may hold words as they are: it is text, no web page, and of no kind that is known otherwise."""
+    return not (file.encoding.is_binary or _kind(file) or _is_page(file))
+
+
+def _kind(file: File) -> tuple[str, str] | None:
+    """What a file is by its first bytes, and what to do with it."""
     if file.head[4:8] == b"ftyp":
-        return "looks like a recording; transcribe it first, into WebVTT or SubRip"
+        return "a recording", "transcribe it first, into WebVTT or SubRip"
+    return next(((what, then) for mark, what, then in _KINDS if file.head.startswith(mark)), None)
+
+
+def _is_page(file: File) -> bool:
+    return file.start.lstrip()[:200].lower().startswith(("<!doctype html", "<html"))
+
+
+def _looks(file: File) -> str:
+    if (kind := _kind(file)) is not None:
+        return f"looks like {kind[0]}; {kind[1]}"
     if file.encoding.is_binary:
         return "is no text; say what it is with --format, if it is an export"
-    if file.start.lstrip()[:200].lower().startswith(("<!doctype html", "<html")):
+    if _is_page(file):
         return (
             "is a web page, and which words in it were said cannot be told; export the chat as JSON or text (of "
             "ChatGPT, give conversations.json or the zip)"

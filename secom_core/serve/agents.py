@@ -5,6 +5,7 @@ Whose memory it is follows from how the caller came: from the token of the reque
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -194,15 +195,11 @@ async def serve_agent(memory: ServedMemory, grant: Grant) -> None:
 
 
 async def _stopped_by_signal(memory: ServedMemory) -> None:
+    if sys.platform == "win32":
+        # There a signal ends the process at once; what was acknowledged is on the disk.
+        return
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for _ in signals:
             await memory.close()
-            sys.stdout.flush()
-            # A thread waits for the next line of standard input, and would wait for ever.
-            _leave(0)
-
-
-def _leave(code: int) -> None:
-    import os
-
-    os._exit(code)
+            # A thread waits for the next line of standard input, and the interpreter would wait for the thread.
+            os._exit(0)

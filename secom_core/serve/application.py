@@ -82,7 +82,7 @@ def application(
     metrics = Metrics()
     mcp, agents = mcp_route(memory)
     routes = [
-        *(Route(_path(call.path), _endpoint(memory, settings, call), methods=[call.method]) for call in CALLS),
+        *(Route(route_path(call.path), endpoint(memory, settings, call), methods=[call.method]) for call in CALLS),
         Route("/health", _health(memory), methods=["GET"]),
         Route("/metrics", _metrics(memory, metrics), methods=["GET"]),
         Route("/openapi.json", _described, methods=["GET"]),
@@ -103,15 +103,17 @@ def application(
     return Gate(inside, settings, tokens, metrics, {MCP, *(call.path for call in CALLS)})
 
 
-def _path(path: str) -> str:
+def route_path(path: str) -> str:
     """As the router writes it: the name of a session may hold a slash."""
     return path.replace("{name}", "{name:path}")
 
 
-def _endpoint(
+def endpoint(
     memory: ServedMemory, settings: ServeSettings, call: CallRoute
 ) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(request: Request) -> Response:
+    """What answers the requests of a call, given the memory and the limits of the server."""
+
+    async def answer(request: Request) -> Response:
         grant: Grant = request.state.grant
         asked = await (_of_body(request, call) if call.method == "POST" else _of_query(request, call))
         if isinstance(asked, requests.Remember):
@@ -120,7 +122,7 @@ def _endpoint(
         body = await memory.run_as_json(lambda: call.does(to, grant, asked), writes=call.writes)
         return Response(body, media_type="application/json", headers={"cache-control": "no-store"})
 
-    return endpoint
+    return answer
 
 
 async def _of_body(request: Request, call: CallRoute) -> requests.Call:

@@ -23,6 +23,7 @@ from .application import application
 from .connections import PromptConnection
 from .grants import OF_SCOPE, Grant, Tokens
 from .hosts import is_loopback
+from .inspector import inspector_routes
 from .memory import ServedMemory
 
 _BACKLOG: Final = 1_024
@@ -77,8 +78,10 @@ def run_http(bank: MemoryBank, settings: Settings, tokens: Tokens, announce: Cal
     """
     serve = settings.serve
     listening = _listening(serve.host, serve.port)
+    memory = ServedMemory(bank)
+    mounts = inspector_routes(memory, serve) if serve.inspector else ()
     config = uvicorn.Config(
-        application(ServedMemory(bank), serve, tokens),
+        application(memory, serve, tokens, mounts),
         http=PromptConnection,
         ws="none",
         lifespan="on",

@@ -787,7 +787,8 @@ def test_the_examples_in_the_help_work(furnished: Secom, name: str) -> None:
             continue  # needs the extra 'salvage'
         if "--key-file" in words and find_spec("sqlcipher3") is None:
             continue  # needs the extra 'encrypted'
-        if words[0] == "serve" and "--mcp" not in words:
+        if words[0] == "serve":
+            parser(words).parse_args(words)
             continue  # serves until it is stopped; tests/serve starts it
         done = furnished(*words)
         assert (done.code, line) == (0, line), done.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -185,6 +186,32 @@ def test_a_folder_is_the_model_that_its_files_make_it(elsewhere: Path) -> None:
             written("{}", f"{name}/{file}")
     made = [bank_arguments(Settings(embedder=str(elsewhere / name)))["embedder"] for name in ("table", "network")]
     assert [type(each).__name__ for each in made] == ["StaticEmbedder", "SentenceTransformerEmbedder"]
+
+
+def test_vectors_are_searched_in_the_database_where_that_is_configured(postgres_url: str) -> None:
+    pytest.importorskip("wordllama")
+    flags = {"store": postgres_url, "embedder": "static", "vector_store": "pgvector"}
+    arguments = bank_arguments(read_settings(flags, environ=NOTHING), NOTHING)
+    with MemoryBank.open(postgres_url, **arguments) as bank:
+        bank.remember(("acme",), [("user", "My cat sleeps on the radiator.")], session="monday", close=True)
+        assert "radiator" in bank.recall(("acme",), "a kitten on the heating").text
+        assert bank.stats(("acme",)).vectors == 0
+    assert arguments["vector_store"].search("nobody", "cat", 3) == []
+
+
+@pytest.mark.parametrize(("flags", "says"), [({"embedder": "static"}, "a store at postgresql"), ({}, "an embedder")])
+def test_what_pgvector_needs_is_said(flags: dict[str, str], says: str) -> None:
+    settings = read_settings({**flags, "vector_store": "pgvector"}, environ=NOTHING)
+    with pytest.raises(InvalidInput, match=f"--vector-store: vector_store = pgvector needs {says}"):
+        bank_arguments(settings, NOTHING)
+
+
+def test_the_page_describes_every_setting() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\S+)` \| `(SECOM_\S+)` \| (.+?) \| (.+) \|$", page, re.M)
+    assert [(key, variable) for key, variable, _, _ in rows] == [(key, each.variable) for key, each in OPTIONS.items()]
+    shown = {row.key: row.value for row in Settings().rows()}
+    assert {key: value.strip("`").replace(",", "") for key, _, value, _ in rows} == shown
 
 
 @pytest.mark.parametrize(("given", "says"), [("statik", "did you mean 'static'"), ("no-folder", "an embedder is none")])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ...conversation import Session
 from ...text.captions import is_captions
 from ..captions import read_captions
 from ..files import Export, File
-from ..reading import Reading
+from ..reading import Reading, grouped
 
 
 def looks_like(file: File) -> bool:
@@ -20,6 +21,5 @@ def read(export: Export, files: list[File], reading: Reading) -> Iterator[Sessio
     """One session, called by the file."""
     for file in files:
         session = read_captions(reading.whole(file), session=reading.session or file.stem)
-        for message in session.messages:
-            reading.speakers[message.speaker or ""] += 1
-        yield session
+        said = (replace(each, role=reading.person(each.speaker or "", "").role) for each in session.messages)
+        yield grouped(session.name, said)

@@ -30,7 +30,7 @@ _STAMP: Final = regex(
 
 def looks_like(file: File) -> bool:
     """Activities with a header and a time, of Gemini or Bard; or the page of them."""
-    if file.suffix in (".html", ".htm"):
+    if _is_page(file):
         return _CELL in file.start and ("Gemini" in file.start or "Bard" in file.start)
     is_activity = {"[].header", "[].title", "[].time"} <= file.shape
     return is_activity and ("Gemini" in file.start or "Bard" in file.start or "[].safeHtmlItem" in file.shape)
@@ -39,11 +39,14 @@ def looks_like(file: File) -> bool:
 def read(export: Export, files: list[File], reading: Reading) -> Iterator[Session]:
     """A session a day. The activity begins with the latest, so each day is turned round."""
     for file in files:
-        is_page = file.suffix in (".html", ".htm")
-        entries = _of_page(file, reading) if is_page else _of_json(file, reading)
+        entries = _of_page(file, reading) if _is_page(file) else _of_json(file, reading)
         for day, pairs in groupby(entries, lambda pair: pair[0].at.date() if pair[0].at else ""):
             said = [message for pair in reversed(list(pairs)) for message in pair]
             yield grouped(f"Gemini {day}", said)
+
+
+def _is_page(file: File) -> bool:
+    return file.start.lstrip().startswith("<")
 
 
 def _of_json(file: File, reading: Reading) -> Iterator[list[Message]]:

@@ -112,11 +112,9 @@ def _message(mail: EmailMessage, reading: Reading) -> Message | None:
     [(name, address), *_] = [*getaddresses([str(mail.get("From") or "")]), ("", "")]
     mine = reading.me is not None and reading.me.casefold() in (name.casefold(), address.casefold())
     own = str(mail.get("Message-ID") or "").strip()
-    reading.speakers[address if mine else name or address] += 1
-    if mine and reading.me:
-        reading.speakers[reading.me] += 1
     key = reading.stable(own, text) if own else None
-    return Message(text, "user" if mine else "", name or address or None, key, _date(mail), {"source": "mail"})
+    kept = {"source": "mail"}
+    return reading.person(name or address, text, mine=mine, id=key, at=_date(mail), metadata=kept)
 
 
 def _date(mail: EmailMessage) -> datetime | None:

@@ -31,8 +31,12 @@ _LONGEST_CELL: Final = 50_000_000
 
 
 def looks_like(file: File) -> bool:
-    """A name with the ending of a table; the first line names the columns."""
-    return file.suffix in (".csv", ".tsv") and not file.encoding.is_binary
+    """A name with the ending of a table, or a first line that names a column of words and one of who or when."""
+    if file.encoding.is_binary or file.suffix in (".csv", ".tsv"):
+        return not file.encoding.is_binary
+    names = {_plain(name.strip('" \r')) for name in file.start.partition("\n")[0].split(_delimiter(file))}
+    others = f"{_GUESSES['speaker']} {_GUESSES['role']} {_GUESSES['at']}".split()
+    return not names.isdisjoint(_GUESSES["text"].split()) and not names.isdisjoint(others)
 
 
 def read(export: Export, files: list[File], reading: Reading) -> Iterator[Session]:
@@ -97,7 +101,7 @@ def _numbered(first: Mapping[str, Any], rest: Iterator[Mapping[str, Any]]) -> It
 
 def _columns(names: Sequence[Any], reading: Reading) -> dict[str, str]:
     """Which column is what: ``text``, ``speaker`` and so on; ``prompt`` and ``answer`` where both stand in a row."""
-    known = {str(name).strip().lower().replace(" ", "_").replace("-", "_"): str(name) for name in names if name}
+    known = {_plain(str(name)): str(name) for name in names if name}
     for what, name in reading.columns.items():
         if what not in _GUESSES or name not in names:
             wanted = f"{', '.join(_GUESSES)} are named, each as one of {', '.join(map(str, names))}"
@@ -116,6 +120,10 @@ def _columns(names: Sequence[Any], reading: Reading) -> dict[str, str]:
             return {"prompt": known[asked], "answer": known[answer]}
     listed = ", ".join(shorten(name) for name in list(names)[:20])
     raise InvalidInput(f"which column holds the words? Say it with --columns text=NAME; there are {listed}")
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
 def _pairs(rows: Iterable[tuple[int, Mapping[str, Any]]], columns: Mapping[str, str]) -> Iterator[Message]:

@@ -65,7 +65,7 @@ def _messages(messages: list[Mapping[str, Any]], chat: str, mine: str, reading: 
         text = content if kind == "Text" else words_of(content)
         own, sender = str(message.get("id", "")), str(message.get("from") or "")
         yield reading.person(
-            str(message.get("displayName") or sender.partition(":")[2] or sender),
+            str(message.get("displayName") or ("" if sender == mine else sender.partition(":")[2])),
             text,
             mine=bool(mine) and sender == mine,
             id=reading.stable(chat, own, text),

@@ -9,12 +9,13 @@ from ...conversation import Message, Session
 from ...errors import InvalidInput
 from ..files import Export, File
 from ..reading import Reading, grouped
+from ..strangers import is_words
 from ..transcript import read_transcript
 
 
 def looks_like(file: File) -> bool:
     """Any text that is no web page: whether it is a transcript shows when it is read."""
-    return not file.encoding.is_binary and not file.start.lstrip()[:200].lower().startswith(("<!doctype html", "<html"))
+    return is_words(file)
 
 
 def read(export: Export, files: list[File], reading: Reading) -> Iterator[Session]:
@@ -37,6 +38,4 @@ def _mine(message: Message, reading: Reading) -> Message:
     """The message, as the user's own where the user is named."""
     if message.role:
         return message
-    name = message.speaker or ""
-    reading.speakers[name] += 1
-    return replace(message, role="user") if reading.me and name.casefold() == reading.me.casefold() else message
+    return replace(message, role=reading.person(message.speaker or "", "").role)

@@ -55,6 +55,7 @@ _CHAT: Final = regex(
     r"com|Chat WhatsApp con|WhatsApp-chat met)\s+",
     re.I,
 )
+_LONGEST_MARK: Final = 80
 _COPY: Final = regex(r"\s*\(\d+\)$")
 
 
@@ -69,7 +70,7 @@ class _Said:
 
 def looks_like(file: File) -> bool:
     """Text of which the first lines open a message; a line alone is one only with a name or a bracket."""
-    if file.encoding.is_binary or file.suffix not in ("", ".txt", ".text") or file.shape:
+    if file.encoding.is_binary or file.shape:
         return False
     lines = [line for line in file.start.splitlines()[:30] if line.strip()]
     opened = [found for line in lines if (found := _OPENING.match(line))]
@@ -77,8 +78,9 @@ def looks_like(file: File) -> bool:
 
 
 def _is_plain(opened: re.Match[str]) -> bool:
-    """Whether an opening is of WhatsApp: it has no other readings, such as the ISO date of a transcript."""
-    return not (opened["open"] and len(opened["a"]) == 4 and opened["s"] is None and opened["mark"] == "-")
+    """Whether an opening is of WhatsApp: ``2024-05-03 14:05`` without a comma is of any transcript."""
+    is_iso = len(opened["a"]) == 4 and opened["mark"] == "-"
+    return not is_iso or "," in opened[0][: opened.start("h") - opened.start()]
 
 
 def read(export: Export, files: list[File], reading: Reading) -> Iterator[Session]:
@@ -121,7 +123,7 @@ def _messages(file: File, order: DateOrder, reading: Reading) -> Iterator[Messag
         if message is None:
             continue
         name, text = message
-        written = _MARKS.sub("", said.opening[0][: said.opening.start("rest") - said.opening.start()])
+        written = _plain(said.opening[0][: said.opening.start("rest") - said.opening.start()])
         if written != stamp:
             times.clear()
             stamp = written
@@ -158,10 +160,10 @@ def _read(said: _Said, reading: Reading) -> tuple[str, str] | None:
     if named is None:
         reading.left_out["system lines"] += 1
         return None
-    name = _MARKS.sub("", named["name"]).strip().removeprefix("~").strip()
+    name = _plain(named["name"]).strip().removeprefix("~").strip()
     first = named["words"] or ""
     words = "\n".join([first, *said.lines[1:]]).strip()
-    plain = _MARKS.sub("", words)
+    plain = _plain(words)
     if _DELETED.fullmatch(plain):
         reading.left_out["deleted messages"] += 1
         return None
@@ -171,11 +173,18 @@ def _read(said: _Said, reading: Reading) -> tuple[str, str] | None:
     return name, _words(plain)
 
 
+def _plain(text: str) -> str:
+    """The text without the marks that turn the direction of writing."""
+    return text if text.isascii() else _MARKS.sub("", text)
+
+
 def _words(plain: str) -> str:
-    first, *rest = plain.split("\n")
-    if media := _media(first):
-        return "\n".join([media, *rest])
-    return _EDITED.sub("", _ATTACHED.sub(lambda found: f"[file: {found[1] or found[2]}]", plain))
+    first, line, rest = plain.partition("\n")
+    if len(first) <= _LONGEST_MARK and (media := _media(first)):
+        return f"{media}{line}{rest}"
+    if "<" in plain or " (" in plain:
+        return _EDITED.sub("", _ATTACHED.sub(lambda found: f"[file: {found[1] or found[2]}]", plain))
+    return plain
 
 
 def _media(line: str) -> str:

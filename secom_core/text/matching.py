@@ -1,0 +1,47 @@
+"""Which words of a text a query has too."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from .terms import is_pair, latin_language_of, term_variants, terms, word_spans
+
+
+def query_terms(query: str, texts: str) -> frozenset[str]:
+    """What the words of a query may be indexed under, stemmed as those of the texts are, and as its own."""
+    languages = list(dict.fromkeys([latin_language_of(texts), latin_language_of(query)]))
+    return frozenset(term for variants in term_variants(query, languages) for term in variants)
+
+
+def matching_spans(text: str, wanted: Collection[str]) -> list[tuple[int, int]]:
+    """Where words of a text stand that have one of these terms, in order; they do not overlap.
+
+    In scripts that are written without spaces, pairs of characters count as words.
+
+    Args:
+        text: any text.
+        wanted: terms, as `query_terms` gives them.
+    """
+    language, found = latin_language_of(text), list[tuple[int, int]]()
+    for start, stop in word_spans(text):
+        word = terms(text[start:stop], language=language)
+        if len(word) == 1:
+            found += [(start, stop)] if word[0] in wanted else []
+        else:
+            found += _pairs(text, start, stop, wanted)
+    return _joined(found)
+
+
+def _pairs(text: str, start: int, stop: int, wanted: Collection[str]) -> list[tuple[int, int]]:
+    places = range(start, stop - 1)
+    return [(place, place + 2) for place in places if (pair := text[place : place + 2]) in wanted and is_pair(pair)]
+
+
+def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    joined: list[tuple[int, int]] = []
+    for start, stop in spans:
+        if joined and start < joined[-1][1]:
+            joined[-1] = joined[-1][0], stop
+        else:
+            joined.append((start, stop))
+    return joined

@@ -1,0 +1,636 @@
+"""Exports of what people use, in the shape that each product gives them: what they are taken for, and what is read."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import example_exports as examples
+from secom_core import MemoryBank
+from secom_core.conversation import Session
+from secom_core.errors import InvalidInput, InvalidTranscript, MissingExtra
+from secom_core.readers import FORMATS, format_of, read
+
+ALICE = ("acme", "alice")
+Row = tuple[str, str | None, str, str]
+
+
+def rows(sessions: Iterable[Session]) -> dict[str, list[Row]]:
+    """By session: role, speaker, the time in UTC, and the words of each message."""
+    found: dict[str, list[Row]] = {}
+    for session in sessions:
+        said = [(each.role, each.speaker, utc(each.at), each.text) for each in session.messages]
+        found.setdefault(session.name, []).extend(said)
+    return found
+
+
+def utc(at: datetime | None) -> str:
+    return f"{at.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S}" if at else ""
+
+
+def of(tmp_path: Path, name: str, content: Any, **options: Any) -> dict[str, list[Row]]:
+    return rows(read(examples.write(tmp_path, {name: content}) / name, **options))
+
+
+# -- what each format gives -------------------------------------------------------------------------------------------
+
+EXPECTED: dict[str, tuple[str, dict[str, list[Row]]]] = {
+    "conversations.json": (
+        "chatgpt",
+        {
+            "Garden in May (6634e7a0)": [
+                (
+                    "user",
+                    None,
+                    "2024-05-03 12:01:40",
+                    "[image]\nWhen do I plant tomatoes in Ghent?\n[file: bed.jpg]",
+                ),
+                ("assistant", None, "2024-05-03 12:01:40", "[calls web.run(search('Ghent'))]"),
+                ("tool", "web.run", "2024-05-03 12:01:40", "Last frost: 12 May"),
+                ("assistant", None, "2024-05-03 12:02:00", "After 15 May."),
+            ],
+            "Rent (665a6f00)": [
+                ("user", None, "2024-06-01 00:00:01", "My rent is 850 € now. 🏠"),
+                ("assistant", None, "2024-06-01 00:00:02", "Noted."),
+            ],
+        },
+    ),
+    "claude.json": (
+        "claude",
+        {
+            "Choir trip (11111111)": [
+                (
+                    "user",
+                    None,
+                    "2024-06-01 08:00:01",
+                    "Which train to Bruges?\n[file: plan.txt]\nChoir: 15 June\n[file: map.png]",
+                ),
+                (
+                    "assistant",
+                    None,
+                    "2024-06-01 08:00:05",
+                    '[calls trains({"to": "Bruges"})]\n9:04, 10:04\nThe 9:04.',
+                ),
+            ]
+        },
+    ),
+    "MyActivity.json": (
+        "gemini",
+        {
+            "Gemini 2024-07-02": [
+                ("user", None, "2024-07-02 09:00:00", "How do I get to Damme?"),
+                ("assistant", None, "2024-07-02 09:00:00", "Walk along the canal & turn left."),
+                ("user", None, "2024-07-02 09:01:00", "And by bus?"),
+                ("assistant", None, "2024-07-02 09:01:00", "Take the 44.\n- runs hourly"),
+            ]
+        },
+    ),
+    "MyActivity.html": (
+        "gemini",
+        {
+            "Gemini 2024-07-02": [
+                ("user", None, "2024-07-02 09:00:00", "How do I get to Damme?"),
+                ("assistant", None, "2024-07-02 09:00:00", "Walk along the canal."),
+            ]
+        },
+    ),
+    "WhatsApp Chat with Choir.txt": (
+        "whatsapp",
+        {
+            "Choir 2024-05-03": [
+                ("", "Ann", "2024-05-03 14:06:00", "We sing in Bruges.\nBring:\n- a scarf"),
+                ("", "Bob", "2024-05-03 14:07:00", "[media]"),
+            ],
+            "Choir 2024-05-25": [
+                ("", "Bob", "2024-05-25 09:10:00", "[file: IMG-20240525-WA0001.jpg]\nthe church"),
+                ("", "+32 470 12 34 56", "2024-05-25 09:12:00", "Who is coming: all of us?"),
+            ],
+        },
+    ),
+    "_chat.txt": (
+        "whatsapp",
+        {
+            "WhatsApp 2024-05-03": [
+                ("", "Ann", "2024-05-03 14:06:00", "We sing in Bruges."),
+                ("", "Bob", "2024-05-03 14:07:00", "[image]"),
+                ("", "Bob", "2024-05-03 14:08:00", "[file: 00000012-PHOTO-2024-05-03.jpg]"),
+                ("", "Ann", "2024-05-03 14:09:00", "See you at 8!"),
+            ]
+        },
+    ),
+    "result.json": (
+        "telegram",
+        {
+            "Bob 2024-05-03": [("user", "Ann", "2024-05-03 12:05:00", "See https://bruges.example!")],
+            "Bob 2024-05-04": [("", "Bob", "2024-05-04 07:00:00", "Lovely\n[image]")],
+            "Saved Messages 2024-05-05": [("user", "Ann", "2024-05-05 07:00:00", "Buy a scarf")],
+        },
+    ),
+    "telegram-chat.json": (
+        "telegram",
+        {
+            "Bob 2024-05-03": [("", "Ann", "2024-05-03 12:05:00", "See https://bruges.example!")],
+            "Bob 2024-05-04": [("", "Bob", "2024-05-04 07:00:00", "Lovely\n[image]")],
+        },
+    ),
+    "data.json": (
+        "signal",
+        {
+            "data 2024-05-03": [
+                ("user", "Me", "2024-05-03 14:05:00", "Hi Bob"),
+                ("", "Bob", "2024-05-03 14:06:00", "[file: cat.jpg]"),
+            ]
+        },
+    ),
+    "main.jsonl": (
+        "signal",
+        {
+            "Bob Low 2024-05-03": [
+                ("user", "Me", "2024-05-03 12:05:00", "Hi Bob"),
+                ("", "Bob Low", "2024-05-03 12:06:00", "Hello!"),
+            ]
+        },
+    ),
+    "signal-desktop.json": (
+        "signal",
+        {
+            "signal-desktop 2024-05-03": [
+                ("", "+32470123456", "2024-05-03 12:05:00", "Hi Ann"),
+                ("user", "Me", "2024-05-03 12:06:00", "Hi Bob"),
+            ]
+        },
+    ),
+    "discord.json": (
+        "discord",
+        {
+            "Choir #trips 2024-05-03": [
+                ("", "Bob", "2024-05-03 12:05:00", "When do we leave?"),
+                ("", "Ann", "2024-05-03 12:06:00", "At nine\n[file: tickets.pdf]"),
+            ]
+        },
+    ),
+    "teams.json": (
+        "teams",
+        {
+            "Bob 2024-05-03": [
+                ("user", None, "2024-05-03 14:05:00", "Are you free?"),
+                ("", "Bob", "2024-05-03 14:06:00", "Yes, Friday"),
+            ]
+        },
+    ),
+    "graph.json": ("teams", {"graph 2024-05-03": [("", "Bob", "2024-05-03 14:06:00", "Is Friday fine?")]}),
+    "sharegpt.json": (
+        "sharegpt",
+        {
+            "conv-1": [("system", None, "", "Be brief."), ("user", None, "", "Hi"), ("assistant", None, "", "Hello.")],
+            "sharegpt 2": [("user", None, "", "Bye"), ("assistant", None, "", "Goodbye.")],
+        },
+    ),
+    "tuning.jsonl": (
+        "messages",
+        {
+            f"tuning {number}": [
+                ("system", None, "", "Be brief."),
+                ("user", None, "", said),
+                ("assistant", None, "", "Fine."),
+            ]
+            for number, said in ((1, "Hi"), (2, "Ho"))
+        },
+    ),
+    "mem0.json": ("mem0", {"memories of mem0 ann": [("", "mem0", "2024-05-03 21:05:00", "Ann moved to Ghent")]}),
+    "zep.json": (
+        "zep",
+        {
+            "zep": [
+                ("user", "Ann", "2024-05-03 14:05:00", "I moved to Ghent."),
+                ("assistant", "bot", "2024-05-03 14:05:02", "Nice."),
+            ]
+        },
+    ),
+    "facts.json": ("zep", {"facts of Zep": [("", "zep", "2024-05-03 14:05:00", "Ann sails")]}),
+    "table.csv": (
+        "csv",
+        {
+            "table 2024-05-03": [("", "Ann", "2024-05-03 14:05:00", "Hi, all")],
+            "table 2024-05-25": [("", "Bob", "2024-05-25 09:00:00", "Two\nlines")],
+        },
+    ),
+    "box.mbox": (
+        "mail",
+        {
+            "Trip to Bruges 2024-05-03": [
+                ("", "Ann Lee", "2024-05-03 12:05:00", "We leave at nine. Café first?\nFrom there we walk."),
+                ("", "Bob", "2024-05-04 07:00:00", "Yes!\n[file: ticket.pdf]"),
+            ]
+        },
+    ),
+    "weekly.vtt": ("captions", {"weekly": [("", "Ann", "", "My cat is called Miso."), ("", "Bob", "", "Hello Miso.")]}),
+    "chat.txt": (
+        "transcript",
+        {"chat": [("", "Ann", "2024-05-03 14:05:00", "Hi"), ("", "Bob", "2024-05-03 14:06:00", "Hello\n  there")]},
+    ),
+    "rows.json": ("messages", {"rows": [("user", None, "", "I moved."), ("assistant", None, "", "Where to?")]}),
+}
+SLACK_ROWS: dict[str, list[Row]] = {
+    "Ann, Bob Low 2024-05-04": [("", "Bob Low", "2024-05-04 07:01:40", "Hi Ann")],
+    "#general 2024-05-03": [("", "Ann", "2024-05-03 12:05:50", "Lunch in #general?\n[file: menu.pdf]")],
+    "#general 2024-05-03, thread of 12:05:00": [
+        ("", "Ann", "2024-05-03 12:05:00", "@Bob Low see the plan (https://x.example) & say yes"),
+        ("", "Bob Low", "2024-05-04 07:00:00", "yes"),
+    ],
+}
+PACKAGE_ROWS: dict[str, list[Row]] = {
+    "trips in Choir 2024-05-03": [
+        ("user", None, "2024-05-03 14:05:00", "[file: tickets.pdf]"),
+        ("user", None, "2024-05-03 14:06:00", "At nine"),
+    ]
+}
+SEVERAL = {
+    "slack": ("slack", examples.SLACK, SLACK_ROWS),
+    "package": ("discord-package", examples.DISCORD_PACKAGE, PACKAGE_ROWS),
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_an_export_is_recognised_and_its_messages_dates_and_roles_are_right(tmp_path: Path, name: str) -> None:
+    form, expected = EXPECTED[name]
+    path = examples.write(tmp_path, {name: examples.FILES[name]}) / name
+    assert (format_of(path).name, rows(read(path))) == (form, expected)
+
+
+def test_every_example_has_its_row() -> None:
+    assert set(EXPECTED) == set(examples.FILES)
+    assert {form for form, _ in EXPECTED.values()} | {"slack", "discord-package", "parquet", "openai"} == {
+        each.name for each in FORMATS
+    }
+
+
+@pytest.mark.parametrize("form", ["folder", "zip"])
+@pytest.mark.parametrize("name", SEVERAL)
+def test_exports_of_many_files_are_read_from_a_folder_and_a_zip(tmp_path: Path, name: str, form: str) -> None:
+    wanted, files, expected = SEVERAL[name]
+    make: Callable[[Path, Any], Path] = examples.write if form == "folder" else examples.zipped
+    path = make(tmp_path / f"{name}{'.zip' if form == 'zip' else ''}", files)
+    assert (format_of(path).name, rows(read(path))) == (wanted, expected)
+
+
+@pytest.mark.parametrize("name", ["conversations.json", "claude.json", "_chat.txt", "result.json", "MyActivity.json"])
+def test_a_single_file_is_found_in_the_zip_of_its_product(tmp_path: Path, name: str) -> None:
+    others = {
+        "chat.html": "<html></html>",
+        "user.json": {"id": "u"},
+        "photo.jpg": b"\xff\xd8\xff\0",
+        "file-1.dat": b"\0\1",
+    }
+    path = examples.zipped(tmp_path / "export.zip", {**others, f"Takeout/My files/{name}": examples.FILES[name]})
+    form, expected = EXPECTED[name]
+    named = {key.replace("WhatsApp", "My files"): said for key, said in expected.items()}
+    assert (format_of(path).name, rows(read(path))) == (form, named)
+
+
+def test_a_stream_is_read_like_a_file() -> None:
+    raw = json.dumps(examples.CHATGPT).encode()
+    assert rows(read(io.BytesIO(raw))) == EXPECTED["conversations.json"][1]
+    with pytest.raises(InvalidInput, match="is binary"):
+        list(read(io.StringIO("x")))  # type: ignore[arg-type]
+
+
+# -- branches and what is hidden --------------------------------------------------------------------------------------
+
+
+def test_branches_that_were_left_hidden_messages_and_reasoning_are_counted(tmp_path: Path) -> None:
+    said: list[str] = []
+    of(tmp_path, "conversations.json", examples.CHATGPT, note=said.append)
+    [told] = said
+    assert told.endswith("left out: hidden messages (1), messages on branches that were left (2), reasoning (1)")
+
+
+def test_without_a_current_node_the_newest_branch_stands(tmp_path: Path) -> None:
+    garden = {key: value for key, value in examples.GARDEN.items() if key != "current_node"}
+    assert of(tmp_path, "one.json", garden) == {
+        key: value for key, value in EXPECTED["conversations.json"][1].items() if "Garden" in key
+    }
+
+
+def test_a_circle_of_parents_ends(tmp_path: Path) -> None:
+    rent = deepcopy(examples.RENT)
+    rent["mapping"]["u"]["parent"] = "v"
+    assert [row[3] for row in of(tmp_path, "one.json", rent)["Rent (665a6f00)"]] == [
+        "My rent is 850 € now. 🏠",
+        "Noted.",
+    ]
+
+
+def test_of_claude_the_branch_of_the_latest_message_stands_where_the_export_says_which(tmp_path: Path) -> None:
+    def message(key: str, parent: str, sender: str) -> dict[str, Any]:
+        return {"uuid": key, "parent_message_uuid": parent, "sender": sender, "text": key, "created_at": None}
+
+    said = [message("a", "root", "human"), message("b", "a", "assistant"), message("c", "root", "human")]
+    chat = {"uuid": "u", "name": "N", "chat_messages": [*said, message("d", "c", "assistant")]}
+    assert [row[3] for row in of(tmp_path, "x.json", [chat])["N (u)"]] == ["c", "d"]
+    chat["current_leaf_message_uuid"] = "b"
+    assert [row[3] for row in of(tmp_path, "x.json", [chat])["N (u)"]] == ["a", "b"]
+
+
+# -- once more --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXPECTED)
+def test_the_same_export_once_more_is_known(tmp_path: Path, name: str) -> None:
+    path = examples.write(tmp_path, {name: examples.FILES[name]}) / name
+    with MemoryBank.open() as bank:
+        first = [bank.remember(ALICE, session) for session in read(path)]
+        again = [bank.remember(ALICE, session) for session in read(path)]
+        assert sum(each.new for each in first) == sum(len(said) for said in EXPECTED[name][1].values())
+        assert sum(each.new for each in again) == 0
+        assert [each.turn_ids for each in again] == [each.turn_ids for each in first]
+
+
+def test_a_later_export_that_holds_more_brings_what_is_new(tmp_path: Path) -> None:
+    later = deepcopy(examples.CHATGPT)
+    rent = later[1]
+    rent["mapping"]["v"]["children"] = ["w"]
+    rent["mapping"]["w"] = examples.node("w", "v", examples.chatgpt_message("w", "user", "It rises.", at=1717300000.0))
+    rent["current_node"] = "w"
+    fresh = {**deepcopy(examples.RENT), "id": "77777777", "title": "Rent"}
+    with MemoryBank.open() as bank:
+        for export, new in ((examples.CHATGPT, 6), ([fresh, *later], 3), ([fresh, *later], 0)):
+            path = examples.write(tmp_path, {"conversations.json": export}) / "conversations.json"
+            assert sum(bank.remember(ALICE, session).new for session in read(path)) == new
+        assert [turn.content for turn in bank.turns(ALICE, "Rent (665a6f00)")][-1] == "It rises."
+
+
+def test_a_message_that_was_edited_since_is_new_and_the_old_one_stays(tmp_path: Path) -> None:
+    later = deepcopy(examples.TELEGRAM_CHAT)
+    later["messages"][2]["text"] = "Lovely, really"
+    with MemoryBank.open() as bank:
+        for export in (examples.TELEGRAM_CHAT, later):
+            path = examples.write(tmp_path, {"result.json": export}) / "result.json"
+            new = sum(bank.remember(ALICE, session).new for session in read(path))
+        assert new == 1
+        assert [turn.content for turn in bank.turns(ALICE, "Bob 2024-05-04")] == [
+            "Lovely\n[image]",
+            "Lovely, really\n[image]",
+        ]
+
+
+def test_a_chat_of_whatsapp_is_known_under_the_name_of_a_second_download(tmp_path: Path) -> None:
+    more = examples.ANDROID + "26/05/24, 10:00 - Ann: Thanks\n26/05/24, 10:00 - Ann: Thanks\n"
+    with MemoryBank.open() as bank:
+        for name, text, new in (
+            ("WhatsApp Chat with Choir.txt", examples.ANDROID, 4),
+            ("WhatsApp Chat with Choir (1).txt", more, 2),
+            ("WhatsApp Chat with Choir (2).txt", more, 0),
+        ):
+            path = examples.write(tmp_path, {name: text}) / name
+            assert sum(bank.remember(ALICE, session).new for session in read(path)) == new
+
+
+# -- encodings, zones, names ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("name", ["conversations.json", "WhatsApp Chat with Choir.txt", "table.csv", "chat.txt"])
+def test_the_encoding_is_told_from_the_bytes(tmp_path: Path, name: str, codec: str) -> None:
+    content = examples.FILES[name]
+    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+    said: list[str] = []
+    _, expected = EXPECTED[name]
+    found = of(tmp_path, name, text.encode(codec), note=said.append)
+    assert (found, [each for each in said if "UTF-8" in each]) == (expected, [])
+
+
+def test_what_is_not_utf8_is_read_as_windows_1252_and_that_is_said(tmp_path: Path) -> None:
+    said: list[str] = []
+    text = "03/05/24, 14:05 - Zoë: Café – 5 €\n" * 2
+    [found] = of(tmp_path, "chat.txt", text.encode("cp1252"), note=said.append).values()
+    assert found[0][1:] == ("Zoë", "2024-05-03 14:05:00", "Café – 5 €")
+    assert any("is not UTF-8: byte 20 is 0xeb; it is read as Windows-1252" in each for each in said)
+
+
+def test_one_bad_byte_in_utf8_costs_one_character(tmp_path: Path) -> None:
+    said: list[str] = []
+    raw = "03/05/24, 14:05 - Zoë: Café and tea\n".encode().replace(b"tea", b"t\xffa")
+    [found] = of(tmp_path, "chat.txt", raw, note=said.append).values()
+    assert found[0][3] == "Café and t\ufffda"
+    assert any("0xff" in each for each in said)
+
+
+def test_times_without_a_zone_are_in_the_one_that_is_named(tmp_path: Path) -> None:
+    said: list[str] = []
+    found = of(tmp_path, "chat.txt", examples.ANDROID, timezone="Europe/Brussels", note=said.append)
+    assert found["chat 2024-05-03"][0][2] == "2024-05-03 12:06:00"
+    assert not [each for each in said if "--timezone" in each]
+    of(tmp_path, "chat.txt", examples.ANDROID, note=said.append)
+    assert any("are read as UTC; say which one it is with --timezone" in each for each in said)
+    with pytest.raises(InvalidInput, match="a time zone is called by its place"):
+        read(tmp_path / "chat.txt", timezone="Brussels time")
+
+
+NAMED = ["WhatsApp Chat with Choir.txt", "telegram-chat.json", "discord.json", "table.csv", "weekly.vtt", "chat.txt"]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_the_user_says_has_the_users_role_where_the_user_is_named(tmp_path: Path, name: str) -> None:
+    said = [row for part in of(tmp_path, name, examples.FILES[name], me="ann").values() for row in part]
+    assert {row[1] for row in said if row[0] == "user"} == {"Ann"}
+    assert {row[0] for row in said if row[1] != "Ann"} == {""}
+
+
+def test_a_mail_is_the_users_by_name_or_address(tmp_path: Path) -> None:
+    for me in ("Ann Lee", "ann@example.org"):
+        [found] = of(tmp_path, "box.mbox", examples.MBOX, me=me).values()
+        assert [row[0] for row in found] == ["user", ""]
+
+
+def test_a_user_whom_nobody_knows_is_said_with_those_who_speak(tmp_path: Path) -> None:
+    said: list[str] = []
+    of(tmp_path, "chat.txt", examples.ANDROID, me="Anne", note=said.append)
+    assert any("nobody is called 'Anne' in it" in each and "Bob, Ann" in each for each in said)
+
+
+def test_the_owner_of_an_export_keeps_the_role_under_any_name(tmp_path: Path) -> None:
+    found = of(tmp_path, "data.json", examples.SIGNAL, me="Ann")
+    assert [row[0] for row in found["data 2024-05-03"]] == ["user", ""]
+
+
+# -- dates of WhatsApp ------------------------------------------------------------------------------------------------
+
+STAMPS = {
+    "03/05/24, 14:05 - ": "day-first, Android",
+    "03/05/2024 14:05 - ": "Brazil",
+    "03.05.24, 14:05 - ": "Germany",
+    "3.5.2024 klo 14.05 - ": "Finland",
+    "03-05-2024 14:05 - ": "Netherlands",
+    "2024-05-03, 2:05 p.m. - ": "Canada",
+    "2024/05/03, 14:05 - ": "South Africa",
+    "2024. 05. 03. 14:05 - ": "Hungary",
+    "3/5/24, 2:05 pm - ": "India",
+    "3/5/24 14:05 - ": "Spain",
+    "3/5/24, 2:05 p. m. - ": "Mexico",
+    "03/05/2024, 14:05 - ": "Great Britain",
+    "03/05/2024 à 14:05 - ": "France",
+    "2024/5/3 下午2:05 - ": "Taiwan",
+    "2024年5月3日 14:05 - ": "Japan",
+    "2024년 5월 3일 오후 2:05, ": "Korea",
+    "[03/05/24, 14:05:00] ": "iOS",
+    "[03.05.24, 14:05:00] ": "iOS, Germany",
+    "[3/5/24, 2:05:00\u202fPM] ": "iOS, narrow space",
+    "[2024-05-03, 2:05:00 PM] ": "iOS, Canada",
+    "[3.5.2024 klo 14.05.00] ": "iOS, Finland",
+    "\u200e[03/05/2024, 14:05:00] ": "iOS, with a mark",
+}
+
+
+@pytest.mark.parametrize("stamp", STAMPS)
+def test_dates_of_many_places_are_read(tmp_path: Path, stamp: str) -> None:
+    found = of(tmp_path, "chat.txt", f"{stamp}Ann: Hi: you\n{stamp}Bob Low: Hello\n", format="whatsapp")
+    assert found == {
+        "chat 2024-05-03": [
+            ("", "Ann", "2024-05-03 14:05:00", "Hi: you"),
+            ("", "Bob Low", "2024-05-03 14:05:00", "Hello"),
+        ]
+    }
+
+
+DAYS = {
+    "a month of 13 and more, late in the file": (["03/05/24", "04/05/24", "05/13/24"], "2024-03-05", False),
+    "a day of 13 and more": (["03/05/24", "04/05/24", "13/05/24"], "2024-05-03", False),
+    "time that would run backwards": (["02/28/24", "03/01/24", "04/01/24"], "2024-02-28", False),
+    "only forwards if the month is first": (["01/02/24", "01/03/24", "02/01/24"], "2024-01-02", False),
+    "only forwards if the day is first": (["01/02/24", "02/02/24", "01/03/24"], "2024-02-01", False),
+    "nothing that tells": (["03/05/24", "04/06/24"], "2024-05-03", True),
+    "the same either way": (["05/05/24"], "2024-05-05", False),
+}
+
+
+@pytest.mark.parametrize("case", DAYS)
+def test_which_number_is_the_day_is_told_from_the_whole_file(tmp_path: Path, case: str) -> None:
+    days, first, is_unsure = DAYS[case]
+    said: list[str] = []
+    text = "".join(f"{day}, 2:05 PM - Ann: Hi {day}\n" for day in days)
+    found = of(tmp_path, "chat.txt", text, note=said.append)
+    assert next(iter(found)) == f"chat {first}"
+    assert any("begins with the day or the month cannot be told" in each for each in said) is is_unsure
+
+
+def test_which_number_is_the_day_can_be_said_and_changes_no_id(tmp_path: Path) -> None:
+    path = examples.write(tmp_path, {"c.txt": "03/05/24, 14:05 - Ann: Hi\n"}) / "c.txt"
+    day, month = (next(read(path, dates=dates)) for dates in ("day-first", "month-first"))  # type: ignore[arg-type]
+    assert (day.name, month.name) == ("c 2024-05-03", "c 2024-03-05")
+    assert day.messages[0].id == month.messages[0].id
+    path.write_text("31/12/24, 14:05 - Ann: Hi\n")
+    with pytest.raises(InvalidTranscript, match=r"line 1: no date is '31/12/24.*say --dates day-first"):
+        list(read(path, dates="month-first"))
+
+
+MEDIA = {
+    "<Medien ausgeschlossen>": "[media]",
+    "<Multimedia omitido>": "[media]",
+    "\u200eBild weggelassen": "[image]",
+    "\u200esticker omitted": "[sticker]",
+    "\u200e<angehängt: 00000003-AUDIO-2024-05-03.opus>": "[file: 00000003-AUDIO-2024-05-03.opus]",
+    "report.pdf (Datei angehängt)": "[file: report.pdf]",
+    "I like <html> and (this)": "I like <html> and (this)",
+    "the image was omitted from the paper": "the image was omitted from the paper",
+}
+
+
+@pytest.mark.parametrize("line", MEDIA)
+def test_what_stands_for_media_is_named_and_words_are_left_alone(tmp_path: Path, line: str) -> None:
+    [found] = of(tmp_path, "chat.txt", f"03/05/24, 14:05 - Ann: {line}\n").values()
+    assert found[0][3] == MEDIA[line]
+
+
+# -- tables -----------------------------------------------------------------------------------------------------------
+
+
+def test_columns_are_guessed_and_that_is_said_or_named(tmp_path: Path) -> None:
+    said: list[str] = []
+    text = (
+        "when,who,note,thread\n2024-05-03 14:05,Ann,Hi,a\n1714737960,user,Ho,a\n2024-05-04T09:00:00+02:00,Bob,Bye,b\n"
+    )
+    with pytest.raises(InvalidTranscript, match="which column holds the words"):
+        of(tmp_path, "t.csv", text)
+    columns = {"text": "note", "at": "when"}
+    assert of(tmp_path, "t.csv", text, columns=columns, note=said.append) == {
+        "a": [("", "Ann", "2024-05-03 14:05:00", "Hi"), ("user", None, "2024-05-03 12:06:00", "Ho")],
+        "b": [("", "Bob", "2024-05-04 07:00:00", "Bye")],
+    }
+    assert any("text=note, at=when, speaker=who, session=thread; say otherwise with --columns" in each for each in said)
+    with pytest.raises(InvalidTranscript, match=r"no column is text=words: .* each as one of when, who, note, thread"):
+        of(tmp_path, "t.csv", text, columns={"text": "words"})
+
+
+def test_a_question_and_an_answer_in_a_row_are_a_turn(tmp_path: Path) -> None:
+    assert of(tmp_path, "t.tsv", "Prompt\tResponse\nHi\tHello.\n") == {
+        "t": [("user", None, "", "Hi"), ("assistant", None, "", "Hello.")]
+    }
+
+
+@pytest.mark.parametrize("form", ["table", "messages", "conversations"])
+def test_parquet_is_read_by_its_columns(tmp_path: Path, form: str) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    at = datetime(2024, 5, 3, 14, 5, tzinfo=timezone.utc)
+    data: dict[str, list[Any]] = {
+        "table": {"speaker": ["Ann", "Bob"], "text": ["Hi", "Ho"], "timestamp": [at, at]},
+        "messages": {"messages": [[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}]]},
+        "conversations": {"id": ["t 2024-05-03"], "conversations": [[{"from": "human", "value": "Hi"}]]},
+    }[form]
+    parquet.write_table(arrow.table(data), tmp_path / "t.parquet")
+    assert format_of(tmp_path / "t.parquet").name == "parquet"
+    when = "2024-05-03 14:05:00"
+    assert (
+        rows(read(tmp_path / "t.parquet"))
+        == {
+            "table": {"t 2024-05-03": [("", "Ann", when, "Hi"), ("", "Bob", when, "Ho")]},
+            "messages": {"t": [("user", None, "", "Hi"), ("assistant", None, "", "Ho")]},
+            "conversations": {"t 2024-05-03": [("user", None, "", "Hi")]},
+        }[form]
+    )
+
+
+def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "t.parquet").write_bytes(b"PAR1....PAR1")
+    with pytest.raises(MissingExtra, match=r'pip install "secom-memory\[parquet\]"'):
+        list(read(tmp_path / "t.parquet"))
+
+
+# -- the seam ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_format_that_is_named_is_read_as_it_and_what_it_looks_like_is_said(tmp_path: Path) -> None:
+    path = examples.write(tmp_path, {"x.json": examples.CHATGPT}) / "x.json"
+    assert rows(read(path, format="chatgpt")) == EXPECTED["conversations.json"][1]
+    with pytest.raises(
+        InvalidTranscript, match=r"x\.json does not look like an export of Telegram; it looks like an export of ChatGPT"
+    ):
+        read(path, format="telegram")
+    with pytest.raises(InvalidInput, match="no format is called 'chatgtp'; there are chatgpt, claude"):
+        read(path, format="chatgtp")
+
+
+def test_no_example_is_taken_for_another_format(tmp_path: Path) -> None:
+    for name, content in examples.FILES.items():
+        path = examples.write(tmp_path, {name: content}) / name
+        shutil.copy(path, tmp_path / "renamed.data")
+        if name not in ("table.csv", "tuning.jsonl"):
+            assert format_of(tmp_path / "renamed.data").name == EXPECTED[name][0], name
+
+
+def test_a_name_that_the_sessions_do_not_take_is_said(tmp_path: Path) -> None:
+    said: list[str] = []
+    of(tmp_path, "conversations.json", examples.CHATGPT, session="mine", note=said.append)
+    assert any("have names of their own" in each for each in said)
+    assert set(of(tmp_path, "chat.txt", examples.ANDROID, session="Choir")) == {"Choir 2024-05-03", "Choir 2024-05-25"}
