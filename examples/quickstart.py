@@ -53,12 +53,12 @@ def main() -> None:
         for remember in (through_langchain, through_llamaindex):
             remember(bank, rows)
         size = Path(str(bank.storage.path)).stat().st_size / 1024
-        print(f"{'on disk':<11} memory.db, {size:,.0f} KiB; two scopes, and nothing crosses from one to the other")
-        heading("Cut into segments (a column an exchange; above, as they were written; below, a letter each)")
+        print(f"{'on disk':<11} memory.db, {size:,.0f} KiB; two scopes, kept apart")
+        heading("Cut into segments: a column is an exchange; above its true topic, below the letter of its segment")
         show_segments(bank, rows)
-        heading(f"Asked, with {BUDGET} tokens for the memories ('>' marks the turns where the answer was said)")
+        heading(f"Questions, with {BUDGET} tokens for the memories ('>' marks the turns that hold the answer)")
         ask(bank, rows, read_questions("mara"))
-        heading("How many of the questions have their whole answer inside the budget")
+        heading("For how many questions the budget holds the whole answer")
         compare(bank, embedder, read_questions("mara"))
         heading("What reaches the prompt: SecomMemory.load_memory_variables")
         show_prompt(bank, "Where and when is my sister's wedding?")
@@ -72,7 +72,7 @@ def static_embedder() -> StaticEmbedder | None:
     try:
         return StaticEmbedder()
     except MissingExtra as error:
-        print(f"Searching by words alone: {error}")
+        print(f"Searching by words alone, because {error}")
         return None
 
 
@@ -152,7 +152,7 @@ def show_segments(bank: MemoryBank, rows: Sequence[Row]) -> None:
             segmentation_strip(bank.turns(LANGCHAIN, name), segments_of(bank.memories(LANGCHAIN, name)), width=WIDTH)
         )
         print(f"{name}  {day(group[0]['at'])}  {written(topics)}\n{'':16}{strips[-1].splitlines()[0]}")
-    print(f"\nThe first from near:\n{strips[0]}")
+    print(f"\nThe first session in detail:\n{strips[0]}")
 
 
 def written(topics: Sequence[str]) -> str:
@@ -176,9 +176,9 @@ def ask(bank: MemoryBank, rows: Sequence[Row], questions: Sequence[Row]) -> None
             print(f"{row['question']}\n  {row['answer']}")
             show_memories(memories, words, set(row["evidence"]))
     found = len(questions) - len(missed)
-    print(f"Of all {len(questions)} questions, the whole answer is inside the budget for {found}.", end=" ")
-    print(f"LangChain and LlamaIndex bring the same turns for {alike}.")
-    print(textwrap.fill(f"Missed, in whole or in part: {' '.join(missed)}", WIDTH))
+    print(f"Of all {len(questions)} questions, the budget holds the whole answer for {found}.", end=" ")
+    print(f"LangChain and LlamaIndex return the same turns for {alike}.")
+    print(textwrap.fill(f"Found in part or not at all: {' '.join(missed)}", WIDTH))
 
 
 def compare(bank: MemoryBank, embedder: StaticEmbedder | None, questions: Sequence[Row]) -> None:
@@ -247,7 +247,7 @@ def next_steps() -> None:
         """
 Next
   your own     bank = MemoryBank.open("memory.db"); pass it to SecomMemory or SecomRetriever
-  better       an embedder, a language model or LLMLingua-2: one argument each (docs/start.md)
+  better       an embedder, a language model or LLMLingua-2: one argument each (docs/recipes.md)
   measured     python -m benchmarks.retrieval --help; python -m benchmarks.segmentation --help
   the data     examples/data/mara.jsonl, examples/data/questions.json"""
     )

@@ -120,10 +120,10 @@ def _recall(command: ArgumentParser) -> None:
     add("--token-budget", type=_number, metavar="N", help="how long the block may be; 2000 unless this or -k is given")
     add("-k", type=_number, metavar="N", help="how many memories at most")
     add("--only-relevant", action="store_true", help="leave the rest of the block empty where less than all is needed")
-    add("--no-history", dest="history", action="store_false", help="leave out what holds no more")
+    add("--no-history", dest="history", action="store_false", help="leave out what no longer holds")
     add("--now", type=_moment, metavar="TIME", help='when the question is asked, for "last week"')
     add("--layer", action="append", choices=names_taking_part(), help="a layer that takes part; may be given again")
-    without = "let it take part although there is no language model here, and it then costs more than it brings"
+    without = "let it take part without a language model, although the recall then finds less"
     add("--without-model", action="store_true", help=without)
     add("--where", type=_json_filter, metavar="JSON", help='only what passes a filter, such as \'{"role": "user"}\'')
     more = 'another scope that is searched too, as JSON, such as \'["acme", "team"]\'; may be given again'

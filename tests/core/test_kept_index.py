@@ -190,7 +190,7 @@ def test_another_scopes_blocks_are_no_ones(tmp_path: Path) -> None:
         with bank._store.transaction() as connection:
             connection.execute(delete(index_blocks).where(index_blocks.c.scope_id == ids[0]))
             connection.execute(update(index_blocks).values(scope_id=ids[0]))
-    with MemoryBank.open(tmp_path / "memory.db") as bank, pytest.warns(DegradedWarning, match="made again"):
+    with MemoryBank.open(tmp_path / "memory.db") as bank, pytest.warns(DegradedWarning, match="built again"):
         assert answers(bank) == right
 
 
