@@ -53,10 +53,10 @@ def read_locomo_chat(file: Path) -> Chat:
 
 def read_qmsum(name: str, found: Mapping[str, Any]) -> Chat:
     """QMSum (Zhong et al. 2021): a meeting is a session, each utterance a turn; its specific queries have evidence."""
-    said = [
-        Message(each["content"], speaker=each["speaker"], id=f"{place}") for place, each in enumerate(_lines(found))
-    ]
-    turns = tuple(Turn((message,), name, place) for place, message in enumerate(said))
+    # An utterance of no words keeps its place, as the spans of the evidence count it.
+    said = [(place, each) for place, each in enumerate(found["meeting_transcripts"]) if each["content"].strip()]
+    messages = [Message(each["content"], speaker=each["speaker"], id=str(place)) for place, each in said]
+    turns = tuple(Turn((message,), name, place) for place, message in enumerate(messages))
     return Chat(
         name,
         (Session(name, turns),),
