@@ -30,6 +30,9 @@ SCOPE = ("benchmark", "memories")
 ALL = 10**7
 """A budget that nothing here passes."""
 
+DEEP = 200
+"""How many units are ranked: more than fit the largest budget."""
+
 LAYERS = {"rsum": ("summaries",), "theanine": ("timelines",), "rmm": ("topics",)}
 """Which layer each paper's preset shows."""
 
@@ -82,9 +85,9 @@ class WholeUnits(BankMemory):
         return settled(Block(shown(kept), ranked_turns(kept)))
 
     def ranked(self, query: str) -> tuple[Hit, ...]:
-        """All units, best first; kept for the next budget of the same question."""
+        """The units, best first; kept for the next budget of the same question."""
         if self._last[0] != query:
-            self._last = (query, self.bank.recall(SCOPE, query, token_budget=ALL).ranked)
+            self._last = (query, self.bank.recall(SCOPE, query, token_budget=ALL, k=DEEP).ranked)
         return self._last[1]
 
 
