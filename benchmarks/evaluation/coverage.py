@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from statistics import fmean
@@ -83,7 +83,8 @@ def precision(block: str, messages: Sequence[str]) -> float:
     return min(1.0, sum(len(units.split()) for units in sentences) / max(1, len(shown.split())))
 
 
-def drift(block: str, said: Set[tuple[str, str]]) -> float:
+@lru_cache(maxsize=64)
+def drift(block: str, said: frozenset[tuple[str, str]]) -> float:
     """The share of the block's pairs of neighbouring words that nobody said: 0 of a block that only quotes.
 
     A model's own words count, and so do dates, numbers and marks around what is quoted.
@@ -112,6 +113,7 @@ def _sentences(message: str) -> list[tuple[str, frozenset[str]]]:
     return [(_in_a_row(part), _words(part)) for part in _END.split(_folded(message)) if _UNIT.search(part)]
 
 
+@lru_cache(maxsize=64)
 def _in_a_row(text: str) -> str:
     """The words one after the other, each between blanks, so that `in` never finds a part of one."""
     return f" {' '.join(_UNIT.findall(_folded(text)))} "

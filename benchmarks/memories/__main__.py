@@ -29,6 +29,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -150,7 +151,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parsed(arguments)
     logging.disable(logging.WARNING)
     frameworks.without_deprecations()
-    counter, counter_name = token_counter()
+    count, counter_name = token_counter()
+    counter = lru_cache(maxsize=4096)(count)  # a memory counts its units again for each question
     embedder = embedder_named(options.embedder)
     model = endpoint(options, options.model) if options.model else None
     means = Means(Tools(counter, embedder), model)
