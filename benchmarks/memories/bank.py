@@ -62,7 +62,8 @@ class WholeUnits(BankMemory):
     """The bank's units, whole, ranked by their own text.
 
     Args:
-        bank: an empty bank whose weights rank units and whose packer shows whole ones.
+        bank: an empty bank whose weights rank units and whose packer shows whole ones. It is asked for all of them, so
+            it may count characters, which is quicker.
         counter: counts tokens.
     """
 
@@ -116,7 +117,7 @@ def whole_units(granularity: str, tools: Tools, path: Path | str = ":memory:") -
         granularity=granularity,
         weights=weights,
         packer=PackMemories(),
-        token_counter=tools.counter,
+        token_counter=len,
     )
     return WholeUnits(bank, tools.counter)
 
@@ -127,5 +128,6 @@ def preset(name: str, model: ChatModel, tools: Tools, path: Path | str = ":memor
     if name == "secom":
         made["denoiser"] = Informativeness(rate=0.75)
     configured = getattr(presets, name)(model, **made)
-    bank = MemoryBank.open(path, preset=configured, token_counter=tools.counter)
-    return WholeUnits(bank, tools.counter) if name == "secom" else BankMemory(bank, LAYERS[name])
+    if name == "secom":
+        return WholeUnits(MemoryBank.open(path, preset=configured, token_counter=len), tools.counter)
+    return BankMemory(MemoryBank.open(path, preset=configured, token_counter=tools.counter), LAYERS[name])
