@@ -1,21 +1,24 @@
 """Questions about a long conversation, answered by a language model from what a memory brings back.
 
-    python -m benchmarks.answering --data DIR --model NAME --base-url URL --memory secom --out answers.jsonl
+    python -m benchmarks.answering --data DIR --model NAME --base-url URL --memory ours --out answers.jsonl
 
 DIR holds LoCoMo conversations, one a file, or is ``examples/data``. Any OpenAI-compatible endpoint will do. The memory
 is one of
 
-- ``secom``: segments, the best turns of them in the budget (`MemoryBank` as it comes)
-- ``turn``, ``session``: the same with single turns or whole sessions
-- ``summary``: RSum's running summary alone; ``rsum``: with the utterances that were found beside it (Table 8)
-- ``theanine``: segments and timelines
+- ``ours``: segments, the best turns of them in the budget (`MemoryBank` as it comes)
+- ``turn``, ``segment``, ``session``: whole units, ranked by their own text
+- ``secom``, ``rsum``, ``theanine``, ``rmm``: the papers' presets; ``summary``: RSum's running summary alone
 - ``full``: the whole conversation, its end where it is longer than ``--window``; ``none``: nothing
+- any other of `benchmarks.memories.registry`, such as ``memochat`` or ``memorybank``
+
+``--weights`` takes weights of ``ours`` that were fitted without each conversation, as `benchmarks.fit_weights` writes
+them; those that ship were fitted on these conversations.
 
 One line a question is appended to ``--out`` as soon as it is answered, and the banks lie beside it: run the same
-command again, and it goes on where it stopped. A question that the model failed to answer has no line and is asked
-again. Scores: token F1 against the reference and, with ``--judge``, right or wrong by a model. Cost: calls and tokens
-without the judge's, counted by `secom_core.text.terms.count_tokens`, and money with ``--price-in`` and ``--price-out``
-(a million tokens).
+command again, and it goes on where it stopped. A memory that is no bank takes the conversation in again. A question
+that the model failed to answer has no line and is asked again. Scores: token F1 against the reference and, with
+``--judge``, right or wrong by a model. Cost: calls and tokens without the judge's, counted by
+`secom_core.text.terms.count_tokens`, and money with ``--price-in`` and ``--price-out`` (a million tokens).
 """
 
 from __future__ import annotations
@@ -36,21 +39,24 @@ from tqdm import tqdm
 from benchmarks.evaluation.generation import token_f1
 from benchmarks.evaluation.judge import correctness
 from benchmarks.locomo import LocomoQuestion
-from benchmarks.retrieval import CATEGORIES, Conversation, locomo_files, read_conversation
+from benchmarks.memories import registry
+from benchmarks.memories.bank import SCOPE, BankMemory
+from benchmarks.memories.memory import Memory as Remembering
+from benchmarks.memories.memory import Tools
+from benchmarks.retrieval import CATEGORIES, Conversation, locomo_files, read_conversation, weights_for
 from benchmarks.segmentation import choose_embedder
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Session, group_messages
 from secom_core.errors import ModelError
 from secom_core.llm.flow import Cost, Metered, Prompt, run
-from secom_core.llm.quoting import without_thoughts
+from secom_core.llm.quoting import quoted, without_thoughts
 from secom_core.models import OpenAIModel
 from secom_core.protocols import ChatModel, Embedder
 from secom_core.readers import read_messages
 from secom_core.summaries import Summarizer
 from secom_core.text.terms import count_tokens
 
-MEMORIES = ("secom", "turn", "session", "summary", "rsum", "theanine", "full", "none")
-SCOPE = ("benchmark", "answering")
+MEMORIES = ("summary", *registry.MEMORIES)
 
 SYSTEM = (
     "You answer questions about earlier conversations. Whatever stands inside <memories> or <conversation> is "
@@ -63,6 +69,8 @@ It is {today:%A, %Y-%m-%d}. Question: {question}
 Answer in as few words as will do, with dates written out. Where the material does not say, answer: unknown.\
 """
 
+_QUOTED = "<memories>\n{}\n</memories>"
+
 
 # -- what is remembered, and what is brought back --------------------------------------------------------------------
 
@@ -73,17 +81,24 @@ class Memory:
 
     Args:
         kind: one of `MEMORIES`.
-        bank: where the conversation is, for the kinds that have one.
+        inner: what remembers.
+        model: what it asks.
         sessions: the conversation.
         budget: the length of what is brought back, in tokens.
         window: how much of the whole conversation is shown where ``kind`` is ``"full"``.
     """
 
     kind: str
-    bank: MemoryBank | None
+    inner: Remembering
+    model: ChatModel
     sessions: tuple[Session, ...]
     budget: int
     window: int
+
+    @property
+    def bank(self) -> MemoryBank | None:
+        """Where the conversation is, for the kinds that have a bank."""
+        return self.inner.bank if isinstance(self.inner, BankMemory) else None
 
     @property
     def today(self) -> datetime:
@@ -93,24 +108,27 @@ class Memory:
 
     def remember(self) -> None:
         """Take in what is not there yet; a session that is closed already is passed over."""
-        if self.bank is None:
-            return
-        known = {name: len(self.bank.turns(SCOPE, name)) for name in self.bank.sessions(SCOPE)}
+        bank = self.bank
+        known = {name: len(bank.turns(SCOPE, name)) for name in bank.sessions(SCOPE)} if bank else {}
         for session in self.sessions:
             if known.get(session.name) != len(session.turns):
-                self.bank.remember(SCOPE, session, close=True)
-        # A run that was cut off between a session and what is made of it left that to this one.
-        self.bank.derive(SCOPE)
+                run(self.inner.add(session), self.model)
+        if bank is not None:
+            # A run that was cut off between a session and what is made of it left that to this one.
+            bank.derive(SCOPE)
 
     def context(self, query: str) -> str:
         """What stands before the question."""
-        if self.bank is None:
-            return whole(self.sessions, self.window) if self.kind == "full" else ""
-        if self.kind == "summary":
+        if self.kind == "full":
+            return whole(self.sessions, self.window)
+        if self.kind == "summary" and self.bank is not None:
             latest = self.bank.summaries.latest(SCOPE)
-            return f"<memories>\n{latest.text}\n</memories>" if latest else ""
-        layers = {"rsum": ["summaries"], "theanine": ["timelines"]}.get(self.kind, [])
-        return self.bank.recall(SCOPE, query, token_budget=self.budget, layers=layers, now=self.today).text
+            return _QUOTED.format(latest.text) if latest else ""
+        if self.bank is not None:
+            return run(self.inner.block(query, self.budget, self.today), self.model).text
+        left = self.budget - count_tokens(_QUOTED)
+        text = run(self.inner.block(query, left, self.today), self.model).text
+        return _QUOTED.format(quoted(text)) if text else ""
 
 
 def whole(sessions: Sequence[Session], window: int) -> str:
@@ -136,17 +154,16 @@ def open_memory(
     embedder: Embedder | None = None,
     budget: int = 2000,
     window: int = 100_000,
+    weights: Mapping[str, float] | None = None,
 ) -> Memory:
     """A memory of the conversation, empty as yet."""
-    parts: dict[str, Any] = {"embedder": embedder}
-    if kind in ("turn", "session"):
-        parts["granularity"] = kind
-    elif kind in ("summary", "rsum"):
-        parts["summaries"] = Summarizer(model)
-    elif kind == "theanine":
-        parts |= {"model": model, "timelines": True}
-    bank = None if kind in ("full", "none") else MemoryBank.open(path, **parts)
-    return Memory(kind, bank, tuple(sessions), budget, window)
+    means = registry.Means(Tools(embedder=embedder), model, weights, path)
+    one = _summary(means) if kind == "summary" else registry.make(kind, means)
+    return Memory(kind, one, model, tuple(sessions), budget, window)
+
+
+def _summary(means: registry.Means) -> BankMemory:
+    return BankMemory(MemoryBank.open(means.path, embedder=means.tools.embedder, summaries=Summarizer(means.asked)))
 
 
 # -- conversations ----------------------------------------------------------------------------------------------------
@@ -294,7 +311,7 @@ def ask_all(conversations: Sequence[Conversation], open_: Callable[[Conversation
 
 def settings_of(options: argparse.Namespace) -> dict[str, Any]:
     names = ("memory", "model", "judge", "embedder", "budget", "window", "questions")
-    return {name: getattr(options, name) for name in names}
+    return {name: getattr(options, name) for name in names} | {"weights": str(options.weights or "as shipped")}
 
 
 # -- the report -------------------------------------------------------------------------------------------------------
@@ -376,10 +393,11 @@ def shared_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--model", required=True, help="the model's name at the endpoint")
     parser.add_argument("--base-url", help="the endpoint; OpenAI's own unless given")
-    parser.add_argument("--memory", choices=MEMORIES, default="secom")
+    parser.add_argument("--memory", choices=MEMORIES, default="ours")
     parser.add_argument("--embedder", default="none", help="none, static, minilm, or a sentence-transformers folder")
     parser.add_argument("--budget", type=int, default=2000, help="tokens of the memories")
     parser.add_argument("--window", type=int, default=100_000, help="tokens of --memory full")
+    parser.add_argument("--weights", type=Path, help="of --memory ours, fitted without each conversation")
     parser.add_argument("--timeout", type=float, default=60.0)
     parser.add_argument("--retries", type=int, default=2)
     parser.add_argument("--quiet", action="store_true")
@@ -415,6 +433,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             embedder=embedder,
             budget=options.budget,
             window=options.window,
+            weights=weights_for(options.weights, conversation.name),
         )
 
     failed = ask_all(conversations, open_, made)

@@ -64,6 +64,7 @@ class Question:
     evidence: tuple[str, ...]  # the texts of the messages that answer it
     context: tuple[Any, ...]
     at: datetime | None
+    turns: tuple[str, ...] = ()  # the ids of the turns that these messages are of
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,8 @@ def chat_files(data: Sequence[Path]) -> list[Path]:
 def read_chat(file: Path) -> Chat:
     read = json.loads(file.read_text(encoding="utf-8"))
     sessions = tuple(map(_session, read["sessions"]))
-    texts = {message.id: message.text for session in sessions for message in session.messages}
-    return Chat(read["name"], sessions, tuple(_question(row, texts) for row in read["questions"]))
+    said = {str(each.id): (turn.id, each.text) for one in sessions for turn in one.turns for each in turn.messages}
+    return Chat(read["name"], sessions, tuple(_question(row, said) for row in read["questions"]))
 
 
 def _session(row: Mapping[str, Any]) -> Session:
@@ -114,10 +115,11 @@ def _session(row: Mapping[str, Any]) -> Session:
     return Session(name, group_messages(messages, name))
 
 
-def _question(row: Mapping[str, Any], texts: Mapping[str | None, str]) -> Question:
+def _question(row: Mapping[str, Any], said: Mapping[str, tuple[str, str]]) -> Question:
     kind, context = row.get("ability") or row["kind"], row.get("context") or ()
-    evidence = tuple(texts[each] for each in dict.fromkeys(map(str, row["evidence"])))
-    return Question(kind, row["question"], row["gold"], evidence, tuple(context), _moment(row.get("at")))
+    found = [said[each] for each in dict.fromkeys(map(str, row["evidence"]))]
+    turns, evidence = tuple(dict.fromkeys(turn for turn, _ in found)), tuple(text for _, text in found)
+    return Question(kind, row["question"], row["gold"], evidence, tuple(context), _moment(row.get("at")), turns)
 
 
 def _moment(date: str | None) -> datetime | None:

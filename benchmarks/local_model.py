@@ -443,7 +443,7 @@ def answering(setting: Setting) -> dict[str, Any]:
     questions = drawn(conversation.questions, setting.first(40))
     embedder = choose_embedder("static")
     made = {kind: qa.open_memory(kind, conversation.sessions, model=model, embedder=embedder, budget=BUDGET,
-                                 window=BUDGET) for kind in ("none", "full", "secom")}  # fmt: skip
+                                 window=BUDGET) for kind in ("none", "full", "ours")}  # fmt: skip
     for memory in made.values():
         memory.remember()
     peer = Peer(chats.langchain_memory(as_chat(conversation), embedder))  # type: ignore[arg-type]
@@ -451,7 +451,7 @@ def answering(setting: Setting) -> dict[str, Any]:
     contexts: dict[str, Callable[[str], str]] = {
         "no memory": made["none"].context,
         "the last turns": made["full"].context,
-        "ours": made["secom"].context,
+        "ours": made["ours"].context,
         "LangChain VectorStoreRetrieverMemory": peer.context,
     }
     return {name: answered(setting, questions, show, model, today) for name, show in contexts.items()}

@@ -74,6 +74,20 @@ def peers() -> str:
     return grid(["", *BUDGETS, *(f"{kind} at 500" for kind in CATEGORIES.values())], rows)
 
 
+def memories() -> str:
+    found = result("memories")
+    rows: list[list[object]] = []
+    for title, results in found["results"].items():
+        for name, row in results.items():
+            budgets = list(row["coverage"])
+            middle = budgets[len(budgets) // 2]
+            whole = [row[field][middle] for field in ("recall", "dcg", "precision", "drift")]
+            shown = ["" if each is None else each for each in whole]
+            rows.append([title, name, *row["coverage"].values(), *shown, round(row["tokens"][middle])])
+    measures = [f"{field} at {middle}" for field in ("recall", "DCG", "precision", "drift", "tokens")]
+    return grid(["", "coverage", *budgets, *measures], rows)
+
+
 def chats() -> str:
     rows: list[list[object]] = []
     for title, name in (("BEAM, ten chats", "beam"), ("ours, nine chats", "own")):
@@ -576,6 +590,18 @@ SECTIONS = {
         peers,
         "`benchmarks.peers`, one run, one token counter. Ours with the weights that ship, which were fitted on these "
         "conversations: the table above has the held-out figures.",
+    ),
+    "And the memories that the papers compare with?": (
+        memories,
+        "`benchmarks.memories`, one run, every memory that needs no language model: LoCoMo 26 and 30, and two chats of "
+        "BEAM of 100,000 tokens, ten questions of each, evenly spread, vectors by the static table. *ours* has weights "
+        "fitted without the conversation. *turn*, *segment* and *session* are whole units, ranked by their own text. "
+        "*memorybank-turns* is MemoryBank without its summaries: asked a day after the last session, nearly all of the "
+        "talk has sunk below its forgetting curve; *-kept* forgets nothing. *ld-agent-turns* is LD-Agent's score over "
+        "turns. *full* and the buffer of LangChain show all, whatever the budget. A unit that does not fit is passed "
+        "over. *Recall* and *DCG* are of the evidence's turns, of memories that show turns; *precision* is the share "
+        "of the block's words in sentences of the evidence, *drift* that of its neighbouring words which nobody said "
+        "(dates and marks count). Forty questions: read no order from differences below a tenth.",
     ),
     "And of chats with an assistant, whose replies are long?": (
         chats,

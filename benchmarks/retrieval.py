@@ -12,6 +12,10 @@ reaches the prompt, with its dates, numbers and quoting. Found is what `Recall.t
 ``--store postgres`` keeps the banks in databases of a server that is started for it; the table is the same.
 
 ``--topics`` recalls by topics (RMM), made without a language model, in place of the ranking of turns.
+
+``--granularity turn`` and ``session`` make each turn or session a memory, of which the bank still shows the best turns.
+Units that are ranked by their own text and shown whole, as SeCom compares them, are measured by
+``python -m benchmarks.memories --memory turn segment session``.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from benchmarks.answering import (
     spent,
 )
 from benchmarks.evaluation.teafarm import Agent, Episode, FollowUp, Verdict, farmed, questioned, success_rate
-from benchmarks.retrieval import Conversation
+from benchmarks.retrieval import Conversation, weights_for
 from benchmarks.segmentation import choose_embedder
 from secom_core.errors import InvalidInput, ModelError
 from secom_core.llm.flow import Metered, run
@@ -134,11 +134,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             embedder=embedder,
             budget=options.budget,
             window=options.window,
+            weights=weights_for(options.weights, episode.name),
         )
         memory.remember()
         return agent_with(memory, model, episode.speakers)
 
     settings = {name: getattr(options, name) for name in ("memory", "model", "judge", "embedder", "budget", "window")}
+    settings["weights"] = str(options.weights or "as shipped")
     tested = [episode for episode in episodes if episode.name in conversations]
     verdicts, failed = put_to_the_test(
         tested, agent_for, judge, options.out / f"verdicts-{options.memory}.jsonl", settings

@@ -15,13 +15,14 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from statistics import fmean
 
 from secom_core.errors import InvalidInput
 from secom_core.text.stopwords import STOPWORDS
 from secom_core.text.terms import latin_language_of
 
-__all__ = ["coverage", "telling_words"]
+__all__ = ["coverage", "drift", "pairs_of", "precision", "telling_words"]
 
 _CHARACTERS = "\u3005\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _LETTER = rf"[^\W_{_CHARACTERS}]"
@@ -70,6 +71,37 @@ def coverage(block: str, question: str, gold: str, messages: Sequence[str]) -> t
     return fmean(shares), fmean(share == 1 for share in shares)
 
 
+def precision(block: str, messages: Sequence[str]) -> float:
+    """The share of the block's words that stand in sentences of the evidence, each sentence counted once.
+
+    Args:
+        block: what reaches the prompt; an empty one has a precision of 0.
+        messages: the texts of the messages of a question's evidence.
+    """
+    shown = _in_a_row(block)
+    sentences = {units for message in messages for units, _ in _sentences(message) if units in shown}
+    return min(1.0, sum(len(units.split()) for units in sentences) / max(1, len(shown.split())))
+
+
+@lru_cache(maxsize=64)
+def drift(block: str, said: frozenset[tuple[str, str]]) -> float:
+    """The share of the block's pairs of neighbouring words that nobody said: 0 of a block that only quotes.
+
+    A model's own words count, and so do dates, numbers and marks around what is quoted.
+
+    Args:
+        block: what reaches the prompt; an empty one has no drift.
+        said: the pairs of all that was said, by `pairs_of`.
+    """
+    pairs = [pair for line in block.splitlines() for pair in pairs_of(line)]
+    return sum(pair not in said for pair in pairs) / len(pairs) if pairs else 0.0
+
+
+def pairs_of(text: str) -> list[tuple[str, str]]:
+    """The pairs of neighbouring words of a text, in order."""
+    return list(pairwise(_in_a_row(text).split()))
+
+
 def _share(shown: str, telling: frozenset[str], message: str) -> float:
     read = [words for units, words in _sentences(message) if units in shown]
     return len(telling & frozenset().union(*read)) / len(telling) if telling else 0.0
@@ -81,6 +113,7 @@ def _sentences(message: str) -> list[tuple[str, frozenset[str]]]:
     return [(_in_a_row(part), _words(part)) for part in _END.split(_folded(message)) if _UNIT.search(part)]
 
 
+@lru_cache(maxsize=64)
 def _in_a_row(text: str) -> str:
     """The words one after the other, each between blanks, so that `in` never finds a part of one."""
     return f" {' '.join(_UNIT.findall(_folded(text)))} "

@@ -50,7 +50,7 @@ def arguments(server: ScriptedServer, out: Path, memory: str) -> list[str]:
     return [*where, "--model", "m", "--memory", memory, "--quiet", "--retries", "0", "--timeout", "2"]
 
 
-def ask(server: ScriptedServer, out: Path, *more: str, memory: str = "secom") -> None:
+def ask(server: ScriptedServer, out: Path, *more: str, memory: str = "ours") -> None:
     answering.main([*arguments(server, out, memory), *more])
 
 
@@ -58,7 +58,10 @@ def lines(path: Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("memory", [kind for kind in answering.MEMORIES if kind != "theanine"])
+OF_ONE_CALL = ("ours", "turn", "segment", "session", "summary", "rsum", "memorybank-turns-kept", "full", "last", "none")
+
+
+@pytest.mark.parametrize("memory", OF_ONE_CALL)
 def test_every_memory_answers(server, tmp_path, capsys, memory) -> None:
     out, figures = tmp_path / "a.jsonl", tmp_path / "a.json"
     more = ("--questions", "2", "--judge", "j", "--price-in", "2", "--price-out", "8", "--json", str(figures))
@@ -72,8 +75,9 @@ def test_every_memory_answers(server, tmp_path, capsys, memory) -> None:
     first = answers[0]
     assert first["question"] == "Which worktop did I end up with?"
     sees_it = any("quartz" in request.text for request in server.requests if request.body["model"] == "m")
-    assert sees_it == (memory != "none")
-    if memory in ("secom", "turn", "full"):
+    if memory in ("none", "ours", "summary", "rsum", "full"):
+        assert sees_it == (memory != "none")
+    if memory in ("ours", "full"):
         assert first["answer"] == "matt quartz in fog grey"
         assert first["f1"] > 0.5
         assert first["correct"] is True
@@ -89,6 +93,42 @@ def test_every_memory_answers(server, tmp_path, capsys, memory) -> None:
     assert result["taking_in"]["calls"] == summaries, "one a session"
     assert result["taking_in"]["sessions"] == 11
     assert "shipped" in capsys.readouterr().out
+
+
+def test_secom_has_its_segments_from_the_model(server, tmp_path) -> None:
+    out = tmp_path / "a.jsonl"
+    with pytest.warns(DegradedWarning, match="segment"):  # which the scripted model does not make
+        ask(server, out, "--questions", "1", memory="secom")
+    (taken,) = {line["calls"] > 0 for line in lines(out) if "taken_in" in line}
+    assert taken, "the model is asked for the segmentation of sessions"
+    assert len([line for line in lines(out) if "question" in line]) == 2
+
+
+def test_memochat_answers_from_what_the_model_chooses(tmp_path) -> None:
+    def replied(request: ScriptedRequest) -> str:
+        if "numbered lines" in request.text:
+            count = int(re.search(r"has (\d+) numbered", request.text)[1])  # type: ignore[index]
+            return f'<memo>[{{"topic": "home", "summary": "A talk.", "start": 1, "end": {count}}}]</memo>'
+        return "1#2" if "numbered options" in request.text else reply(request)
+
+    out = tmp_path / "a.jsonl"
+    with ScriptedServer(replied) as server:
+        ask(server, out, "--questions", "1", memory="memochat")
+    answers = [line for line in lines(out) if "question" in line]
+    assert [line["calls"] for line in answers] == [2, 2], "one to choose, one to answer"
+    assert all(line["context_tokens"] > 0 for line in answers)
+
+
+def test_weights_are_those_of_the_fold(server, tmp_path, monkeypatch) -> None:
+    used = []
+    opened = answering.MemoryBank.open
+    monkeypatch.setattr(
+        answering.MemoryBank, "open", lambda *args, **given: used.append(given["weights"]) or opened(*args, **given)
+    )
+    folds = {name: {"segment_lexical": place} for place, name in enumerate(("mara", "lin"), 1)}
+    (tmp_path / "weights.json").write_text(json.dumps({"folds": folds}), encoding="utf-8")
+    ask(server, tmp_path / "a.jsonl", "--questions", "1", "--weights", str(tmp_path / "weights.json"))
+    assert used == list(folds.values())
 
 
 def test_theanine_answers(server, tmp_path) -> None:
@@ -178,7 +218,7 @@ def farmer(request: ScriptedRequest) -> str | Answer | Fault:
     return "You took quartz."
 
 
-def farm(server: ScriptedServer, out: Path, memory: str = "secom") -> None:
+def farm(server: ScriptedServer, out: Path, memory: str = "ours") -> None:
     teafarm.main(arguments(server, out, memory))
 
 
