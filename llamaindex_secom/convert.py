@@ -6,6 +6,7 @@ import json
 import re
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from datetime import datetime, timezone
 from typing import Any, Final
 
@@ -98,7 +99,7 @@ def answer_of(text: str) -> str:
 
 def without_recalled(chat: ChatMessage) -> ChatMessage:
     """A copy of the message without recalled memory; it has no blocks where it held nothing else."""
-    clean = chat.model_copy(deep=True)
+    clean = copied(chat)
     clean.blocks = [
         block.model_copy(update={"text": strip(block.text)}) if isinstance(block, TextBlock) else block
         for block in clean.blocks
@@ -307,6 +308,12 @@ def excerpts_of(node: NodeWithScore | TextNode) -> list[dict[str, Any]]:
     """What a node of ours shows of turns that it shows in part, as `to_node` has it; none where it shows them whole."""
     excerpts: list[dict[str, Any]] = json.loads(node.metadata.get("excerpts", "[]"))
     return excerpts
+
+
+def copied(chat: ChatMessage) -> ChatMessage:
+    """The message with blocks and arguments of its own, which whoever has it may change."""
+    blocks = [block.model_copy(deep=not isinstance(block, TextBlock)) for block in chat.blocks]
+    return chat.model_copy(update={"blocks": blocks, "additional_kwargs": deepcopy(chat.additional_kwargs)})
 
 
 def escape_braces(text: str) -> str:

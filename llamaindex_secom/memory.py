@@ -29,7 +29,7 @@ from .arguments import refuse_unknown
 from .banks import bank_of, new_bank
 from .cached_recall import CachedRecall
 from .chat_log import latest
-from .convert import answer_of, escape_braces, text_of
+from .convert import answer_of, copied, escape_braces, text_of
 from .dialogue import QueryHook, check_query_hook, last_user, said_before, searched_for
 from .insertion import insert_recalled, is_query_put, query_of
 from .memory_options import MemoryOptions, Placement, SessionFields
@@ -302,7 +302,7 @@ class SecomMemory(SessionMessages):
             text = escape_braces(self._recall(query_of(input, visible), visible, epoch).text)
             put = self._cached is not None and self._cached.put
             place = last_user([entry.seen for entry in visible]) if put else None
-            messages = [entry.message.model_copy(deep=True) for entry in visible]
+            messages = [copied(entry.message) for entry in visible]
             self._injected = self._count(text) if text else 0
         if not text or self.insert_method == "off":
             return messages

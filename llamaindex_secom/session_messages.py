@@ -20,7 +20,7 @@ from secom_core.processes import ForkLock
 
 from .agent_steps import UserHook, said_by_user, steps_of
 from .chat_log import chat_of, left_out, next_name, records
-from .convert import all_without_recalled, text_of, to_messages
+from .convert import all_without_recalled, copied, text_of, to_messages
 from .edits import check_ids, edited_away, turns_from
 from .known_messages import match_messages, memorable_by_place
 from .saved import know
@@ -86,7 +86,7 @@ class SessionMessages(SavedMessages):
         """Every message of the session as it was put, without the exchanges that were forgotten since."""
         with self._lock:
             self._drop_forgotten()
-            return [entry.message.model_copy(deep=True) for entry in self._chat()]
+            return [copied(entry.message) for entry in self._chat()]
 
     def _drop_forgotten(self) -> tuple[int, int] | None:
         """Drop from the window what was forgotten since; returns the scope's epoch, nothing where it is not known."""

@@ -17,13 +17,15 @@ from weakref import WeakSet
 from ..conversation import Message, Scope, Session, check_scope
 from ..errors import InvalidInput, StoreError, attempted, warn_degraded
 from ..processes import in_child
-from ..readers import MessageLike
+from ..readers import MessageLike, read_messages
 from ..stores.database import waiting_at_most
 from .bank import MemoryBank
 from .records import Remembered
 from .unwritten import Unwritten, epoch_of, with_id_and_time, written
 
 _LOOK_S: Final = 0.5
+_FOR_ANSWER: Final = 25
+"""How many times as long as after an answer a session waits at most for one."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -33,11 +35,13 @@ class _Waiting:
 
     Args:
         due: until when more of it may come.
+        since: since when it waits.
         turns: how many turns have come.
         ended: whether it has ended.
     """
 
     due: float
+    since: float
     turns: int = 0
     ended: bool = False
 
@@ -56,14 +60,14 @@ class BackgroundWriter:
     Args:
         bank: where everything is remembered. The writer does not close it; the bank's own `close` ends the writer.
         debounce: how many seconds a session stays untouched before it is derived, so that a burst of messages is
-            derived once.
+            derived once; up to 25 times as long where the user spoke last, as the answer is still to come.
         limit: how many sessions may wait; beyond, `remember` derives the one that waits longest itself.
 
     Raises:
         InvalidInput: for a negative number of seconds, or a limit below 1.
     """
 
-    def __init__(self, bank: MemoryBank, *, debounce: float = 0.2, limit: int = 256) -> None:
+    def __init__(self, bank: MemoryBank, *, debounce: float = 0.2, limit: int = 1024) -> None:
         if debounce < 0 or limit < 1:
             raise InvalidInput(
                 f"debounce must be 0 seconds or more and limit 1 session or more, got {debounce} and {limit}"
@@ -135,7 +139,7 @@ class BackgroundWriter:
         # Those that ended before it come first, as their words do.
         for other in done.ended:
             self._put((scope, other), 0, ended=True)
-        self._put((scope, session), len(done.turn_ids))
+        self._put((scope, session), len(done.turn_ids), asks=not close and _asks(messages))
         return done
 
     def close_session(self, scope: Sequence[str], session: str) -> None:
@@ -237,12 +241,14 @@ class BackgroundWriter:
 
     # -- the thread -----------------------------------------------------------------------------------------------
 
-    def _put(self, key: tuple[Scope, str], turns: int, *, ended: bool = False) -> None:
-        oldest = None
+    def _put(self, key: tuple[Scope, str], turns: int, *, ended: bool = False, asks: bool = False) -> None:
+        oldest, now = None, time.monotonic()
         with self._changed:
-            before = self._waiting.pop(key, _Waiting(0.0))
-            due = time.monotonic() + self._debounce
-            self._waiting[key] = _Waiting(due, before.turns + turns, before.ended or ended)
+            before = self._waiting.pop(key, None) or _Waiting(now, now)
+            due = now + self._debounce
+            if asks:
+                due = max(due, before.since + _FOR_ANSWER * self._debounce)
+            self._waiting[key] = _Waiting(due, before.since, before.turns + turns, before.ended or ended)
             if len(self._waiting) > self._limit:
                 oldest = self._waiting.popitem(last=False)
             self._closed = False
@@ -292,12 +298,13 @@ class BackgroundWriter:
                     return partial(self._write, self._unwritten[0])
                 if self._closed and not self._waiting:
                     return None
-                due = next((each.due for each in self._waiting.values()), float("inf"))
+                key = min(self._waiting, key=lambda each: self._waiting[each].due, default=None)
+                due = self._waiting[key].due if key is not None else float("inf")
                 at_once = self._closed or (self._flushing and self._waiting)
                 left = 0.0 if at_once else due - time.monotonic()
-                if left <= 0:
+                if left <= 0 and key is not None:
                     self._busy = True
-                    return partial(self._derive, *self._waiting.popitem(last=False))
+                    return partial(self._derive, key, self._waiting.pop(key))
                 self._changed.wait(None if left == float("inf") else left)
             return None
 
@@ -316,7 +323,8 @@ class BackgroundWriter:
             if waiting in self._unwritten:
                 self._unwritten.remove(waiting)
             if turns:
-                new = _Waiting(time.monotonic() + self._debounce, turns)
+                now = time.monotonic()
+                new = _Waiting(now + self._debounce, now, turns)
                 self._waiting.setdefault((waiting.scope, waiting.session), new)
 
     def _derive(self, key: tuple[Scope, str], waited: _Waiting) -> None:
@@ -330,6 +338,13 @@ class BackgroundWriter:
         self.last_error = f"{what}: {type(error).__name__}"
         _LOG.warning("%s", self.last_error)
         _LOG.debug("of session %r in scope %r", session, scope, exc_info=error)
+
+
+def _asks(messages: Session | Iterable[MessageLike]) -> bool:
+    """Whether the user spoke last, so that an answer is still to come."""
+    given = messages.messages if isinstance(messages, Session) else messages
+    last = given[-1:] if isinstance(given, Sequence) else ()
+    return any(message.role == "user" for message in read_messages(last))
 
 
 def _started(work: Callable[[], None]) -> threading.Thread | None:

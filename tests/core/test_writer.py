@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from secom_core.bank import BackgroundWriter, MemoryBank
+from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope, StoreError
 
 ANN = ("acme", "ann")
@@ -104,6 +105,24 @@ def test_it_derives_by_itself_once_a_session_is_quiet(bank: MemoryBank) -> None:
         while len(writer) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert memories(bank) == 1
+
+
+def test_what_a_user_said_is_derived_with_its_answer(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
+    derived: list[str] = []
+    monkeypatch.setattr(bank, "derive", lambda scope, session, **told: derived.append(session))
+    with BackgroundWriter(bank, debounce=0.1) as writer:
+        writer.remember(ANN, [Message("I moved to Ghent.", "user")], session="answered")
+        writer.remember(ANN, [Message("Never mind.", "user")], session="over", close=True)
+        time.sleep(0.4)
+        assert derived == ["over"]
+        writer.remember(ANN, [Message("Is it nice there?", "assistant")], session="answered")
+        writer.remember(ANN, [Message("And who are you?", "user")], session="unanswered")
+        time.sleep(0.6)
+        assert derived == ["over", "answered"]
+        deadline = time.monotonic() + 10
+        while len(writer) and time.monotonic() < deadline:
+            time.sleep(0.02)
+    assert derived == ["over", "answered", "unanswered"]
 
 
 def test_beyond_its_limit_who_remembers_waits(bank: MemoryBank) -> None:
