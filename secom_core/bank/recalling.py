@@ -141,8 +141,7 @@ class Recalling:
             if units is None:
                 pin = partial(self._pinned, budget=request.token_budget, k=options.k)
                 finds = [pin(*each) for each in zip(searched, finds, strict=True)]
-            past = asks_of_the_past(query)
-            finds = [self._standing(*each, options, packer, past) for each in zip(searched, finds, strict=True)]
+            finds = [self._standing(*each, options, packer, query) for each in zip(searched, finds, strict=True)]
             candidates = together(finds, is_named=len(scopes) > 1)
             pack = staged("pack")(packer.pack)
             hits = pack(candidates, token_budget=request.token_budget, k=options.k, counter=request.counter)
@@ -172,7 +171,7 @@ class Recalling:
         return replace(finds, before=[*within(pinned, room), *finds.before])
 
     def _standing(
-        self, searched: SearchedScope, finds: Finds, options: RecallOptions, packer: Packer, past: bool
+        self, searched: SearchedScope, finds: Finds, options: RecallOptions, packer: Packer, query: str
     ) -> Finds:
         """What was found, with what is known to hold in its place; with whole memories where they are shown so."""
         index, parts = searched.index, finds.parts
@@ -183,6 +182,7 @@ class Recalling:
         if is_whole:
             ids.update(turn.id for part in parts for each in part for turn in each.memory.turns)
         replaced = self.standing.of(searched.loaded.row.id, ids)
+        past = bool(replaced) and asks_of_the_past(query)
         held = partial(with_replacements, replaced=replaced, turns_named=index.turns_named, history=options.history)
         parts = tuple(held(part, exclude=searched.exclude, past=past) for part in parts)
         if replaced and not past:
