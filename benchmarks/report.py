@@ -592,7 +592,8 @@ SECTIONS = {
         "turns. *full* and the buffer of LangChain show all, whatever the budget. A unit that does not fit is passed "
         "over. *Recall* and *DCG* are of the evidence's turns, of memories that show turns; *precision* is the share "
         "of the block's words in sentences of the evidence, *drift* that of its neighbouring words which nobody said "
-        "(dates and marks count). Forty questions: read no order from differences below a tenth. mem0 and LlamaIndex's fusion were not installed.",
+        "(dates and marks count). Forty questions: read no order from differences below a tenth. mem0 and LlamaIndex's "
+        "fusion were not installed.",
     ),
     "And of chats with an assistant, whose replies are long?": (
         chats,
