@@ -85,7 +85,7 @@ def memories() -> str:
             shown = ["" if each is None else each for each in whole]
             rows.append([title, name, *row["coverage"].values(), *shown, round(row["tokens"][middle])])
     measures = [f"{field} at {middle}" for field in ("recall", "DCG", "precision", "drift", "tokens")]
-    return grid(["", "coverage", *budgets, *measures], rows)
+    return grid(["data", "memory", *(f"coverage at {budget}" for budget in budgets), *measures], rows)
 
 
 def chats() -> str:
@@ -593,7 +593,7 @@ SECTIONS = {
     ),
     "And the memories that the papers compare with?": (
         memories,
-        "`benchmarks.memories`, one run, every memory that needs no language model: LoCoMo 26 and 30, and two chats of "
+        "`benchmarks.memories`, every memory that needs no language model: LoCoMo 26 and 30, and two chats of "
         "BEAM of 100,000 tokens, ten questions of each, evenly spread, vectors by the static table. *ours* has weights "
         "fitted without the conversation. *turn*, *segment* and *session* are whole units, ranked by their own text. "
         "*memorybank-turns* is MemoryBank without its summaries: asked a day after the last session, nearly all of the "
@@ -601,7 +601,8 @@ SECTIONS = {
         "turns. *full* and the buffer of LangChain show all, whatever the budget. A unit that does not fit is passed "
         "over. *Recall* and *DCG* are of the evidence's turns, of memories that show turns; *precision* is the share "
         "of the block's words in sentences of the evidence, *drift* that of its neighbouring words which nobody said "
-        "(dates and marks count). Forty questions: read no order from differences below a tenth.",
+        "(dates and marks count). Forty questions: read no order from differences below a tenth. mem0 and LlamaIndex's "
+        "fusion were not installed.",
     ),
     "And of chats with an assistant, whose replies are long?": (
         chats,
