@@ -21,7 +21,7 @@ _GUESSES: Final = {
     "text": "text message content body msg words utterance message_text",
     "speaker": "speaker sender from author name username user_name who participant user nickname",
     "role": "role",
-    "at": "at timestamp datetime date_time time date created_at sent_at created sent",
+    "at": "at timestamp ts datetime date_time time date created_at sent_at created sent",
     "session": "session session_id conversation conversation_id dialogue_id thread thread_id chat chat_id channel",
     "id": "id message_id uuid msg_id",
 }
