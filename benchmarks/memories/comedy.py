@@ -12,7 +12,7 @@ from secom_core.conversation import Session
 from secom_core.llm.flow import Procedure
 from secom_core.llm.quoting import quoted
 
-from .memory import TEXTS, Block, Entry, Tools, answer_in, filled, said
+from .memory import TEXTS, Block, Entry, Tools, answer_in, filled, said, settled
 
 PARTS = ("events", "portrait", "relation")
 
@@ -35,5 +35,4 @@ class Comedy:
     def block(self, query: str, budget: int, now: datetime | None = None) -> Procedure[Block]:
         # Where there is no room for the whole, its parts are shown in the paper's order while they fit.
         parts = [Entry(f"{part.capitalize()}:\n{text}") for part, text in self.memory.items() if text]
-        return filled(parts, budget, self._counter)
-        yield  # asks nothing
+        return settled(filled(parts, budget, self._counter))

@@ -16,7 +16,7 @@ from secom_core.errors import ModelError
 from secom_core.llm.flow import Procedure
 from secom_core.llm.quoting import quoted
 
-from .memory import TEXTS, Block, Entry, Shelf, Tools, answer_in, filled
+from .memory import TEXTS, Block, Entry, Shelf, Tools, answer_in, filled, settled
 
 CONDITION = 4
 """How many turns before a turn are its condition."""
@@ -53,8 +53,7 @@ class ConditionMem:
         self._shelf.add(each.entry for each in kept)
 
     def block(self, query: str, budget: int, now: datetime | None = None) -> Procedure[Block]:
-        return filled(self._shelf.ranked(query), budget, self._counter)
-        yield  # asks nothing
+        return settled(filled(self._shelf.ranked(query), budget, self._counter))
 
 
 def _asked(turn: Turn, before: Sequence[Turn]) -> str:

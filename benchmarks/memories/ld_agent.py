@@ -21,7 +21,7 @@ from secom_core.llm.flow import Procedure
 from secom_core.llm.quoting import quoted
 from secom_core.text.terms import terms
 
-from .memory import TEXTS, Block, Entry, Shelf, Tools, answer_in, by_score, filled, said, turn_entry
+from .memory import TEXTS, Block, Entry, Shelf, Tools, answer_in, by_score, filled, said, settled, turn_entry
 
 TAU = 1e7
 """Seconds after which a score has fallen to ``1 / e`` (116 days)."""
@@ -65,8 +65,7 @@ class LDAgent:
 
     def block(self, query: str, budget: int, now: datetime | None = None) -> Procedure[Block]:
         traits = [Entry(f"{speaker}: {'; '.join(known)}") for speaker, known in self.traits.items()]
-        return filled([*traits, *by_score(self.shelf.entries, self.scores(query, now))], budget, self._counter)
-        yield  # asks nothing
+        return settled(filled([*traits, *by_score(self.shelf.entries, self.scores(query, now))], budget, self._counter))
 
     def scores(self, query: str, now: datetime | None = None) -> list[float]:
         """One score an entry, in order."""

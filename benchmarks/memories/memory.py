@@ -60,8 +60,8 @@ class Tools:
 
 def settled(value: T) -> Procedure[T]:
     """A procedure that asks nothing: the answer is known."""
+    yield from ()
     return value
-    yield  # makes this a generator
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from secom_core.conversation import Session
 from secom_core.llm.flow import Procedure
 from secom_core.llm.quoting import quoted
 
-from .memory import TEXTS, Block, Entry, Shelf, Tools, answer_in, filled, said, turn_entry
+from .memory import TEXTS, Block, Entry, Shelf, Tools, answer_in, filled, said, settled, turn_entry
 
 RECALLED = 6
 """How many items a turn recalls, as in the authors' program."""
@@ -75,8 +75,7 @@ class MemoryBankMemory:
     def block(self, query: str, budget: int, now: datetime | None = None) -> Procedure[Block]:
         """The overview and the portrait, and what is kept and most like the query."""
         whole = [Entry(each) for each in (self.overview, self.portrait) if each]
-        return filled([*whole, *self._ranked(query, now)], budget, self._counter)
-        yield  # asks nothing
+        return settled(filled([*whole, *self._ranked(query, now)], budget, self._counter))
 
     def kept(self, now: datetime | None = None) -> list[Entry]:
         """What is not forgotten by ``now``, or else by the last turn."""

@@ -23,7 +23,7 @@ from secom_core.errors import ModelError
 from secom_core.llm.flow import Procedure
 from secom_core.llm.quoting import quoted, without_thoughts
 
-from .memory import TEXTS, Block, Entry, Shelf, Tools, filled, lines_in, said
+from .memory import TEXTS, Block, Entry, Shelf, Tools, filled, lines_in, said, settled
 
 _RELATION = re.compile(r"\b(PASS|REPLACE|CHANGE|APPEND|DELETE)\b")
 _DROPS_OLD = ("REPLACE", "CHANGE", "DELETE")
@@ -57,8 +57,7 @@ class MemoryUpdate:
 
     def block(self, query: str, budget: int, now: datetime | None = None) -> Procedure[Block]:
         shelf = Shelf(self._tools.embedder, map(Entry, self.sentences))
-        return filled(shelf.ranked(query), budget, self._tools.counter)
-        yield  # asks nothing
+        return settled(filled(shelf.ranked(query), budget, self._tools.counter))
 
     def _relations(self, new: Sequence[str]) -> Procedure[dict[tuple[str, str], str]]:
         pairs = list(product(self.sentences, new))
