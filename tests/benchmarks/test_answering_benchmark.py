@@ -225,7 +225,7 @@ def farm(server: ScriptedServer, out: Path, memory: str = "ours") -> None:
 def test_teafarm_from_the_sessions_to_the_verdicts(tmp_path, capsys) -> None:
     with ScriptedServer(farmer) as server:
         farm(server, tmp_path)
-        assert "secom: success rate 0.500 of 4 questions" in capsys.readouterr().out
+        assert "ours: success rate 0.500 of 4 questions" in capsys.readouterr().out
         first = len(server.requests)
         assert first == (8 + 1 + 2) + (3 + 1 + 2) + 2 * (2 + 2), "a call a session, and so on"
         farm(server, tmp_path)
@@ -239,7 +239,7 @@ def test_teafarm_from_the_sessions_to_the_verdicts(tmp_path, capsys) -> None:
     for episode in map(Episode.from_json, bag):
         assert [each.speaker for each in episode.follow_ups] == list(episode.speakers)
         assert all(each.dialogue[-1][1] == each.question for each in episode.follow_ups)
-    verdicts = lines(tmp_path / "verdicts-secom.jsonl")[1:]
+    verdicts = lines(tmp_path / "verdicts-ours.jsonl")[1:]
     assert [line["correct"] for line in verdicts] == [True, False] * 2
     assert {"episode", "number", "question", "reference", "response", "correct"} == set(verdicts[0])
 
@@ -256,8 +256,8 @@ def test_teafarm_goes_on_after_faults(tmp_path) -> None:
         with pytest.raises(SystemExit, match="run the command again"):
             farm(server, tmp_path)
         assert [line["name"] for line in lines(tmp_path / "teabag.jsonl")[1:]] == ["mara"]
-        assert [line["number"] for line in lines(tmp_path / "verdicts-secom.jsonl")[1:]] == [1]
+        assert [line["number"] for line in lines(tmp_path / "verdicts-ours.jsonl")[1:]] == [1]
         state["down"] = False
         farm(server, tmp_path)
     assert len(lines(tmp_path / "teabag.jsonl")) == 3
-    assert len(lines(tmp_path / "verdicts-secom.jsonl")) == 5
+    assert len(lines(tmp_path / "verdicts-ours.jsonl")) == 5
