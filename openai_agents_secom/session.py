@@ -77,7 +77,6 @@ class SecomSession:
         self.session_settings = session_settings
         self.scope = check_scope(scope)
         self._log = ConversationLog(bank, self.scope, self.session_id, framework="openai_agents", plain=as_item)
-        self._recalled: tuple[tuple[str, ...], str] | None = None
 
     # -- the SDK's session --------------------------------------------------------------------------------------------
 
@@ -125,9 +124,5 @@ class SecomSession:
         dialogue = dialogue_of(given.input)
         if not dialogue:
             return given
-        known = tuple(message.line for message in dialogue)
-        if self._recalled is None or self._recalled[0] != known:
-            block = await asyncio.to_thread(self._recall.block, self.scope, self.session_id, dialogue)
-            self._recalled = known, block
-        block = self._recalled[1]
+        block = await asyncio.to_thread(self._recall.block, self.scope, self.session_id, dialogue)
         return ModelInputData(with_block(given.input, block), given.instructions) if block else given

@@ -27,27 +27,31 @@ class PromptRecall:
     def __init__(self, bank: MemoryBank, options: RecallOptions, caller: str) -> None:
         check_bank(bank, caller).layers.check(options.layers)
         self._bank, self._options = bank, options
+        self._last: tuple[tuple[object, ...], str] | None = None
 
-    def block(self, scope: Scope, session: str | None, dialogue: Sequence[Message]) -> str:
+    def block(self, scope: Scope, session: str, dialogue: Sequence[Message]) -> str:
         """The recalled memories as quoted data; empty if there are none.
 
-        A store or a model that fails costs the memories, with a `DegradedWarning`, and not the user's turn.
+        The calls of a model in one turn have the same dialogue, and get the same memories. A store or a model that fails costs the memories, with a `DegradedWarning`, and not the user's turn.
 
         Args:
             scope: whose memory it is.
             session: the session that the dialogue belongs to.
             dialogue: what the prompt holds, with the user's message at the end.
         """
+        asked = scope, session, *(message.line for message in dialogue)
+        if self._last is None or self._last[0] != asked:
+            self._last = asked, self._found(scope, session, dialogue)
+        return self._last[1]
+
+    def _found(self, scope: Scope, session: str, dialogue: Sequence[Message]) -> str:
         *before, asked = dialogue
-        if not asked.text.strip():
-            return ""
+        shown = {message.text for message in dialogue if message.role == "user"}
         try:
             with waiting_at_most(ANSWER_WAITS_S):
-                shown = {message.text for message in dialogue if message.role == "user"}
-                exclude = list(self._shown(scope, session, shown)) if session is not None else []
-                return self._bank.recall(
-                    scope, asked.text, exclude=exclude, context=before, **self._options.arguments
-                ).text
+                exclude = list(self._shown(scope, session, shown))
+                options = self._options.arguments
+                return self._bank.recall(scope, asked.text, exclude=exclude, context=before, **options).text
         except (StoreError, ModelError) as error:
             warn_degraded("memory cannot be reached; nothing is recalled", error)
             return ""

@@ -15,7 +15,7 @@ from ..serve.tools import TOOLS, AgentTool, Recall, found
 
 ToolName = Literal["recall", "read_the_rest", "remember", "correct", "forget", "look"]
 """The name of a tool."""
-USUAL: Final[tuple[ToolName, ...]] = ("recall", "read_the_rest", "remember")
+USUAL: Final[tuple[ToolName, ...]] = ("recall", "read_the_rest")
 """The tools that an agent gets unless others are named."""
 _UNREACHABLE: Final = "Memory cannot be reached at the moment."
 

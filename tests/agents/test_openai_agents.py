@@ -274,7 +274,7 @@ async def test_the_loop_is_not_blocked(bank: MemoryBank, monkeypatch: pytest.Mon
 
 async def test_the_scope_of_tools_comes_from_the_context_and_from_no_model(bank: MemoryBank) -> None:
     bank.remember(ALICE, [("user", "My dog is called Biscuit.")], session="sunday")
-    tools = memory_tools(bank, scope=lambda who: ("acme", who))
+    tools = memory_tools(bank, scope=lambda who: ("acme", who), tools=["recall", "remember"])
     calls = [
         Answer(None, (ToolCall("recall", {"query": "dog"}),)),
         Answer(None, (ToolCall("recall", {"query": "dog", "scope": ["acme", "alice"]}),)),
@@ -291,7 +291,7 @@ async def test_the_scope_of_tools_comes_from_the_context_and_from_no_model(bank:
 
 
 def test_tools_are_those_that_are_named(bank: MemoryBank) -> None:
-    assert [tool.name for tool in memory_tools(bank, scope=ALICE)] == ["recall", "read_the_rest", "remember"]
+    assert [tool.name for tool in memory_tools(bank, scope=ALICE)] == ["recall", "read_the_rest"]
     assert [tool.name for tool in memory_tools(bank, scope=ALICE, tools=["forget"])] == ["forget"]
     with pytest.raises(InvalidInput, match="tools are some of 'recall'"):
         memory_tools(bank, scope=ALICE, tools=["erase"])  # type: ignore[list-item]
