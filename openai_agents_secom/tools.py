@@ -15,6 +15,8 @@ from secom_core.agents.tools import USUAL, ToolName, call_tool, named_tools
 from secom_core.bank import MemoryBank, check_bank
 from secom_core.serve.tools import AgentTool
 
+from .items import dialogue_of
+
 
 def memory_tools(bank: MemoryBank, *, scope: ScopeOf, tools: Sequence[ToolName] = USUAL) -> list[FunctionTool]:
     """Tools over the memory of a scope: the ones that `secom serve` offers by the Model Context Protocol.
@@ -58,6 +60,8 @@ def _invoked(tool: AgentTool, bank: MemoryBank, scope: ScopeOf) -> Callable[[Too
             given = json.loads(arguments or "{}")
         except (ValueError, RecursionError) as error:
             return f"the arguments are no JSON: {error}"
-        return await asyncio.to_thread(call_tool, bank, named, tool, given)
+        said = dialogue_of(context.turn_input)
+        asked = said[-1].text if said else ""
+        return await asyncio.to_thread(call_tool, bank, named, tool, given, asked=asked)
 
     return invoked

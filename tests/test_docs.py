@@ -54,6 +54,7 @@ class Block:
             "langchain_secom": "langchain_core",
             "llamaindex_secom": "llama_index",
             "openai_agents_secom": "agents",
+            "pydantic_ai_secom": "pydantic_ai",
         }
         tops = {name.split(".")[0] for name in named}
         tops |= {"openai"} if "OpenAIModel" in self.imported else set()

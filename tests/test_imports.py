@@ -24,12 +24,13 @@ from secom_core import MemoryBank
 from secom_core.errors import MissingExtra
 
 ROOT = Path(__file__).resolve().parents[1]
-CORE, ADAPTERS = "secom_core", ("langchain_secom", "llamaindex_secom", "openai_agents_secom")
+CORE, ADAPTERS = "secom_core", ("langchain_secom", "llamaindex_secom", "openai_agents_secom", "pydantic_ai_secom")
 OURS = (CORE, *ADAPTERS)
 FRAMEWORKS = {
     "langchain_secom": ("langchain", "langgraph", "langsmith"),
     "llamaindex_secom": ("llama",),
     "openai_agents_secom": ("agents",),
+    "pydantic_ai_secom": ("pydantic_ai", "pydantic_graph"),
 }
 
 # Each may import those before it.
@@ -66,6 +67,7 @@ HEAVY = (
     "opentelemetry",
     "prometheus_client",
     "pydantic",
+    "pydantic_ai",
     "scipy",
     "sentence_transformers",
     "sklearn",
@@ -183,7 +185,7 @@ def test_the_core_knows_no_framework() -> None:
         wrong = {
             each
             for each in imported(name, file)
-            if each.startswith(("agents", "langchain", "llama", "openai_agents", "benchmarks", "tests"))
+            if each.startswith(("agents", "langchain", "llama", "openai_agents", "pydantic_ai", "benchmarks", "tests"))
         }
         # LLMLingua is a denoiser's, and no framework.
         wrong -= {each for each in wrong if each.split(".")[0] == "llmlingua"}

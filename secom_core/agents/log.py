@@ -150,15 +150,19 @@ class ConversationLog:
     # -- out of the store ---------------------------------------------------------------------------------------------
 
     def _stored(self) -> list[tuple[ChatRecord, Mapping[str, Any]]]:
-        """Each message with its place: those that were kept whole, and what was said after the last of them."""
+        """Each message with its place: those that were kept whole, and between them what others have remembered."""
         said = _said(self._bank.turns(self.scope, self.session))
         kept = self._bank.chats.read(self.scope, self.session)
-        pairs = [(record, body) for record in kept if (body := self._body(record, said)) is not None]
-        names = {record.name for record in kept}
-        later = list(takewhile(lambda each: each[0].id not in names, reversed(said.values())))
         # A tool's result without the call that it answers is refused by models.
-        fresh = [(message, turn) for message, turn in reversed(later) if message.role != "tool"]
-        return [*pairs, *((self._record(message, turn), self._plain(message)) for message, turn in fresh)]
+        names = {record.name for record in kept} | {name for name in said if said[name][0].role == "tool"}
+        pairs, words = list[tuple[ChatRecord, Mapping[str, Any]]](), iter(said)
+        for record in kept:
+            if record.name in said:
+                before = list(takewhile(record.name.__ne__, words))
+                pairs += [self._worded(*said[name]) for name in before if name not in names]
+            if (body := self._body(record, said)) is not None:
+                pairs.append((record, body))
+        return [*pairs, *(self._worded(*said[name]) for name in words if name not in names)]
 
     def _body(self, record: ChatRecord, said: Mapping[str, tuple[Message, Turn]]) -> Mapping[str, Any] | None:
         body = (record.body or {}).get(self._framework)
@@ -167,8 +171,9 @@ class ConversationLog:
         spoken = said.get(record.name or "")
         return self._plain(spoken[0]) if spoken is not None else None
 
-    def _record(self, message: Message, turn: Turn) -> ChatRecord:
-        return ChatRecord(turn.id, message.id, {self._framework: self._plain(message)})
+    def _worded(self, message: Message, turn: Turn) -> tuple[ChatRecord, Mapping[str, Any]]:
+        body = self._plain(message)
+        return ChatRecord(turn.id, message.id, {self._framework: body}), body
 
     def _unsaid(self) -> LogEntry:
         """The latest entry that waits; nobody writes it any more, and those before it are stored with the next."""

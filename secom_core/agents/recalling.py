@@ -32,7 +32,8 @@ class PromptRecall:
     def block(self, scope: Scope, session: str, dialogue: Sequence[Message]) -> str:
         """The recalled memories as quoted data; empty if there are none.
 
-        The calls of a model in one turn have the same dialogue, and get the same memories. A store or a model that fails costs the memories, with a `DegradedWarning`, and not the user's turn.
+        The calls of a model in one turn have the same dialogue, and get the same memories. A store or a model that
+        fails costs the memories, with a `DegradedWarning`, and not the user's turn.
 
         Args:
             scope: whose memory it is.

@@ -32,7 +32,7 @@ def named_tools(names: Iterable[ToolName]) -> list[AgentTool]:
     return [tool for name in wanted for tool in TOOLS if tool.name == name]
 
 
-def call_tool(bank: MemoryBank, scope: Scope, tool: AgentTool, arguments: Any) -> str:
+def call_tool(bank: MemoryBank, scope: Scope, tool: AgentTool, arguments: Any, *, asked: str = "") -> str:
     """What the model reads as the result: what was found or done, or why it was not.
 
     Args:
@@ -40,11 +40,12 @@ def call_tool(bank: MemoryBank, scope: Scope, tool: AgentTool, arguments: Any) -
         scope: whose they are.
         tool: which one.
         arguments: as the model gave them.
+        asked: what the user has just said, which a search need not find.
     """
     try:
         call, grant = requests.checked(tool.takes, arguments), Grant("agent", scope)
         if isinstance(call, Recall):
-            return found(bank, grant, call, _unanswered(bank, scope))
+            return found(bank, grant, call, _unanswered(bank, scope, asked))
         return tool.does(shared_writer(bank), grant, call)
     except (StoreError, ModelError) as error:
         warn_degraded("the model is told that memory cannot be reached", error)
@@ -53,8 +54,8 @@ def call_tool(bank: MemoryBank, scope: Scope, tool: AgentTool, arguments: Any) -
         return str(error)
 
 
-def _unanswered(bank: MemoryBank, scope: Scope) -> Sequence[str]:
+def _unanswered(bank: MemoryBank, scope: Scope, asked: str) -> Sequence[str]:
     """The turn that the user has just begun, which would be the best match for itself."""
-    names = bank.sessions(scope)
+    names = bank.sessions(scope) if asked else []
     latest = bank.turns(scope, names[-1], last=1) if names else []
-    return [turn.id for turn in latest if all(message.role == "user" for message in turn.messages)]
+    return [turn.id for turn in latest if [message.text for message in turn.messages] == [asked]]

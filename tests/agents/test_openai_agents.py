@@ -205,6 +205,13 @@ async def test_what_others_remember_in_the_session_is_an_item(bank: MemoryBank) 
         {"role": "user", "content": "Hello."},
         {"role": "assistant", "content": "Hi."},
     ]
+    said: list[Any] = [{"role": "user", "content": "Are you there?"}]
+    await session.add_items(said)
+    bank.remember(ALICE, [("assistant", "I am.")], session="monday")
+    items = [item["content"] for item in await session.get_items()]  # type: ignore[typeddict-item]
+    assert items == ["Hello.", "Hi.", "Are you there?", "I am."]
+    assert (await session.pop_item() or {}).get("content") == "I am."
+    assert len(await session.get_items()) == 3
 
 
 async def test_a_store_that_fails_costs_memories_and_no_turn(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,6 +295,13 @@ async def test_the_scope_of_tools_comes_from_the_context_and_from_no_model(bank:
     assert "scope: Extra inputs are not permitted" in results[1]
     assert "Bob sails." in everything_said(bank, BOB)
     assert "Bob sails." not in everything_said(bank)
+
+
+async def test_a_tool_finds_a_turn_of_another_session_that_nobody_answered(bank: MemoryBank) -> None:
+    bank.remember(ALICE, [("user", "My dog is called Biscuit.")], session="sunday")
+    with ScriptedServer([Answer(None, (ToolCall("recall", {"query": "dog"}),)), "Biscuit."]) as server:
+        await Runner.run(agent_on(server, memory_tools(bank, scope=ALICE)), "My dog?", run_config=quiet())
+    assert "called Biscuit" in server.requests[1].text
 
 
 def test_tools_are_those_that_are_named(bank: MemoryBank) -> None:
