@@ -5,6 +5,8 @@ COPY pyproject.toml README.md LICENSE ./
 COPY secom_core ./secom_core
 COPY langchain_secom ./langchain_secom
 COPY llamaindex_secom ./llamaindex_secom
+COPY openai_agents_secom ./openai_agents_secom
+COPY pydantic_ai_secom ./pydantic_ai_secom
 RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir ".[serve,postgres,static,openai]"
 
 FROM python:3.12-slim

@@ -30,7 +30,6 @@ from .unstored import (
     Unstored,
     keep_meanwhile,
     store_all,
-    turns_of,
     warn_store_failed,
 )
 from .window import SYSTEM, TOOL, WindowEntry, forgotten_turns, without_forgotten
@@ -262,7 +261,7 @@ class SessionMessages(SavedMessages):
         try:
             with waiting_for_a_lock(shared_writer(self._bank), self.scope):
                 self._store_unstored()
-                return turns_of(messages, self._target.remember(self.scope, messages, session=self.session).turn_ids)
+                return self._target.remember(self.scope, messages, session=self.session).turns_of(messages)
         except StoreLocked:
             keep_meanwhile(self._bank, self.scope, [waiting])
         except FAILURES as error:

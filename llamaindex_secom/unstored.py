@@ -48,7 +48,7 @@ def store_all(target: MemoryBank | BackgroundWriter, scope: Scope, waiting: list
             # Another message has one of the ids by now: the words are worth more than the ids.
             messages = [replace(message, id=uuid.uuid4().hex) for message in messages]
             result = target.remember(scope, messages, session=waiting[0].session)
-        stored = turns_of(messages, result.turn_ids)
+        stored = result.turns_of(messages)
         turns |= {str(message.id): turn for message, turn in zip(waiting[0].messages, stored, strict=True)}
         waiting.pop(0)
     return turns
@@ -61,15 +61,6 @@ def keep_meanwhile(bank: MemoryBank, scope: Scope, waiting: Sequence[Unstored]) 
     """
     for each in waiting:
         shared_writer(bank).keep(scope, each.messages, session=each.session)
-
-
-def turns_of(messages: Sequence[Message], turn_ids: Sequence[str]) -> list[str]:
-    """For each message, the turn that it belongs to: a turn has the id of its first message."""
-    current, names, turns = turn_ids[0] if turn_ids else "", set(turn_ids), []
-    for message in messages:
-        current = message.id if message.id in names else current
-        turns.append(current)
-    return turns
 
 
 def warn_store_failed(consequence: str, error: Exception) -> None:

@@ -50,7 +50,12 @@ class Block:
         named = {alias.name for node in tree if isinstance(node, ast.Import) for alias in node.names}
         tree = ast.walk(ast.parse(self.code))
         named |= {str(node.module) for node in tree if isinstance(node, ast.ImportFrom)}
-        needed = {"langchain_secom": "langchain_core", "llamaindex_secom": "llama_index"}
+        needed = {
+            "langchain_secom": "langchain_core",
+            "llamaindex_secom": "llama_index",
+            "openai_agents_secom": "agents",
+            "pydantic_ai_secom": "pydantic_ai",
+        }
         tops = {name.split(".")[0] for name in named}
         tops |= {"openai"} if "OpenAIModel" in self.imported else set()
         tops |= {"sqlcipher3"} if re.search(r"\.open\([^()]*\bkey=", self.code) else set()

@@ -24,9 +24,14 @@ from secom_core import MemoryBank
 from secom_core.errors import MissingExtra
 
 ROOT = Path(__file__).resolve().parents[1]
-CORE, ADAPTERS = "secom_core", ("langchain_secom", "llamaindex_secom")
+CORE, ADAPTERS = "secom_core", ("langchain_secom", "llamaindex_secom", "openai_agents_secom", "pydantic_ai_secom")
 OURS = (CORE, *ADAPTERS)
-FRAMEWORKS = {"langchain_secom": ("langchain", "langgraph", "langsmith"), "llamaindex_secom": ("llama",)}
+FRAMEWORKS = {
+    "langchain_secom": ("langchain", "langgraph", "langsmith"),
+    "llamaindex_secom": ("llama",),
+    "openai_agents_secom": ("agents",),
+    "pydantic_ai_secom": ("pydantic_ai", "pydantic_graph"),
+}
 
 # Each may import those before it.
 FOUNDATION = (
@@ -47,8 +52,9 @@ STAGES = ("denoisers", "indexes", "models", "pictures", "readers", "segmenters",
 # presets know them.
 CAPABILITIES = ("changes", "chats", "citations", "corrections", "lifetimes", "summaries", "timelines", "topics")
 # What stands over the bank: the package itself is "".
-OVER_THE_BANK = ("", "__main__", "command", "companion", "serve")
+OVER_THE_BANK = ("", "__main__", "agents", "command", "companion", "serve")
 HEAVY = (
+    "agents",
     "faiss",
     "langchain",
     "langchain_core",
@@ -61,6 +67,7 @@ HEAVY = (
     "opentelemetry",
     "prometheus_client",
     "pydantic",
+    "pydantic_ai",
     "scipy",
     "sentence_transformers",
     "sklearn",
@@ -176,7 +183,9 @@ def test_no_circles() -> None:
 def test_the_core_knows_no_framework() -> None:
     for name, file in modules(CORE).items():
         wrong = {
-            each for each in imported(name, file) if each.startswith(("langchain", "llama", "benchmarks", "tests"))
+            each
+            for each in imported(name, file)
+            if each.startswith(("agents", "langchain", "llama", "openai_agents", "pydantic_ai", "benchmarks", "tests"))
         }
         # LLMLingua is a denoiser's, and no framework.
         wrong -= {each for each in wrong if each.split(".")[0] == "llmlingua"}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ..conversation import Scope
+from ..conversation import Message, Scope
 from ..llm.flow import Cost
 from ..memory import Passage
 from ..telemetry import Work
@@ -29,6 +29,18 @@ class Remembered:
     new: int
     ended: tuple[str, ...] = ()
     work: Work = field(default=Work(), compare=False)
+
+    def turns_of(self, messages: Sequence[Message]) -> list[str]:
+        """For each message that was given, the turn that it belongs to: a turn has the id of its first message.
+
+        Args:
+            messages: those that were remembered, with their ids.
+        """
+        current, names, turns = self.turn_ids[0] if self.turn_ids else "", set(self.turn_ids), []
+        for message in messages:
+            current = message.id if message.id in names else current
+            turns.append(current)
+        return turns
 
 
 @dataclass(frozen=True, slots=True)

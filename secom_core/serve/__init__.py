@@ -1,20 +1,28 @@
-"""`secom serve`: one warm process over a bank, for agents (Model Context Protocol) and for programs (HTTP)."""
+"""`secom serve`: one warm process over a bank, for agents (Model Context Protocol) and for programs (HTTP).
+
+The tools of agents and what they take (`secom_core.serve.tools`) need Pydantic alone: adapters offer the same tools.
+"""
 
 from __future__ import annotations
 
-from ..errors import MissingExtra
+from typing import TYPE_CHECKING
 
-try:
-    import mcp as _mcp  # noqa: F401
-    import prometheus_client as _prometheus_client  # noqa: F401
-    import starlette as _starlette  # noqa: F401
-    import uvicorn as _uvicorn  # noqa: F401
-except ImportError as error:
-    raise MissingExtra("secom serve", "serve") from error
+from ..processes.on_demand import on_demand
 
-from .application import application
-from .grants import Grant, Tokens
-from .memory import ServedMemory
-from .running import run_agent, run_http
+if TYPE_CHECKING:
+    from .application import application
+    from .grants import Grant, Tokens
+    from .memory import ServedMemory
+    from .running import run_agent, run_http
+else:
+    __getattr__, __dir__ = on_demand(
+        __name__,
+        {
+            "application": "application",
+            "grants": "Grant Tokens",
+            "memory": "ServedMemory",
+            "running": "run_agent run_http",
+        },
+    )
 
 __all__ = ["Grant", "ServedMemory", "Tokens", "application", "run_agent", "run_http"]

@@ -12,21 +12,25 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal
 
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route, Router
-from starlette.types import ASGIApp
-
 from ..configuration import ServeSettings
-from ..errors import InvalidInput
+from ..errors import InvalidInput, MissingExtra
 from . import answers, operations, requests
-from .agents import MCP, mcp_route
-from .gate import Gate, bearer
 from .grants import OF_METRICS, Grant, Tokens
 from .hosts import is_loopback
 from .memory import ServedMemory
-from .metrics import CONTENT_TYPE, Metrics
-from .refusals import Refused
+
+try:
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse, Response
+    from starlette.routing import BaseRoute, Route, Router
+    from starlette.types import ASGIApp
+
+    from .agents import MCP, mcp_route
+    from .gate import Gate, bearer
+    from .metrics import CONTENT_TYPE, Metrics
+    from .refusals import Refused
+except ImportError as error:
+    raise MissingExtra("secom serve", "serve") from error
 
 _LARGE: Final = 65_536
 _FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-real-ip", "via")

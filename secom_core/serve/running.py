@@ -11,20 +11,24 @@ from math import ceil
 from pathlib import Path
 from typing import Final
 
-import anyio
-import uvicorn
-
 from ..bank import MemoryBank
 from ..configuration import Settings
 from ..conversation import Scope
-from ..errors import InvalidInput
-from .agents import serve_agent
-from .application import application
-from .connections import PromptConnection
+from ..errors import InvalidInput, MissingExtra
 from .grants import OF_SCOPE, Grant, Tokens
 from .hosts import is_loopback
 from .inspector import inspector_routes
 from .memory import ServedMemory
+
+try:
+    import anyio
+    import uvicorn
+
+    from .agents import serve_agent
+    from .application import application
+    from .connections import PromptConnection
+except ImportError as error:
+    raise MissingExtra("secom serve", "serve") from error
 
 _BACKLOG: Final = 1_024
 _KEEP_ALIVE_S: Final = 15

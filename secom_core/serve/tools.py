@@ -5,7 +5,7 @@ Whatever a tool shows of what was said is quoted as data, as in the block of a r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
@@ -91,12 +91,17 @@ class AgentTool:
 
 
 def _recall(writer: BackgroundWriter, grant: Grant, call: Recall) -> str:
+    return found(writer.bank, grant, call)
+
+
+def found(bank: MemoryBank, grant: Grant, call: Recall, exclude: Sequence[str] = ()) -> str:
+    """What ``recall`` gives, without the turns that are excluded because the model has them before it."""
     # The token says what an agent searches, so that no model has to name a scope.
     also = [[*scope] for scope in grant.also]
-    asked = requests.Recall(query=call.query, token_budget=call.token_budget, also=also)
-    found = with_ids(operations.recalled(writer.bank, grant, asked), grant.scope)
-    is_empty = not writer.bank.stats(grant.scope).turns
-    return found or why_empty(RecallOptions(call.token_budget), remembered=not is_empty)
+    asked = requests.Recall(query=call.query, token_budget=call.token_budget, also=also, exclude=list(exclude))
+    block = with_ids(operations.recalled(bank, grant, asked), grant.scope)
+    is_empty = bank.stats(grant.scope).turns <= len(exclude)
+    return block or why_empty(RecallOptions(call.token_budget), remembered=not is_empty)
 
 
 def _remember(writer: BackgroundWriter, grant: Grant, call: Remember) -> str:

@@ -1,0 +1,128 @@
+"""A session of the OpenAI Agents SDK in a bank, and the memories of other sessions for its prompts."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from agents import TResponseInputItem
+from agents.memory.session_settings import SessionSettings, resolve_session_limit
+from agents.run_config import CallModelData, ModelInputData
+
+from secom_core.agents import ConversationLog, PromptRecall
+from secom_core.bank import MemoryBank
+from secom_core.bank.checks import check_name
+from secom_core.conversation import check_scope
+from secom_core.memory import RecallOptions
+
+from .items import as_entry, as_item, dialogue_of, with_block
+
+
+class SecomSession:
+    """A conversation that is kept whole, and remembered for all later ones of its scope.
+
+    It is a session of the SDK (``agents.memory.Session``): every item comes back as it was, in order, also in another
+    process. What users and assistants say is remembered; calls of tools and their results are kept beside it.
+    `with_memories` puts what is recalled of other conversations into the prompts of a run, and nowhere else: neither
+    the session nor the result of a run holds it, so that it is never remembered again.
+
+    Usage::
+
+        session = SecomSession(bank, scope=("acme", "alice"), session="monday")
+        recall = RunConfig(call_model_input_filter=session.with_memories)
+        result = await Runner.run(agent, "Where do I live?", session=session, run_config=recall)
+
+    If the store fails, the run goes on with a `DegradedWarning`: nothing is recalled, and what is said is stored with
+    what comes next.
+
+    Args:
+        bank: where everything is remembered; the session does not close it.
+        scope: whose memory it is.
+        session: the name of the conversation; a new one unless given. An existing one is continued.
+        token_budget: how long the recalled block is at most, in the bank's token counter.
+        k: how many memories are recalled at most.
+        layers: layers of the bank that take part in recalls, such as ``"summaries"``.
+        only_relevant: recall what answers the user's message, and leave the rest of the budget empty.
+        where: a filter (`secom_core.filters`), such as ``{"role": "user"}``.
+        also: other scopes that are searched too, such as a team's.
+        history: also recall what holds no more, marked as such.
+        session_settings: the SDK's settings, such as how many items a run reads.
+
+    Raises:
+        InvalidScope: for a bad scope.
+        InvalidInput: for what is no bank, a name that is none, or options that the bank cannot recall with.
+    """
+
+    def __init__(
+        self,
+        bank: MemoryBank,
+        *,
+        scope: Sequence[str],
+        session: str | None = None,
+        token_budget: int | None = 1000,
+        k: int | None = None,
+        layers: Sequence[str] = (),
+        only_relevant: bool = False,
+        where: Mapping[str, Any] | None = None,
+        also: Sequence[Sequence[str]] = (),
+        history: bool = True,
+        session_settings: SessionSettings | None = None,
+    ) -> None:
+        options = RecallOptions(token_budget, k, layers, only_relevant, where, also, history)
+        self._recall = PromptRecall(bank, options, type(self).__name__)
+        self.session_id = session if session is not None else uuid.uuid4().hex
+        check_name(self.session_id)
+        self.session_settings = session_settings
+        self.scope = check_scope(scope)
+        self._log = ConversationLog(bank, self.scope, self.session_id, framework="openai_agents", plain=as_item)
+
+    # -- the SDK's session --------------------------------------------------------------------------------------------
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """The items of the conversation, in order.
+
+        Args:
+            limit: only the latest so many; all unless given here or in ``session_settings``.
+        """
+        items = cast("list[TResponseInputItem]", await asyncio.to_thread(self._log.read))
+        most = resolve_session_limit(limit, self.session_settings)
+        return items if most is None or most < 0 else items[max(len(items) - most, 0) :]
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Add items: they are on disk when this returns, and what is said in them can be recalled."""
+        await asyncio.to_thread(self._log.add, [as_entry(item) for item in items])
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Remove the latest item and return it; what was remembered of it is forgotten.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        return cast("TResponseInputItem | None", await asyncio.to_thread(self._log.pop))
+
+    async def clear_session(self) -> None:
+        """Forget the conversation: its items, and all that is remembered of it.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        await asyncio.to_thread(self._log.clear)
+
+    # -- recall -------------------------------------------------------------------------------------------------------
+
+    async def with_memories(self, data: CallModelData[Any]) -> ModelInputData:
+        """Put memories before the user's last message, for one call of the model (``call_model_input_filter``).
+
+        All calls of a turn get the same memories, so that the prompt before them stays in prompt caches.
+
+        Args:
+            data: what the SDK is about to send.
+        """
+        given = data.model_data
+        dialogue = dialogue_of(given.input)
+        if not dialogue:
+            return given
+        block = await asyncio.to_thread(self._recall.block, self.scope, self.session_id, dialogue)
+        return ModelInputData(with_block(given.input, block), given.instructions) if block else given

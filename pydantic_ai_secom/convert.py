@@ -1,0 +1,93 @@
+"""Messages of Pydantic AI: how they are kept, what is remembered of them, and where memories stand among them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    TextContent,
+    TextPart,
+    UserPromptPart,
+)
+
+from secom_core.agents import LogEntry
+from secom_core.context import without_recalled
+from secom_core.conversation import Message
+
+
+def as_entry(message: ModelMessage) -> LogEntry:
+    """A message as it is kept: the words of users and models are remembered, and every message is kept whole."""
+    return LogEntry(_body(message), said(message))
+
+
+def _body(message: ModelMessage) -> Mapping[str, Any]:
+    [body] = json.loads(ModelMessagesTypeAdapter.dump_json([message]))
+    return dict(body)
+
+
+def as_messages(bodies: Sequence[Mapping[str, Any]]) -> list[ModelMessage]:
+    """The messages that `as_entry` keeps, whole again."""
+    return ModelMessagesTypeAdapter.validate_json(json.dumps(bodies))
+
+
+def as_body(message: Message) -> Mapping[str, Any]:
+    """A message that says what is remembered; what else Pydantic AI keeps of an answer is not known."""
+    if message.role == "assistant":
+        answer = ModelResponse([TextPart(message.text)])
+        return _body(replace(answer, timestamp=message.at) if message.at else answer)
+    prompt = UserPromptPart(message.text)
+    return _body(ModelRequest([replace(prompt, timestamp=message.at) if message.at else prompt]))
+
+
+def said(message: ModelMessage) -> Message | None:
+    """What a message says; nothing of calls of tools, their results, thoughts and instructions."""
+    if isinstance(message, ModelResponse):
+        texts, role, at = [part.content for part in message.parts if isinstance(part, TextPart)], "assistant", None
+    else:
+        prompts = [part for part in message.parts if isinstance(part, UserPromptPart)]
+        texts, role = [_text(part) for part in prompts], "user"
+        at = prompts[0].timestamp if prompts else None
+    text = without_recalled("\n".join(texts))
+    return Message(text, role=role, at=at or message.timestamp) if text.strip() else None
+
+
+def _text(prompt: UserPromptPart) -> str:
+    if isinstance(prompt.content, str):
+        return prompt.content
+    words = [each.content if isinstance(each, TextContent) else each for each in prompt.content]
+    return "\n".join(word for word in words if isinstance(word, str))
+
+
+def dialogue_of(messages: Sequence[ModelMessage]) -> list[Message]:
+    """What users and models say, in order, up to the user's last message; nothing if that message has no words."""
+    place = _last_prompt(messages)
+    if place is None or said(messages[place]) is None:
+        return []
+    return [message for each in messages[: place + 1] if (message := said(each)) is not None]
+
+
+def with_block(messages: Sequence[ModelMessage], block: str) -> list[ModelMessage]:
+    """New messages with the recalled memories before the user's last prompt; those that are given stay as they are."""
+    place = _last_prompt(messages)
+    request = messages[place] if place is not None else None
+    if place is None or not isinstance(request, ModelRequest):
+        return list(messages)
+    first = next(number for number, part in enumerate(request.parts) if isinstance(part, UserPromptPart))
+    recalled = UserPromptPart(block, timestamp=request.parts[first].timestamp)
+    parts = [*request.parts[:first], recalled, *request.parts[first:]]
+    return [*messages[:place], replace(request, parts=parts), *messages[place + 1 :]]
+
+
+def _last_prompt(messages: Sequence[ModelMessage]) -> int | None:
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
+        if isinstance(message, ModelRequest) and any(isinstance(part, UserPromptPart) for part in message.parts):
+            return place
+    return None

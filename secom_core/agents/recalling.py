@@ -1,0 +1,64 @@
+"""What is recalled for a prompt: beside what the user says, and without what the prompt holds already."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from ..bank import MemoryBank, check_bank
+from ..bank.answers import ANSWER_WAITS_S
+from ..conversation import Message, Scope
+from ..errors import ModelError, StoreError, warn_degraded
+from ..memory import RecallOptions
+from ..stores.database import waiting_at_most
+
+
+class PromptRecall:
+    """Recalls for prompts.
+
+    Args:
+        bank: what is searched.
+        options: how much is recalled, and of what.
+        caller: who asks, for error messages.
+
+    Raises:
+        InvalidInput: for what is no bank, or layers that the bank was opened without.
+    """
+
+    def __init__(self, bank: MemoryBank, options: RecallOptions, caller: str) -> None:
+        check_bank(bank, caller).layers.check(options.layers)
+        self._bank, self._options = bank, options
+        self._last: tuple[tuple[object, ...], str] | None = None
+
+    def block(self, scope: Scope, session: str, dialogue: Sequence[Message]) -> str:
+        """The recalled memories as quoted data; empty if there are none.
+
+        The calls of a model in one turn have the same dialogue, and get the same memories. A store or a model that
+        fails costs the memories, with a `DegradedWarning`, and not the user's turn.
+
+        Args:
+            scope: whose memory it is.
+            session: the session that the dialogue belongs to.
+            dialogue: what the prompt holds, with the user's message at the end.
+        """
+        asked = scope, session, *(message.line for message in dialogue)
+        if self._last is None or self._last[0] != asked:
+            self._last = asked, self._found(scope, session, dialogue)
+        return self._last[1]
+
+    def _found(self, scope: Scope, session: str, dialogue: Sequence[Message]) -> str:
+        *before, asked = dialogue
+        shown = {message.text for message in dialogue if message.role == "user"}
+        try:
+            with waiting_at_most(ANSWER_WAITS_S):
+                exclude = list(self._shown(scope, session, shown))
+                options = self._options.arguments
+                return self._bank.recall(scope, asked.text, exclude=exclude, context=before, **options).text
+        except (StoreError, ModelError) as error:
+            warn_degraded("memory cannot be reached; nothing is recalled", error)
+            return ""
+
+    def _shown(self, scope: Scope, session: str, shown: Collection[str]) -> Iterator[str]:
+        """The turns of the session that the prompt holds."""
+        for turn in self._bank.turns(scope, session):
+            if any(message.text in shown for message in turn.messages):
+                yield turn.id
