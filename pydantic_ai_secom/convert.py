@@ -80,8 +80,7 @@ def with_block(messages: Sequence[ModelMessage], block: str) -> list[ModelMessag
     if place is None or not isinstance(request, ModelRequest):
         return list(messages)
     first = next(number for number, part in enumerate(request.parts) if isinstance(part, UserPromptPart))
-    recalled = UserPromptPart(block, timestamp=request.parts[first].timestamp)
-    parts = [*request.parts[:first], recalled, *request.parts[first:]]
+    parts = [*request.parts[:first], UserPromptPart(block), *request.parts[first:]]
     return [*messages[:place], replace(request, parts=parts), *messages[place + 1 :]]
 
 

@@ -41,7 +41,8 @@ def memory_toolset(bank: MemoryBank, *, scope: ScopeOf, tools: Sequence[ToolName
 
 def _tool(tool: AgentTool, bank: MemoryBank, scope: ScopeOf) -> Tool[Any]:
     schema = tool.takes.model_json_schema()
-    return Tool.from_schema(_called(tool, bank, scope), tool.name, tool.says, schema, takes_ctx=True)
+    made: Tool[Any] = Tool.from_schema(_called(tool, bank, scope), tool.name, tool.says, schema, takes_ctx=True)
+    return made
 
 
 def _called(tool: AgentTool, bank: MemoryBank, scope: ScopeOf) -> Callable[..., Awaitable[str]]:
