@@ -18,10 +18,10 @@ def recall_(args: Namespace) -> None:
     scope = scope_of(args)
     wanted = registered(args.layer or ())
     for layer in wanted:
-        if layer.cost_without_model and not args.without_model:
+        if layer.cost_without_model and not args.without_model and args.settings.model is None:
             raise Refused(
                 f"without a language model, {layer.name} make a recall worse ({layer.cost_without_model}), and the "
-                "command has no model; add --without-model to use them all the same"
+                "command has no model; give --model, or add --without-model to use them all the same"
             )
     with opened(args, layers=wanted) as there:
         there.row(scope)
