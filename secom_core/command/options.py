@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -327,6 +328,10 @@ def _check_conditions(command: ArgumentParser, args: Namespace) -> None:
         command.error(f"--all is the whole scope; leave it out, or --{conditions[0]}")
     if not (args.all or conditions):
         command.error("forget what? Give --session, --turn or --before, or --all for the whole scope")
+    if args.all and not args.yes and not sys.stdin.isatty():
+        command.error(
+            "--all deletes the whole scope, and nobody can be asked without a terminal; add --yes if it is meant"
+        )
 
 
 def _number(text: str) -> int:

@@ -493,6 +493,14 @@ def test_a_terminal_is_asked_before_anything_is_forgotten(kept: Secom) -> None:
     assert (code, "[y/N]" in seen) == (0, False)
 
 
+def test_a_whole_scope_is_not_forgotten_where_nobody_can_be_asked(kept: Secom) -> None:
+    done = typed("forget", "--all", *ALICE, stdin="y\n")
+    assert (done.code, done.out) == (2, "")
+    assert "add --yes" in done.err
+    assert "Ghent" in kept.ok("recall", "Ghent", *ALICE)
+    assert typed("forget", "--all", "--yes", *ALICE).out == "3 turns forgotten\n"
+
+
 # -- what cannot be done ----------------------------------------------------------------------------------------------
 
 
