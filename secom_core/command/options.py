@@ -119,7 +119,7 @@ def _remember(command: ArgumentParser) -> None:
 
 def _recall(command: ArgumentParser) -> None:
     add = command.add_argument
-    add("query", metavar="QUERY", help="a question, or what was just said")
+    add("query", metavar="QUERY", help="a question, or what was just said; - reads a question a line")
     add("--token-budget", type=_number, metavar="N", help="how long the block may be; 2000 unless this or -k is given")
     add("-k", type=_number, metavar="N", help="how many memories at most")
     add("--only-relevant", action="store_true", help="leave the rest of the block empty where less than all is needed")

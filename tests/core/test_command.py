@@ -501,6 +501,14 @@ def test_a_whole_scope_is_not_forgotten_where_nobody_can_be_asked(kept: Secom) -
     assert typed("forget", "--all", "--yes", *ALICE).out == "3 turns forgotten\n"
 
 
+def test_questions_may_come_through_standard_input(kept: Secom) -> None:
+    done = typed("recall", "-", *ALICE, stdin="Ghent\n\nMiso\n")
+    assert (done.code, done.out.count("<memories>"), done.err) == (0, 2, "")
+    rows = json.loads(typed("recall", "-", "--json", *ALICE, stdin="Ghent\nMiso").out)
+    assert [row["query"] for row in rows] == ["Ghent", "Miso"]
+    assert "holds no question" in refused(typed("recall", "-", *ALICE))
+
+
 # -- what cannot be done ----------------------------------------------------------------------------------------------
 
 
