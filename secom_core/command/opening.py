@@ -10,6 +10,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -45,7 +46,10 @@ class Opened:
         found = self.store.scope(scope)
         if found is None or not self.bank.stats(scope).turns:
             said = as_options(scope) + from_where(self.settings, "scope")
-            raise Refused(f"nothing is remembered for {said}; `secom scopes` lists what there is")
+            known = [as_options(each) for each in self.bank.scopes() if each != scope]
+            close = get_close_matches(as_options(scope), known, 1)
+            asked = f"did you mean {close[0]}? " if close else ""
+            raise Refused(f"nothing is remembered for {said}; {asked}`secom scopes` lists what there is")
         return found
 
     def behind(self, scope: Scope, layer: type[Layer]) -> int:

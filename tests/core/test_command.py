@@ -509,6 +509,13 @@ def test_questions_may_come_through_standard_input(kept: Secom) -> None:
     assert "holds no question" in refused(typed("recall", "-", *ALICE))
 
 
+def test_a_misspelt_scope_or_session_is_answered_with_the_nearest(kept: Secom) -> None:
+    wrong = kept("recall", "Ghent", "--scope", "acme", "--scope", "alise")
+    assert "did you mean --scope acme --scope alice?" in wrong.err
+    assert "did you mean 'chat'?" in kept("inspect", "turns", "--session", "chatt", *ALICE).err
+    assert "did you mean" not in kept("inspect", "turns", "--session", "zebra", *ALICE).err
+
+
 # -- what cannot be done ----------------------------------------------------------------------------------------------
 
 
