@@ -8,6 +8,7 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from difflib import get_close_matches
 from typing import Any, Final
 
 from ..archive.export import message_record
@@ -118,7 +119,9 @@ def turn_json(turn: Turn) -> dict[str, Any]:
 def _named(there: Opened, scope: Scope, args: Namespace) -> Sequence[str]:
     names = there.bank.sessions(scope)
     if args.session is not None and args.session not in names:
-        raise Refused(f"the scope has no session {args.session!r}; `secom inspect sessions` lists those that it has")
+        close = get_close_matches(args.session, names, 1)
+        asked = f"did you mean {close[0]!r}? " if close else ""
+        raise Refused(f"the scope has no session {args.session!r}; {asked}`secom inspect sessions` lists all")
     return names if args.session is None else [args.session]
 
 

@@ -7,8 +7,10 @@ from argparse import Namespace
 from typing import Any
 
 from ..conversation import check_scope
+from ..errors import shorten
 from ..layers import registered
 from ..memory import Hit, Recall, RecallOptions, Section
+from .files import read_text
 from .opening import opened, scope_of
 from .terminal import Refused, note, show
 
@@ -18,24 +20,38 @@ def recall_(args: Namespace) -> None:
     scope = scope_of(args)
     wanted = registered(args.layer or ())
     for layer in wanted:
-        if layer.cost_without_model and not args.without_model:
+        if layer.cost_without_model and not args.without_model and args.settings.model is None:
             raise Refused(
                 f"without a language model, {layer.name} make a recall worse ({layer.cost_without_model}), and the "
-                "command has no model; add --without-model to use them all the same"
+                "command has no model; give --model, or add --without-model to use them all the same"
             )
+    queries = _queries(args.query)
     with opened(args, layers=wanted) as there:
         there.row(scope)
         for layer in wanted:
             there.bank.layers[layer.name].recall_without_model = args.without_model
         names, also = [layer.name for layer in wanted], [check_scope(json.loads(each)) for each in args.also or ()]
         options = RecallOptions(args.token_budget, args.k, names, args.only_relevant, args.where, also, args.history)
-        recall = there.bank.recall(scope, args.query, now=args.now, **options.arguments)
+        recalls = [there.bank.recall(scope, query, now=args.now, **options.arguments) for query in queries]
         missing = [layer.name for layer in wanted if there.behind(scope, layer)]
-    show(args, _recall_json(recall) if args.json else None, recall.text)
-    if not (recall.text or args.json):
-        note("nothing is found for that")
+    rows = [_recall_json(recall) for recall in recalls] if args.json else []
+    text = "\n\n".join(each.text for each in recalls if each.text)
+    show(args, rows if args.query == "-" else next(iter(rows), None), text)
+    for recall in recalls:
+        if not (recall.text or args.json):
+            note(f"nothing is found for {shorten(recall.query)}" if args.query == "-" else "nothing is found for that")
     for name in missing:
         note(f"not every closed session is in the {name} yet; `secom inspect {name} --make` takes them in")
+
+
+def _queries(given: str) -> list[str]:
+    """The question, or for ``-`` those of standard input, one a line; empty lines are passed over."""
+    if given != "-":
+        return [given]
+    found = [line for each in read_text(given).split("\n") if (line := each.strip())]
+    if not found:
+        raise Refused("standard input holds no question; give one a line")
+    return found
 
 
 def _recall_json(recall: Recall) -> dict[str, Any]:

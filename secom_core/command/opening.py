@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sqlite3
 import sys
@@ -11,11 +10,13 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Final
+from typing import Any
 from urllib.parse import quote
 
 from ..bank import MemoryBank, Parts
+from ..configuration import Settings, bank_arguments
 from ..conversation import Scope, check_scope
 from ..layers import Layer, LayerFactory
 from ..stores.cipher import is_plain
@@ -23,18 +24,18 @@ from ..stores.opening import open_store
 from ..stores.places import file_at, is_postgres
 from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
+from .configured import from_where
 from .keys import key_of
 from .terminal import Refused
-
-_DEFAULT: Final = "memory.db"
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A bank and the store it is over."""
+    """A bank, the store it is over, and what both are configured with."""
 
     bank: MemoryBank
     store: SqlStore
+    settings: Settings
 
     def row(self, scope: Scope) -> ScopeRow:
         """The scope as stored.
@@ -44,7 +45,11 @@ class Opened:
         """
         found = self.store.scope(scope)
         if found is None or not self.bank.stats(scope).turns:
-            raise Refused(f"nothing is remembered for {as_options(scope)}; `secom scopes` lists what there is")
+            said = as_options(scope) + from_where(self.settings, "scope")
+            known = [as_options(each) for each in self.bank.scopes() if each != scope]
+            close = get_close_matches(as_options(scope), known, 1)
+            asked = f"did you mean {close[0]}? " if close else ""
+            raise Refused(f"nothing is remembered for {said}; {asked}`secom scopes` lists what there is")
         return found
 
     def behind(self, scope: Scope, layer: type[Layer]) -> int:
@@ -53,28 +58,39 @@ class Opened:
 
 
 def store_path(args: Namespace) -> Path | None:
-    """The file of ``--store``, else of ``SECOM_STORE``, else ``memory.db`` here; nothing where it is on a server."""
+    """The file that is the store; nothing where the store is on a server."""
     named = _named(args)
     return None if is_postgres(named) else file_at(named)
 
 
 def _named(args: Namespace) -> str:
-    named: str = args.store or os.environ.get("SECOM_STORE") or _DEFAULT
-    if named == ":memory:":
-        raise Refused("a store in memory would be gone when the command ends; give --store a file")
-    return named
+    settings: Settings = args.settings
+    if settings.store == ":memory:":
+        said = from_where(settings, "store")
+        raise Refused(f"a store in memory{said} would be gone when the command ends; give --store a file")
+    return settings.store
 
 
-def open_named(named: str, *, make: bool, key: str | None = None) -> SqlStore:
-    """The store that a file's name or a URL means; ``make`` says whether it may be made where there is none."""
+def open_named(named: str, *, make: bool, key: str | None = None, said: str = "") -> SqlStore:
+    """The store that a file's name or a URL means.
+
+    Args:
+        named: the name or the URL.
+        make: whether it may be made where there is none.
+        key: its key, where it is encrypted.
+        said: where the name came from, for an error.
+
+    Raises:
+        Refused: there is no store, or the file is something else.
+    """
     if not is_postgres(named):
-        _check(file_at(named), make=make)
+        _check(file_at(named), make=make, said=said)
     return open_store(named, key=key)
 
 
 def scope_of(args: Namespace) -> Scope:
-    """Whose memory it is; `secom_core.command.options` has seen to it that somebody is named."""
-    return check_scope(json.loads(args.scope_json) if args.scope_json is not None else tuple(args.scope))
+    """Whose memory it is: the scope given, else the configured one; `options` has seen to it that there is one."""
+    return check_scope(args.settings.scope)
 
 
 def as_options(scope: Scope) -> str:
@@ -97,27 +113,38 @@ def opened(args: Namespace, *, make: bool = False, layers: Sequence[LayerFactory
         Refused: there is no store, or the file is something else.
     """
     named = _named(args)
-    store = open_named(named, make=make, key=key_of(args, named))
-    bank = MemoryBank(store, Parts(progress=sys.stderr.isatty(), layers=layers))
+    # What is configured is looked at before anything is opened.
+    parts = Parts.of(None, progress=sys.stderr.isatty(), layers=layers, **_models(args, layers))
+    said = from_where(args.settings, "store")
+    store = open_named(named, make=make, key=key_of(args, named), said=said)
+    bank = MemoryBank(store, parts)
     try:
-        yield Opened(bank, store)
+        yield Opened(bank, store, args.settings)
     finally:
         bank.close()
 
 
-def _check(path: Path, *, make: bool) -> None:
+def _models(args: Namespace, layers: Sequence[LayerFactory]) -> dict[str, Any]:
+    """What is configured for a bank, where the command uses models; without the layers that it opens itself."""
+    if not hasattr(args, "embedder"):
+        return {}
+    names = {getattr(layer, "name", None) for layer in layers}
+    return {name: part for name, part in bank_arguments(args.settings).items() if name not in names}
+
+
+def _check(path: Path, *, make: bool, said: str) -> None:
     """Opening a file makes a store of it, so this is looked at before."""
     if path.is_dir():
-        raise Refused(f"{path} is a folder; --store wants a file")
+        raise Refused(f"{path}{said} is a folder; --store wants a file")
     if not path.exists():
         if not make:
             raise Refused(
-                f"there is no store at {path}; name yours with --store FILE or SECOM_STORE, "
+                f"there is no store at {path}{said}; name yours with --store FILE or SECOM_STORE, "
                 "or make one with `secom remember` or `secom import`"
             )
     elif is_plain(path) is not False and not (make and path.stat().st_size == 0) and not _is_store(path):
         # What is encrypted is looked at with its key, when it is opened.
-        raise Refused(f"{path} is not a store of secom")
+        raise Refused(f"{path}{said} is not a store of secom")
 
 
 def _is_store(path: Path) -> bool:

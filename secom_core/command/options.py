@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -20,6 +21,7 @@ from ..filters import checked_filter
 from ..layers import Layer, names_taking_part, registered
 from ..readers import FORMATS
 from ..readers.moments import read_moment
+from .configured import settings_of
 
 INSPECTED: Final = {
     "overview": "how much there is of everything (what is shown unless you say)",
@@ -112,11 +114,12 @@ def _remember(command: ArgumentParser) -> None:
     what.add_argument("--columns", nargs="+", type=_column, metavar="WHAT=COLUMN", help=columns)
     what.add_argument("--partial", action="store_true", help="of a damaged file, remember what can be read")
     _scope(command, json_too=True)
+    _models(command)
 
 
 def _recall(command: ArgumentParser) -> None:
     add = command.add_argument
-    add("query", metavar="QUERY", help="a question, or what was just said")
+    add("query", metavar="QUERY", help="a question, or what was just said; - reads a question a line")
     add("--token-budget", type=_number, metavar="N", help="how long the block may be; 2000 unless this or -k is given")
     add("-k", type=_number, metavar="N", help="how many memories at most")
     add("--only-relevant", action="store_true", help="leave the rest of the block empty where less than all is needed")
@@ -129,6 +132,7 @@ def _recall(command: ArgumentParser) -> None:
     more = 'another scope that is searched too, as JSON, such as \'["acme", "team"]\'; may be given again'
     add("--also", type=_json_scope, action="append", metavar="LIST", help=more)
     _scope(command, json_too=True)
+    _models(command)
 
 
 def _inspect(command: ArgumentParser) -> None:
@@ -138,6 +142,7 @@ def _inspect(command: ArgumentParser) -> None:
     add("--last", type=_number, metavar="N", help="only the latest so many")
     add("--make", action="store_true", help="make what is missing of closed sessions")
     _scope(command, json_too=True)
+    _models(command)
 
 
 def _report(command: ArgumentParser) -> None:
@@ -148,6 +153,7 @@ def _report(command: ArgumentParser) -> None:
     add("--title", metavar="TEXT", help="what stands above it; the scope unless given")
     add("--make", action="store_true", help="make what is missing of closed sessions, and keep it")
     _scope(command)
+    _models(command)
 
 
 def _forget(command: ArgumentParser) -> None:
@@ -185,7 +191,7 @@ def _export(command: ArgumentParser) -> None:
 
 def _import(command: ArgumentParser) -> None:
     command.add_argument("file", metavar="FILE", help="an export, or - for standard input")
-    _scope(command, json_too=True, unless="; the scope that was exported unless given")
+    _scope(command, json_too=True, required=False, unless="the scope that was exported")
 
 
 def _move(command: ArgumentParser) -> None:
@@ -206,10 +212,8 @@ def _serve(command: ArgumentParser) -> None:
     add("--read-only", action="store_true", help="let callers read, but for those with a token of the file")
     add("--host", metavar="ADDRESS", help="where to listen; 127.0.0.1 unless given")
     add("--port", metavar="N", help="the port; 8765 unless given, and 0 takes one that is free")
-    add("--embedder", metavar="NAME", help="none, static, minilm, a model's folder, or openai:NAME")
-    add("--model", metavar="NAME", help="a chat model at an OpenAI-compatible endpoint")
-    add("--base-url", metavar="URL", help="the endpoint, such as http://localhost:11434/v1")
     _tokens(command)
+    _models(command)
 
 
 def _token(command: ArgumentParser) -> None:
@@ -221,9 +225,8 @@ def _token(command: ArgumentParser) -> None:
 
 
 def _tokens(command: ArgumentParser) -> None:
-    command.add_argument("--config", metavar="FILE", help="the configuration; secom.toml here unless given")
     command.add_argument("--tokens-file", metavar="FILE", help="the file with the tokens that `secom token` makes")
-    _scope(command, unless="; the configured scope unless given")
+    _scope(command, required=False)
 
 
 def _rekey(command: ArgumentParser) -> None:
@@ -262,11 +265,15 @@ _COMMANDS: Final[Mapping[str, tuple[str, Callable[[ArgumentParser], None]]]] = {
 """Each command with the module that does the work, and what adds its options."""
 
 
-def _scope(command: ArgumentParser, *, json_too: bool = False, unless: str = "") -> None:
-    command.set_defaults(needs_scope=not unless)
+def _scope(
+    command: ArgumentParser, *, json_too: bool = False, required: bool = True, unless: str = "the configured scope"
+) -> None:
+    command.set_defaults(needs_scope=required)
     group = command.add_argument_group("whose memory, and where")
     which = group.add_mutually_exclusive_group()
-    part = f"a part of the scope, from the outermost on, any text; give one --scope for each part{unless}"
+    part = (
+        f"a part of the scope, from the outermost on, any text; give one --scope for each part; {unless} unless given"
+    )
     which.add_argument("--scope", action="append", metavar="PART", help=part)
     as_json = 'the same as JSON, \'["acme", "alice"]\', for parts that no shell can hold'
     which.add_argument("--scope-json", type=_json_scope, metavar="LIST", help=as_json)
@@ -274,10 +281,19 @@ def _scope(command: ArgumentParser, *, json_too: bool = False, unless: str = "")
 
 
 def _store(command: Any, *, json_too: bool = False) -> None:
-    command.add_argument("--store", metavar="FILE", help="the store; SECOM_STORE, else memory.db here, unless given")
+    command.add_argument("--store", metavar="FILE", help="the store; the configured one, else memory.db, unless given")
+    command.add_argument("--config", metavar="FILE", help="the configuration; secom.toml here unless given")
     _key(command)
     if json_too:
         command.add_argument("--json", action="store_true", help="print JSON, exact in every character")
+
+
+def _models(command: ArgumentParser) -> None:
+    group = command.add_argument_group("models; the configured ones, else none, unless given")
+    embedder = "none, static, minilm, a model's folder, sentence-transformers:NAME, or openai:NAME"
+    group.add_argument("--embedder", metavar="NAME", help=embedder)
+    group.add_argument("--model", metavar="NAME", help="a chat model at an OpenAI-compatible endpoint")
+    group.add_argument("--base-url", metavar="URL", help="the endpoint, such as http://localhost:11434/v1")
 
 
 def _key(command: Any) -> None:
@@ -294,16 +310,16 @@ def _new_key(command: ArgumentParser, what: str) -> None:
 
 
 def _check(command: ArgumentParser, args: Namespace) -> None:
-    scope = getattr(args, "scope", None)
-    if getattr(args, "needs_scope", False) and scope is None and args.scope_json is None:
-        command.error(
-            "whose memory? Give the scope, one --scope for each part, such as: --scope acme --scope alice "
-            "(`secom scopes` lists those that there are)"
-        )
-    if scope is not None and not all(scope):
+    if not all(getattr(args, "scope", None) or ()):
         command.error("a part of a scope is not empty: --scope acme --scope alice")
     if hasattr(args, "before"):
         _check_conditions(command, args)
+    args.settings = settings_of(args)
+    if getattr(args, "needs_scope", False) and args.settings.scope is None:
+        command.error(
+            "whose memory? Give the scope, one --scope for each part, such as: --scope acme --scope alice, or "
+            "SECOM_SCOPE=acme/alice (`secom scopes` lists those that there are)"
+        )
 
 
 def _check_conditions(command: ArgumentParser, args: Namespace) -> None:
@@ -312,6 +328,10 @@ def _check_conditions(command: ArgumentParser, args: Namespace) -> None:
         command.error(f"--all is the whole scope; leave it out, or --{conditions[0]}")
     if not (args.all or conditions):
         command.error("forget what? Give --session, --turn or --before, or --all for the whole scope")
+    if args.all and not args.yes and not sys.stdin.isatty():
+        command.error(
+            "--all deletes the whole scope, and nobody can be asked without a terminal; add --yes if it is meant"
+        )
 
 
 def _number(text: str) -> int:

@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 
 from ..bank import MemoryBank, Parts
-from ..configuration import Settings, bank_arguments, read_settings
+from ..configuration import Settings, bank_arguments
 from ..conversation import check_scope
+from .configured import from_where
 from .keys import key_of
 from .opening import as_options, open_named
 from .terminal import Refused, note
@@ -20,12 +21,13 @@ def serve_(args: Namespace) -> None:
     """Serve a bank to agents and programs until the process is told to stop."""
     from ..serve.running import agent_grant, run_agent, run_http, tokens_of
 
-    settings = _settings(args)
+    settings: Settings = args.settings
     # Who may do what, and with which models, is settled before anything is opened.
     grant = agent_grant(settings, writes=not args.read_only) if args.mcp else None
     tokens = tokens_of(settings, writes=not args.read_only) if grant is None else None
     parts = Parts.of(None, **bank_arguments(settings))
-    store = open_named(settings.store, make=True, key=key_of(args, settings.store))
+    said = from_where(settings, "store")
+    store = open_named(settings.store, make=True, key=key_of(args, settings.store), said=said)
     bank = MemoryBank(store, parts)
     if grant is not None:
         if sys.stdin.isatty():
@@ -44,7 +46,7 @@ def token_(args: Namespace) -> None:
     """Make a token for one scope, and print it once."""
     from ..serve.grants import Grant, add_token
 
-    settings = _settings(args)
+    settings: Settings = args.settings
     file = settings.serve.tokens_file
     if file is None:
         raise Refused("which file holds the tokens? Give --tokens-file FILE, or tokens_file in [serve] of secom.toml")
@@ -54,11 +56,3 @@ def token_(args: Namespace) -> None:
     grant = Grant(args.name, settings.scope, also, writes=not args.read_only)
     sys.stdout.write(f"{add_token(Path(file).expanduser(), grant)}\n")
     note(f"the token {args.name!r} reaches {as_options(settings.scope)}; it is shown this once, and kept as a digest")
-
-
-def _settings(args: Namespace) -> Settings:
-    scope = json.loads(args.scope_json) if args.scope_json is not None else args.scope
-    names = ("store", "embedder", "model", "base_url")
-    flags: dict[str, object] = {name: getattr(args, name, None) for name in names}
-    of_serve = {f"serve.{name}": getattr(args, name, None) for name in ("host", "port", "tokens_file")}
-    return read_settings({**flags, **of_serve, "scope": scope}, file=args.config)

@@ -71,7 +71,7 @@ def _embedder(settings: Settings, environ: Mapping[str, str]) -> Embedder | None
         return StaticEmbedder()
     if kind == "openai" and name:
         return _openai_embedder(name, settings, environ)
-    return _local_embedder(settings.embedder)
+    return _local_embedder(settings.embedder, settings.origin("embedder"))
 
 
 def _openai_embedder(name: str, settings: Settings, environ: Mapping[str, str]) -> Embedder:
@@ -88,7 +88,7 @@ def _openai_embedder(name: str, settings: Settings, environ: Mapping[str, str]) 
     return OpenAIEmbedder(name, base_url=settings.embedder_base_url or settings.base_url, api_key=key)
 
 
-def _local_embedder(named: str) -> Embedder:
+def _local_embedder(named: str, origin: str) -> Embedder:
     from ..models.sentence_transformers import SentenceTransformerEmbedder
     from ..models.static import StaticEmbedder
 
@@ -101,7 +101,7 @@ def _local_embedder(named: str) -> Embedder:
     if not folder.is_dir():
         close = get_close_matches(named, ("none", "static", "minilm"), 1)
         asked = f"; did you mean {close[0]!r}?" if close else f"; an embedder is {_FORMS}"
-        raise InvalidInput(f"there is no embedder {shorten(named)}, and no folder of this name{asked}")
+        raise InvalidInput(f"{origin}: there is no embedder {shorten(named)}, and no folder of this name{asked}")
     # A table of word vectors has no modules; a model of sentence-transformers lists them.
     is_table = (folder / "tokenizer.json").is_file() and not (folder / "modules.json").is_file()
     return StaticEmbedder(folder) if is_table else SentenceTransformerEmbedder(folder)

@@ -79,7 +79,8 @@ class Secom:
 @pytest.fixture
 def secom(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Secom:
     monkeypatch.chdir(tmp_path)
-    for name in ("SECOM_STORE", "SECOM_KEY", "SECOM_NEW_KEY"):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "nothing"))
+    for name in [name for name in os.environ if name.startswith("SECOM_")]:
         monkeypatch.delenv(name, raising=False)
     Path("chat.txt").write_text(CHAT, encoding="utf-8")
     return Secom(capsys)
@@ -92,7 +93,7 @@ def kept(secom: Secom) -> Secom:
 
 
 def environment() -> dict[str, str]:
-    env = {name: value for name, value in os.environ.items() if name != "SECOM_STORE"}
+    env = {name: value for name, value in os.environ.items() if not name.startswith("SECOM_")}
     return {**env, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
 
 
@@ -492,6 +493,29 @@ def test_a_terminal_is_asked_before_anything_is_forgotten(kept: Secom) -> None:
     assert (code, "[y/N]" in seen) == (0, False)
 
 
+def test_a_whole_scope_is_not_forgotten_where_nobody_can_be_asked(kept: Secom) -> None:
+    done = typed("forget", "--all", *ALICE, stdin="y\n")
+    assert (done.code, done.out) == (2, "")
+    assert "add --yes" in done.err
+    assert "Ghent" in kept.ok("recall", "Ghent", *ALICE)
+    assert typed("forget", "--all", "--yes", *ALICE).out == "3 turns forgotten\n"
+
+
+def test_questions_may_come_through_standard_input(kept: Secom) -> None:
+    done = typed("recall", "-", *ALICE, stdin="Ghent\n\nMiso\n")
+    assert (done.code, done.out.count("<memories>"), done.err) == (0, 2, "")
+    rows = json.loads(typed("recall", "-", "--json", *ALICE, stdin="Ghent\nMiso").out)
+    assert [row["query"] for row in rows] == ["Ghent", "Miso"]
+    assert "holds no question" in refused(typed("recall", "-", *ALICE))
+
+
+def test_a_misspelt_scope_or_session_is_answered_with_the_nearest(kept: Secom) -> None:
+    wrong = kept("recall", "Ghent", "--scope", "acme", "--scope", "alise")
+    assert "did you mean --scope acme --scope alice?" in wrong.err
+    assert "did you mean 'chat'?" in kept("inspect", "turns", "--session", "chatt", *ALICE).err
+    assert "did you mean" not in kept("inspect", "turns", "--session", "zebra", *ALICE).err
+
+
 # -- what cannot be done ----------------------------------------------------------------------------------------------
 
 
@@ -843,3 +867,46 @@ def test_a_transcript_keeps_what_the_reader_makes_of_it(secom: Secom) -> None:
         there = bank.turns(("acme", "alice"), "chat")
     [read] = read_transcript(CHAT)
     assert [turn.text for turn in there] == [turn.text for turn in read.turns]
+
+
+# -- what is configured -----------------------------------------------------------------------------------------------
+
+
+def test_the_scope_and_the_store_may_be_configured_and_the_command_line_wins(
+    kept: Secom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("memory.db").rename("mine.db")
+    Path("secom.toml").write_text('store = "mine.db"\nscope = ["acme", "alice"]\n', encoding="utf-8")
+    assert "Ghent" in kept.ok("recall", "Ghent")
+    assert "nothing is remembered for --scope acme --scope bob;" in refused(
+        kept("recall", "Ghent", "--scope", "acme", "--scope", "bob")
+    )
+    monkeypatch.setenv("SECOM_SCOPE", "acme/carol")
+    assert "for --scope acme --scope carol (from SECOM_SCOPE);" in refused(kept("recall", "Ghent"))
+    assert "Ghent" in kept.ok("recall", "Ghent", *ALICE)
+    monkeypatch.setenv("SECOM_STORE", "other.db")
+    assert "other.db (from SECOM_STORE);" in refused(kept("recall", "Ghent", *ALICE))
+    assert "Ghent" in kept.ok("recall", "Ghent", "--store", "mine.db", *ALICE)
+
+
+def test_a_configuration_that_is_named_is_read_by_every_command(kept: Secom) -> None:
+    Path("elsewhere").mkdir()
+    Path("memory.db").rename("elsewhere/memory.db")
+    Path("elsewhere/my.toml").write_text('store = "memory.db"\nscope = "acme/alice"\n', encoding="utf-8")
+    for words in (["recall", "Ghent"], ["inspect"], ["scopes"], ["check"], ["export"], ["backup", "copy.db"]):
+        kept.ok(*words, "--config", "elsewhere/my.toml")
+    Path("elsewhere/my.toml").write_text("scope = 7\n", encoding="utf-8")
+    assert "elsewhere/my.toml: scope is a list" in refused(kept("scopes", "--config", "elsewhere/my.toml"))
+    assert "--config names" in refused(kept("scopes", "--config", "nothing.toml"))
+
+
+def test_the_embedder_may_be_named(kept: Secom, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("wordllama", reason="needs the extra 'static'")
+    asked = ["recall", "In which town does she live?", "--json", *ALICE]
+    by_words, by_meaning = (json.loads(kept.ok(*asked, *more)) for more in ([], ["--embedder", "static"]))
+    assert by_words["hits"] != by_meaning["hits"]
+    monkeypatch.setenv("SECOM_EMBEDDER", "statik")
+    error = refused(kept(*asked))
+    assert error.startswith("secom: SECOM_EMBEDDER: there is no embedder 'statik'")
+    assert "did you mean 'static'?" in error
+    kept.ok("export", *ALICE)  # asks no model for anything
