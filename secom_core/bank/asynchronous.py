@@ -86,6 +86,10 @@ class AsyncMemoryBank:
     memories = _awaited(MemoryBank.memories)
     stats = _awaited(MemoryBank.stats)
     health = _awaited(MemoryBank.health)
+    segment_names = _awaited(MemoryBank.segment_names)
+    standing = _awaited(MemoryBank.standing)
+    weights_of = _awaited(MemoryBank.weights_of)
+    would_forget = _awaited(MemoryBank.would_forget)
 
     async def run(self, call: Callable[[MemoryBank], T], *, writes: bool = False) -> T:
         """Do anything else with the bank, in one of the threads, with the caller's context variables.

@@ -442,8 +442,11 @@ def sources() -> list[Path]:
 @pytest.mark.slow
 def test_nothing_unpickles_or_evaluates():
     """No module that runs what it reads is imported, and no call that would; the loaders that may are told not to."""
-    modules = set("pickle cPickle dill cloudpickle joblib shelve marshal jsonpickle yaml zipfile tarfile".split())
-    builtin, calls = {"eval", "exec", "compile", "__import__"}, {"system", "popen", "unpack_archive", "read_pickle"}
+    modules = set("pickle cPickle dill cloudpickle joblib shelve marshal jsonpickle yaml".split())
+    builtin, calls = (
+        {"eval", "exec", "compile", "__import__"},
+        set("system popen unpack_archive extractall read_pickle".split()),
+    )
     assert len(sources()) > 100
     for path in sources():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
