@@ -211,7 +211,7 @@ async def test_a_list_is_asked_together_within_the_limit_and_answered_in_order(l
 
 
 async def test_a_limit_below_one_is_refused():
-    with pytest.raises(InvalidInput, match="limit is how many prompts .* got 0"):
+    with pytest.raises(InvalidInput, match=r"limit is how many prompts .* got 0"):
         await arun(together("a"), Counting(), limit=0)
 
 
@@ -314,7 +314,7 @@ def test_a_bug_in_a_thread_closes_the_procedure_and_starts_nothing_more():
 
 
 def test_threads_need_a_limit_of_one_or_more():
-    with pytest.raises(InvalidInput, match="limit is how many prompts .* got 0"):
+    with pytest.raises(InvalidInput, match=r"limit is how many prompts .* got 0"):
         run(together("a"), Threaded(), limit=0)
 
 

@@ -312,7 +312,7 @@ def test_a_bad_link_changes_nothing():
         graph.event(5)
     with pytest.raises(InvalidInput, match="no link"):
         graph.relation(1, 0)
-    with pytest.raises(InvalidInput, match="n is how many timelines .* got 0"):
+    with pytest.raises(InvalidInput, match=r"n is how many timelines .* got 0"):
         sample_paths(graph, 0, 0, Random(0))
 
 

@@ -192,7 +192,9 @@ def test_what_cannot_be_used_is_refused_at_once(bank: MemoryBank, recalling: Any
 def test_without_a_model_timelines_and_topics_have_to_be_asked_for_twice(recalling: Any, layer: str) -> None:
     twice: dict[str, Any] = {"timelines": TimelineOptions(recall_without_model=True)}
     twice["topics"] = TopicOptions(recall_without_model=True)
-    refused = pytest.raises(InvalidInput, match=f"the layer '{layer}' makes a recall worse .* recall_without_model=True")
+    refused = pytest.raises(
+        InvalidInput, match=f"the layer '{layer}' makes a recall worse .* recall_without_model=True"
+    )
     with fill(MemoryBank.open(**{layer: True})) as bank, refused:
         recalling(bank, layers=[layer])
     with MemoryBank.open(**{layer: True}, model=ScriptedModel("")) as bank:
