@@ -52,7 +52,10 @@ def forget_(args: Namespace) -> None:
     scope = scope_of(args)
     conditions: dict[str, Any] = {"session": args.session, "turn_ids": args.turn, "before": args.before}
     with opened(args) as there:
-        turns = sum(map(len, there.store.matching_turns(there.row(scope).id, **conditions).values()))
+        row = there.row(scope)
+        if args.session is not None:
+            there.check_session(scope, args.session)
+        turns = sum(map(len, there.store.matching_turns(row.id, **conditions).values()))
         if not turns:
             raise Refused("no turn of the scope matches; nothing was forgotten")
         if not args.yes and not confirmed(f"Forget {counted(turns, 'turn')} of {as_options(scope)} for good?"):

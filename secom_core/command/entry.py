@@ -44,7 +44,9 @@ def _run(words: Sequence[str]) -> int:
     from .options import parser
 
     line = parser(words)
-    args = line.parse_args(words)
+    args, unknown = line.parse_known_args(words)
+    if unknown:
+        (getattr(args, "line", None) or line).misspelt(unknown)
     if args.act is None:
         line.print_help(sys.stderr)
         return _MISUSED
@@ -60,7 +62,7 @@ def _run(words: Sequence[str]) -> int:
         return _INTERRUPTED
     except (SecomError, OSError) as error:
         _abandon_output()
-        note(_first_line(error))
+        note(_first_line(error), style="error")
         return _FAILED
     return 0
 

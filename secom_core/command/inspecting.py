@@ -8,7 +8,6 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from difflib import get_close_matches
 from typing import Any, Final
 
 from ..archive.export import message_record
@@ -117,12 +116,10 @@ def turn_json(turn: Turn) -> dict[str, Any]:
 
 
 def _named(there: Opened, scope: Scope, args: Namespace) -> Sequence[str]:
-    names = there.bank.sessions(scope)
-    if args.session is not None and args.session not in names:
-        close = get_close_matches(args.session, names, 1)
-        asked = f"did you mean {close[0]!r}? " if close else ""
-        raise Refused(f"the scope has no session {args.session!r}; {asked}`secom inspect sessions` lists all")
-    return names if args.session is None else [args.session]
+    if args.session is None:
+        return there.bank.sessions(scope)
+    there.check_session(scope, args.session)
+    return [args.session]
 
 
 _SHOWN: Final[Mapping[str, Callable[[Opened, Scope, Namespace], Listing]]] = {

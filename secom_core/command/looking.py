@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from typing import Any
+from typing import Any, Final
 
+from ..context.lines import CLOSE, OPEN
 from ..conversation import check_scope
 from ..errors import shorten
 from ..layers import registered
 from ..memory import Hit, Recall, RecallOptions, Section
+from ..text.patterns import regex
 from .files import read_text
 from .opening import opened, scope_of
-from .terminal import Refused, note, show
+from .terminal import Refused, note, show, styled
+
+_DAY: Final = regex(r"\d{4}-\d\d-\d\d \w{3}")
+_NUMBER: Final = regex(r"^\[\d+\]")
 
 
 def recall_(args: Namespace) -> None:
@@ -36,7 +41,7 @@ def recall_(args: Namespace) -> None:
         missing = [layer.name for layer in wanted if there.behind(scope, layer)]
     rows = [_recall_json(recall) for recall in recalls] if args.json else []
     text = "\n\n".join(each.text for each in recalls if each.text)
-    show(args, rows if args.query == "-" else next(iter(rows), None), text)
+    show(args, rows if args.query == "-" else next(iter(rows), None), text, _painted)
     for recall in recalls:
         if not (recall.text or args.json):
             note(f"nothing is found for {shorten(recall.query)}" if args.query == "-" else "nothing is found for that")
@@ -52,6 +57,19 @@ def _queries(given: str) -> list[str]:
     if not found:
         raise Refused("standard input holds no question; give one a line")
     return found
+
+
+def _painted(text: str) -> str:
+    """Blocks as a terminal shows them: their frames faint, dates and numbers set off from what was said."""
+    return "\n".join(map(_painted_line, text.split("\n")))
+
+
+def _painted_line(line: str) -> str:
+    if line in (CLOSE, *OPEN.splitlines()):
+        return styled(line, "faint")
+    if _DAY.fullmatch(line):
+        return styled(line, "strong")
+    return _NUMBER.sub(lambda found: styled(found[0], "number"), line)
 
 
 def _recall_json(recall: Recall) -> dict[str, Any]:

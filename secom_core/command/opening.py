@@ -10,7 +10,6 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -26,6 +25,7 @@ from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
 from .configured import from_where
 from .keys import key_of
+from .line import did_you_mean
 from .terminal import Refused
 
 
@@ -47,10 +47,20 @@ class Opened:
         if found is None or not self.bank.stats(scope).turns:
             said = as_options(scope) + from_where(self.settings, "scope")
             known = [as_options(each) for each in self.bank.scopes() if each != scope]
-            close = get_close_matches(as_options(scope), known, 1)
-            asked = f"did you mean {close[0]}? " if close else ""
-            raise Refused(f"nothing is remembered for {said}; {asked}`secom scopes` lists what there is")
+            near = did_you_mean(as_options(scope), known)
+            raise Refused(f"nothing is remembered for {said}; `secom scopes` lists what there is{near}")
         return found
+
+    def check_session(self, scope: Scope, name: str) -> None:
+        """Refuse a session that the scope does not hold.
+
+        Raises:
+            Refused: there is none of this name.
+        """
+        names = self.bank.sessions(scope)
+        if name not in names:
+            near = did_you_mean(name, names)
+            raise Refused(f"the scope has no session {name!r}; `secom inspect sessions` lists all{near}")
 
     def behind(self, scope: Scope, layer: type[Layer]) -> int:
         """How many closed sessions the layer has not taken in."""

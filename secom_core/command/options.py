@@ -22,7 +22,10 @@ from ..layers import Layer, names_taking_part, registered
 from ..readers import FORMATS
 from ..readers.moments import read_moment
 from .configured import settings_of
+from .line import CommandLine
 
+SHELLS: Final = ("bash", "zsh", "fish")
+"""The shells that complete the words of the command."""
 INSPECTED: Final = {
     "overview": "how much there is of everything (what is shown unless you say)",
     "sessions": "each session: when, how many turns and segments",
@@ -32,22 +35,24 @@ INSPECTED: Final = {
 """What `secom inspect` shows of every bank; layers have listings of their own."""
 
 
-def parser(words: Sequence[str] | None = None) -> ArgumentParser:
+def parser(words: Sequence[str] | None = None) -> CommandLine:
     """The command line of ``secom``.
 
     Args:
         words: what follows ``secom``: only the command that they ask for gets its options. Every one does unless given.
     """
     asked = _COMMANDS if words is None else [word for word in words if not word.startswith("-")][:1]
-    root = ArgumentParser(prog="secom", **_help("secom"))
+    root = CommandLine(prog="secom", **_help("secom"))
     root.add_argument("--version", action="version", version=f"secom {__version__}")
     root.set_defaults(act=None)
     commands = root.add_subparsers(title="commands", metavar="COMMAND")
     for name, (module, options) in _COMMANDS.items():
         more = _help(name) if name in asked else {}
-        command: ArgumentParser = commands.add_parser(name, help=_text(name).partition("\n")[0], **more)
+        says = _text(name).partition("\n")[0]
+        command: CommandLine = commands.add_parser(name, help=says, **more)
+        root.commands[name], command.says = command, says
         if name in asked:
-            command.set_defaults(act=partial(_act, module, name), check=partial(_check, command))
+            command.set_defaults(act=partial(_act, module, name), check=partial(_check, command), line=command)
             options(command)
     return root
 
@@ -235,6 +240,15 @@ def _rekey(command: ArgumentParser) -> None:
     _key(command)
 
 
+def _doctor(command: ArgumentParser) -> None:
+    _store(command, json_too=True)
+    _models(command)
+
+
+def _completion(command: ArgumentParser) -> None:
+    command.add_argument("shell", choices=SHELLS, metavar="SHELL", help=f"one of {', '.join(SHELLS)}")
+
+
 def _check_store(command: ArgumentParser) -> None:
     command.add_argument("--repair", action="store_true", help="mend what can be mended")
     _store(command, json_too=True)
@@ -261,6 +275,8 @@ _COMMANDS: Final[Mapping[str, tuple[str, Callable[[ArgumentParser], None]]]] = {
     "serve": ("serving", _serve),
     "token": ("serving", _token),
     "scopes": ("inspecting", lambda command: _store(command, json_too=True)),
+    "doctor": ("doctor", _doctor),
+    "completion": ("completion", _completion),
 }
 """Each command with the module that does the work, and what adds its options."""
 

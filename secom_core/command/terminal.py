@@ -3,34 +3,64 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from argparse import Namespace
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TextIO
 
 from ..errors import SecomError
 from ..text.visible import inline, visible
+
+_STYLES: Final[Mapping[str, str]] = {
+    "error": "1;31",
+    "good": "32",
+    "warning": "33",
+    "strong": "1",
+    "number": "36",
+    "faint": "2",
+}
+"""What each style is to a terminal (ECMA-48)."""
 
 
 class Refused(SecomError):
     """What was asked for cannot be done; the message says why, in one line, and what to do."""
 
 
-def show(args: Namespace, value: Any, text: str) -> None:
+def show(args: Namespace, value: Any, text: str, paint: Callable[[str], str] | None = None) -> None:
     """Write what was asked for: with ``--json`` the value, exact and in ASCII; else the text.
 
     A terminal gets the text without anything that it would obey.
+
+    Args:
+        args: the options.
+        value: what ``--json`` shows.
+        text: what people see.
+        paint: colours the text for a terminal.
     """
     if getattr(args, "json", False):
         sys.stdout.write(f"{json.dumps(value, indent=2)}\n")
     else:
         seen = visible(text) if sys.stdout.isatty() else text
+        seen = paint(seen) if paint is not None and has_colours(sys.stdout) else seen
         sys.stdout.write(seen if seen.endswith("\n") or not seen else f"{seen}\n")
 
 
-def note(message: str) -> None:
+def has_colours(stream: TextIO) -> bool:
+    """Whether a stream shows colours: a terminal that can, and a user who has not said NO_COLOR."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def styled(text: str, style: str) -> str:
+    """The text in a style, as a terminal shows it: error, good, warning, strong, number or faint."""
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+
+
+def note(message: str, *, style: str = "strong") -> None:
     """Say something in one line that is not what was asked for."""
     sys.stdout.flush()
-    sys.stderr.write(f"secom: {inline(message)}\n")
+    name = styled("secom:", style) if has_colours(sys.stderr) else "secom:"
+    sys.stderr.write(f"{name} {inline(message)}\n")
 
 
 def confirmed(question: str) -> bool:

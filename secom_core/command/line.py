@@ -1,0 +1,64 @@
+"""A command line that says which word was meant, where one is misspelt."""
+
+from __future__ import annotations
+
+from argparse import Action, ArgumentParser
+from collections.abc import Collection, Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from ..text.patterns import regex
+from ..text.visible import inline
+
+_CHOICE = regex(r"invalid choice: '(.*?)' \((?:choose from|maybe you meant:|possible)")
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """The end of an error about a word that is none of those known: the nearest one; empty if none is near.
+
+    Args:
+        given: the word.
+        known: those that there are.
+    """
+    by_fold = {each.casefold(): each for each in known}
+    close = get_close_matches(given.casefold(), by_fold, 1, 0.6)
+    return f"; did you mean {inline(by_fold[close[0]])}?" if close else ""
+
+
+class CommandLine(ArgumentParser):
+    """An `ArgumentParser` whose errors about a misspelt command, option or choice name the nearest one.
+
+    Args:
+        *args: as for `ArgumentParser`.
+        **kwargs: as for `ArgumentParser`.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.commands: dict[str, CommandLine] = {}
+        """The commands by name, of the line above them."""
+        self.says = ""
+        """What a command is for, in one line."""
+
+    def misspelt(self, words: Sequence[str]) -> NoReturn:
+        """End with an error about words that no option or argument takes."""
+        hints = [did_you_mean(word.partition("=")[0], self.options) for word in words if word.startswith("--")]
+        self.error(f"unrecognized arguments: {inline(' '.join(words))}{next(filter(None, hints), '')}")
+
+    @property
+    def actions(self) -> Sequence[Action]:
+        """The options and arguments that it knows."""
+        return self._actions
+
+    @property
+    def options(self) -> Collection[str]:
+        """The options that it knows, such as ``--scope``."""
+        return list(self._option_string_actions)
+
+    def error(self, message: str) -> NoReturn:
+        """End with a message and exit code 2."""
+        found = _CHOICE.search(message)
+        if found is not None:
+            lists = (action.choices or () for action in self._actions)
+            message += did_you_mean(found[1], [str(each) for choices in lists for each in choices])
+        super().error(message)

@@ -1,0 +1,255 @@
+"""The command for people: what was meant, colours, completion, and the doctor."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from secom_core.command import main
+from secom_core.command.completion import script_for
+from secom_core.command.doctor import EXTRAS
+from secom_core.command.line import did_you_mean
+from secom_core.command.options import parser
+from secom_core.configuration.reading import tomllib
+
+ROOT = Path(__file__).resolve().parents[2]
+CHAT = "Ann: I moved to Ghent last week.\nBob: Congratulations!\nAnn: My cat Miso loves the warm floor.\n"
+ALICE = ["--scope", "acme", "--scope", "alice"]
+
+
+@dataclass(frozen=True)
+class Done:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder with a chat in it, and an environment without settings."""
+    for name in [each for each in os.environ if each.startswith("SECOM_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "nowhere"))
+    monkeypatch.chdir(tmp_path)
+    Path("chat.txt").write_text(CHAT, encoding="utf-8")
+    return tmp_path
+
+
+def typed(*words: str, stdin: str = "", **variables: str) -> Done:
+    """The command in a process of its own, without a terminal."""
+    command = [sys.executable, "-m", "secom_core", *words]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", **variables}
+    done = subprocess.run(command, input=stdin, env=env, capture_output=True, encoding="utf-8", timeout=60)
+    assert "Traceback" not in done.stderr
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def at_terminal(words: Sequence[str], **variables: str) -> str:
+    """What is seen of the command at a terminal."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    env |= {"PYTHONPATH": str(ROOT), "TERM": "xterm", **variables}
+    command = [sys.executable, "-m", "secom_core", *words]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=env) as process:
+        os.close(theirs)
+        seen = b""
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:  # The other end is closed.
+                break
+            if not piece:
+                break
+            seen += piece
+        process.wait(timeout=60)
+    os.close(ours)
+    return seen.decode()
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> Done:
+    """The command in this process."""
+    try:
+        code = main(list(words))
+    except SystemExit as left:
+        code = int(left.code or 0)
+    seen = capsys.readouterr()
+    return Done(code, seen.out, seen.err)
+
+
+# -- what was meant ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "hint"),
+    [
+        (["recal", "x"], 2, "did you mean recall?"),
+        (["recall", "x", "--scpe", "acme"], 2, "did you mean --scope?"),
+        (["recall", "x", "--only-relevent", *ALICE], 2, "did you mean --only-relevant?"),
+        (["recall", "x", "--layer", "sumaries", *ALICE], 2, "did you mean summaries?"),
+        (["inspect", "sesions", *ALICE], 2, "did you mean sessions?"),
+        (["recall", "x", "--scope", "acme", "--scope", "alise"], 1, "did you mean --scope acme --scope alice?"),
+        (["inspect", "turns", "--session", "Chatt", *ALICE], 1, "did you mean chat?"),
+        (["forget", "--session", "chta", *ALICE], 1, "did you mean chat?"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_the_word_that_was_meant_is_named(
+    capsys: pytest.CaptureFixture[str], words: list[str], code: int, hint: str
+) -> None:
+    assert run(capsys, "remember", "chat.txt", *ALICE).code == 0
+    done = run(capsys, *words)
+    assert (done.code, done.out) == (code, "")
+    assert hint in done.err
+
+
+def test_nothing_is_guessed_where_nothing_is_near() -> None:
+    assert did_you_mean("xylophone", ["recall", "remember"]) == ""
+    assert did_you_mean("", []) == ""
+    assert "\x1b" not in did_you_mean("ab\x1bcd", ["ab\x1bce"])
+
+
+# -- colours -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_colours_are_for_terminals(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "remember", "chat.txt", *ALICE).code == 0
+    words = ["recall", "Ghent", *ALICE]
+    assert "\x1b[36m[1]\x1b[0m Ann: I moved to Ghent" in at_terminal(words)
+    assert "\x1b[1;31msecom:\x1b[0m nothing is remembered" in at_terminal(["recall", "x", "--scope", "bob"])
+    for plain in (at_terminal(words, NO_COLOR="1"), at_terminal(words, TERM="dumb"), typed(*words).out):
+        assert "[1] Ann: I moved to Ghent" in plain
+        assert "\x1b" not in plain
+
+
+# -- completion --------------------------------------------------------------------------------------------------------
+
+COMPLETED = [
+    (["reca"], {"recall"}, set()),
+    (["recall", "--sc"], {"--scope", "--scope-json"}, {"--repair"}),
+    (["recall", "--layer", "s"], {"summaries"}, {"--scope"}),
+    (["inspect", "se"], {"sessions", "segments"}, {"scopes"}),
+    (["completion", "z"], {"zsh"}, {"bash"}),
+]
+CASES = [" ".join(words) for words, _, _ in COMPLETED]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.parametrize(("words", "wanted", "unwanted"), COMPLETED, ids=CASES)
+def test_bash_completes(words: list[str], wanted: set[str], unwanted: set[str]) -> None:
+    line = (
+        f"COMP_WORDS=(secom {' '.join(words)}); COMP_CWORD={len(words)}; _secom; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    )
+    script = f"compopt() {{ :; }}\n{script_for('bash')}\n{line}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+    offered = set(done.stdout.split())
+    assert wanted <= offered
+    assert not unwanted & offered
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
+@pytest.mark.parametrize(("words", "wanted", "unwanted"), COMPLETED, ids=CASES)
+def test_fish_completes(words: list[str], wanted: set[str], unwanted: set[str]) -> None:
+    script = f"{script_for('fish')}\ncomplete -C 'secom {' '.join(words)}'"
+    done = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+    offered = {line.split("\t")[0] for line in done.stdout.splitlines()}
+    assert wanted <= offered
+    assert not unwanted & offered
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh")
+@pytest.mark.parametrize(("words", "wanted", "unwanted"), COMPLETED, ids=CASES)
+def test_zsh_completes(words: list[str], wanted: set[str], unwanted: set[str]) -> None:
+    """With what zsh's own completion would be given in place of its functions."""
+    begun = f"words=(secom {' '.join(words)}); CURRENT={len(words) + 1}; _secom"
+    stubs = f"compdef() {{ :; }}; _files() {{ :; }}; compadd() {{ print -l -- ${{(M)@:#{words[-1]}*}}; }}"
+    script = f"{stubs}\n{script_for('zsh')}\n{begun}"
+    done = subprocess.run(["zsh", "-f", "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+    offered = set(done.stdout.split())
+    assert wanted <= offered
+    assert not unwanted & offered
+
+
+def test_every_command_and_option_is_completed() -> None:
+    for shell in ("bash", "zsh", "fish"):
+        script = script_for(shell)
+        for name, line in parser().commands.items():
+            assert name in script
+            assert all(each.lstrip("-") in script for each in line.options)
+
+
+# -- the doctor --------------------------------------------------------------------------------------------------------
+
+
+def test_the_doctor_knows_every_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    assert set(EXTRAS) == set(extras) - {"all", "test", "dev", "peers", "eval"}
+    for name, wanted in EXTRAS.items():
+        required = {re.split(r"[\[<>=~! ]", each)[0].lower() for each in extras[name]}
+        assert {each.lower() for each in wanted} <= required
+
+
+def test_the_doctor_says_what_there_is(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(capsys, "remember", "chat.txt", *ALICE).code == 0
+    Path("secom.toml").write_text('scope = ["acme", "alice"]\nmodel = "any"\n', encoding="utf-8")
+    monkeypatch.setenv("SECOM_API_KEY", "sk-very-secret")
+    done = run(capsys, "doctor")
+    assert done.code == 0, done.err
+    for wanted in (
+        r"ok secom-memory +\d",
+        r"ok scope +acme, alice  \(from secom.toml\)",
+        r"ok SECOM_API_KEY +set",
+        r"holds +1 scope, 1 session, 3 turns, 0 vectors",
+        r"integrity +nothing is amiss",
+        r"second recall +\d+ ms in --scope acme --scope alice",
+    ):
+        assert re.search(wanted, done.out), wanted
+    rows = json.loads(run(capsys, "doctor", "--json").out)
+    assert {row["about"] for row in rows} == {"installed", "extras", "configuration", "store", "speed"}
+    assert "sk-very-secret" not in done.out + json.dumps(rows)
+
+
+def test_the_doctor_names_what_is_missing_and_how_to_get_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(EXTRAS["llmlingua"], "no-such-thing", "no_such_thing")  # type: ignore[arg-type]
+    done = run(capsys, "doctor")
+    assert done.code == 0
+    assert re.search(r'- +llmlingua +not installed; pip install "secom-memory\[llmlingua\]"', done.out)
+    assert re.search(r"- +memory.db +not there yet", done.out)
+    assert not Path("memory.db").exists()
+
+
+def test_the_doctor_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "remember", "chat.txt", *ALICE).code == 0
+    wrong = run(capsys, "doctor", "--embedder", "statik")
+    assert (wrong.code, "did you mean 'static'?" in wrong.err) == (1, True)
+    Path("memory.db").write_bytes(b"SQLite format 3\x00" + b"\xff" * 4000)
+    broken = run(capsys, "doctor")
+    assert broken.code == 1
+    assert re.search(r"!! cannot be opened", broken.out)
+
+
+def test_the_doctor_hides_the_password_of_a_database(capsys: pytest.CaptureFixture[str]) -> None:
+    done = run(capsys, "doctor", "--store", "postgresql://alice:hunter2@127.0.0.1:1/none")
+    assert done.code == 1
+    assert "hunter2" not in done.out + done.err
+    assert "127.0.0.1" in done.out
