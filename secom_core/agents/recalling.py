@@ -41,9 +41,11 @@ class PromptRecall:
             dialogue: what the prompt holds, with the user's message at the end.
         """
         asked = scope, session, *(message.line for message in dialogue)
-        if self._last is None or self._last[0] != asked:
-            self._last = asked, self._found(scope, session, dialogue)
-        return self._last[1]
+        # Runs side by side share this object: each returns what it has looked at itself.
+        last = self._last
+        if last is None or last[0] != asked:
+            last = self._last = asked, self._found(scope, session, dialogue)
+        return last[1]
 
     def _found(self, scope: Scope, session: str, dialogue: Sequence[Message]) -> str:
         *before, asked = dialogue
