@@ -90,7 +90,7 @@ def _coloured(kind: Kind, mark: str) -> str:
 
 def _installed() -> Iterator[Row]:
     yield Row("installed", "secom-memory", __version__)
-    yield Row("installed", "Python", f"{platform.python_version()} on {platform.system()}")
+    yield Row("installed", "Python", f"{platform.python_version()} on {platform.uname().system}")
     yield Row("installed", "SQLite", sqlite3.sqlite_version)
     for name in _BASE:
         yield Row("installed", name, _version(name) or "of unknown version")

@@ -209,12 +209,16 @@ def test_threads_load_one_table_and_get_what_one_thread_gets(folder):
 
 @pytest.mark.slow
 def test_it_imports_no_network_and_nothing_before_the_first_text(folder):
+    _import_in_a_new_process(str(folder))
+
+
+def _import_in_a_new_process(*given: str) -> None:
     script = (
-        "import sys; from secom_core.models import StaticEmbedder as E; e = E(sys.argv[1]); e.name; "
+        "import sys; from secom_core.models import StaticEmbedder as E; e = E(*sys.argv[1:]); e.name; "
         "late = {'tokenizers', 'safetensors'} & set(sys.modules); e.embed(['my dog']); "
         "sys.exit(sorted(late | {'torch', 'transformers', 'wordllama', 'huggingface_hub'} & set(sys.modules)) or 0)"
     )
-    subprocess.run([sys.executable, "-c", script, str(folder)], cwd=ROOT, check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", script, *given], cwd=ROOT, check=True, timeout=60)
 
 
 def test_a_bank_recalls_with_it(embedder):
@@ -341,8 +345,12 @@ def test_without_a_folder_related_words_are_near_each_other(english):
     assert dog.shape == (256,)
     assert dog @ puppy > dog @ form + 0.2
     assert dog @ puppy > puppy @ form + 0.2
-    assert "wordllama" not in sys.modules
     assert repr(english) == "StaticEmbedder()"
+
+
+@pytest.mark.models
+def test_the_table_of_wordllama_is_read_without_importing_it(english):
+    _import_in_a_new_process()
 
 
 @pytest.mark.models
