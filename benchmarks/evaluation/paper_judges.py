@@ -10,7 +10,6 @@ A judgement that cannot be read is asked for once more; a second one raises `Bad
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal, TypeAlias, TypeVar
 

@@ -65,7 +65,7 @@ def _tooled(made: Callable[..., Memory], needs: str = "", unbounded: bool = Fals
     return Kind(lambda means: made(means.tools, **options), needs, unbounded)
 
 
-def _units(granularity: str) -> Kind:
+def _units(granularity: bank.Granularity) -> Kind:
     return Kind(lambda means: bank.whole_units(granularity, means.tools, means.path))
 
 
@@ -79,7 +79,9 @@ def _peer(name: str, needs: str = "embedder") -> Kind:
 
 MEMORIES: dict[str, Kind] = {
     "ours": Kind(lambda means: bank.as_it_comes(means.tools, means.weights, means.path)),
-    **{name: _units(name) for name in ("turn", "segment", "session")},
+    "turn": _units("turn"),
+    "segment": _units("segment"),
+    "session": _units("session"),
     **{name: _preset(name) for name in ("secom", "rsum", "theanine", "rmm")},
     "summem": _tooled(SumMem, "model"),
     "conditionmem": _tooled(ConditionMem, "model"),

@@ -16,7 +16,6 @@ from benchmarks.memories.__main__ import main
 from benchmarks.memories.bank import SCOPE, whole_units
 from benchmarks.memories.comedy import Comedy
 from benchmarks.memories.condition_mem import ConditionMem
-from benchmarks.memories.conversations import read
 from benchmarks.memories.histories import FullHistory, LastTurns, Nothing
 from benchmarks.memories.ld_agent import LDAgent, decay, topical
 from benchmarks.memories.memo_chat import Memo, MemoChat
@@ -25,7 +24,7 @@ from benchmarks.memories.memory_bank import MemoryBankMemory, retention
 from benchmarks.memories.memory_update import MemoryUpdate, updated
 from benchmarks.memories.sum_mem import SumMem
 from secom_core.conversation import Message, Session, Turn
-from secom_core.errors import InvalidInput, InvalidTranscript
+from secom_core.errors import InvalidInput
 from secom_core.llm.flow import Prompt, run
 from secom_core.testing import ScriptedModel
 
@@ -365,20 +364,6 @@ def written(folder: Path, name: str, content: object) -> Path:
     file = folder / f"{name}.json"
     file.write_text(json.dumps(content), encoding="utf-8")
     return file
-
-
-def test_qmsums_spans_count_all_utterances(tmp_path) -> None:
-    chat = read(written(tmp_path, "meeting", MEETING))
-    assert [turn.id for turn in chat.turns] == ["0", "2"]
-    (question,) = chat.questions
-    assert (question.evidence, question.turns) == (("The budget is 40,000.",), ("2",))
-
-
-def test_a_file_that_is_no_conversation_says_so(tmp_path) -> None:
-    file = tmp_path / "x.json"
-    file.write_text("{", encoding="utf-8")
-    with pytest.raises(InvalidTranscript, match="give files of LoCoMo, QMSum or BEAM"):
-        read(file)
 
 
 def test_every_memory_that_needs_nothing_is_measured_in_one_run(tmp_path, capsys) -> None:

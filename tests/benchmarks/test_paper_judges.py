@@ -80,7 +80,8 @@ def test_a_bad_judgement_is_asked_for_once_more_then_refused(bad: str) -> None:
 
 
 def test_kappa_of_a_worked_example() -> None:
-    # Of ten, eight agree: p = 0.8. Labels: 5 yes; judge: 7 yes. e = 0.5 * 0.7 + 0.5 * 0.3 = 0.5. (0.8 - 0.5) / 0.5 = 0.6
+    # Of ten, eight agree: p = 0.8. Five labels are yes, seven judgements: e = 0.5 * 0.7 + 0.5 * 0.3 = 0.5.
+    # (0.8 - 0.5) / (1 - 0.5) = 0.6
     labels = [True] * 5 + [False] * 5
     found = [True] * 5 + [True] * 2 + [False] * 3
     assert cohens_kappa(labels, found) == pytest.approx(0.6)
