@@ -53,7 +53,7 @@ def _back(dialog: Mapping[str, Any]) -> datetime | None:
 
 
 def read_carecall(episodes: Sequence[Sequence[Mapping[str, Any]]], name: str) -> Iterator[Chat]:
-    """CareCall with memories (Bae et al. 2022): episodes, lists of sessions of ``dialogue``, ``memory`` and ``summary``.
+    """CareCall with memories (Bae et al. 2022): lists of sessions, each of ``dialogue``, ``memory`` and ``summary``.
 
     Asked for are the system's utterances after the third of a session, as RSum's authors do: those before are
     greetings. What is known is the memory before the session.
