@@ -129,11 +129,16 @@ def whole_units(granularity: Granularity, tools: Tools, path: Path | str = ":mem
     return WholeUnits(bank, tools.counter)
 
 
-def preset(name: str, model: ChatModel, tools: Tools, path: Path | str = ":memory:") -> BankMemory:
-    """A paper's own configuration. SeCom's LLMLingua-2 has no weights here: its keys are made by `Informativeness`."""
+def preset(
+    name: str, model: ChatModel, tools: Tools, path: Path | str = ":memory:", *, rate: float = 0.75
+) -> BankMemory:
+    """A paper's own configuration.
+
+    SeCom's LLMLingua-2 has no weights here: its keys are made by `Informativeness` at this rate, 1 for raw ones.
+    """
     made: dict[str, Any] = {"embedder": tools.embedder}
     if name == "secom":
-        made["denoiser"] = Informativeness(rate=0.75)
+        made["denoiser"] = Informativeness(rate=rate)
     configured = getattr(presets, name)(model, **made)
     if name == "secom":
         return WholeUnits(MemoryBank.open(path, preset=configured, token_counter=characters), tools.counter)
