@@ -365,8 +365,10 @@ def test_shuffled_the_same_events_come_one_by_one() -> None:
 
 def test_relations_are_not_asked_for_where_they_are_left_out() -> None:
     def model(kind: str) -> tuple[Replies, Memory]:
-        asked = Replies(events=lambda text: "<events>\n" + ("A canoe leaks." if "leak" in text else "A canoe was bought.")
-                        + "\n</events>", relation="[[Cause]]", refine="x")  # fmt: skip
+        def events(text: str) -> str:
+            return "<events>\n" + ("A canoe leaks." if "leak" in text else "A canoe was bought.") + "\n</events>"
+
+        asked = Replies(events=events, relation="[[Cause]]", refine="x")
         memory = registry.make(kind, registry.Means(model=asked))
         return asked, after(memory, asked, CANOE, LEAK)
 
