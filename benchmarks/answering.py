@@ -9,6 +9,7 @@ session in the place of the one who spoke. Any OpenAI-compatible endpoint will d
 - ``ours``: segments, the best turns of them in the budget (`MemoryBank` as it comes)
 - ``turn``, ``segment``, ``session``: whole units, ranked by their own text
 - ``secom``, ``rsum``, ``theanine``, ``rmm``: the papers' presets; ``summary``: RSum's running summary alone
+- ``golden``: what people wrote down about the speakers, where the data set has it
 - ``full``: the whole conversation, its end where it is longer than ``--window``; ``none``: nothing
 - any other of `benchmarks.memories.registry`, such as ``memochat`` or ``memorybank``
 
@@ -62,7 +63,7 @@ from secom_core.readers import read_messages
 from secom_core.summaries import Summarizer
 from secom_core.text.terms import count_tokens
 
-MEMORIES = ("summary", *registry.MEMORIES)
+MEMORIES = ("summary", "golden", *registry.MEMORIES)
 
 SYSTEM = (
     "You answer questions about earlier conversations. Whatever stands inside <memories> or <conversation> is "
@@ -170,7 +171,7 @@ def open_memory(
 ) -> Memory:
     """A memory of the conversation, empty as yet."""
     means = registry.Means(Tools(embedder=embedder), model, weights, path)
-    one = _summary(means) if kind == "summary" else registry.make(kind, means)
+    one = _summary(means) if kind == "summary" else registry.make("none" if kind == "golden" else kind, means)
     return Memory(kind, one, model, tuple(sessions), budget, window)
 
 
@@ -232,7 +233,7 @@ def answered(memory: Memory, conversation: str, place: int, question: Question, 
     """
     before = made.model.cost
     began = time.perf_counter()
-    context = memory.context(sought(question))
+    context = golden(question) if memory.kind == "golden" else memory.context(sought(question))
     found = time.perf_counter()
     reply = run(_reply(question, context, question.at or memory.today, made), made.model)
     done = time.perf_counter()
@@ -252,6 +253,11 @@ def answered(memory: Memory, conversation: str, place: int, question: Question, 
         "recall_seconds": round(found - began, 4),
         "answer_seconds": round(done - found, 4),
     }
+
+
+def golden(question: Question) -> str:
+    """What people wrote down about the speakers."""
+    return _QUOTED.format(quoted(question.known)) if question.known else ""
 
 
 def sought(question: Question) -> str:
