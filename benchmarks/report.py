@@ -593,15 +593,16 @@ SECTIONS = {
     ),
     "And the memories that the papers compare with?": (
         memories,
-        "`benchmarks.memories`, every memory that needs no language model: LoCoMo 26 and 30, and two chats of "
-        "BEAM of 100,000 tokens, ten questions of each, evenly spread, vectors by the static table. *ours* has weights "
+        "`benchmarks.memories`, every memory that needs no language model, in one run: five conversations of LoCoMo, "
+        "and five chats of BEAM of 100,000 tokens, twenty questions of each at most, evenly spread, 95 and 90 in all; "
+        "vectors by the static table. *ours* has weights "
         "fitted without the conversation. *turn*, *segment* and *session* are whole units, ranked by their own text. "
         "*memorybank-turns* is MemoryBank without its summaries: asked a day after the last session, nearly all of the "
         "talk has sunk below its forgetting curve; *-kept* forgets nothing. *ld-agent-turns* is LD-Agent's score over "
         "turns. *full* and the buffer of LangChain show all, whatever the budget. A unit that does not fit is passed "
         "over. *Recall* and *DCG* are of the evidence's turns, of memories that show turns; *precision* is the share "
         "of the block's words in sentences of the evidence, *drift* that of its neighbouring words which nobody said "
-        "(dates and marks count). Forty questions: read no order from differences below a tenth. mem0 and LlamaIndex's "
+        "(dates and marks count). Read no order from differences below a tenth. mem0 and LlamaIndex's "
         "fusion were not installed.",
     ),
     "And of chats with an assistant, whose replies are long?": (
