@@ -22,6 +22,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -115,9 +116,14 @@ def key_of(name: str, label: str, kind: str, setting: Setting) -> str:
         field: str(getattr(setting, field))
         for field in ("model", "judge", "embedder", "tokens", "conversations", "samples", "bert", "llmlingua")
     }
-    about |= {"table": name, "label": label, "kind": kind, "data": digest(setting.data), "versions": versions()}
+    about |= {"table": name, "label": label, "kind": kind, "data": digest(setting.data), "versions": _versions()}
     about["weights"] = digest(setting.weights) if setting.weights else ""
     return blake2b(json.dumps(about, sort_keys=True, default=str).encode(), digest_size=10).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _versions() -> dict[str, str]:
+    return versions("openai")
 
 
 def digest(data: Path) -> str:
@@ -238,7 +244,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"\n{markdown(table, found)}", flush=True)
             made.append(found)
     if options.json:
-        write(options.json, {"versions": versions("openai"), "tables": made})
+        write(options.json, {"versions": _versions(), "tables": made})
 
 
 @contextmanager
