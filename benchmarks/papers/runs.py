@@ -42,7 +42,7 @@ from secom_core.segmenters import AdaptiveSegmenter, RubricLearner, ZeroShotSegm
 
 from . import measures
 from .measures import Answer, Figures
-from .tables import Table
+from .table import Table
 
 
 class LeftOut(Exception):
