@@ -190,7 +190,7 @@ def markdown(table: Table, found: Mapping[str, Any]) -> str:
     rows: list[list[object]] = []
     for label in dict.fromkeys([*found["rows"], *papers]):
         figures = found["rows"].get(label, {}).get("figures", {})
-        ours = [_cell(figures.get(column)) for column in table.columns]
+        ours = [_interval(figures, column) for column in table.columns]
         theirs = [_cell(each) for each in papers.get(label, (None,) * len(table.columns))]
         pairs = zip(ours, theirs, strict=True)
         rows.append([label, *(part for pair in pairs for part in (pair if papers else pair[:1]))])
@@ -200,6 +200,11 @@ def markdown(table: Table, found: Mapping[str, Any]) -> str:
         lines += ["", f"The paper has it on {' and '.join(table.data)}."]
     lines += [f"\nLeft out: {label}: {reason}" for label, reason in found["left_out"].items()]
     return "\n".join([*lines, *([f"\nDiffers: {table.differs}."] if table.differs else [])])
+
+
+def _interval(figures: Mapping[str, float | None], column: str) -> str:
+    half = figures.get(f"{column} ±")
+    return _cell(figures.get(column)) + (f" ± {_cell(half)}" if half is not None else "")
 
 
 def _cell(value: float | None) -> str:

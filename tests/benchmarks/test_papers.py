@@ -15,7 +15,7 @@ pytest.importorskip("openai", reason="the client speaks HTTP")
 from benchmarks.evaluation.agreement import JUDGES, labelled_cases
 from benchmarks.memories import registry
 from benchmarks.papers import __main__ as papers
-from benchmarks.papers.measures import shares
+from benchmarks.papers.measures import shares, within
 from benchmarks.papers.published import rows_in
 from benchmarks.papers.runs import RUNNERS, _agreement
 from benchmarks.papers.tables import TABLES
@@ -59,9 +59,8 @@ def reply(request: ScriptedRequest) -> str:
     if "Question:" in text:
         return "Cork harbour" if "Cork" in text and "Where is the boat?" in text else "unknown"
     if "segment" in text.lower():
-        return (
-            '<segmentation>\n{"segment_id": 0, "start_exchange_number": 0, "end_exchange_number": 1}\n</segmentation>'
-        )
+        lines = [{"segment_id": n, "start_exchange_number": 2 * n, "end_exchange_number": 2 * n + 1} for n in (0, 1)]
+        return "<segmentation>\n" + "\n".join(map(json.dumps, lines)) + "\n</segmentation>"
     return "<summary>The boat lies in Cork harbour.</summary><memory>The boat lies in Cork.</memory>"
 
 
@@ -164,7 +163,7 @@ def test_answers_with_the_papers_row_beside_ours(ran: Ran, only: Any, server: Sc
     assert found["rows"]["SeCom (BM25)"]["figures"]["tokens"] > 0
     printed = capsys.readouterr().out
     assert "| GPT4Score | paper |" in printed
-    assert "| full history | 60.00 | 66.28 |" in printed
+    assert "| full history | 60.00 ± 58.80 | 66.28 |" in printed
     assert "estimated: " in printed
     assert all(request.headers.get("authorization") for request in server.requests), "the key goes on to the server"
 
@@ -252,6 +251,13 @@ def test_two_are_compared_by_what_they_answer_and_by_what_they_bring_back(ran: R
     assert sum(helped["RSum"]["figures"][name] for name in ("win", "tie", "lose")) == pytest.approx(100)
 
 
+def test_a_mean_comes_with_half_of_its_interval() -> None:
+    # Of 1, 2, 3 and 6 the mean is 3, the variance (4 + 1 + 0 + 9) / 3 = 14 / 3, the standard error sqrt(14 / 3 / 4).
+    found = within("x", [1, 2, None, 3, 6])
+    assert found == {"x": 3, "x ±": pytest.approx(1.96 * (14 / 12) ** 0.5)}
+    assert within("x", [5], 10) == {"x": 50, "x ±": None}, "of one there is no interval"
+
+
 def test_shares_leave_out_what_could_not_be_read() -> None:
     assert shares([1, 1, 0, 2, None]) == {"win": 50, "tie": 25, "lose": 25, "unread": 1}
 
@@ -278,6 +284,18 @@ def test_segmentation_without_a_model_leaves_its_rows_out(ran: Ran, tmp_path: Pa
     assert found["data"] == "tiage"
     assert "give --model NAME" in found["left_out"]["SeCom, zero-shot"]
     assert set(found["rows"]) == {"ours, lexical", "ours, adaptive"}
+
+
+def test_a_model_cuts_without_a_rubric_where_there_is_nothing_to_learn_from(
+    ran: Ran, only: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "dialseg711.jsonl"
+    file.write_text(json.dumps(SEGMENTS), encoding="utf-8")
+    only("secom-4", "SeCom, zero-shot", "SeCom, rubric from TIAGE")
+    found = ran("secom-4", on=file)
+    figures = found["rows"]["SeCom, zero-shot"]["figures"]
+    assert (figures["F1"], figures["left to ours"]) == (1, 0)
+    assert "no training part of TIAGE" in found["left_out"]["SeCom, rubric from TIAGE"]
 
 
 def test_denoising_rates_without_weights_of_llmlingua(ran: Ran) -> None:
