@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -259,9 +260,28 @@ def serving(options: argparse.Namespace) -> Iterator[str]:
         yield ""
         return
     options.work.mkdir(parents=True, exist_ok=True)
-    recorder = Recorder(options.work / "replies.jsonl", options.base_url)
+    recorder = Recorder(options.work / "replies.jsonl", *upstream(options))
     with recorder.serving() as url:
         yield url
+
+
+def upstream(options: argparse.Namespace) -> tuple[str | None, str | None]:
+    """The address of the model, and its key; nothing where there is none, and all comes from what was recorded.
+
+    Raises:
+        SystemExit: where the variable that is to hold the key is empty.
+    """
+    key = os.environ.get(options.key_variable or "OPENAI_API_KEY")
+    if options.base_url:
+        if options.key_variable and not key:
+            raise SystemExit(f"the variable {options.key_variable} is empty; set it to the endpoint's key")
+        # The key of one provider is not sent to another.
+        return options.base_url, key if options.key_variable else None
+    if not key:
+        return None, None
+    from openai import OpenAI
+
+    return str(OpenAI(api_key=key).base_url), key
 
 
 def asked_with(options: argparse.Namespace, setting: Setting) -> dict[str, Any]:
@@ -307,7 +327,8 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, nargs="+", action="extend", default=[])
     parser.add_argument("--model", default="", help="the model's name at the endpoint")
     parser.add_argument("--judge", default="", help="the model that judges, at the same endpoint")
-    parser.add_argument("--base-url", help="the endpoint; what is recorded alone unless given")
+    parser.add_argument("--base-url", help="the endpoint; OpenAI's own where OPENAI_API_KEY is set, else none is asked")
+    parser.add_argument("--key-variable", help="the environment variable that holds the endpoint's key")
     parser.add_argument("--budget", type=int, help="refuse to run above so many tokens, in and out together")
     parser.add_argument("--estimate", action="store_true", help="only tell what it will take")
     parser.add_argument("--samples", type=int, help="questions of each conversation, or dialogues, at most")

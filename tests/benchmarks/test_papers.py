@@ -165,7 +165,34 @@ def test_answers_with_the_papers_row_beside_ours(ran: Ran, only: Any, server: Sc
     assert "| GPT4Score | paper |" in printed
     assert "| full history | 60.00 ± 58.80 | 66.28 |" in printed
     assert "estimated: " in printed
-    assert all(request.headers.get("authorization") for request in server.requests), "the key goes on to the server"
+
+
+def test_the_key_goes_to_the_endpoint_alone(
+    ran: Ran, only: Any, server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only("secom-6", "full history")
+    monkeypatch.setenv("OPENAI_API_KEY", "of another provider")
+    ran("secom-6", "--samples", "1")
+    assert "another provider" not in str([request.headers for request in server.requests])
+    with pytest.raises(SystemExit, match="the variable THEIRS is empty"):
+        ran("secom-6", "--key-variable", "THEIRS")
+    monkeypatch.setenv("THEIRS", "k-123")
+    ran("secom-6", "--key-variable", "THEIRS")
+    assert server.requests[-1].headers["authorization"] == "Bearer k-123"
+    kept = [file for file in (tmp_path / "work").rglob("*") if file.is_file() and file.suffix in (".json", ".jsonl")]
+    assert kept
+    assert not any("k-123" in file.read_text(encoding="utf-8") for file in kept)
+
+
+def test_where_openais_key_is_set_its_own_endpoint_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = papers.parsed(["--table", "judges", "--model", "m"])
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert papers.upstream(options) == (None, None), "what was recorded alone"
+    monkeypatch.setenv("OPENAI_API_KEY", "k-123")
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    address, key = papers.upstream(options)
+    assert (address or "").startswith("https://")
+    assert key == "k-123"
 
 
 def test_what_was_done_is_not_asked_again(ran: Ran, only: Any, server: ScriptedServer, tmp_path: Path) -> None:
