@@ -150,6 +150,9 @@ def run(name: str, table: Table, rows: Mapping[str, str], setting: Setting, quie
         except LeftOut as reason:
             found["left_out"][label] = str(reason)
             continue
+        except ImportError as error:
+            found["left_out"][label] = f"a package is not installed: {error}"
+            continue
         rounded = {each: value if value is None else round(value, 4) for each, value in figures.items()}
         found["rows"][label] = {"figures": rounded, "seconds": round(time.perf_counter() - begin, 1)}
         write(kept, found["rows"][label])

@@ -250,8 +250,6 @@ def shown(table: Table, kind: str, setting: Setting) -> Figures:
         means = setting.means(chat)
         try:
             asked += shown_by.measure(registry.make(kind, means), kept, means, [setting.tokens])[0]
-        except ImportError as error:
-            raise LeftOut(f"its package is not installed ({error})") from error
         except InvalidInput as error:
             raise LeftOut(str(error)) from error
     if not asked:

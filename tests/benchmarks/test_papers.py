@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -339,6 +340,13 @@ def test_the_judge_free_table_takes_every_memory_and_with_peers_those_of_others(
     found = ran("judge-free", "--peers", model=False)
     assert "langchain-buffer" in found["rows"] | found["left_out"]
     assert "give --embedder" in found["left_out"]["langmem"]
+
+
+def test_a_memory_whose_package_is_not_installed_is_left_out(ran: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "langchain_classic.memory", None)
+    found = ran("judge-free", "--peers", model=False)
+    assert "a package is not installed" in found["left_out"]["langchain-buffer"]
+    assert "ours" in found["rows"]
 
 
 def test_each_judge_has_a_row(ran: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
