@@ -79,9 +79,14 @@ OTHERS: Final[Mapping[str, Table]] = {
     "rsum-7": Table(
         "RSum",
         "Table 7",
-        "replies with examples",
-        state="not here",
-        about="no MSC; the code path is `Summarizer(response_examples=…)`",
+        "replies with examples to learn from",
+        "answers",
+        ("F1", "BLEU-1", "BLEU-2"),
+        {"zero-shot": "summary", "two-shot": "summary 2", "three-shot": "summary 3"},
+        ("MSC",),
+        about="MSC is not here",
+        differs="examples are of the file's last conversations, with what people wrote down in place of a summary",
+        published={"": published.RSUM_7},
     ),
     "rsum-8": Table(
         "RSum",

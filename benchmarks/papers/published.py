@@ -164,6 +164,12 @@ RSum | 86.89 20.48 21.83 12.59
 zero history | 85.40 18.94 21.10 12.17
 golden memory | 85.93 20.46 21.50 12.40
 """
+# F1, BLEU-1, BLEU-2.
+RSUM_7: Final = """
+zero-shot | 20.48 21.76 12.59
+two-shot | 20.63 22.04 12.71
+three-shot | 21.08 22.23 12.82
+"""
 # F1, coherence, consistency.
 RSUM_8: Final = """
 full history | 19.41 75.00 75.48

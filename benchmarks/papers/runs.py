@@ -140,11 +140,12 @@ def answers(table: Table, kind: str, setting: Setting) -> Figures:
 
 def _answered(table: Table, kind: str, setting: Setting) -> tuple[list[Answer], list[dict[str, Any]]]:
     setting.asked(setting.model)
+    kind, _, examples = kind.partition(" ")
     _check(kind, setting)
-    out = setting.path("answers", kind, table.answers).with_suffix(".jsonl")
+    out = setting.path("answers", kind, table.answers, examples).with_suffix(".jsonl")
     arguments = ["--data", str(setting.data), "--model", setting.model, "--base-url", setting.url, "--memory", kind]
     arguments += ["--embedder", setting.embedder, "--budget", str(setting.tokens), "--answers", table.answers]
-    arguments += ["--out", str(out), "--timeout", "600", "--quiet"]
+    arguments += ["--out", str(out), "--timeout", "600", "--quiet", "--examples", examples or "0"]
     for name, value in (("questions", setting.samples), ("conversations", setting.conversations)):
         arguments += [f"--{name}", str(value)] if value is not None else []
     arguments += ["--weights", str(setting.weights)] if setting.weights else []

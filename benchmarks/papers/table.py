@@ -27,7 +27,8 @@ class Table:
         title: what it measures.
         runner: the function of `benchmarks.papers.runs` that computes a row; empty where nothing does.
         columns: of the table, by the names of the measures.
-        rows: by label, what is run: a memory's name, or what the runner calls it.
+        rows: by label, what is run: a memory's name, with the number of examples after it where replies learn from
+            some, or what the runner calls it.
         data: the data sets of the paper, as `benchmarks.datasets` calls them.
         needs: ``"nothing"``, ``"a model"``, or ``"a model, and one that judges"``.
         state: ``run`` here, ``ready`` to run and not run here, or ``not here``.

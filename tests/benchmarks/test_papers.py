@@ -128,7 +128,8 @@ def test_a_table_can_be_run_or_says_why_not(name: str) -> None:
     assert table.runner in RUNNERS
     memories = {*registry.MEMORIES, "summary", "golden"}
     if table.runner in ("answers", "versus", "helpfulness", "teafarm", "shown"):
-        assert {*table.rows.values(), *filter(None, [table.versus])} <= memories
+        named = {kind.partition(" ")[0] for kind in table.rows.values()}
+        assert {*named, *filter(None, [table.versus])} <= memories
     labels = {label.format(retriever=retriever) for label in table.rows for retriever in ("BM25", "dense")}
     for data in table.published:
         rows = table.papers_rows(data)
@@ -284,6 +285,27 @@ def test_a_mean_comes_with_half_of_its_interval() -> None:
     found = within("x", [1, 2, None, 3, 6])
     assert found == {"x": 3, "x ±": pytest.approx(1.96 * (14 / 12) ** 0.5)}
     assert within("x", [5], 10) == {"x": 50, "x ±": None}, "of one there is no interval"
+
+
+def test_replies_learn_from_conversations_that_are_not_measured(
+    ran: Ran, server: ScriptedServer, tmp_path: Path
+) -> None:
+    def talk(number: int) -> dict[str, Any]:
+        said = [{"id": f"Speaker {place % 2 + 1}", "text": f"Line {place} of talk {number}."} for place in range(2)]
+        earlier = [{"dialog": [{"text": f"I sail boat {number}."}, {"text": "I bake."}]}]
+        about = {"metadata": {"initial_data_id": f"talk {number}"}, "personas": [[f"I own boat {number}."], []]}
+        return {**about, "previous_dialogs": earlier, "dialog": said}
+
+    file = tmp_path / "session_2.txt"
+    file.write_text("\n".join(json.dumps(talk(number)) for number in range(4)), encoding="utf-8")
+    found = ran("rsum-7", on=file)
+    assert found["data"] == "MSC"
+    assert set(found["rows"]) == {"zero-shot", "two-shot", "three-shot"}
+    texts = [request.prompt for request in server.requests]
+    three = [text for text in texts if "Line 1 of talk 1." in text]
+    assert three, "the reply of a conversation that is not measured is an example"
+    assert all("I own boat 3." in text and "Line 1 of talk 0." not in text for text in three)
+    assert any("talk 0" in text and "talk 3" not in text for text in texts), "and none without examples"
 
 
 def test_shares_leave_out_what_could_not_be_read() -> None:
