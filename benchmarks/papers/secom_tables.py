@@ -144,7 +144,7 @@ SECOM: Final[Mapping[str, Table]] = {
         ("LoCoMo", "Long-MT-Bench+"),
         "nothing",
         "run",
-        "40 questions of each of five LoCoMo conversations, BM25: `results/papers.json`",
+        "179 questions of five LoCoMo conversations, by BM25 and static vectors: `results/papers.json`",
         "units of the same tokens where the paper has the same number of turns; local cuts; raw keys. The paper's "
         "figure has no numbers",
         budget=4000,
@@ -163,7 +163,7 @@ SECOM: Final[Mapping[str, Table]] = {
         ("LoCoMo",),
         "nothing; `--llmlingua FOLDER` for its rows",
         "run",
-        "40 questions of each of five LoCoMo conversations, BM25, `Informativeness`: `results/papers.json`; weights of "
+        "179 questions of five LoCoMo conversations, by BM25 and static vectors: `results/papers.json`; weights of "
         "LLMLingua-2 are not to be had here",
         "budgets in tokens where the paper has a number of segments; the paper's figure has no numbers",
     ),
