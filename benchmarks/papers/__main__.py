@@ -31,16 +31,14 @@ from typing import Any
 from tqdm import tqdm
 
 from benchmarks.answering import cost_line
-from benchmarks.datasets.cut import read_rows
 from benchmarks.datasets.registry import form_of
-from benchmarks.evaluation.agreement import JUDGES, labelled_cases
+from benchmarks.evaluation.agreement import JUDGES
 from benchmarks.memories import frameworks, registry
 from benchmarks.recorded_model import Recorder
 from benchmarks.report import grid
 from benchmarks.retrieval import versions
-from secom_core.errors import DegradedWarning, InvalidTranscript
+from secom_core.errors import DegradedWarning, InvalidTranscript, ModelUnavailable
 from secom_core.llm.flow import Cost
-from secom_core.text.terms import count_tokens
 
 from . import estimate
 from .runs import RUNNERS, LeftOut, Setting
@@ -78,37 +76,6 @@ def data_set(table: Table, data: Path) -> str:
         return form_of(file)[0].title
     except InvalidTranscript:
         return data.stem
-
-
-def expected(table: Table, rows: Mapping[str, str], setting: Setting) -> Cost:
-    """What the rows will take, at a guess (`benchmarks.papers.estimate`)."""
-    if not setting.model and table.runner != "judges":
-        return Cost()
-    if table.runner == "judges":
-        calls = sum(
-            2 if case.judge in ("faithful_choice", "helpfulness", "comparison") else 1 for case in labelled_cases()
-        )
-        return Cost(calls, calls * 2 * estimate.PROMPT, calls * estimate.REPLY)
-    if table.runner == "segmentation":
-        asked = [name for name in rows.values() if name in ("zero-shot", "rubric")]
-        dialogues = read_rows(setting.data)[: setting.samples]
-        calls = len(asked) * len(dialogues) + (130 if "rubric" in asked else 0)
-        words = sum(count_tokens("\n".join(each["turns"])) for each in dialogues)
-        return Cost(calls, len(asked) * words + calls * 2 * estimate.PROMPT, calls * estimate.REPLY)
-    if table.runner == "denoising":
-        return Cost()
-    size = estimate.size_of(setting.chats, setting.samples)
-    total = Cost()
-    for kind in dict.fromkeys([*rows.values(), *([table.versus] if table.versus else [])]):
-        total += estimate.remembering(kind, size, setting.tokens)
-        total += Cost() if table.runner == "shown" else estimate.answering(kind, size, setting.tokens)
-    judged = estimate.judging(table.columns if setting.judge else (), size)
-    pairs = Cost(
-        2 * size.questions, 2 * size.questions * (1_000 + estimate.PROMPT), 2 * size.questions * estimate.REPLY
-    )
-    for _ in rows:
-        total += pairs if table.versus and setting.judge else judged
-    return total
 
 
 def key_of(name: str, label: str, kind: str, setting: Setting) -> str:
@@ -150,6 +117,8 @@ def run(name: str, table: Table, rows: Mapping[str, str], setting: Setting, quie
         except LeftOut as reason:
             found["left_out"][label] = str(reason)
             continue
+        except ModelUnavailable as error:
+            raise SystemExit(f"{label}: {error}; what was done is kept: run the same command again to go on") from error
         except ImportError as error:
             found["left_out"][label] = f"a package is not installed: {error}"
             continue
@@ -230,7 +199,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     settings = list(settings_of(options))
     cost = Cost()
     for name, setting in settings:
-        cost += expected(TABLES[name], rows_of(TABLES[name], setting, options.peers), setting)
+        cost += estimate.expected(TABLES[name], rows_of(TABLES[name], setting, options.peers), setting)
     counted = {"calls": cost.calls, "tokens_in": cost.tokens_in, "tokens_out": cost.tokens_out}
     print(f"estimated: {cost_line(counted)}")
     if options.budget is not None and cost.tokens_in + cost.tokens_out > options.budget:

@@ -7,14 +7,19 @@ of sentences of memory update, whose number grows with what the model writes, ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from benchmarks.chats import Chat
+from benchmarks.datasets.cut import read_rows
 from benchmarks.evaluation import paper_judges
+from benchmarks.evaluation.agreement import labelled_cases
 from secom_core.llm.flow import Cost
 from secom_core.text.terms import count_tokens
+
+from .runs import Setting
+from .table import Table
 
 REPLY: Final = 150
 PROMPT: Final = 300
@@ -63,6 +68,11 @@ ASKS: Final = {
     "langchain-summary": Asks(turn=1),
 }
 """By the memory's name; the others ask nothing."""
+
+IN_BOTH_ORDERS: Final = ("faithful_choice", "helpfulness", "comparison")
+ANSWERING: Final = ("answers", "versus", "teafarm")
+CITABLE: Final = 10
+"""How many memories an answer can cite, about, each of which is judged."""
 
 JUDGEMENTS: Final = {"GPT4Score": 1, "judged right": 1, **dict.fromkeys(paper_judges.ASPECTS, 1), "entails": 1}
 """How many judgements a column takes for each answer."""
@@ -118,7 +128,47 @@ def answering(kind: str, size: Size, budget: int) -> Cost:
     return Cost(size.questions, shown + size.questions * PROMPT, size.questions * REPLY)
 
 
-def judging(columns: Sequence[str], size: Size, shown: int = 1_000) -> Cost:
-    """What it takes to judge each answer by each of the columns that are judged."""
-    calls = size.questions * sum(JUDGEMENTS.get(column, 0) for column in columns)
-    return Cost(calls, calls * (shown + PROMPT), calls * REPLY)
+def calling(calls: int, quoted: int = 1_000) -> Cost:
+    """So many calls, each of which quotes so many tokens."""
+    return Cost(calls, calls * (quoted + PROMPT), calls * REPLY)
+
+
+def expected(table: Table, rows: Mapping[str, str], setting: Setting) -> Cost:
+    """What the rows of a table will take."""
+    if table.runner == "judges":
+        return calling(sum(2 if case.judge in IN_BOTH_ORDERS else 1 for case in labelled_cases()), PROMPT)
+    if not setting.model or table.runner == "denoising":
+        return Cost()
+    if table.runner == "segmentation":
+        return _cutting(rows, setting)
+    size = size_of(setting.chats, setting.samples)
+    if table.runner == "citations":
+        judged = calling(CITABLE * size.questions) if setting.judge else Cost()
+        return answering("ours", size, setting.tokens) + judged
+    total = Cost()
+    if table.runner == "teafarm":
+        # Two counterfactual questions of each conversation, made once; each answer is judged.
+        chats = len(setting.chats)
+        total += calling(size.sessions + 3 * chats, size.tokens // max(size.sessions, 1))
+        size = replace(size, questions=2 * chats, read=2 * size.tokens, pairs=2 * size.sessions)
+    for kind in dict.fromkeys([*rows.values(), *([table.versus] if table.versus else [])]):
+        total += remembering(kind, size, setting.tokens)
+        total += answering(kind, size, setting.tokens) if table.runner in ANSWERING else Cost()
+    return total + calling(len(rows) * size.questions * _judgements(table, setting))
+
+
+def _judgements(table: Table, setting: Setting) -> int:
+    """How many judgements an answer takes."""
+    if table.runner == "teafarm":
+        return 1
+    if not setting.judge or table.runner == "shown":
+        return 0
+    return 2 if table.versus else sum(JUDGEMENTS.get(column, 0) for column in table.columns)
+
+
+def _cutting(rows: Mapping[str, str], setting: Setting) -> Cost:
+    asked = [name for name in rows.values() if name in ("zero-shot", "rubric")]
+    dialogues = read_rows(setting.data)[: setting.samples]
+    quoted = sum(count_tokens("\n".join(each["turns"])) for each in dialogues) // max(len(dialogues), 1)
+    learning = calling(setting.samples or 100, quoted) + calling(30) if "rubric" in asked else Cost()
+    return calling(len(asked) * len(dialogues), quoted) + learning

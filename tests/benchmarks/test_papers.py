@@ -20,7 +20,7 @@ from benchmarks.papers.measures import shares, within
 from benchmarks.papers.published import rows_in
 from benchmarks.papers.runs import RUNNERS, _agreement
 from benchmarks.papers.tables import TABLES
-from secom_core.testing import ScriptedRequest, ScriptedServer
+from secom_core.testing import Fault, ScriptedRequest, ScriptedServer
 from secom_core.text.terms import count_tokens
 
 pytestmark = pytest.mark.slow
@@ -372,7 +372,7 @@ def test_a_memory_whose_package_is_not_installed_is_left_out(ran: Ran, monkeypat
 
 
 def test_each_judge_has_a_row(ran: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("papers.__main__", "papers.runs.agreement"):
+    for module in ("papers.estimate", "papers.runs.agreement"):
         cases = [case for case in labelled_cases() if case.judge in ("entailment", "coherence")]
         monkeypatch.setattr(f"benchmarks.{module}.labelled_cases", lambda cases=cases: cases)
     monkeypatch.setattr(papers, "JUDGES", {name: JUDGES[name] for name in ("entailment", "coherence")})
@@ -397,6 +397,13 @@ def test_teafarm_is_run_by_its_own_benchmark(ran: Ran, monkeypatch: pytest.Monke
     rows = ran("theanine-4")["rows"]
     assert rows["Theanine"]["figures"] == {"success": 0.5}
     assert len({arguments[arguments.index("--out") + 1] for arguments in asked}) == 1, "all on the same episodes"
+
+
+def test_a_model_that_is_away_ends_the_run_with_what_to_do(ran: Ran) -> None:
+    with ScriptedServer(Fault(status=503)) as away:
+        address = away.base_url
+    with pytest.raises(SystemExit, match=r"gave no answer.*run the same command again to go on"):
+        ran("judges", "--base-url", address)
 
 
 def test_what_is_missing_is_told(capsys: Any) -> None:
