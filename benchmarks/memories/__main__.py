@@ -4,10 +4,10 @@
         [--budgets 500 1000 2000 4000] [--conversations N] [--questions N] [--weights FILE]
         [--model NAME --base-url URL] [--json OUT]
 
-A DIR holds conversations of LoCoMo, QMSum or chats such as BEAM's, one a file. Each memory of
-`benchmarks.memories.registry` takes a conversation in, session by session, and gives a block for each question under
-each budget. Without ``--memory``, all are measured that can be with what is there: those that ask a language model only
-with ``--model``. A memory whose package is not installed is left out, and the reason is told.
+A DIR holds conversations of a data set of `benchmarks.datasets` that names evidence, such as LoCoMo, QMSum or BEAM.
+Each memory of `benchmarks.memories.registry` takes a conversation in, session by session, and gives a block for each
+question under each budget. Without ``--memory``, all are measured that can be with what is there: those that ask a
+language model only with ``--model``. A memory whose package is not installed is left out, and the reason is told.
 
 - coverage: how much of the evidence the block shows (`benchmarks.evaluation.coverage`)
 - whole: the share of the evidence messages that are covered wholly

@@ -67,10 +67,11 @@ def rows_of(table: Table, setting: Setting, peers: bool) -> dict[str, str]:
 
 
 def data_set(table: Table, data: Path) -> str:
-    """What a data set is called in the papers; of dialogues with segments, by the beginning of the file's name."""
+    """What a data set is called in the papers; of dialogues with segments, by the name of the file or its folder."""
     if table.runner == "segmentation":
-        names = [name for name in table.published if data.stem.lower().startswith(name)]
-        return names[0] if names else data.stem
+        # SuperDialSeg's own folder is called superseg-v2.
+        called = [part.lower().replace("superseg", "superdialseg") for part in (data.stem, data.resolve().parent.name)]
+        return next((name for part in called for name in table.published if name in part), data.stem)
     file = data if data.is_file() else next((each for each in sorted(data.glob("*")) if each.is_file()), data)
     try:
         return form_of(file)[0].title

@@ -348,6 +348,13 @@ def test_a_model_cuts_without_a_rubric_where_there_is_nothing_to_learn_from(
     assert "no training part of TIAGE" in found["left_out"]["SeCom, rubric from TIAGE"]
 
 
+def test_what_is_cut_is_known_by_its_file_or_its_folder(tmp_path: Path) -> None:
+    table = TABLES["secom-4"]
+    assert papers.data_set(table, tmp_path / "dialseg711_dev.jsonl") == "dialseg711"
+    assert papers.data_set(table, tmp_path / "superseg-v2" / "segmentation_file_test.json") == "superdialseg"
+    assert papers.data_set(table, tmp_path / "mine.jsonl") == "mine"
+
+
 def test_denoising_rates_without_weights_of_llmlingua(ran: Ran) -> None:
     found = ran("secom-f3", model=False)
     assert "--llmlingua FOLDER" in found["left_out"]["LLMLingua-2, 0.5"]
