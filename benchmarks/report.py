@@ -95,7 +95,11 @@ def papers() -> str:
         for label, row in table["rows"].items():
             figures = {name: each for name, each in row["figures"].items() if not name.endswith("±")}
             asked = next(int(figures.pop(name)) for name in ("questions", "dialogues") if name in figures)
-            shown = ", ".join(f"{name} {value:.3f}" for name, value in figures.items())
+            halves = {name: row["figures"].get(f"{name} ±") for name in figures}
+            shown = ", ".join(
+                f"{name} {value:.3f}" + (f" ± {halves[name]:.3f}" if halves[name] is not None else "")
+                for name, value in figures.items()
+            )
             rows.append([f"`{table['table']}`, {table['data']}, {vectors}", label, shown, asked])
     return grid(["table", "row", "figures", "questions or dialogues"], rows)
 
@@ -625,7 +629,7 @@ SECTIONS = {
         "together. `secom-f3`: whole segments, by rate of denoised keys. By BM25 the rates from 0.6 to 0.9 differ in "
         "function words alone, which BM25 does not count. Over raw keys no rate gains more than three hundredths of "
         "recall. `theanine-3`: the turns that the shown events rest on, in 1,000 tokens, without a model: six events "
-        "alone find more than three with their timelines.",
+        "alone rank the evidence higher than three with their timelines, and find no less of it.",
     ),
     "And of chats with an assistant, whose replies are long?": (
         chats,

@@ -217,7 +217,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             table = TABLES[name]
             served = replace(setting, url=url)
             rows = rows_of(table, served, options.peers)
-            found: dict[str, Any] = {"table": name, "data": data_set(table, setting.data) if options.data else ""}
+            found: dict[str, Any] = {"table": name, "data": setting.title}
             found |= run(name, table, rows, served, options.quiet)
             found |= {"settings": asked_with(options, setting)}
             print(f"\n{markdown(table, found)}", flush=True)
@@ -284,6 +284,7 @@ def settings_of(options: argparse.Namespace) -> Iterator[tuple[str, Setting]]:
                     options.weights,
                     options.bert,
                     options.llmlingua,
+                    data_set(table, data) if options.data else "",
                 ),
             )
 

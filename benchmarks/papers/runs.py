@@ -44,6 +44,9 @@ from . import measures
 from .measures import Answer, Figures
 from .table import Table
 
+WHOLE_REPLIES: Final = ("Long-MT-Bench+", "MT-Bench+")
+"""The data sets whose questions are answered in full, as an assistant would."""
+
 
 class LeftOut(Exception):
     """A row that cannot be computed with what there is, and why."""
@@ -66,6 +69,7 @@ class Setting:
         weights: of the bank as it comes, fitted without each conversation.
         bert: a folder with an encoder for BERTScore.
         llmlingua: a folder with LLMLingua-2's weights.
+        title: what the data set is called.
     """
 
     data: Path
@@ -80,6 +84,7 @@ class Setting:
     weights: Path | None = None
     bert: str | None = None
     llmlingua: Path | None = None
+    title: str = ""
 
     @cached_property
     def chats(self) -> list[Chat]:
@@ -142,9 +147,10 @@ def _answered(table: Table, kind: str, setting: Setting) -> tuple[list[Answer], 
     setting.asked(setting.model)
     kind, _, examples = kind.partition(" ")
     _check(kind, setting)
-    out = setting.path("answers", kind, table.answers, examples).with_suffix(".jsonl")
+    how = "full" if setting.title in WHOLE_REPLIES else "short"
+    out = setting.path("answers", kind, how, examples).with_suffix(".jsonl")
     arguments = ["--data", str(setting.data), "--model", setting.model, "--base-url", setting.url, "--memory", kind]
-    arguments += ["--embedder", setting.embedder, "--budget", str(setting.tokens), "--answers", table.answers]
+    arguments += ["--embedder", setting.embedder, "--budget", str(setting.tokens), "--answers", how]
     arguments += ["--out", str(out), "--timeout", "600", "--quiet", "--examples", examples or "0"]
     for name, value in (("questions", setting.samples), ("conversations", setting.conversations)):
         arguments += [f"--{name}", str(value)] if value is not None else []

@@ -63,7 +63,6 @@ SECOM: Final[Mapping[str, Table]] = {
         about="give Mistral-7B as `--model`",
         differs=_KEYS,
         published={"": published.SECOM_3},
-        answers="full",
         budget=1000,
     ),
     "secom-4": Table(
@@ -98,7 +97,6 @@ SECOM: Final[Mapping[str, Table]] = {
         JUDGED,
         differs="taking in is shared out over the questions; tokens are counted by the package's estimate",
         published={"": published.SECOM_5},
-        answers="full",
         budget=1000,
     ),
     "secom-6": Table(
@@ -192,7 +190,6 @@ SECOM: Final[Mapping[str, Table]] = {
         JUDGED,
         about="run it once for each `--memory-tokens`; the paper's figure has no numbers",
         differs=_KEYS,
-        answers="full",
         budget=1000,
     ),
 }

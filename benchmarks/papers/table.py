@@ -36,7 +36,6 @@ class Table:
         differs: how our definitions differ from the paper's.
         published: the paper's rows by data set; ``""`` where it is one table for all.
         budget: the tokens of the memories, where the paper has a number.
-        answers: whether answers are to be ``short`` or ``full``.
         versus: what the rows are compared with, where two are compared.
     """
 
@@ -53,7 +52,6 @@ class Table:
     differs: str = ""
     published: Mapping[str, str] = field(default_factory=dict)
     budget: int = 2000
-    answers: str = "short"
     versus: str = ""
 
     def papers_rows(self, data: str) -> dict[str, Row]:

@@ -308,6 +308,22 @@ def test_replies_learn_from_conversations_that_are_not_measured(
     assert any("talk 0" in text and "talk 3" not in text for text in texts), "and none without examples"
 
 
+def test_questions_of_long_mtbench_are_answered_in_full(
+    ran: Ran, only: Any, server: ScriptedServer, tmp_path: Path
+) -> None:
+    only("secom-1", "zero history")
+    file = tmp_path / "long.json"
+    row = {
+        "conversation_id": 1,
+        "sessions": [["[human]: Hi.\n[bot]: Hello."]],
+        "questions": ["Why?"],
+        "answers": ["So."],
+    }
+    file.write_text(json.dumps([row]), encoding="utf-8")
+    assert ran("secom-1", on=file)["data"] == "Long-MT-Bench+"
+    assert any("Answer in full" in request.prompt for request in server.requests)
+
+
 def test_shares_leave_out_what_could_not_be_read() -> None:
     assert shares([1, 1, 0, 2, None]) == {"win": 50, "tie": 25, "lose": 25, "unread": 1}
 
