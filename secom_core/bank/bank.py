@@ -176,7 +176,7 @@ class MemoryBank(Looking):
     def close(self) -> None:
         """Close the store; any later call raises `StoreError`. All remembered messages are on disk.
 
-        Raises `StoreError` where the store does not take what `BackgroundWriter.keep` has in memory.
+        Raises `StoreError` if the store does not accept the messages that `BackgroundWriter.keep` holds in memory.
         """
         self._inside.close()
 
@@ -252,7 +252,8 @@ class MemoryBank(Looking):
     def end_idle_sessions(self, now: datetime | None = None) -> list[tuple[Scope, str]]:
         """End every session that was silent for longer than ``idle_after``, and make its layers.
 
-        Sessions end when the next message comes to their scope; call this from a scheduler, where that may take long.
+        Without this, a session ends only when the next message comes to its scope. If that can take long, call this
+        from a scheduler.
 
         Args:
             now: the moment; the present unless given.
@@ -273,7 +274,7 @@ class MemoryBank(Looking):
             ended: the session has ended, though it may have been opened again since.
 
         Returns:
-            How many times a layer took a session in that had ended; 0 for a single session.
+            How many times a layer processed a session that had ended; 0 for a single session.
         """
         scope = check_scope(scope)
         if session is None:
@@ -289,9 +290,10 @@ class MemoryBank(Looking):
         self._inside.deriving.rebuild(check_scope(scope))
 
     def check(self, scope: Sequence[str] | None = None, *, repair: bool = False) -> tuple[Finding, ...]:
-        """List the errors in what was derived from the turns, in one scope or in all; ``repair`` mends them.
+        """List the errors in data that was derived from the turns, in one scope or in all; ``repair`` repairs them.
 
-        What can be made again from the turns is deleted and made; for all else a finding says what to do.
+        Data that can be derived again from the turns is deleted and derived. For other errors, the finding says what to
+        do.
         """
         return self._inside.check(check_scope(scope) if scope is not None else None, repair=repair)
 
@@ -316,31 +318,32 @@ class MemoryBank(Looking):
     ) -> Recall:
         """Return the memories that answer the query: word for word, in time order, numbered, inside the budget.
 
-        A long turn is shown in excerpts; `turns` gives all of it. Room that is left goes to what stands around the
-        finds, then to the latest turns.
+        A long turn is shown in excerpts; `turns` returns all of it. The rest of the budget is filled with the turns
+        next to the hits, and then with the latest turns.
 
         Args:
-            scope: whose memory is searched; nothing else is looked at but what ``also`` names.
+            scope: whose memory is searched. Only the scopes in ``also`` are searched too.
             query: a question, or what was just said.
             token_budget: the largest length of the block, in the bank's token counter; 2000 if neither it nor
                 ``k`` is given.
-            k: the largest number of memories; of 4,000 tokens together where no ``token_budget`` is given.
+            k: the largest number of memories; they share 4,000 tokens if no ``token_budget`` is given.
             layers: layers that take part: ``"summaries"`` begins the block with the running summary (RSum Table 8),
                 in at most half of the budget; ``"timelines"`` ends it with timelines around what the query finds,
                 rewritten for it (Theanine Phase II and III); ``"topics"`` searches by topic summaries and shows each
                 topic found with its turns (RMM section 4). Timelines and topics need the bank's language model, or
-                options that say that they may do without.
+                options that allow them without one.
             now: when the query is asked, for "last week"; the present unless given.
-            exclude: ids of turns of ``scope`` that are in the prompt already and need not come back.
-            context: what was said before, oldest first; the last few messages weigh in, and count for much where the
-                query cannot be read alone ("And where does she live?").
-            only_relevant: bring only memories that answer the query, and leave the rest of the budget empty.
-            where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: the recall is that of a bank which
-                holds only what passes.
-            also: other scopes, such as a team's, that are searched too: ranked together, each hit and the block say
-                whose it is. Citations of such a recall are not recorded. Neither it nor ``where`` goes with layers.
-            history: also bring what holds no more, marked (``(replaced on 2025-06-01 by [4])``), after what holds in
-                its place; else that comes alone.
+            exclude: ids of turns of ``scope`` that are in the prompt already, so that they are not recalled.
+            context: the messages before the query, oldest first. The last few count, and count for much if the query
+                cannot be understood alone ("And where does she live?").
+            only_relevant: return only memories that answer the query, and leave the rest of the budget empty.
+            where: a filter (`secom_core.filters`), such as ``{"role": "user"}``. The recall returns the same as a bank
+                that contains only the messages that match.
+            also: other scopes that are searched too, such as a team's. All memories are ranked together, and each hit
+                and the block name the scope. Citations of such a recall are not recorded. Neither ``also`` nor
+                ``where`` can be combined with layers.
+            history: also show statements that no longer hold, after the ones that replaced them, with a mark such as
+                ``(replaced on 2025-06-01 by [4])``. With ``False``, they are left out.
 
         Raises:
             InvalidScope, InvalidInput: for a bad scope, or for an argument that cannot be used.
@@ -371,12 +374,12 @@ class MemoryBank(Looking):
             before: only turns that began earlier.
 
         Returns:
-            How many turns are gone. Where somebody reads the file, its log still holds the words until a later write: a
-            `DegradedWarning` says so.
+            How many turns were deleted. If another process is reading the file, its log holds the text until a later
+            write, and a `DegradedWarning` says so.
 
         Raises:
-            StoreError: the store failed; or the vector store did, which may still hold what is gone from the bank until
-                this or any `recall` is called again.
+            StoreError: the store failed, or the vector store did. The vector store may then hold the deleted turns
+                until this method, or any `recall`, is called again.
         """
         scope = check_scope(scope)
         if session is not None:
