@@ -74,7 +74,7 @@ class Capabilities:
     def correct(self, scope: Sequence[str], what: Named, text: str | None, *, at: datetime | None = None) -> str | None:
         """Correct a turn by hand: the correction is a new turn, and the corrected turn stays, marked as replaced.
 
-        A recall shows the correction first and then the corrected turn, marked ``(replaced on 2025-06-01 by [4])``. If the
+        A recall shows the correction first, then the corrected turn, marked ``(replaced on 2025-06-01 by [4])``. If the
         turn was corrected before, its latest correction is corrected. What summaries, timelines and topics made from
         the corrected turn is deleted, and made again from the correction (`Corrections`).
 

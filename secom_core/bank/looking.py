@@ -17,7 +17,7 @@ class Looking(Capabilities):
     """Reads what a bank holds: scopes, sessions, turns, memories."""
 
     def scopes(self, within: Sequence[str] = ()) -> list[Scope]:
-        """Every scope that holds anything; with ``within``, only those that begin with these parts, such as a tenant's."""
+        """Every scope that holds anything; with ``within``, only those that begin with these parts, as a tenant's."""
         return self._inside.deriving.store.scopes(check_scope(within) if within else ())
 
     def sessions(self, scope: Sequence[str]) -> list[str]:
