@@ -42,12 +42,12 @@ class SecomSession:
         scope: whose memory it is.
         session: the name of the conversation; a new one unless given. An existing one is continued.
         token_budget: how long the recalled block is at most, in the bank's token counter.
-        k: how many memories are recalled at most.
+        k: the largest number of recalled memories.
         layers: layers of the bank that take part in recalls, such as ``"summaries"``.
         only_relevant: recall what answers the user's message, and leave the rest of the budget empty.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``.
         also: other scopes that are searched too, such as a team's.
-        history: also recall what holds no more, marked as such.
+        history: also show statements that no longer hold, marked as such.
         session_settings: the SDK's settings, such as how many items a run reads.
 
     Raises:
