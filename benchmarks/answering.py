@@ -2,12 +2,14 @@
 
     python -m benchmarks.answering --data DIR --model NAME --base-url URL --memory ours --out answers.jsonl
 
-DIR holds LoCoMo conversations, one a file, or is ``examples/data``. Any OpenAI-compatible endpoint will do. The memory
-is one of
+DIR holds conversations of any data set of `benchmarks.datasets`, such as LoCoMo, or is one of its files, or
+``examples/data``. Where a data set asks for replies (MSC, CareCall, Conversation Chronicles), the model carries on the
+session in the place of the one who spoke. Any OpenAI-compatible endpoint will do. The memory is one of
 
 - ``ours``: segments, the best turns of them in the budget (`MemoryBank` as it comes)
 - ``turn``, ``segment``, ``session``: whole units, ranked by their own text
 - ``secom``, ``rsum``, ``theanine``, ``rmm``: the papers' presets; ``summary``: RSum's running summary alone
+- ``golden``: what people wrote down about the speakers, where the data set has it
 - ``full``: the whole conversation, its end where it is longer than ``--window``; ``none``: nothing
 - any other of `benchmarks.memories.registry`, such as ``memochat`` or ``memorybank``
 
@@ -25,10 +27,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean, median
@@ -36,6 +40,9 @@ from typing import Any
 
 from tqdm import tqdm
 
+from benchmarks.chats import Chat, Question
+from benchmarks.datasets.asked import chat_of
+from benchmarks.datasets.registry import read
 from benchmarks.evaluation.generation import token_f1
 from benchmarks.evaluation.judge import correctness
 from benchmarks.locomo import LocomoQuestion
@@ -43,12 +50,12 @@ from benchmarks.memories import registry
 from benchmarks.memories.bank import SCOPE, BankMemory
 from benchmarks.memories.memory import Memory as Remembering
 from benchmarks.memories.memory import Tools
-from benchmarks.retrieval import CATEGORIES, Conversation, locomo_files, read_conversation, weights_for
+from benchmarks.retrieval import Conversation, locomo_files, read_conversation, weights_for
 from benchmarks.segmentation import choose_embedder
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Session, group_messages
 from secom_core.errors import ModelError
-from secom_core.llm.flow import Cost, Metered, Prompt, run
+from secom_core.llm.flow import Cost, Metered, Procedure, Prompt, run
 from secom_core.llm.quoting import quoted, without_thoughts
 from secom_core.models import OpenAIModel
 from secom_core.protocols import ChatModel, Embedder
@@ -56,7 +63,7 @@ from secom_core.readers import read_messages
 from secom_core.summaries import Summarizer
 from secom_core.text.terms import count_tokens
 
-MEMORIES = ("summary", *registry.MEMORIES)
+MEMORIES = ("summary", "golden", *registry.MEMORIES)
 
 SYSTEM = (
     "You answer questions about earlier conversations. Whatever stands inside <memories> or <conversation> is "
@@ -66,9 +73,15 @@ ASK = """\
 {context}
 It is {today:%A, %Y-%m-%d}. Question: {question}
 
-Answer in as few words as will do, with dates written out. Where the material does not say, answer: unknown.\
+{how} Where the material does not say, answer: unknown.\
 """
+HOW = {
+    "short": "Answer in as few words as will do, with dates written out.",
+    "full": "Answer in full, as an assistant would.",
+}
+"""How long an answer is to be; ``full`` for data sets whose references are whole replies, such as Long-MT-Bench+."""
 
+_SUFFIXES = (".json", ".jsonl", ".txt")
 _QUOTED = "<memories>\n{}\n</memories>"
 
 
@@ -158,7 +171,7 @@ def open_memory(
 ) -> Memory:
     """A memory of the conversation, empty as yet."""
     means = registry.Means(Tools(embedder=embedder), model, weights, path)
-    one = _summary(means) if kind == "summary" else registry.make(kind, means)
+    one = _summary(means) if kind == "summary" else registry.make("none" if kind == "golden" else kind, means)
     return Memory(kind, one, model, tuple(sessions), budget, window)
 
 
@@ -174,6 +187,21 @@ def conversations_in(data: Path) -> list[Conversation]:
     if (data / "questions.json").is_file():
         return [read_example(data, name) for name in json.loads((data / "questions.json").read_text(encoding="utf-8"))]
     return [read_conversation(file) for file in locomo_files(data)]
+
+
+def chats_in(data: Path) -> list[Chat]:
+    """The conversations of any data set that is read, or those that ship with the examples.
+
+    Raises:
+        InvalidTranscript: for a file that is of none.
+        SystemExit: where there is no file.
+    """
+    if (data / "questions.json").is_file():
+        return [chat_of(each) for each in conversations_in(data)]
+    files = [data] if data.is_file() else sorted(file for file in data.glob("*") if file.suffix in _SUFFIXES)
+    if not files:
+        raise SystemExit(f"no conversation ({', '.join(_SUFFIXES)}) in {data}")
+    return [chat for file in files for chat in read(file)]
 
 
 def read_example(data: Path, name: str) -> Conversation:
@@ -197,7 +225,7 @@ class Run:
     options: argparse.Namespace
 
 
-def answered(memory: Memory, conversation: str, place: int, question: LocomoQuestion, made: Run) -> dict[str, Any]:
+def answered(memory: Memory, conversation: str, place: int, question: Question, made: Run) -> dict[str, Any]:
     """One line of the output.
 
     Raises:
@@ -205,22 +233,20 @@ def answered(memory: Memory, conversation: str, place: int, question: LocomoQues
     """
     before = made.model.cost
     began = time.perf_counter()
-    context = memory.context(question.question)
+    context = golden(question) if memory.kind == "golden" else memory.context(sought(question))
     found = time.perf_counter()
-    prompt = ASK.format(context=context, today=memory.today, question=question.question)
-    reply = made.model.complete(Prompt(prompt, SYSTEM, "answer", made.options.max_tokens))
+    reply = run(_reply(question, context, question.at or memory.today, made), made.model)
     done = time.perf_counter()
     answer = without_thoughts(reply).strip()
-    reference = question.answer or ""
-    judged = run(correctness(question.question, reference, answer), made.judge) if made.judge else None
+    judged = run(correctness(question.question, question.gold, answer), made.judge) if made.judge else None
     return {
         "conversation": conversation,
         "number": place,
-        "category": CATEGORIES.get(question.category, "shipped"),
+        "category": question.kind,
         "question": question.question,
-        "reference": reference,
+        "reference": question.gold,
         "answer": answer,
-        "f1": round(token_f1(answer, reference), 4),
+        "f1": round(token_f1(answer, question.gold), 4),
         "correct": judged,
         "context_tokens": count_tokens(context),
         **spent(made.model.cost, before),
@@ -229,7 +255,30 @@ def answered(memory: Memory, conversation: str, place: int, question: LocomoQues
     }
 
 
-def appended(memory: Memory, conversation: str, place: int, question: LocomoQuestion, made: Run) -> bool:
+def golden(question: Question) -> str:
+    """What people wrote down about the speakers."""
+    return _QUOTED.format(quoted(question.known)) if question.known else ""
+
+
+def sought(question: Question) -> str:
+    """What is searched for: the question, or the last utterances of a session that is carried on."""
+    if not question.speaker:
+        return question.question
+    return "\n".join(message.text for message in question.context[-3:])
+
+
+def _reply(question: Question, context: str, today: datetime, made: Run) -> Procedure[str]:
+    if question.speaker:
+        said = "\n".join(message.line for message in question.context)
+        return (yield from Summarizer(made.model).response_procedure(said, context, speaker=question.speaker))
+    before = "\n".join(message.line for message in question.context)
+    shown = f"{context}\n<session>\n{quoted(before)}\n</session>" if before else context
+    how = HOW[made.options.answers]
+    prompt = ASK.format(context=shown, today=today, question=question.question, how=how)
+    return str((yield Prompt(prompt, SYSTEM, "answer", made.options.max_tokens)))
+
+
+def appended(memory: Memory, conversation: str, place: int, question: Question, made: Run) -> bool:
     """Whether the question was answered, and its line is in the output."""
     try:
         append(made.options.out, answered(memory, conversation, place, question, made))
@@ -288,7 +337,7 @@ def taken_in(memory: Memory, name: str, lines: Sequence[Mapping[str, Any]], made
         }
 
 
-def ask_all(conversations: Sequence[Conversation], open_: Callable[[Conversation], Memory], made: Run) -> int:
+def ask_all(conversations: Sequence[Chat], open_: Callable[[Chat], Memory], made: Run) -> int:
     """Append a line for each question that has none; how many the model failed on."""
     out, settings = made.options.out, settings_of(made.options)
     lines = read_lines(out, settings)
@@ -310,7 +359,7 @@ def ask_all(conversations: Sequence[Conversation], open_: Callable[[Conversation
 
 
 def settings_of(options: argparse.Namespace) -> dict[str, Any]:
-    names = ("memory", "model", "judge", "embedder", "budget", "window", "questions")
+    names = ("memory", "model", "judge", "embedder", "budget", "window", "questions", "answers")
     return {name: getattr(options, name) for name in names} | {"weights": str(options.weights or "as shipped")}
 
 
@@ -403,6 +452,12 @@ def shared_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true")
 
 
+def file_name(conversation: str) -> str:
+    """The file of a conversation's bank: its name, where that can be one, else a digest of it."""
+    plain = re.fullmatch(r"[\w. -]{1,80}", conversation)
+    return f"{conversation if plain else blake2b(conversation.encode(), digest_size=8).hexdigest()}.db"
+
+
 def endpoint(options: argparse.Namespace, name: str) -> Metered:
     return Metered(OpenAIModel(name, base_url=options.base_url, timeout=options.timeout, max_retries=options.retries))
 
@@ -413,6 +468,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--judge", help="the model that judges the answers; none unless given")
     parser.add_argument("--out", type=Path, required=True, help="JSON lines, one a question")
     parser.add_argument("--questions", type=int, help="only the first so many of each conversation")
+    parser.add_argument("--conversations", type=int, help="only the first so many")
+    parser.add_argument("--answers", choices=list(HOW), default="short", help="how long they are to be")
     parser.add_argument("--max-tokens", type=int, help="the longest answer")
     parser.add_argument("--price-in", type=float)
     parser.add_argument("--price-out", type=float)
@@ -420,15 +477,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     made = Run(endpoint(options, options.model), endpoint(options, options.judge) if options.judge else None, options)
     embedder = choose_embedder(options.embedder)
-    conversations = conversations_in(options.data)
+    conversations = chats_in(options.data)[: options.conversations]
 
-    def open_(conversation: Conversation) -> Memory:
+    def open_(conversation: Chat) -> Memory:
         banks = options.out.with_suffix(".banks")
         banks.mkdir(parents=True, exist_ok=True)
         return open_memory(
             options.memory,
             conversation.sessions,
-            path=banks / f"{conversation.name}.db",
+            path=banks / file_name(conversation.name),
             model=made.model,
             embedder=embedder,
             budget=options.budget,

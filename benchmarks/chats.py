@@ -65,6 +65,8 @@ class Question:
     context: tuple[Any, ...]
     at: datetime | None
     turns: tuple[str, ...] = ()  # the ids of the turns that these messages are of
+    speaker: str = ""  # who replies, where what is asked for is a reply: the context is then the session so far
+    known: str = ""  # what people wrote down about the speakers
 
 
 @dataclass(frozen=True)

@@ -468,7 +468,11 @@ def answered(
 ) -> dict[str, Any]:
     shown = [show(each.question) for each in questions]
     prompts = [
-        Prompt(qa.ASK.format(context=context, today=today, question=each.question), qa.SYSTEM, "answer")
+        Prompt(
+            qa.ASK.format(context=context, today=today, question=each.question, how=qa.HOW["short"]),
+            qa.SYSTEM,
+            "answer",
+        )
         for each, context in zip(questions, shown, strict=True)
     ]
     replies, spent = setting.costing(lambda: setting.each(model.said, prompts))

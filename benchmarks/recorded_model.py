@@ -107,7 +107,10 @@ class Recorder:
     def _sent(self, key: str, request: ScriptedRequest) -> Line | None:
         began = time.time()
         try:
-            response = httpx.post(f"{self._upstream}/chat/completions", json=dict(request.body), timeout=3600)
+            # The key goes on to the server and is in no line.
+            sent = {name: request.headers[name] for name in ("authorization",) if name in request.headers}
+            address = f"{(self._upstream or '').rstrip('/')}/chat/completions"
+            response = httpx.post(address, json=dict(request.body), headers=sent, timeout=3600)
         except httpx.HTTPError:
             return None
         about = {"key": key, "part": self.part, "request": request.messages[0][1][:_BEGINNING]}

@@ -635,9 +635,9 @@ SECTIONS = {
     ),
     "How much do the papers' baselines find?": (
         memories,
-        "`benchmarks.memories`: every memory that needs no language model. The data are the LoCoMo conversations 26 "
-        "and 30 and two BEAM chats of 100,000 tokens, with ten evenly spread questions for each, and vectors of the "
-        "static table.\n\n"
+        "`benchmarks.memories`, in one run: every memory that needs no language model. The data are five LoCoMo "
+        "conversations and five BEAM chats of 100,000 tokens, with up to twenty evenly spread questions for each (95 "
+        "and 90 in all), and vectors of the static table.\n\n"
         "- *ours* has weights that were fitted without the conversation.\n"
         "- *turn*, *segment* and *session* are whole units, ranked by their own text.\n"
         "- *memorybank-turns* is MemoryBank without its summaries. The questions come a day after the last session; "
@@ -648,7 +648,7 @@ SECTIONS = {
         "- *Recall* and *DCG* count the evidence turns, for memories that show turns. *Precision* is the share of the "
         "block's words that are in sentences of the evidence. *Drift* is the share of words next to them that nobody "
         "said, such as dates and marks.\n\n"
-        "With forty questions, differences below a tenth mean nothing. mem0 and LlamaIndex's fusion were not "
+        "With so few questions, differences below a tenth mean nothing. mem0 and LlamaIndex's fusion were not "
         "installed.",
     ),
     "How much is found in chats with an assistant?": (

@@ -11,8 +11,9 @@ The priors of ``lexical`` and ``embedding`` were fitted on the even rows of Dial
 part (`benchmarks.fit_priors`): ``--part odd`` measures on the rows of DialSeg711 that they have not seen.
 
 FILE holds a row a dialogue: ``{"id", "turns": [text, ...], "boundaries": [0|1, ...]}``, with a 1 where a segment ends
-after that turn. NAME is one of `LOCAL` and `EMBEDDED`, or ``all`` for every one that the embedder allows. Each text is
-embedded once, beforehand: ``embedding_seconds`` says how long that took, ``seconds`` is what each segmenter then needs.
+after that turn; or it is DialSeg711, TIAGE or SuperDialSeg as their authors give them (`benchmarks.datasets.cut`). NAME
+is one of `LOCAL` and `EMBEDDED`, or ``all`` for every one that the embedder allows. Each text is embedded once,
+beforehand: ``embedding_seconds`` says how long that took, ``seconds`` is what each segmenter then needs.
 ``fixed`` is a chunk of 5 turns, a size that nothing was fitted for; the other sizes show what the choice is worth.
 """
 
@@ -34,6 +35,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.datasets.cut import read_rows
 from benchmarks.evaluation.segmentation import SegmentationScore, evaluate
 from secom_core.conversation import Turn, as_turns
 from secom_core.memory import Segment, boundaries_of, segments_from
@@ -141,8 +143,8 @@ class Dialogue:
 
 
 def read_dialogues(path: Path) -> list[Dialogue]:
-    """Rows of a JSONL file; empty lines are passed over."""
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    """The dialogues of a file or folder, in any of the forms of `benchmarks.datasets.cut`."""
+    rows = read_rows(path)
     return [Dialogue(as_turns(row["turns"], f"{path.stem}/{row['id']}"), tuple(row["boundaries"])) for row in rows]
 
 

@@ -23,22 +23,24 @@ from tqdm import tqdm
 from benchmarks.answering import (
     Memory,
     append,
-    conversations_in,
+    chats_in,
     endpoint,
+    file_name,
     open_memory,
     read_lines,
     shared_arguments,
     spent,
 )
+from benchmarks.chats import Chat
 from benchmarks.evaluation.teafarm import Agent, Episode, FollowUp, Verdict, farmed, questioned, success_rate
-from benchmarks.retrieval import Conversation, weights_for
+from benchmarks.retrieval import weights_for
 from benchmarks.segmentation import choose_embedder
 from secom_core.errors import InvalidInput, ModelError
 from secom_core.llm.flow import Metered, run
 from secom_core.summaries import Summarizer
 
 
-def farm(conversations: Sequence[Conversation], model: Metered, options: argparse.Namespace) -> list[Episode]:
+def farm(conversations: Sequence[Chat], model: Metered, options: argparse.Namespace) -> list[Episode]:
     """The episodes, made or read from an earlier run."""
     out, settings = options.out / "teabag.jsonl", {"model": options.model}
     found = {line["name"]: Episode.from_json(line) for line in read_lines(out, settings)}
@@ -55,7 +57,7 @@ def farm(conversations: Sequence[Conversation], model: Metered, options: argpars
     return list(found.values())
 
 
-def written(conversation: Conversation) -> list[list[dict[str, str]]]:
+def written(conversation: Chat) -> list[list[dict[str, str]]]:
     """The sessions as TeaBag has them: who says what."""
     return [
         [{"speaker": message.label, "text": message.text} for message in session.messages]
@@ -116,11 +118,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     shared_arguments(parser)
     parser.add_argument("--judge", help="the model that judges; the model itself unless given")
     parser.add_argument("--out", type=Path, required=True, help="a folder")
+    parser.add_argument("--conversations", type=int, help="only the first so many")
     parser.add_argument("--limit", type=int, default=8, help="how many sessions are summarised at once")
     options = parser.parse_args(arguments)
     model, judge = endpoint(options, options.model), endpoint(options, options.judge or options.model)
     embedder = choose_embedder(options.embedder)
-    conversations = {each.name: each for each in conversations_in(options.data)}
+    conversations = {each.name: each for each in chats_in(options.data)[: options.conversations]}
     episodes = farm(list(conversations.values()), model, options)
 
     def agent_for(episode: Episode) -> Agent:
@@ -129,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         memory = open_memory(
             options.memory,
             conversations[episode.name].sessions,
-            path=banks / f"{episode.name}.db",
+            path=banks / file_name(episode.name),
             model=model,
             embedder=embedder,
             budget=options.budget,

@@ -33,7 +33,8 @@ class Comparison:
     """Two replies compared in both orders, as a judge may favour the one that it is shown first.
 
     Args:
-        shown_first: how much better the first reply is where it is shown first: 1, 0.5, -0.5 or -1.
+        shown_first: how much better the first reply is where it is shown first: 1, 0.5, -0.5 or -1; 0 where a judge
+            may find neither better.
         shown_second: the same where it is shown second.
     """
 

@@ -20,6 +20,7 @@ __all__ = [
     "read_correctness",
     "read_score",
     "score_prompt",
+    "verdict",
 ]
 
 _SYSTEM: Final = (
@@ -126,7 +127,7 @@ def read_score(judgement: str) -> int:
     Raises:
         BadReply: without one, or for one that is no whole number from 1 to 100.
     """
-    said = _verdict(judgement)
+    said = verdict(judgement)
     if not said.isdecimal() or not 1 <= int(said) <= 100:
         raise BadReply("the score is no whole number from 1 to 100 in double square brackets", judgement)
     return int(said)
@@ -154,7 +155,7 @@ def read_comparison(judgement: str) -> float:
     Raises:
         BadReply: without one of the four letters.
     """
-    said = _verdict(judgement).casefold()
+    said = verdict(judgement).casefold()
     if said not in _GRADES:
         raise BadReply("the decision is none of [[A]], [[B]], [[C]] and [[D]]", judgement)
     return _GRADES[said]
@@ -179,14 +180,18 @@ def read_correctness(judgement: str) -> bool:
     Raises:
         BadReply: where it says neither.
     """
-    said = _verdict(judgement).casefold().strip(". ")
+    said = verdict(judgement).casefold().strip(". ")
     if said not in _ANSWERS:
         raise BadReply("the judgement is neither [[correct]] nor [[incorrect]]", judgement)
     return _ANSWERS[said]
 
 
-def _verdict(judgement: str) -> str:
-    """What stands in the last double brackets: a model may quote the form before it fills it in."""
+def verdict(judgement: str) -> str:
+    """What stands in the last double brackets: a model may quote the form before it fills it in.
+
+    Raises:
+        BadReply: where there are none.
+    """
     found = _VERDICT.findall(without_thoughts(judgement))
     if not found:
         raise BadReply("there is nothing in double square brackets", judgement)

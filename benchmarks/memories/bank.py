@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from secom_core import presets
 from secom_core.bank import MemoryBank
@@ -32,6 +32,8 @@ ALL = 10**7
 
 DEEP = 200
 """How many units are ranked: more than fit the largest budget."""
+
+Granularity: TypeAlias = Literal["segment", "turn", "session"]
 
 LAYERS = {"rsum": ("summaries",), "theanine": ("timelines",), "rmm": ("topics",)}
 """Which layer each paper's preset shows."""
@@ -102,12 +104,17 @@ def ranked_turns(hits: Sequence[Hit]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(turn for hit in hits for turn in hit.turn_ids))
 
 
+def characters(text: str) -> int:
+    """How many there are: what is asked for everything need not count tokens, which is slower."""
+    return len(text)
+
+
 def as_it_comes(tools: Tools, weights: Mapping[str, float] | None, path: Path | str = ":memory:") -> BankMemory:
     bank = MemoryBank.open(path, embedder=tools.embedder, weights=weights, token_counter=tools.counter)
     return BankMemory(bank)
 
 
-def whole_units(granularity: str, tools: Tools, path: Path | str = ":memory:") -> WholeUnits:
+def whole_units(granularity: Granularity, tools: Tools, path: Path | str = ":memory:") -> WholeUnits:
     """Turns, segments or sessions, by cosine where there is an embedder, else by BM25."""
     # A unit of one granularity is a segment of the bank.
     weights = {"segment_dense": 1.0} if tools.embedder is not None else {"segment_lexical": 1.0}
@@ -117,17 +124,22 @@ def whole_units(granularity: str, tools: Tools, path: Path | str = ":memory:") -
         granularity=granularity,
         weights=weights,
         packer=PackMemories(),
-        token_counter=len,
+        token_counter=characters,
     )
     return WholeUnits(bank, tools.counter)
 
 
-def preset(name: str, model: ChatModel, tools: Tools, path: Path | str = ":memory:") -> BankMemory:
-    """A paper's own configuration. SeCom's LLMLingua-2 has no weights here: its keys are made by `Informativeness`."""
+def preset(
+    name: str, model: ChatModel, tools: Tools, path: Path | str = ":memory:", *, rate: float = 0.75
+) -> BankMemory:
+    """A paper's own configuration.
+
+    SeCom's LLMLingua-2 has no weights here: its keys are made by `Informativeness` at this rate, 1 for raw ones.
+    """
     made: dict[str, Any] = {"embedder": tools.embedder}
     if name == "secom":
-        made["denoiser"] = Informativeness(rate=0.75)
+        made["denoiser"] = Informativeness(rate=rate)
     configured = getattr(presets, name)(model, **made)
     if name == "secom":
-        return WholeUnits(MemoryBank.open(path, preset=configured, token_counter=len), tools.counter)
+        return WholeUnits(MemoryBank.open(path, preset=configured, token_counter=characters), tools.counter)
     return BankMemory(MemoryBank.open(path, preset=configured, token_counter=tools.counter), LAYERS[name])

@@ -22,6 +22,7 @@ from .memory import Memory, Tools
 from .memory_bank import MemoryBankMemory
 from .memory_update import MemoryUpdate
 from .sum_mem import SumMem
+from .timelines import Timelines
 
 
 @dataclass(frozen=True)
@@ -54,23 +55,32 @@ class Kind:
         make: makes an empty one.
         needs: "" or what it cannot do without: ``"model"`` or ``"embedder"``.
         unbounded: whether it shows as much as it likes, whatever the budget.
+        ablation: whether it is another one without one of its parts, and only measured by name.
     """
 
     make: Callable[[Means], Memory]
     needs: str = ""
     unbounded: bool = False
+    ablation: bool = False
 
 
 def _tooled(made: Callable[..., Memory], needs: str = "", unbounded: bool = False, **options: bool) -> Kind:
     return Kind(lambda means: made(means.tools, **options), needs, unbounded)
 
 
-def _units(granularity: str) -> Kind:
+def _units(granularity: bank.Granularity) -> Kind:
     return Kind(lambda means: bank.whole_units(granularity, means.tools, means.path))
 
 
-def _preset(name: str) -> Kind:
-    return Kind(lambda means: bank.preset(name, means.asked, means.tools, means.path), "model")
+def _preset(name: str, rate: float = 0.75, ablation: bool = False) -> Kind:
+    return Kind(
+        lambda means: bank.preset(name, means.asked, means.tools, means.path, rate=rate), "model", ablation=ablation
+    )
+
+
+def _timelines(linking: str = "relations", refined: bool = True, shuffled: bool = False, hits: int = 3) -> Kind:
+    options = {"linking": linking, "refined": refined, "shuffled": shuffled, "hits": hits}
+    return Kind(lambda means: Timelines(means.model, means.tools, means.path, **options), ablation=True)  # type: ignore[arg-type]
 
 
 def _peer(name: str, needs: str = "embedder") -> Kind:
@@ -79,8 +89,17 @@ def _peer(name: str, needs: str = "embedder") -> Kind:
 
 MEMORIES: dict[str, Kind] = {
     "ours": Kind(lambda means: bank.as_it_comes(means.tools, means.weights, means.path)),
-    **{name: _units(name) for name in ("turn", "segment", "session")},
+    "turn": _units("turn"),
+    "segment": _units("segment"),
+    "session": _units("session"),
     **{name: _preset(name) for name in ("secom", "rsum", "theanine", "rmm")},
+    "secom-raw-keys": _preset("secom", rate=1.0, ablation=True),
+    "theanine-timelines": _timelines(),
+    "theanine-without-relations": _timelines(linking="likeness"),
+    "theanine-without-links": _timelines(linking="none"),
+    "theanine-unrefined": _timelines(refined=False),
+    "theanine-shuffled": _timelines(shuffled=True),
+    "theanine-events": _timelines(linking="none", refined=False, hits=6),
     "summem": _tooled(SumMem, "model"),
     "conditionmem": _tooled(ConditionMem, "model"),
     "memochat": _tooled(MemoChat, "model"),
@@ -135,5 +154,5 @@ def lacking(means: Means) -> list[str]:
 
 
 def possible(means: Means) -> list[str]:
-    """The names of the memories that can be made with what is there."""
-    return [name for name, kind in MEMORIES.items() if kind.needs not in lacking(means)]
+    """The names of the memories that can be made with what is there, without the ablations."""
+    return [name for name, kind in MEMORIES.items() if kind.needs not in lacking(means) and not kind.ablation]

@@ -355,6 +355,18 @@ class MemoryBank(Looking):
         said = read_messages(context if context is not None else ())
         return self._inside.recalling.recall(named, query, options, now=now, exclude=exclude, context=said)
 
+    def prepare(self, scope: Sequence[str]) -> None:
+        """Do beforehand what the first recall of a scope waits for: after an import, or as a server starts.
+
+        The search index is made of what is new and kept with the bank; the embedder loads its model. A large scope
+        without an index takes seconds (docs/operations.md). Where nothing is new, it changes nothing.
+
+        Raises:
+            InvalidScope: for a bad scope.
+            StoreError: the store failed.
+        """
+        self._inside.recalling.prepare(self._inside.current(check_scope(scope)))
+
     # -- forget ---------------------------------------------------------------------------------------------------
 
     def forget(

@@ -32,6 +32,8 @@ except ImportError as error:
 
 _BACKLOG: Final = 1_024
 _KEEP_ALIVE_S: Final = 15
+_PREPARED: Final = 100
+"""Of how many scopes at most the indexes are read as the server starts."""
 
 
 def tokens_of(settings: Settings, environ: Mapping[str, str] | None = None, *, writes: bool = True) -> Tokens:
@@ -92,7 +94,7 @@ def run_http(bank: MemoryBank, settings: Settings, tokens: Tokens, announce: Cal
     """
     serve = settings.serve
     listening = _listening(serve.host, serve.port)
-    memory = ServedMemory(bank)
+    memory = ServedMemory(bank, tokens.scopes[:_PREPARED])
     mounts = inspector_routes(memory, serve) if serve.inspector else ()
     config = uvicorn.Config(
         application(memory, serve, tokens, mounts),
@@ -116,7 +118,7 @@ def run_http(bank: MemoryBank, settings: Settings, tokens: Tokens, announce: Cal
 
 def run_agent(bank: MemoryBank, grant: Grant) -> None:
     """Serve one agent over standard input and output until the input ends; then close the bank."""
-    anyio.run(serve_agent, ServedMemory(bank), grant)
+    anyio.run(serve_agent, ServedMemory(bank, [grant.scope, *grant.also]), grant)
 
 
 def _listening(host: str, port: int) -> socket.socket:

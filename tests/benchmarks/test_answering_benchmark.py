@@ -261,3 +261,31 @@ def test_teafarm_goes_on_after_faults(tmp_path) -> None:
         farm(server, tmp_path)
     assert len(lines(tmp_path / "teabag.jsonl")) == 3
     assert len(lines(tmp_path / "verdicts-ours.jsonl")) == 5
+
+
+def test_a_session_is_carried_on_from_the_memories_of_those_before(tmp_path) -> None:
+    line = {
+        "metadata": {"initial_data_id": "one"},
+        "personas": [["I sail."], ["I bake."]],
+        "previous_dialogs": [{"dialog": [{"text": "I sail the Petrel."}, {"text": "I bake rye bread."}]}],
+        "dialog": [
+            {"id": "Speaker 1", "text": "Back from sea."},
+            {"id": "Speaker 2", "text": "How was the Petrel?"},
+            {"id": "Speaker 1", "text": "Wet. And the bread?"},
+            {"id": "Speaker 2", "text": "Still warm."},
+        ],
+    }
+    data, out = tmp_path / "test.txt", tmp_path / "a.jsonl"
+    data.write_text(json.dumps(line) + "\n" + json.dumps(line) + "\n", encoding="utf-8")
+    with ScriptedServer("The rye bread is still warm.") as server:
+        where = ["--data", str(data), "--base-url", server.base_url, "--out", str(out), "--model", "m"]
+        answering.main([*where, "--memory", "turn", "--quiet", "--conversations", "1"])
+    answers = [line for line in lines(out) if "question" in line]
+    assert [(each["category"], each["reference"]) for each in answers] == [
+        ("session 2", "How was the Petrel?"), ("session 2", "Still warm."),
+    ]  # fmt: skip
+    second = server.requests[-1].text
+    assert "I bake rye bread." in second, "from the memory"
+    assert "Speaker 1: Wet. And the bread?" in second, "the session so far"
+    assert "Still warm." not in second, "what is asked for is not shown"
+    assert answers[1]["f1"] > 0.4

@@ -16,7 +16,6 @@ from benchmarks.memories.__main__ import main
 from benchmarks.memories.bank import SCOPE, whole_units
 from benchmarks.memories.comedy import Comedy
 from benchmarks.memories.condition_mem import ConditionMem
-from benchmarks.memories.conversations import read
 from benchmarks.memories.histories import FullHistory, LastTurns, Nothing
 from benchmarks.memories.ld_agent import LDAgent, decay, topical
 from benchmarks.memories.memo_chat import Memo, MemoChat
@@ -25,7 +24,7 @@ from benchmarks.memories.memory_bank import MemoryBankMemory, retention
 from benchmarks.memories.memory_update import MemoryUpdate, updated
 from benchmarks.memories.sum_mem import SumMem
 from secom_core.conversation import Message, Session, Turn
-from secom_core.errors import InvalidInput, InvalidTranscript
+from secom_core.errors import InvalidInput
 from secom_core.llm.flow import Prompt, run
 from secom_core.testing import ScriptedModel
 
@@ -330,6 +329,55 @@ def test_drift_is_the_share_of_pairs_that_nobody_said() -> None:
     assert drift("", said) == 0.0
 
 
+# -- Theanine without one of its parts -------------------------------------------------------------------------------
+
+# Each session is on one subject; the second tells what the first led to.
+CANOE = session("canoe", "Ann: I bought a canoe in Ghent.")
+LEAK = session("leak", "Ann: The canoe from Ghent leaks badly.", day=7)
+RICE = session("rice", "Ann: Rice with saffron for dinner.", day=8)
+DAYS = {"canoe": "(2024-03-11)", "leak": "(2024-03-18)", "rice": "(2024-03-19)"}
+
+
+def ablated(name: str, *sessions: Session) -> Memory:
+    return after(registry.make(name, registry.Means()), ASK_NOBODY, *sessions)
+
+
+def test_a_timeline_brings_what_an_event_led_from_and_alone_it_does_not() -> None:
+    linked = ablated("theanine-timelines", CANOE, LEAK, RICE)
+    assert block(linked, "What leaks badly?").turns[:2] == ("canoe:0", "leak:0"), "oldest first, as one timeline"
+    alone = ablated("theanine-without-links", CANOE, LEAK, RICE)
+    assert block(alone, "What leaks badly?").turns[:1] == ("leak:0",)
+    assert len(linked.bank.timelines.links(SCOPE)) == 1  # type: ignore[attr-defined]
+    assert alone.bank.timelines.links(SCOPE) == []  # type: ignore[attr-defined]
+
+
+def test_without_relations_whatever_is_most_alike_is_linked() -> None:
+    memory = ablated("theanine-without-relations", CANOE, LEAK, RICE)
+    assert len(memory.bank.timelines.links(SCOPE)) == 2, "rice too, which is about something else"  # type: ignore[attr-defined]
+
+
+def test_shuffled_the_same_events_come_one_by_one() -> None:
+    whole = block(ablated("theanine-unrefined", CANOE, LEAK, RICE), "Which canoe leaks?")
+    shuffled = block(ablated("theanine-shuffled", CANOE, LEAK, RICE), "Which canoe leaks?")
+    assert sorted(shuffled.turns) == sorted(whole.turns)
+    assert shuffled.text.count("\n\n") == len(shuffled.turns) - 1
+
+
+def test_relations_are_not_asked_for_where_they_are_left_out() -> None:
+    def model(kind: str) -> tuple[Replies, Memory]:
+        def events(text: str) -> str:
+            return "<events>\n" + ("A canoe leaks." if "leak" in text else "A canoe was bought.") + "\n</events>"
+
+        asked = Replies(events=events, relation="[[Cause]]", refine="x")
+        memory = registry.make(kind, registry.Means(model=asked))
+        return asked, after(memory, asked, CANOE, LEAK)
+
+    with_relations, _ = model("theanine-unrefined")
+    without, _ = model("theanine-without-relations")
+    assert {prompt.purpose for prompt in with_relations.asked} >= {"relation"}
+    assert {prompt.purpose for prompt in without.asked} == {"events"}
+
+
 # -- the command ------------------------------------------------------------------------------------------------------
 
 LOCOMO = {
@@ -367,20 +415,6 @@ def written(folder: Path, name: str, content: object) -> Path:
     return file
 
 
-def test_qmsums_spans_count_all_utterances(tmp_path) -> None:
-    chat = read(written(tmp_path, "meeting", MEETING))
-    assert [turn.id for turn in chat.turns] == ["0", "2"]
-    (question,) = chat.questions
-    assert (question.evidence, question.turns) == (("The budget is 40,000.",), ("2",))
-
-
-def test_a_file_that_is_no_conversation_says_so(tmp_path) -> None:
-    file = tmp_path / "x.json"
-    file.write_text("{", encoding="utf-8")
-    with pytest.raises(InvalidTranscript, match="give files of LoCoMo, QMSum or BEAM"):
-        read(file)
-
-
 def test_every_memory_that_needs_nothing_is_measured_in_one_run(tmp_path, capsys) -> None:
     written(tmp_path, "talk", LOCOMO)
     written(tmp_path, "meeting", MEETING)
@@ -390,7 +424,7 @@ def test_every_memory_that_needs_nothing_is_measured_in_one_run(tmp_path, capsys
           "--quiet", "--json", str(out)])  # fmt: skip
     found = json.loads(out.read_text(encoding="utf-8"))
     talk = found["results"]["talk"]
-    nothing_needed = {name for name, kind in registry.MEMORIES.items() if not kind.needs}
+    nothing_needed = {name for name, kind in registry.MEMORIES.items() if not kind.needs and not kind.ablation}
     assert set(talk) | set(found["left_out"]) == nothing_needed
     assert set(talk) == set(found["results"]["meeting"])
     for name, row in talk.items():

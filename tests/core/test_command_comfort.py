@@ -8,11 +8,13 @@ import os
 import pty
 import re
 import shutil
+import sqlite3
 import struct
 import subprocess
 import sys
 import termios
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -253,3 +255,21 @@ def test_the_doctor_hides_the_password_of_a_database(capsys: pytest.CaptureFixtu
     assert done.code == 1
     assert "hunter2" not in done.out + done.err
     assert "127.0.0.1" in done.out
+
+
+def test_after_a_large_import_nobody_waits_for_the_search_index(folder: Path) -> None:
+    said = "herons, gulls, swans, geese and ducks by the old canal behind the mill in the rain"
+    lines = "".join(f"Ann: On day {each} I counted {each * 7} {said}.\nBob: Noted.\n" for each in range(250))
+    Path("long.txt").write_text(lines, encoding="utf-8")
+
+    def kept(store: str) -> int:
+        with closing(sqlite3.connect(folder / store)) as connection:
+            return int(connection.execute("SELECT count(*) FROM index_blocks").fetchone()[0])
+
+    assert main(["remember", "chat.txt", *ALICE]) == 0
+    assert kept("memory.db") == 0, "a few turns are analysed in no time, as they are asked for"
+    assert main(["remember", "long.txt", *ALICE]) == 0
+    assert kept("memory.db") > 0
+    assert main(["export", *ALICE, "-o", "alice.jsonl"]) == 0
+    assert main(["import", "alice.jsonl", "--store", "other.db"]) == 0
+    assert kept("other.db") > 0

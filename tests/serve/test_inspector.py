@@ -117,6 +117,7 @@ def test_an_excerpt_stands_marked_in_its_whole_turn(inspector: Inspector, chat: 
     assert spans, "the long reply is to be shown in part"
     whole = inspector.page.locator("details.whole")
     whole.first.locator("summary").first.click()
+    assert "[…]" in inspector.page.locator(".cut").all_text_contents()
     shown = "".join(whole.first.locator("mark").all_text_contents())
     said = {turn["id"]: [message["text"] for message in turn["messages"]] for hit in hits for turn in hit["turns"]}
     assert shown == "".join(said[each["turn_id"]][each["message"]][each["start"] : each["stop"]] for each in spans)
@@ -265,7 +266,7 @@ def test_forget_says_what_will_be_gone_and_then_what_is_gone(
     dialog.get_by_text("1 turn will be gone for good").wait_for()
     assert "The dog Biscuit scratches his ears at night." in dialog.inner_text()
     assert "This cannot be undone" in dialog.inner_text()
-    assert inspector.page.evaluate("document.activeElement.textContent") == "Keep them"
+    assert inspector.page.evaluate("document.activeElement.textContent") == "Keep it"
     inspector.page.keyboard.press("Escape")
     assert chat.ok(chat.get("/v1/stats"))["turns"] == 6
 
@@ -443,6 +444,11 @@ def test_all_of_it_by_keyboard_alone(inspector: Inspector, chat: Caller) -> None
     page.get_by_role("link", name="Sessions").focus()
     keys.press("/")
     assert page.evaluate("document.activeElement.id") == "query"
+    keys.press("/")
+    assert page.locator("#query").input_value() == "", "the key leads to the field, and is not written into it"
+    keys.type("a/b")
+    assert page.locator("#query").input_value() == "a/b"
+    page.locator("#query").fill("")
     keys.type("Which dog scratches?")
     with page.expect_response("**/v1/inspect/recall"):
         keys.press("Enter")

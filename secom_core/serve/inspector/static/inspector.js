@@ -143,8 +143,10 @@ document.getElementById("sign-out").addEventListener("click", () => {
 const isTyping = (target) => target.matches("input:not([type=range]):not([type=checkbox]), textarea, select");
 
 document.addEventListener("keydown", (event) => {
-  if (event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !isTyping(event.target) && !document.querySelector("dialog[open]")) {
-    const field = document.getElementById("query");
+  const field = document.getElementById("query");
+  // In a field that is empty the key is pressed to come there, and no query begins with it.
+  const isMeant = event.target === field ? !field.value : !isTyping(event.target);
+  if (event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && isMeant && !document.querySelector("dialog[open]")) {
     event.preventDefault();
     if (field) field.focus();
     else location.hash = "search";

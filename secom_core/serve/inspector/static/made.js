@@ -2,7 +2,7 @@
 
 import { empty } from "./announce.js";
 import { details, el } from "./elements.js";
-import { counted, day } from "./phrases.js";
+import { counted, day, opening } from "./phrases.js";
 import { get } from "./server.js";
 
 const RELATIONS = { Changed: "changed by", Cause: "led to", Reason: "was the reason for", HinderedBy: "was hindered by", React: "was answered by", Want: "made one want", SameTopic: "went on with" };
@@ -64,5 +64,5 @@ const eventItem = (event, steps, byId) =>
     {},
     el("p", { class: "soft" }, el("time", { datetime: event.at }, day(event.at)), " · ", session(event.session)),
     el("p", { dir: "auto" }, event.text),
-    steps.filter((step) => step.later === event.id && byId.has(step.earlier)).map((step) => el("p", { class: "soft step" }, `← ${RELATIONS[step.relation] || step.relation} this: `, el("q", { dir: "auto" }, byId.get(step.earlier).text.slice(0, 80)))),
+    steps.filter((step) => step.later === event.id && byId.has(step.earlier)).map((step) => el("p", { class: "soft step" }, `← ${RELATIONS[step.relation] || step.relation} this: `, el("q", { dir: "auto" }, opening(byId.get(step.earlier).text, 80)))),
   );

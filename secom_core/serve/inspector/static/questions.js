@@ -54,14 +54,14 @@ export function askToCorrect(turn, again) {
   fill(
     body,
     el("blockquote", { dir: "auto" }, opening(first.text, 280)),
-    el("p", {}, "The older words are not deleted: they stay, marked, and a recall shows what holds instead before them. To delete them, choose Forget."),
+    el("p", {}, "The older words are not deleted: they stay, marked, and a recall shows what holds instead before them. If nothing holds instead, take them back. To delete them, choose Forget."),
     labelled("What is so instead", field),
     trouble,
     el(
       "p",
       { class: "actions" },
       button("Correct", correct, { class: "main" }),
-      button("Take it back, without anything in its place", () => send(null, "Taken back: it is no longer shown as true.")),
+      button("Take it back", () => send(null, "Taken back: it is no longer shown as true.")),
       button("Cancel", () => dialog.close()),
     ),
   );
@@ -108,7 +108,7 @@ export async function askToForget(what, says, again) {
   }
   const trouble = el("div");
   const typed = el("input", { type: "text", autocomplete: "off" });
-  const keep = button("Keep them", () => dialog.close());
+  const keep = button(doomed.turns === 1 ? "Keep it" : "Keep them", () => dialog.close());
   const forget = button(`Forget ${counted(doomed.turns, "turn")}`, () => {
     if (what.all && typed.value.trim().toLowerCase() !== "forget") {
       fill(trouble, el("p", { class: "failure", role: "alert" }, "Write the word forget into the field, to be sure."));

@@ -77,7 +77,7 @@ class Search {
   }
 
   hint() {
-    fill(this.results, el("p", { class: "soft" }, "Ask a question as you would ask the agent, such as “What did we decide about the kitchen?”. The hits come with the reason for each; beside them stands the very text that would reach the prompt."));
+    fill(this.results, el("p", { class: "soft" }, "Ask a question as you would ask the agent, such as “What did we decide about the kitchen?”. The hits come with the reason for each, and with the very text that would reach the prompt."));
     fill(this.block);
   }
 

@@ -61,11 +61,13 @@ export function excerpts(turn, spans, matches) {
     if (!own.length) return [];
     const characters = Array.from(message.text);
     const hits = matchesOf(matches, turn, place);
-    const parts = own.flatMap(([start, stop], index) => [
-      start > (index ? own[index - 1][1] : 0) ? el("span", { class: "cut" }, " […] ") : null,
-      ...marked(characters, hits, [], start, stop),
-    ]);
-    if (own.at(-1)[1] < characters.length) parts.push(el("span", { class: "cut" }, " […]"));
+    // A space stands before the sign only where the words before it end in none.
+    const cut = (after) => el("span", { class: "cut" }, after && characters[after - 1].trim() ? " […]" : "[…]");
+    const parts = own.flatMap(([start, stop], index) => {
+      const before = index ? own[index - 1][1] : 0;
+      return [...(start > before ? [cut(before), " "] : []), ...marked(characters, hits, [], start, stop)];
+    });
+    if (own.at(-1)[1] < characters.length) parts.push(cut(own.at(-1)[1]));
     return [said(message, parts)];
   });
 }

@@ -1,0 +1,323 @@
+"""A table of the papers, with the paper's own row beside each of ours.
+
+    python -m benchmarks.papers --list
+    python -m benchmarks.papers --table NAME --data DIR [DIR …] [--model M --base-url URL] [--judge M] [--budget TOKENS]
+        [--samples N] [--conversations N] [--peers] [--json OUT]
+
+DIR is a folder or a file of a data set (`benchmarks.datasets`); a table is made of each. Before anything is asked, the
+calls and tokens that it will take are estimated and printed; ``--estimate`` does no more than that, and ``--budget``
+refuses a run whose estimate is above it. Each row that is done is kept in ``--work`` under a digest of all that it
+depends on, and so is each reply of a model: a run that was killed goes on where it stopped. ``--peers`` adds the
+memories of other packages to the tables that compare memories. Where something is missing for a row, such as a model,
+it is left out, and the reason is told.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from benchmarks.answering import cost_line
+from benchmarks.datasets.cut import read_rows
+from benchmarks.datasets.registry import form_of
+from benchmarks.evaluation.agreement import JUDGES, labelled_cases
+from benchmarks.memories import frameworks, registry
+from benchmarks.recorded_model import Recorder
+from benchmarks.report import grid
+from benchmarks.retrieval import versions
+from secom_core.errors import DegradedWarning, InvalidTranscript
+from secom_core.llm.flow import Cost
+from secom_core.text.terms import count_tokens
+
+from . import estimate
+from .runs import RUNNERS, LeftOut, Setting
+from .tables import TABLES, Table
+
+PEERS = tuple(
+    name for name in registry.MEMORIES if name.partition("-")[0] in ("langchain", "llamaindex", "langmem", "mem0")
+)
+COMPARING = ("answers", "shown", "teafarm")
+"""The runners whose rows are memories, to which others can be added."""
+
+
+# -- what is run ------------------------------------------------------------------------------------------------------
+
+
+def rows_of(table: Table, setting: Setting, peers: bool) -> dict[str, str]:
+    """The rows of a table, and what each runs."""
+    if table.runner == "judges":
+        return {name: name for name in JUDGES}
+    retriever = "BM25" if setting.embedder == "none" else "dense"
+    rows = {label.format(retriever=retriever): kind for label, kind in table.rows.items()}
+    if table.runner == "shown" and not rows:
+        rows = {name: name for name in registry.possible(setting.means())}
+        rows = {name: kind for name, kind in rows.items() if peers or name not in PEERS}
+    return rows | ({name: name for name in PEERS} if peers and table.runner in COMPARING else {})
+
+
+def data_set(table: Table, data: Path) -> str:
+    """What a data set is called in the papers; of dialogues with segments, by the beginning of the file's name."""
+    if table.runner == "segmentation":
+        names = [name for name in table.published if data.stem.lower().startswith(name)]
+        return names[0] if names else data.stem
+    file = data if data.is_file() else next((each for each in sorted(data.glob("*")) if each.is_file()), data)
+    try:
+        return form_of(file)[0].title
+    except InvalidTranscript:
+        return data.stem
+
+
+def expected(table: Table, rows: Mapping[str, str], setting: Setting) -> Cost:
+    """What the rows will take, at a guess (`benchmarks.papers.estimate`)."""
+    if not setting.model and table.runner != "judges":
+        return Cost()
+    if table.runner == "judges":
+        calls = sum(
+            2 if case.judge in ("faithful_choice", "helpfulness", "comparison") else 1 for case in labelled_cases()
+        )
+        return Cost(calls, calls * 2 * estimate.PROMPT, calls * estimate.REPLY)
+    if table.runner == "segmentation":
+        asked = [name for name in rows.values() if name in ("zero-shot", "rubric")]
+        dialogues = read_rows(setting.data)[: setting.samples]
+        calls = len(asked) * len(dialogues) + (130 if "rubric" in asked else 0)
+        words = sum(count_tokens("\n".join(each["turns"])) for each in dialogues)
+        return Cost(calls, len(asked) * words + calls * 2 * estimate.PROMPT, calls * estimate.REPLY)
+    if table.runner == "denoising":
+        return Cost()
+    size = estimate.size_of(setting.chats, setting.samples)
+    total = Cost()
+    for kind in dict.fromkeys([*rows.values(), *([table.versus] if table.versus else [])]):
+        total += estimate.remembering(kind, size, setting.tokens)
+        total += Cost() if table.runner == "shown" else estimate.answering(kind, size, setting.tokens)
+    judged = estimate.judging(table.columns if setting.judge else (), size)
+    pairs = Cost(
+        2 * size.questions, 2 * size.questions * (1_000 + estimate.PROMPT), 2 * size.questions * estimate.REPLY
+    )
+    for _ in rows:
+        total += pairs if table.versus and setting.judge else judged
+    return total
+
+
+def key_of(name: str, label: str, kind: str, setting: Setting) -> str:
+    """A digest of all that a row depends on: what is run, with what, on which contents."""
+    about: dict[str, Any] = {
+        field: str(getattr(setting, field))
+        for field in ("model", "judge", "embedder", "tokens", "conversations", "samples", "bert", "llmlingua")
+    }
+    about |= {"table": name, "label": label, "kind": kind, "data": digest(setting.data), "versions": versions()}
+    about["weights"] = digest(setting.weights) if setting.weights else ""
+    return blake2b(json.dumps(about, sort_keys=True, default=str).encode(), digest_size=10).hexdigest()
+
+
+def digest(data: Path) -> str:
+    """Of the contents of a file, or of all files of a folder."""
+    files = [data] if data.is_file() else sorted(each for each in data.glob("*") if each.is_file())
+    made = blake2b(digest_size=10)
+    for file in files:
+        made.update(file.name.encode() + b"\0" + file.read_bytes())
+    return made.hexdigest()
+
+
+def run(name: str, table: Table, rows: Mapping[str, str], setting: Setting, quiet: bool) -> dict[str, Any]:
+    """The table: each row from the folder of work, or computed and kept there."""
+    found: dict[str, Any] = {"rows": {}, "left_out": {}}
+    for label, kind in tqdm(rows.items(), desc=f"{name}, {setting.data.stem}", unit="row", disable=quiet):
+        kept = setting.work / "rows" / f"{name}-{key_of(name, label, kind, setting)}.json"
+        if kept.is_file():
+            found["rows"][label] = json.loads(kept.read_text(encoding="utf-8"))
+            continue
+        begin = time.perf_counter()
+        try:
+            figures = RUNNERS[table.runner](table, kind, setting)
+        except LeftOut as reason:
+            found["left_out"][label] = str(reason)
+            continue
+        rounded = {each: value if value is None else round(value, 4) for each, value in figures.items()}
+        found["rows"][label] = {"figures": rounded, "seconds": round(time.perf_counter() - begin, 1)}
+        write(kept, found["rows"][label])
+    return found
+
+
+def write(path: Path, content: Any) -> None:
+    """Whole or not at all, should the run be killed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    part.replace(path)
+
+
+# -- what is shown ----------------------------------------------------------------------------------------------------
+
+
+def listing() -> str:
+    """Every table: what it takes, what of it was run here, and how our definitions differ."""
+    rows = [
+        [
+            f"`{name}`" if table.runner else "",
+            f"{table.paper} {table.number}".strip(" -"),
+            table.title,
+            " or ".join(table.data),
+            table.needs if table.runner else "",
+            f"{table.state}: {table.about}" if table.about else table.state,
+            table.differs,
+        ]
+        for name, table in TABLES.items()
+    ]
+    return grid(["`--table`", "of", "what", "on", "needs", "state", "differs"], rows)
+
+
+def markdown(table: Table, found: Mapping[str, Any]) -> str:
+    """The table, with the paper's figures beside ours where the paper has some on this data set."""
+    papers = table.papers_rows(found["data"])
+    head = ["", *(part for column in table.columns for part in ([column, "paper"] if papers else [column]))]
+    rows: list[list[object]] = []
+    for label in dict.fromkeys([*found["rows"], *papers]):
+        figures = found["rows"].get(label, {}).get("figures", {})
+        ours = [_cell(figures.get(column)) for column in table.columns]
+        theirs = [_cell(each) for each in papers.get(label, (None,) * len(table.columns))]
+        pairs = zip(ours, theirs, strict=True)
+        rows.append([label, *(part for pair in pairs for part in (pair if papers else pair[:1]))])
+    title = f"{table.paper} {table.number}: {table.title}".strip("- ")
+    lines = [f"## {title}, on {found['data']}", "", grid(head, rows)]
+    if table.data and found["data"] not in table.data and not papers:
+        lines += ["", f"The paper has it on {' and '.join(table.data)}."]
+    lines += [f"\nLeft out: {label}: {reason}" for label, reason in found["left_out"].items()]
+    return "\n".join([*lines, *([f"\nDiffers: {table.differs}."] if table.differs else [])])
+
+
+def _cell(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.2f}" if abs(value) >= 2 else f"{value:.3f}"
+
+
+# -- the command ------------------------------------------------------------------------------------------------------
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = parsed(arguments)
+    if options.list:
+        print(listing())
+        return
+    logging.disable(logging.WARNING)
+    frameworks.without_deprecations()
+    settings = list(settings_of(options))
+    cost = Cost()
+    for name, setting in settings:
+        cost += expected(TABLES[name], rows_of(TABLES[name], setting, options.peers), setting)
+    counted = {"calls": cost.calls, "tokens_in": cost.tokens_in, "tokens_out": cost.tokens_out}
+    print(f"estimated: {cost_line(counted)}")
+    if options.budget is not None and cost.tokens_in + cost.tokens_out > options.budget:
+        raise SystemExit(
+            f"the estimate of {cost.tokens_in + cost.tokens_out} tokens is above the budget of {options.budget}; "
+            f"take fewer with --samples or --conversations, or give a larger --budget"
+        )
+    if options.estimate:
+        return
+    made = []
+    with serving(options) as url, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegradedWarning)
+        for name, setting in settings:
+            table = TABLES[name]
+            served = replace(setting, url=url)
+            rows = rows_of(table, served, options.peers)
+            found: dict[str, Any] = {"table": name, "data": data_set(table, setting.data) if options.data else ""}
+            found |= run(name, table, rows, served, options.quiet)
+            found |= {"settings": asked_with(options, setting)}
+            print(f"\n{markdown(table, found)}", flush=True)
+            made.append(found)
+    if options.json:
+        write(options.json, {"versions": versions("openai"), "tables": made})
+
+
+@contextmanager
+def serving(options: argparse.Namespace) -> Iterator[str]:
+    """The address of the model, behind a recorder whose file keeps each reply; none where there is no model."""
+    if not (options.model or options.judge):
+        yield ""
+        return
+    options.work.mkdir(parents=True, exist_ok=True)
+    recorder = Recorder(options.work / "replies.jsonl", options.base_url)
+    with recorder.serving() as url:
+        yield url
+
+
+def asked_with(options: argparse.Namespace, setting: Setting) -> dict[str, Any]:
+    """The settings for the results: no folder of this machine."""
+    names = ("model", "judge", "embedder", "samples", "conversations")
+    about: dict[str, Any] = {name: getattr(options, name) for name in names}
+    return about | {"tokens": setting.tokens, "weights": options.weights.name if options.weights else "as shipped"}
+
+
+def settings_of(options: argparse.Namespace) -> Iterator[tuple[str, Setting]]:
+    """Each table on each data set."""
+    for name in options.table:
+        table = TABLES[name]
+        for data in options.data or ([Path()] if table.runner == "judges" else []):
+            yield (
+                name,
+                Setting(
+                    data,
+                    options.work,
+                    options.model,
+                    options.judge,
+                    options.base_url or "",
+                    options.embedder,
+                    options.memory_tokens or table.budget,
+                    options.conversations,
+                    options.samples,
+                    options.weights,
+                    options.bert,
+                    options.llmlingua,
+                ),
+            )
+
+
+def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.papers",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    runnable = [name for name, table in TABLES.items() if table.runner]
+    parser.add_argument("--list", action="store_true", help="every table, what it takes and its state")
+    parser.add_argument("--table", nargs="+", action="extend", default=[], choices=runnable, metavar="NAME")
+    parser.add_argument("--data", type=Path, nargs="+", action="extend", default=[])
+    parser.add_argument("--model", default="", help="the model's name at the endpoint")
+    parser.add_argument("--judge", default="", help="the model that judges, at the same endpoint")
+    parser.add_argument("--base-url", help="the endpoint; what is recorded alone unless given")
+    parser.add_argument("--budget", type=int, help="refuse to run above so many tokens, in and out together")
+    parser.add_argument("--estimate", action="store_true", help="only tell what it will take")
+    parser.add_argument("--samples", type=int, help="questions of each conversation, or dialogues, at most")
+    parser.add_argument("--conversations", type=int, help="how many at most")
+    parser.add_argument("--peers", action="store_true", help="memories of other packages too")
+    parser.add_argument("--embedder", default="none", help="none, static, minilm, or a sentence-transformers folder")
+    parser.add_argument("--memory-tokens", type=int, help="of what a memory shows; the paper's unless given")
+    parser.add_argument("--weights", type=Path, help="of ours, fitted without each conversation")
+    parser.add_argument("--bert", help="a folder with an encoder, for BERTScore")
+    parser.add_argument("--llmlingua", type=Path, help="a folder with LLMLingua-2's weights")
+    parser.add_argument("--work", type=Path, default=Path(".papers"), help="where rows and replies are kept")
+    parser.add_argument("--json", type=Path, help="the results with versions")
+    parser.add_argument("--quiet", action="store_true")
+    options = parser.parse_args(arguments)
+    if not options.list and not options.table:
+        parser.error("give --table NAME, or --list to see them")
+    needing = [name for name in options.table if TABLES[name].runner != "judges"]
+    if needing and not options.data:
+        parser.error(f"{', '.join(needing)} needs --data DIR with {' or '.join(TABLES[needing[0]].data)}")
+    return options
+
+
+if __name__ == "__main__":
+    main()
