@@ -252,8 +252,7 @@ class MemoryBank(Looking):
     def end_idle_sessions(self, now: datetime | None = None) -> list[tuple[Scope, str]]:
         """End every session that was silent for longer than ``idle_after``, and make its layers.
 
-        Without this, a session ends only when the next message comes to its scope. If that can take long, call this
-        from a scheduler.
+        Call this from a scheduler: otherwise a session ends only when the next message comes to its scope.
 
         Args:
             now: the moment; the present unless given.
@@ -292,8 +291,7 @@ class MemoryBank(Looking):
     def check(self, scope: Sequence[str] | None = None, *, repair: bool = False) -> tuple[Finding, ...]:
         """List the errors in data that was derived from the turns, in one scope or in all; ``repair`` repairs them.
 
-        Data that can be derived again from the turns is deleted and derived. For other errors, the finding says what to
-        do.
+        Data that can be derived again from the turns is made again. For other errors, the finding says what to do.
         """
         return self._inside.check(check_scope(scope) if scope is not None else None, repair=repair)
 

@@ -104,7 +104,7 @@ function signIn(complaint) {
       "p",
       {},
       "This server asks for a token. It is kept in this tab until you close it, and never put into an address. ",
-      "Whoever runs the server makes one with ",
+      "The person who runs the server makes one with ",
       el("code", {}, "secom token NAME"),
       ".",
     ),

@@ -70,7 +70,7 @@ async function session(context) {
     throw error;
   });
   const back = el("p", {}, el("a", { href: "#sessions" }, "All sessions"));
-  if (!found) return [el("h2", { "data-focus": true, tabindex: "-1" }, el("bdi", {}, context.name)), empty("This session is not there: it was forgotten, or it never was."), back];
+  if (!found) return [el("h2", { "data-focus": true, tabindex: "-1" }, el("bdi", {}, context.name)), empty("There is no such session. It may have been forgotten."), back];
   const sections = found.segments.map((segment, place) => segmentSection(found, segment, names[place], place, context));
   const cut = found.segments.at(-1)?.stop ?? 0;
   const rest = found.turns.slice(cut);

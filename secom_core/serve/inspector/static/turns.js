@@ -72,7 +72,7 @@ export function excerpts(turn, spans, matches) {
   });
 }
 
-const MARKS = { corrected: "corrected", retracted: "taken back", pinned: "pinned" };
+const MARKS = { corrected: "corrected", retracted: "retracted", pinned: "pinned" };
 
 /** What was done with a turn by hand. */
 const markLine = (turn) =>
@@ -90,7 +90,7 @@ export function actions(turn, { stats, again }) {
     "div",
     { class: "actions" },
     holds && button("Correct…", () => askToCorrect(turn, again), label("Correct")),
-    !holds && button("Let it hold again", () => undone(turn, again), label("Let it hold again")),
+    !holds && button("Undo the correction", () => undone(turn, again), label("Undo the correction")),
     button(isPinned ? "Unpin" : "Pin", () => pinned(turn, !isPinned, again), label(isPinned ? "Unpin" : "Pin")),
     button("Forget…", () => askToForget({ turn_ids: [turn.id] }, "this turn", again), { ...label("Forget"), class: "danger" }),
   );
