@@ -475,7 +475,7 @@ def test_all_of_it_by_keyboard_alone(inspector: Inspector, chat: Caller) -> None
     tab_to("Correct")
     keys.press("Enter")
     page.locator("#notice").get_by_text("Corrected").wait_for()
-    page.get_by_role("link", name="What holds now").focus()
+    page.get_by_role("link", name="Holds now").focus()
     keys.press("Enter")
     page.get_by_role("heading", name="What holds now").wait_for()
     tab_to("Forget: Please always")
