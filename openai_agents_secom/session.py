@@ -21,12 +21,12 @@ from .items import as_entry, as_item, dialogue_of, with_block
 
 
 class SecomSession:
-    """A conversation that is kept whole, and remembered for all later ones of its scope.
+    """A conversation that is stored completely, and remembered for all later conversations of its scope.
 
-    It is a session of the SDK (``agents.memory.Session``): every item comes back as it was, in order, also in another
-    process. What users and assistants say is remembered; calls of tools and their results are kept beside it.
-    `with_memories` puts what is recalled of other conversations into the prompts of a run, and nowhere else: neither
-    the session nor the result of a run holds it, so that it is never remembered again.
+    It is a session of the SDK (``agents.memory.Session``): every item comes back unchanged and in order, also in
+    another process. The messages of users and assistants are remembered; tool calls and their results are only stored.
+    `with_memories` puts memories of other conversations into the prompts of a run. They are not in the session or in
+    the result of the run, so they are never remembered again.
 
     Usage::
 
@@ -34,17 +34,17 @@ class SecomSession:
         recall = RunConfig(call_model_input_filter=session.with_memories)
         result = await Runner.run(agent, "Where do I live?", session=session, run_config=recall)
 
-    If the store fails, the run goes on with a `DegradedWarning`: nothing is recalled, and what is said is stored with
-    what comes next.
+    If the store fails, the run goes on with a `DegradedWarning`: nothing is recalled, and the messages are stored
+    later, together with the next ones.
 
     Args:
         bank: where everything is remembered; the session does not close it.
         scope: whose memory it is.
         session: the name of the conversation; a new one unless given. An existing one is continued.
-        token_budget: how long the recalled block is at most, in the bank's token counter.
+        token_budget: the largest length of the recalled block, in the bank's token counter.
         k: the largest number of recalled memories.
         layers: layers of the bank that take part in recalls, such as ``"summaries"``.
-        only_relevant: recall what answers the user's message, and leave the rest of the budget empty.
+        only_relevant: recall only memories that answer the user's message, and leave the rest of the budget empty.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``.
         also: other scopes that are searched too, such as a team's.
         history: also show statements that no longer hold, marked as such.
@@ -52,7 +52,7 @@ class SecomSession:
 
     Raises:
         InvalidScope: for a bad scope.
-        InvalidInput: for what is no bank, a name that is none, or options that the bank cannot recall with.
+        InvalidInput: ``bank`` is not a bank, the name is not valid, or the bank lacks a layer or model for the options.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class SecomSession:
         """The items of the conversation, in order.
 
         Args:
-            limit: only the latest so many; all unless given here or in ``session_settings``.
+            limit: return only this many of the latest items; all unless given here or in ``session_settings``.
         """
         items = cast("list[TResponseInputItem]", await asyncio.to_thread(self._log.read))
         most = resolve_session_limit(limit, self.session_settings)
@@ -95,7 +95,7 @@ class SecomSession:
         await asyncio.to_thread(self._log.add, [as_entry(item) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Remove the latest item and return it; what was remembered of it is forgotten.
+        """Remove the latest item and return it; its memory is deleted too.
 
         Raises:
             StoreError: the store failed.
@@ -103,7 +103,7 @@ class SecomSession:
         return cast("TResponseInputItem | None", await asyncio.to_thread(self._log.pop))
 
     async def clear_session(self) -> None:
-        """Forget the conversation: its items, and all that is remembered of it.
+        """Delete the conversation: its items, and everything that was remembered from it.
 
         Raises:
             StoreError: the store failed.

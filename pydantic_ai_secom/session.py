@@ -23,11 +23,11 @@ from .convert import as_body, as_entry, as_messages, dialogue_of, with_block
 
 
 class SecomSession:
-    """A conversation that is kept whole, and remembered for all later ones of its scope.
+    """A conversation that is stored completely, and remembered for all later conversations of its scope.
 
-    `messages` gives the history for a run, `add` takes the run's new messages, and `memories` is a capability: it puts
-    what is recalled of other conversations before the user's last prompt in each request. Neither the session nor the
-    result of a run holds the recalled text, so that it is never remembered again.
+    `messages` returns the history for a run, and `add` stores the new messages of the run. `memories` is a capability
+    that puts memories of other conversations before the user's last prompt in each request. They are not in the session
+    or in the result of the run, so they are never remembered again.
 
     Usage::
 
@@ -36,24 +36,24 @@ class SecomSession:
         result = await agent.run("Where do I live?", message_history=history, capabilities=[session.memories])
         await session.add(result.new_messages())
 
-    If the store fails, the run goes on with a `DegradedWarning`: nothing is recalled, and what is said is stored with
-    what comes next.
+    If the store fails, the run goes on with a `DegradedWarning`: nothing is recalled, and the messages are stored
+    later, together with the next ones.
 
     Args:
         bank: where everything is remembered; the session does not close it.
         scope: whose memory it is.
         session: the name of the conversation; a new one unless given. An existing one is continued.
-        token_budget: how long the recalled block is at most, in the bank's token counter.
+        token_budget: the largest length of the recalled block, in the bank's token counter.
         k: the largest number of recalled memories.
         layers: layers of the bank that take part in recalls, such as ``"summaries"``.
-        only_relevant: recall what answers the user's prompt, and leave the rest of the budget empty.
+        only_relevant: recall only memories that answer the user's prompt, and leave the rest of the budget empty.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``.
         also: other scopes that are searched too, such as a team's.
         history: also show statements that no longer hold, marked as such.
 
     Raises:
         InvalidScope: for a bad scope.
-        InvalidInput: for what is no bank, a name that is none, or options that the bank cannot recall with.
+        InvalidInput: ``bank`` is not a bank, the name is not valid, or the bank lacks a layer or model for the options.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class SecomSession:
         await asyncio.to_thread(self._log.add, [as_entry(message) for message in messages])
 
     async def clear(self) -> None:
-        """Forget the conversation: its messages, and all that is remembered of it.
+        """Delete the conversation: its messages, and everything that was remembered from it.
 
         Raises:
             StoreError: the store failed.
