@@ -250,7 +250,7 @@ def _completion(command: ArgumentParser) -> None:
 
 
 def _check_store(command: ArgumentParser) -> None:
-    command.add_argument("--repair", action="store_true", help="mend what can be mended")
+    command.add_argument("--repair", action="store_true", help="repair the errors that can be repaired")
     _store(command, json_too=True)
 
 

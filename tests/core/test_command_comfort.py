@@ -220,7 +220,7 @@ def test_the_doctor_says_what_there_is(capsys: pytest.CaptureFixture[str], monke
         r"ok scope +acme, alice  \(from secom.toml\)",
         r"ok SECOM_API_KEY +set",
         r"holds +1 scope, 1 session, 3 turns, 0 vectors",
-        r"integrity +nothing is amiss",
+        r"integrity +no errors were found",
         r"second recall +\d+ ms in --scope acme --scope alice",
     ):
         assert re.search(wanted, done.out), wanted
