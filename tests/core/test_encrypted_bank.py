@@ -467,7 +467,9 @@ def test_the_command_works_on_an_encrypted_store(
     monkeypatch.setenv("SECOM_NEW_KEY", NEW)
     run(capsys, "move", "c.db")
     assert "1 there already" in run(capsys, "move", "b.db")
-    assert "2 turns forgotten" in run(capsys, "forget", "--all", "--yes", "--store", "c.db", "--key-file", "new", *SCOPE)
+    assert "2 turns forgotten" in run(
+        capsys, "forget", "--all", "--yes", "--store", "c.db", "--key-file", "new", *SCOPE
+    )
 
 
 def test_the_command_makes_no_plain_store_of_an_encrypted_one_unasked(
