@@ -205,5 +205,5 @@ def _order(file: File, reading: Reading) -> DateOrder:
     except ValueError:
         return "day-first"
     if doubt:
-        reading.note(f"{doubt}; say the other with --dates month-first")
+        reading.note(doubt)
     return order
