@@ -219,6 +219,7 @@ def test_the_doctor_knows_every_extra() -> None:
 
 
 def test_the_doctor_says_what_there_is(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("openai")
     assert run(capsys, "remember", "chat.txt", *ALICE).code == 0
     Path("secom.toml").write_text('scope = ["acme", "alice"]\nmodel = "any"\n', encoding="utf-8")
     monkeypatch.setenv("SECOM_API_KEY", "sk-very-secret")
@@ -300,3 +301,14 @@ def test_a_misspelt_scope_is_not_compared_with_millions(folder: Path, monkeypatc
     monkeypatch.setattr(MemoryBank, "scopes", lambda *_: pytest.fail("all scopes are read"))
     assert "did you mean --scope user-2?" in typed_here("recall", "x", "--scope", "usr-2")
     assert "user-4" not in typed_here("recall", "x", "--scope", "usr-4")
+
+
+@pytest.mark.parametrize("package", ["starlette", "uvicorn", "mcp", "pydantic", "prometheus_client"])
+def test_a_server_without_its_packages_says_what_to_install(folder: Path, package: str) -> None:
+    code = f"import sys; sys.modules[{package!r}] = None; from secom_core.command import main; sys.exit(main())"
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", code, "serve", "--scope", "me"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert 'pip install "secom-memory[serve]"' in done.stderr
