@@ -615,8 +615,14 @@ def test_columns_are_guessed_and_that_is_said_or_named(tmp_path: Path) -> None:
         "b": [("", "Bob", "2024-05-04 07:00:00", "Bye")],
     }
     assert any("text=note, at=when, speaker=who, session=thread; say otherwise with --columns" in each for each in said)
-    with pytest.raises(InvalidTranscript, match=r"no column is text=words: .* each as one of when, who, note, thread"):
-        of(tmp_path, "t.csv", text, columns={"text": "words"})
+    with pytest.raises(InvalidTranscript, match="'notes' for text; there are 'when', 'who', 'note'.*mean text=note"):
+        of(tmp_path, "t.csv", text, columns={"text": "notes"})
+    with pytest.raises(InvalidTranscript, match="a table has no 'words': name text, "):
+        of(tmp_path, "t.csv", text, columns={"words": "note"})
+    said.clear()
+    full = {**columns, "speaker": "who", "session": "thread"}
+    assert of(tmp_path, "t.csv", text, columns=full, note=said.append)
+    assert not any("its columns are read" in each for each in said), "what was said is not told again"
 
 
 def test_a_question_and_an_answer_in_a_row_are_a_turn(tmp_path: Path) -> None:
