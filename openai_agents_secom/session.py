@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -11,16 +10,14 @@ from agents import TResponseInputItem
 from agents.memory.session_settings import SessionSettings, resolve_session_limit
 from agents.run_config import CallModelData, ModelInputData
 
-from secom_core.agents import ConversationLog, PromptRecall
+from secom_core.agents import AgentSession
 from secom_core.bank import MemoryBank
-from secom_core.bank.checks import check_name
-from secom_core.conversation import check_scope
 from secom_core.memory import RecallOptions
 
 from .items import as_entry, as_item, dialogue_of, with_block
 
 
-class SecomSession:
+class SecomSession(AgentSession):
     """A conversation that is stored completely, and remembered for all later conversations of its scope.
 
     It is a session of the SDK (``agents.memory.Session``): every item comes back unchanged and in order, also in
@@ -71,12 +68,9 @@ class SecomSession:
         session_settings: SessionSettings | None = None,
     ) -> None:
         options = RecallOptions(token_budget, k, layers, only_relevant, where, also, history)
-        self._recall = PromptRecall(bank, options, type(self).__name__)
-        self.session_id = session if session is not None else uuid.uuid4().hex
-        check_name(self.session_id)
+        super().__init__(bank, scope, session, options, framework="openai_agents", plain=as_item)
+        self.session_id = self._name
         self.session_settings = session_settings
-        self.scope = check_scope(scope)
-        self._log = ConversationLog(bank, self.scope, self.session_id, framework="openai_agents", plain=as_item)
 
     # -- the SDK's session --------------------------------------------------------------------------------------------
 
@@ -84,7 +78,7 @@ class SecomSession:
         """The items of the conversation, in order.
 
         Args:
-            limit: return only this many of the latest items; all unless given here or in ``session_settings``.
+            limit: only the latest so many; all unless given here or in ``session_settings``.
         """
         items = cast("list[TResponseInputItem]", await asyncio.to_thread(self._log.read))
         most = resolve_session_limit(limit, self.session_settings)
@@ -95,7 +89,7 @@ class SecomSession:
         await asyncio.to_thread(self._log.add, [as_entry(item) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Remove the latest item and return it; its memory is deleted too.
+        """Remove the latest item and return it; what was remembered of it is forgotten.
 
         Raises:
             StoreError: the store failed.
@@ -121,8 +115,5 @@ class SecomSession:
             data: what the SDK is about to send.
         """
         given = data.model_data
-        dialogue = dialogue_of(given.input)
-        if not dialogue:
-            return given
-        block = await asyncio.to_thread(self._recall.block, self.scope, self.session_id, dialogue)
+        block = await self._block(dialogue_of(given.input))
         return ModelInputData(with_block(given.input, block), given.instructions) if block else given

@@ -16,8 +16,6 @@ from ..configuration import Settings
 from ..conversation import Scope
 from ..errors import InvalidInput, MissingExtra
 from .grants import OF_SCOPE, Grant, Tokens
-from .hosts import is_loopback
-from .inspector import inspector_routes
 from .memory import ServedMemory
 
 try:
@@ -27,6 +25,8 @@ try:
     from .agents import serve_agent
     from .application import application
     from .connections import PromptConnection
+    from .hosts import is_loopback
+    from .inspector import inspector_routes
 except ImportError as error:
     raise MissingExtra("secom serve", "serve") from error
 
