@@ -61,6 +61,7 @@ from secom_core.models import OpenAIModel
 from secom_core.protocols import ChatModel, Embedder
 from secom_core.readers import read_messages
 from secom_core.summaries import Summarizer
+from secom_core.summaries.prompts import response_example
 from secom_core.text.terms import count_tokens
 
 MEMORIES = ("summary", "golden", *registry.MEMORIES)
@@ -223,6 +224,7 @@ class Run:
     model: Metered
     judge: Metered | None
     options: argparse.Namespace
+    examples: tuple[str, ...] = ()
 
 
 def answered(memory: Memory, conversation: str, place: int, question: Question, made: Run) -> dict[str, Any]:
@@ -270,12 +272,31 @@ def sought(question: Question) -> str:
 def _reply(question: Question, context: str, today: datetime, made: Run) -> Procedure[str]:
     if question.speaker:
         said = "\n".join(message.line for message in question.context)
-        return (yield from Summarizer(made.model).response_procedure(said, context, speaker=question.speaker))
+        replying = Summarizer(made.model, response_examples=made.examples)
+        return (yield from replying.response_procedure(said, context, speaker=question.speaker))
     before = "\n".join(message.line for message in question.context)
     shown = f"{context}\n<session>\n{quoted(before)}\n</session>" if before else context
     how = HOW[made.options.answers]
     prompt = ASK.format(context=shown, today=today, question=question.question, how=how)
     return str((yield Prompt(prompt, SYSTEM, "answer", made.options.max_tokens)))
+
+
+def examples_in(chats: Sequence[Chat]) -> tuple[str, ...]:
+    """The last reply of each conversation, with what people noted about the speakers, to learn from (RSum Table 7).
+
+    Raises:
+        SystemExit: where a conversation asks for no reply.
+    """
+    found = [next((each for each in reversed(chat.questions) if each.speaker), None) for chat in chats]
+    if None in found:
+        raise SystemExit(
+            "--examples takes conversations that ask for replies: MSC, CareCall or Conversation Chronicles"
+        )
+    return tuple(
+        response_example(each.known, "\n".join(message.line for message in each.context), each.gold)
+        for each in found
+        if each is not None
+    )
 
 
 def appended(memory: Memory, conversation: str, place: int, question: Question, made: Run) -> bool:
@@ -359,7 +380,7 @@ def ask_all(conversations: Sequence[Chat], open_: Callable[[Chat], Memory], made
 
 
 def settings_of(options: argparse.Namespace) -> dict[str, Any]:
-    names = ("memory", "model", "judge", "embedder", "budget", "window", "questions", "answers")
+    names = ("memory", "model", "judge", "embedder", "budget", "window", "questions", "answers", "examples")
     return {name: getattr(options, name) for name in names} | {"weights": str(options.weights or "as shipped")}
 
 
@@ -469,15 +490,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, help="JSON lines, one a question")
     parser.add_argument("--questions", type=int, help="only the first so many of each conversation")
     parser.add_argument("--conversations", type=int, help="only the first so many")
+    parser.add_argument(
+        "--examples",
+        type=int,
+        default=0,
+        help="replies of so many conversations at the end to learn from, not measured",
+    )
     parser.add_argument("--answers", choices=list(HOW), default="short", help="how long they are to be")
     parser.add_argument("--max-tokens", type=int, help="the longest answer")
     parser.add_argument("--price-in", type=float)
     parser.add_argument("--price-out", type=float)
     parser.add_argument("--json", type=Path, help="the figures")
     options = parser.parse_args(arguments)
-    made = Run(endpoint(options, options.model), endpoint(options, options.judge) if options.judge else None, options)
+    every = chats_in(options.data)
+    measured = every[: len(every) - options.examples]
+    conversations, judge = measured[: options.conversations], options.judge
+    examples = examples_in(every[len(measured) :])
+    made = Run(endpoint(options, options.model), endpoint(options, judge) if judge else None, options, examples)
     embedder = choose_embedder(options.embedder)
-    conversations = chats_in(options.data)[: options.conversations]
 
     def open_(conversation: Chat) -> Memory:
         banks = options.out.with_suffix(".banks")

@@ -55,14 +55,15 @@ class Recorder:
             as the server counts them, the seconds it took and when it was asked. Where a reply only copies data that
             is not ours to ship, ``left_out`` says how many characters of it are not there, and it is asked again.
         upstream: the server's base URL, or none: then what is not in the file is counted in ``missing``.
+        key: the server's, where it has one; it is in no line.
         part: what the requests are for, written into each line.
     """
 
-    def __init__(self, path: Path, upstream: str | None = None) -> None:
+    def __init__(self, path: Path, upstream: str | None = None, key: str | None = None) -> None:
         self.part = ""
         self.used: list[Line] = []
         self.missing: list[str] = []
-        self._path, self._upstream = path, upstream
+        self._path, self._upstream, self._key = path, upstream, key
         self._lock = threading.Lock()
         self._asking: dict[str, threading.Lock] = {}
         text = path.read_text(encoding="utf-8") if path.exists() else ""
@@ -107,8 +108,7 @@ class Recorder:
     def _sent(self, key: str, request: ScriptedRequest) -> Line | None:
         began = time.time()
         try:
-            # The key goes on to the server and is in no line.
-            sent = {name: request.headers[name] for name in ("authorization",) if name in request.headers}
+            sent = {"authorization": f"Bearer {self._key}"} if self._key else {}
             address = f"{(self._upstream or '').rstrip('/')}/chat/completions"
             response = httpx.post(address, json=dict(request.body), headers=sent, timeout=3600)
         except httpx.HTTPError:
@@ -168,8 +168,9 @@ class AskedModel:
         self.purposes: Counter[str] = Counter()
         self.complaints: list[tuple[str, str]] = []
         options = {"temperature": 0.0, "seed": SEED}
-        limits = {"timeout": 3600.0, "max_retries": 0}
-        self._model = OpenAIModel(name, base_url=base_url, options=options, hold_to_schema=hold_to_schema, **limits)
+        self._model = OpenAIModel(
+            name, base_url=base_url, options=options, hold_to_schema=hold_to_schema, timeout=3600.0, max_retries=0
+        )
         self._lock = threading.Lock()
 
     def complete(self, prompt: Prompt) -> str:

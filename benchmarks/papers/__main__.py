@@ -17,11 +17,13 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -115,9 +117,14 @@ def key_of(name: str, label: str, kind: str, setting: Setting) -> str:
         field: str(getattr(setting, field))
         for field in ("model", "judge", "embedder", "tokens", "conversations", "samples", "bert", "llmlingua")
     }
-    about |= {"table": name, "label": label, "kind": kind, "data": digest(setting.data), "versions": versions()}
+    about |= {"table": name, "label": label, "kind": kind, "data": digest(setting.data), "versions": _versions()}
     about["weights"] = digest(setting.weights) if setting.weights else ""
     return blake2b(json.dumps(about, sort_keys=True, default=str).encode(), digest_size=10).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _versions() -> dict[str, str]:
+    return versions("openai")
 
 
 def digest(data: Path) -> str:
@@ -142,6 +149,9 @@ def run(name: str, table: Table, rows: Mapping[str, str], setting: Setting, quie
             figures = RUNNERS[table.runner](table, kind, setting)
         except LeftOut as reason:
             found["left_out"][label] = str(reason)
+            continue
+        except ImportError as error:
+            found["left_out"][label] = f"a package is not installed: {error}"
             continue
         rounded = {each: value if value is None else round(value, 4) for each, value in figures.items()}
         found["rows"][label] = {"figures": rounded, "seconds": round(time.perf_counter() - begin, 1)}
@@ -184,7 +194,7 @@ def markdown(table: Table, found: Mapping[str, Any]) -> str:
     rows: list[list[object]] = []
     for label in dict.fromkeys([*found["rows"], *papers]):
         figures = found["rows"].get(label, {}).get("figures", {})
-        ours = [_cell(figures.get(column)) for column in table.columns]
+        ours = [_interval(figures, column) for column in table.columns]
         theirs = [_cell(each) for each in papers.get(label, (None,) * len(table.columns))]
         pairs = zip(ours, theirs, strict=True)
         rows.append([label, *(part for pair in pairs for part in (pair if papers else pair[:1]))])
@@ -194,6 +204,11 @@ def markdown(table: Table, found: Mapping[str, Any]) -> str:
         lines += ["", f"The paper has it on {' and '.join(table.data)}."]
     lines += [f"\nLeft out: {label}: {reason}" for label, reason in found["left_out"].items()]
     return "\n".join([*lines, *([f"\nDiffers: {table.differs}."] if table.differs else [])])
+
+
+def _interval(figures: Mapping[str, float | None], column: str) -> str:
+    half = figures.get(f"{column} ±")
+    return _cell(figures.get(column)) + (f" ± {_cell(half)}" if half is not None else "")
 
 
 def _cell(value: float | None) -> str:
@@ -238,7 +253,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"\n{markdown(table, found)}", flush=True)
             made.append(found)
     if options.json:
-        write(options.json, {"versions": versions("openai"), "tables": made})
+        write(options.json, {"versions": _versions(), "tables": made})
 
 
 @contextmanager
@@ -248,9 +263,28 @@ def serving(options: argparse.Namespace) -> Iterator[str]:
         yield ""
         return
     options.work.mkdir(parents=True, exist_ok=True)
-    recorder = Recorder(options.work / "replies.jsonl", options.base_url)
+    recorder = Recorder(options.work / "replies.jsonl", *upstream(options))
     with recorder.serving() as url:
         yield url
+
+
+def upstream(options: argparse.Namespace) -> tuple[str | None, str | None]:
+    """The address of the model, and its key; nothing where there is none, and all comes from what was recorded.
+
+    Raises:
+        SystemExit: where the variable that is to hold the key is empty.
+    """
+    key = os.environ.get(options.key_variable or "OPENAI_API_KEY")
+    if options.base_url:
+        if options.key_variable and not key:
+            raise SystemExit(f"the variable {options.key_variable} is empty; set it to the endpoint's key")
+        # The key of one provider is not sent to another.
+        return options.base_url, key if options.key_variable else None
+    if not key:
+        return None, None
+    from openai import OpenAI
+
+    return str(OpenAI(api_key=key).base_url), key
 
 
 def asked_with(options: argparse.Namespace, setting: Setting) -> dict[str, Any]:
@@ -296,7 +330,8 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, nargs="+", action="extend", default=[])
     parser.add_argument("--model", default="", help="the model's name at the endpoint")
     parser.add_argument("--judge", default="", help="the model that judges, at the same endpoint")
-    parser.add_argument("--base-url", help="the endpoint; what is recorded alone unless given")
+    parser.add_argument("--base-url", help="the endpoint; OpenAI's own where OPENAI_API_KEY is set, else none is asked")
+    parser.add_argument("--key-variable", help="the environment variable that holds the endpoint's key")
     parser.add_argument("--budget", type=int, help="refuse to run above so many tokens, in and out together")
     parser.add_argument("--estimate", action="store_true", help="only tell what it will take")
     parser.add_argument("--samples", type=int, help="questions of each conversation, or dialogues, at most")

@@ -93,7 +93,7 @@ def size_of(chats: Sequence[Chat], questions: int | None) -> Size:
 
 def remembering(kind: str, size: Size, budget: int) -> Cost:
     """What a memory asks to take in the sample and to be asked about it."""
-    asks = ASKS.get(kind, Asks())
+    asks = ASKS.get(kind.partition(" ")[0], Asks())
     calls = {
         "session": asks.session * size.sessions,
         "turn": asks.turn * size.turns,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any, Final
 
 from benchmarks.answering import whole
@@ -67,7 +67,6 @@ def text_figures(answers: Sequence[Answer], wanted: Sequence[str], bert: str | N
     pairs = [(each.text, each.question.gold) for each in answers if each.question.gold]
     ours, theirs = [mine for mine, _ in pairs], [yours for _, yours in pairs]
     made: dict[str, Callable[[], float]] = {
-        "F1": lambda: fmean(token_f1(mine, yours) for mine, yours in pairs),
         "BLEU": partial(bleu, ours, theirs),
         "BLEU-1": partial(bleu, ours, theirs, order=1),
         "BLEU-2": partial(bleu, ours, theirs, order=2),
@@ -77,6 +76,7 @@ def text_figures(answers: Sequence[Answer], wanted: Sequence[str], bert: str | N
     if bert is not None:
         made["BERTScore"] = partial(bert_score, ours, theirs, model=bert)
     found: Figures = {name: 100 * made[name]() if name in made and pairs else None for name in wanted if name in _TEXT}
+    found |= within("F1", [token_f1(mine, yours) for mine, yours in pairs], 100) if "F1" in wanted else {}
     return found | {name: fmean(each.line[key] for each in answers) for name, key in _COUNTED.items() if name in wanted}
 
 
@@ -97,20 +97,23 @@ def judged_figures(answers: Sequence[Answer], wanted: Sequence[str], judge: Chat
         scores = [
             read(paper_judges.faithfulness(each.question.question, each.text, each.history), judge) for each in answers
         ]
-        found["GPT4Score"], unread = mean(scores), unread + scores.count(None)
+        found |= within("GPT4Score", scores)
+        unread += scores.count(None)
     if "judged right" in wanted:
         right = [
             read(paper_judges.complete(each.question.question, each.question.gold, each.text), judge)
             for each in answers
             if each.question.gold
         ]
-        found["judged right"], unread = mean(right, 100), unread + right.count(None)
+        found |= within("judged right", right, 100)
+        unread += right.count(None)
     if set(wanted) & set(paper_judges.ASPECTS):
         rated = [
             read(paper_judges.aspects(each.text, context=each.said, known=each.question.known), judge)
             for each in answers
         ]
-        found |= {name: mean([each and each[name] for each in rated]) for name in paper_judges.ASPECTS}
+        for name in paper_judges.ASPECTS:
+            found |= within(name, [each and each[name] for each in rated])
         unread += rated.count(None)
     if "entails" in wanted:
         kinds = Counter(read(paper_judges.entailment(each.text, each.history), judge) for each in answers)
@@ -141,3 +144,14 @@ def mean(values: Sequence[Any], times: float = 1) -> float | None:
     """The mean of what is there."""
     there = [float(each) * times for each in values if each is not None]
     return fmean(there) if there else None
+
+
+def within(name: str, values: Sequence[Any], times: float = 1) -> Figures:
+    """The mean of what is there under its name, and half of its 95 per cent interval under ``name ±``.
+
+    The interval takes the questions as drawn one by one, 1.96 standard errors to each side; those of one conversation
+    are more alike than that, so it is rather too narrow.
+    """
+    there = [float(each) * times for each in values if each is not None]
+    half = 1.96 * stdev(there) / len(there) ** 0.5 if len(there) > 1 else None
+    return {name: mean(there), f"{name} ±": half}

@@ -42,7 +42,7 @@ from secom_core.segmenters import AdaptiveSegmenter, RubricLearner, ZeroShotSegm
 
 from . import measures
 from .measures import Answer, Figures
-from .tables import Table
+from .table import Table
 
 
 class LeftOut(Exception):
@@ -134,16 +134,18 @@ def answers(table: Table, kind: str, setting: Setting) -> Figures:
     figures["seconds"] = sum(line.get("seconds", 0) for line in lines) / len(found) + sum(
         each.line["recall_seconds"] + each.line["answer_seconds"] for each in found
     ) / len(found)
-    return {name: figures.get(name) for name in (*table.columns, "unread") if name != "unread" or "unread" in figures}
+    told = [name for name in figures if name == "unread" or name.endswith(" ±")]
+    return {name: figures.get(name) for name in (*table.columns, *told)}
 
 
 def _answered(table: Table, kind: str, setting: Setting) -> tuple[list[Answer], list[dict[str, Any]]]:
     setting.asked(setting.model)
+    kind, _, examples = kind.partition(" ")
     _check(kind, setting)
-    out = setting.path("answers", kind, table.answers).with_suffix(".jsonl")
+    out = setting.path("answers", kind, table.answers, examples).with_suffix(".jsonl")
     arguments = ["--data", str(setting.data), "--model", setting.model, "--base-url", setting.url, "--memory", kind]
     arguments += ["--embedder", setting.embedder, "--budget", str(setting.tokens), "--answers", table.answers]
-    arguments += ["--out", str(out), "--timeout", "600", "--quiet"]
+    arguments += ["--out", str(out), "--timeout", "600", "--quiet", "--examples", examples or "0"]
     for name, value in (("questions", setting.samples), ("conversations", setting.conversations)):
         arguments += [f"--{name}", str(value)] if value is not None else []
     arguments += ["--weights", str(setting.weights)] if setting.weights else []
@@ -249,15 +251,16 @@ def shown(table: Table, kind: str, setting: Setting) -> Figures:
         means = setting.means(chat)
         try:
             asked += shown_by.measure(registry.make(kind, means), kept, means, [setting.tokens])[0]
-        except ImportError as error:
-            raise LeftOut(f"its package is not installed ({error})") from error
         except InvalidInput as error:
             raise LeftOut(str(error)) from error
     if not asked:
         raise LeftOut("the data names no evidence")
     found = shown_by.summary(asked, [setting.tokens])
-    figures: Figures = {name: found[name.lower()][str(setting.tokens)] for name in table.columns}
-    return figures | {"questions": found["questions"]}
+    figures: Figures = {"questions": found["questions"]}
+    for name in table.columns:
+        values = [getattr(each, name.lower()) for each in asked]
+        figures |= measures.within(name, values) if None not in values else {name: None}
+    return figures
 
 
 def _spread(items: tuple[Any, ...], most: int | None) -> tuple[Any, ...]:
@@ -288,16 +291,20 @@ def _denoiser(rate: str, folder: Path | None) -> Any:
 def cut(table: Table, name: str, setting: Setting) -> Figures:
     """How well a segmenter cuts, by `benchmarks.segmentation`."""
     dialogues = segmentation.read_dialogues(setting.data)[: setting.samples]
-    score, seconds = segmentation.measure(_segmenter(name, setting, dialogues), dialogues)
+    ours = local_model.Counting()
+    score, seconds = segmentation.measure(_segmenter(name, setting, dialogues, ours), dialogues)
+    turns = sum(len(each.turns) for each in dialogues)
     measured = segmentation.figures(score, seconds)
     figures: Figures = {column: measured[column] for column in table.columns}
-    return figures | {"dialogues": len(dialogues)}
+    # Where a model's reply cannot be used, our local segmenter cuts in its place.
+    left = {"left to ours": ours.turns / turns} if name in ("zero-shot", "rubric") else {}
+    return figures | left | {"dialogues": len(dialogues)}
 
 
-def _segmenter(name: str, setting: Setting, dialogues: Sequence[segmentation.Dialogue]) -> Segmenter:
+def _segmenter(name: str, setting: Setting, dialogues: Sequence[segmentation.Dialogue], ours: Segmenter) -> Segmenter:
     if name in ("zero-shot", "rubric"):
         model = setting.asked(setting.model)
-        return ZeroShotSegmenter(model, **(_rubric(model, setting) if name == "rubric" else {}))
+        return ZeroShotSegmenter(model, fallback=ours, **(_rubric(model, setting) if name == "rubric" else {}))
     embedder = _embedder(setting.embedder)
     if name == "embedding" and embedder is None:
         raise LeftOut("it looks at vectors: give --embedder static, minilm or a folder")

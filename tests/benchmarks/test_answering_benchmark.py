@@ -263,6 +263,11 @@ def test_teafarm_goes_on_after_faults(tmp_path) -> None:
     assert len(lines(tmp_path / "verdicts-ours.jsonl")) == 5
 
 
+def test_examples_are_of_conversations_with_replies(server, tmp_path) -> None:
+    with pytest.raises(SystemExit, match="--examples takes conversations that ask for replies"):
+        ask(server, tmp_path / "a.jsonl", "--examples", "1")
+
+
 def test_a_session_is_carried_on_from_the_memories_of_those_before(tmp_path) -> None:
     line = {
         "metadata": {"initial_data_id": "one"},
