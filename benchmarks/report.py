@@ -59,7 +59,7 @@ def retrieval() -> str:
         rows.append(["all of the evidence (strict)", *by_budget(found["strict"])])
         rows.append(["DCG", *by_budget(found["dcg"])])
         rows += [[kind, *by_budget(values)] for kind, values in found["by_category"].items()]
-    return grid(["evidence recall inside tokens", *BUDGETS], rows)
+    return grid(["evidence recall within a number of tokens", *BUDGETS], rows)
 
 
 def peers() -> str:
@@ -130,7 +130,7 @@ def reranking() -> str:
         for title, measured in result("reranking")["results"].items()
         for name, found in measured["rerankers"].items()
     ]
-    return grid(["evidence inside tokens", "reranker", *BUDGETS, "texts judged", "their tokens"], rows)
+    return grid(["evidence within a number of tokens", "reranker", *BUDGETS, "texts judged", "tokens judged"], rows)
 
 
 def calibration() -> str:
@@ -140,7 +140,7 @@ def calibration() -> str:
         errors = [found["calibration_error"][shape][which] for shape in ("talk", "chats") for which in ("all", "first")]
         rows.append([label, *errors, *found["confidence_area"]["confidence"].values()])
     areas = result("calibration_none")["confidence_area"]["confidence"]
-    return grid(["", "talk", "its best hits", "chats", "their best hits", *(f"area, {name}" for name in areas)], rows)
+    return grid(["", "LoCoMo", "its best hits", "chats", "their best hits", *(f"area, {name}" for name in areas)], rows)
 
 
 def before_after() -> str:
@@ -192,7 +192,7 @@ def labels() -> str:
             curve = {each["labels"]: each for each in result(f"label_curve_{name}_{kind}")["curve"]}
             cells = [_deviating(curve[count]) if count in curve else "" for count in (10, 20, 50, 100, 300)]
             rows.append([f"{title}, {label}", *cells])
-    return grid(["Score with so many labelled dialogues", "10", "20", "50", "100", "300"], rows)
+    return grid(["Score by the number of labelled dialogues", "10", "20", "50", "100", "300"], rows)
 
 
 def _deviating(each: Mapping[str, float]) -> str:
@@ -207,7 +207,7 @@ def segmentation_speed() -> str:
         [name, speed, *(found["milliseconds_for_one_new_turn"][size].get(name, "") for size in sizes)]
         for name, speed in found["turns_per_processor_second"].items()
     ]
-    return grid(["", "turns a processor second", *(f"ms a new turn at {size}" for size in sizes)], rows)
+    return grid(["", "turns per processor second", *(f"ms for a new turn at {size}" for size in sizes)], rows)
 
 
 def latency() -> str:
@@ -216,7 +216,7 @@ def latency() -> str:
         for size, table in result("latency")["milliseconds"].items()
         for name, row in table.items()
     ]
-    return grid(["", "", "p50 ms", "p95 ms"], rows)
+    return grid(["scope", "", "p50 ms", "p95 ms"], rows)
 
 
 def agents() -> str:
@@ -238,7 +238,7 @@ def agents() -> str:
     ]
     of_users = [f"{users['users']} users, {users['turns']} turns each", "the model takes, s", "no memory, s", "ours, s"]
     return (
-        grid(["turns remembered", "memory", *heads, "cached", "tokens", "recall and write, times ours"], rows)
+        grid(["turns remembered", "memory", *heads, "cached", "tokens", "recall and write, relative to ours"], rows)
         + "\n\n"
         + grid([*of_users, "times"], at_once)
     )
@@ -257,7 +257,7 @@ def live_cost() -> str:
             made = ", ".join(f"{count} {kind}" for kind, count in row["made"].items())
             numbers = [f"{each[part]:,.2f}" for part in ("calls", "waited", "in", "out")]
             rows.append([*name.rsplit(", ", 1), when, *numbers, made])
-    heads = ["preset", "", "calls", "of them waited for", "tokens in", "tokens out", "made in the end"]
+    heads = ["preset", "", "calls", "calls that the user waits for", "tokens in", "tokens out", "result"]
     return grid(["agent", *heads], rows)
 
 
@@ -279,20 +279,20 @@ def _parts(row: Mapping[str, Any], parts: Sequence[str]) -> list[str]:
 def adding() -> str:
     columns = {
         "index": "our BM25",
-        "remember": "all of `remember`, synced to disk",
-        "catch_up": "seen by the next recall",
+        "remember": "whole `remember`, synced to disk",
+        "catch_up": "reading it at the next recall",
         "rank_bm25": "rank_bm25",
         "langchain_bm25": "LangChain BM25Retriever",
     }
     rows = [[size, *(row[name] for name in columns)] for size, row in result("adding")["milliseconds"].items()]
-    return grid(["ms a turn at", *columns.values()], rows)
+    return grid(["ms for one turn, at a number of turns", *columns.values()], rows)
 
 
 def denoising_speed() -> str:
     found = result("denoising_speed")
     rows = [[name, seconds, seconds / found["seconds"]["ours"]] for name, seconds in found["seconds"].items()]
     size = f"{found['units']} segments, XLM-RoBERTa {found['size']}, random weights, {found['device']}"
-    return grid([size, "seconds", "times ours"], rows)
+    return grid([size, "seconds", "relative to ours"], rows)
 
 
 def timelines() -> str:
@@ -315,7 +315,7 @@ def growth_in_turns() -> str:
     exponents = {**found["turns_exponents"], **found["peers_exponents"]}
     rows += [[store, "exponent", each["remember"], each["recall"], "", "", ""] for store, each in exponents.items()]
     return grid(
-        ["", "turns in a scope", *HEADS, "turns a second, filling", "first recall, s", "bytes a turn on disk"],
+        ["", "turns in a scope", *HEADS, "turns per second while filling", "first recall, s", "bytes per turn on disk"],
         [[str(cell) for cell in row] for row in rows],
     )
 
@@ -335,7 +335,7 @@ def clients() -> str:
         ]
         for row in result("growth")["clients"]
     ]
-    return grid(["", "clients", "turns a second", *HEADS], rows)
+    return grid(["", "clients", "turns per second", *HEADS], rows)
 
 
 def scopes() -> str:
@@ -345,7 +345,7 @@ def scopes() -> str:
         for row in result("growth_scopes")["scopes"]
     ]
     heads = [name.replace("_", " ").replace("mib", "MiB") for name in names]
-    times = ["recall from one drawn: p50, p95 ms", "from one in memory: p50, p95 ms"]
+    times = ["recall from a random scope: p50, p95 ms", "from a scope in memory: p50, p95 ms"]
     return grid(["", *heads, *times], rows)
 
 
@@ -357,12 +357,19 @@ def _both(row: Mapping[str, float]) -> str:
 
 
 def kills() -> str:
-    counts = ("runs", "promises", "lost", "doubled", "undead", "amiss")
+    counts = {
+        "runs": "runs",
+        "promises": "acknowledged",
+        "lost": "lost",
+        "doubled": "stored twice",
+        "undead": "came back",
+        "amiss": "search differs",
+    }
     rows = [
         [each["suite"], each["store"], *(str(each[name]) for name in counts), str(len(each["errors"])), _crowd(each)]
         for each in result("reliability")["ours"]
     ]
-    return grid(["", "", *counts, "errors", "write; recall: p50, p95, longest, ms"], rows)
+    return grid(["what happens", "store", *counts.values(), "errors", "write; recall: p50, p95, longest, ms"], rows)
 
 
 def _crowd(each: Mapping[str, Any]) -> str:
@@ -370,12 +377,19 @@ def _crowd(each: Mapping[str, Any]) -> str:
 
 
 def servers() -> str:
-    names = ("workers", "processes", "requests", "lost", "doubled", "unfound")
+    names = {
+        "workers": "workers",
+        "processes": "processes",
+        "requests": "requests",
+        "lost": "lost",
+        "doubled": "stored twice",
+        "unfound": "not found",
+    }
     rows = [
         [each["shape"], each["store"], *(str(each[name]) for name in names), str(len(each["errors"]))]
         for each in result("processes")["outcomes"]
     ]
-    return grid(["", "", *names, "errors"], rows)
+    return grid(["server", "store", *names.values(), "errors"], rows)
 
 
 def cold() -> str:
@@ -394,13 +408,13 @@ def cold() -> str:
     ]
     head = (
         "exchanges",
-        "",
+        "store",
         "first recall, ms",
         "slowest",
-        "the one after it",
+        "second recall",
         "without the index",
         "forget, recall",
-        "MiB",
+        "process, MiB",
         "index, MiB",
     )
     return grid(head, rows)
@@ -412,7 +426,9 @@ def soak() -> str:
     for name in (each for each in curves if each != "seconds"):
         third, last = growth(curves[name])
         rows.append([name, round(curves[name][0], 1), round(max(curves[name]), 1), round(third, 1), round(last, 1)])
-    return grid(["", "first", "most", "third quarter", "last quarter"], rows) + "\n\n![curves](results/soak.svg)"
+    return (
+        grid(["", "at the start", "maximum", "third quarter", "last quarter"], rows) + "\n\n![curves](results/soak.svg)"
+    )
 
 
 def summaries() -> str:
@@ -421,7 +437,7 @@ def summaries() -> str:
         [kind, *(f"{each['kept']} of {each['facts']}" for each in pair), *(_others(each) for each in pair)]
         for kind, *pair in ((kind, found["before"][kind], found["after"][kind]) for kind in found["after"])
     ]
-    return grid(["", "kept before", "kept", "stale, unowned; calls before", "stale, unowned; calls"], rows)
+    return grid(["model", "kept before", "kept", "stale, unowned; calls before", "stale, unowned; calls"], rows)
 
 
 def _others(row: Mapping[str, int]) -> str:
@@ -429,21 +445,40 @@ def _others(row: Mapping[str, int]) -> str:
 
 
 def garbage() -> str:
-    names = ("tries", "refused", "raises", "lost", "leaks", "unlike", "unmended")
+    names = {
+        "tries": "cases",
+        "refused": "refused",
+        "raises": "raises",
+        "lost": "lost",
+        "leaks": "leaks",
+        "unlike": "rebuild differs",
+        "unmended": "not repaired",
+    }
     tables: dict[str, list[int]] = {}
     for column, each in result("garbage")["outcomes"].items():
         sums = tables.setdefault(column.partition(".")[0], [0] * (len(names) + 1))
         sums[:] = [sums[0] + 1, *(old + each[name] for old, name in zip(sums[1:], names, strict=True))]
     tables["all"] = [sum(column) for column in zip(*tables.values(), strict=True)]
-    return grid(["", "columns", *names], ([name, *map(str, row)] for name, row in tables.items()))
+    return grid(["table", "columns", *names.values()], ([name, *map(str, row)] for name, row in tables.items()))
 
 
 def event_loop() -> str:
-    names = ("seconds", "lag_p50", "lag_p99", "lag_max", "threads", "cancelled", "answered", "lost", "doubled", "amiss")
+    names = {
+        "seconds": "seconds",
+        "lag_p50": "lag, p50",
+        "lag_p99": "lag, p99",
+        "lag_max": "lag, maximum",
+        "threads": "threads",
+        "cancelled": "cancelled",
+        "answered": "answered",
+        "lost": "lost",
+        "doubled": "stored twice",
+        "amiss": "search differs",
+    }
     rows = []
     for name, row in result("event_loop")["rows"].items():
         rows.append([name, *(f"{row[key]:.4g}" if key in row else "" for key in names)])
-    return grid(["", *names], rows)
+    return grid(["", *names.values()], rows)
 
 
 def serving() -> str:
@@ -484,12 +519,12 @@ def changes_model() -> str:
     parts = [name for name in ("own", "locomo", "beam") if name in found]
     costs = ("calls", "tokens_in", "tokens_out", "cut_off", "seconds")
     spent = [[name, *(found[name]["cost"][key] for key in costs), found[name]["warnings"]] for name in parts]
-    head = ["own set", "changes", "found", "of the right kind", "wrong", "near-misses joined", *counts[5:]]
+    head = ["own set", "changes", "found", "of the right kind", "wrong", "unrelated pairs linked", *counts[5:]]
     tables = [
         grid(head, own),
-        *([grid(["LoCoMo, first sessions", "links", "after which something holds no more"], locomo)] if talk else []),
+        *([grid(["LoCoMo, first sessions", "links", "links that end an earlier statement"], locomo)] if talk else []),
         *([grid(["BEAM", *names], beam)] if beam else []),
-        grid(["what was asked", *(each.replace("_", " ") for each in costs), "warnings"], spent),
+        grid(["data", *(each.replace("_", " ") for each in costs), "warnings"], spent),
     ]
     return "\n\n".join(tables)
 
@@ -559,7 +594,14 @@ def learning() -> str:
     for name, found in result("learning")["embedders"].items():
         for kind, by_citer in found["signals"]["gains"].items():
             rows += [[f"{name}: {kind}", citer, *_gains(row)] for citer, row in by_citer.items()]
-    head = ["points over the weights that ship", "who cites", "at 5", "500 tokens", "1000 tokens", "worst order, 500"]
+    head = [
+        "points over the weights of the package",
+        "citations",
+        "at 5",
+        "500 tokens",
+        "1000 tokens",
+        "worst order, 500",
+    ]
     return "\n\n".join([grid(head, rows), _reranker(), "![by quarters](results/learning.svg)"])
 
 
@@ -570,7 +612,7 @@ def _reranker() -> str:
         if "reranker" in found:
             rows += [[f"{name}: reranker", citer, *_gains(row)] for citer, row in found["reranker"]["gains"].items()]
             along += [[f"{name}: {way}", *row] for way, row in found["reranker"]["recall@5 along the stream"].items()]
-    head = ["points over the order by vector", "who cites", "at 5", "500 tokens", "1000 tokens", "worst order, 500"]
+    head = ["points over the order by vector", "citations", "at 5", "500 tokens", "1000 tokens", "worst order, 500"]
     quarters = ["recall@5 of what is shown, by quarters", "1", "2", "3", "4"]
     return f"{grid(head, rows)}\n\n{grid(quarters, along)}"
 
@@ -592,249 +634,280 @@ def kills_beside() -> str:
         for each in result("reliability_peers")["beside"]
     ]
     odd = result("reliability_peers")["beside"][0]["odd_messages"]
-    return grid(["", "opened again", "turns lost to kills", "two processes, 60 turns each", *odd], rows)
+    return grid(["", "opened again", "turns lost by kills", "two processes, 60 turns each", *odd], rows)
 
 
 SECTIONS = {
     "How much of the evidence is found inside a token budget?": (
         retrieval,
-        "`benchmarks.retrieval` on five LoCoMo conversations, 760 questions of categories 1 to 4; each conversation "
-        "with weights fitted without it and a fifth of the chats (`benchmarks.fit_weights`). The budget is that of the "
-        "whole block.",
+        "`benchmarks.retrieval` on five LoCoMo conversations with 760 questions of categories 1 to 4. The weights for "
+        "each conversation were fitted without it and without a fifth of the chats (`benchmarks.fit_weights`). The "
+        "budget is for the whole block, with its dates and numbers.",
     ),
-    "And what do others find?": (
+    "How much do other projects find?": (
         peers,
-        "`benchmarks.peers`, one run, one token counter. Ours with the weights that ship, which were fitted on these "
-        "conversations: the table above has the held-out figures.",
+        "`benchmarks.peers`, all rows in one run, with the same token counter. Our rows use the weights of the "
+        "package, which were fitted on these conversations; the table above has the held-out figures.",
     ),
-    "And the memories that the papers compare with?": (
+    "How much do the papers' baselines find?": (
         memories,
-        "`benchmarks.memories`, every memory that needs no language model, in one run: five conversations of LoCoMo, "
-        "and five chats of BEAM of 100,000 tokens, twenty questions of each at most, evenly spread, 95 and 90 in all; "
-        "vectors by the static table. *ours* has weights "
-        "fitted without the conversation. *turn*, *segment* and *session* are whole units, ranked by their own text. "
-        "*memorybank-turns* is MemoryBank without its summaries: asked a day after the last session, nearly all of the "
-        "talk has sunk below its forgetting curve; *-kept* forgets nothing. *ld-agent-turns* is LD-Agent's score over "
-        "turns. *full* and the buffer of LangChain show all, whatever the budget. A unit that does not fit is passed "
-        "over. *Recall* and *DCG* are of the evidence's turns, of memories that show turns; *precision* is the share "
-        "of the block's words in sentences of the evidence, *drift* that of its neighbouring words which nobody said "
-        "(dates and marks count). Read no order from differences below a tenth. mem0 and LlamaIndex's "
-        "fusion were not installed.",
+        "`benchmarks.memories`, in one run: every memory that needs no language model. The data are five LoCoMo "
+        "conversations and five BEAM chats of 100,000 tokens, with up to twenty evenly spread questions for each (95 "
+        "and 90 in all), and vectors of the static table.\n\n"
+        "- *ours* has weights that were fitted without the conversation.\n"
+        "- *turn*, *segment* and *session* are whole units, ranked by their own text.\n"
+        "- *memorybank-turns* is MemoryBank without its summaries. The questions come a day after the last session; "
+        "by then, its forgetting curve has dropped nearly everything. *-kept* forgets nothing.\n"
+        "- *ld-agent-turns* ranks turns by LD-Agent's score.\n"
+        "- *full* and LangChain's buffer show everything, whatever the budget.\n"
+        "- A unit that does not fit is skipped.\n"
+        "- *Recall* and *DCG* count the evidence turns, for memories that show turns. *Precision* is the share of the "
+        "block's words that are in sentences of the evidence. *Drift* is the share of the block's pairs of "
+        "neighbouring words that nobody said; dates and marks count.\n\n"
+        "With so few questions, differences below a tenth mean nothing. mem0 and LlamaIndex's fusion were not "
+        "installed.",
     ),
-    "And the papers' tables that need no model?": (
+    "What do the papers' tables show without a language model?": (
         papers,
-        "`benchmarks.papers`. `secom-4`: DialSeg711's half and TIAGE's development part; the priors of *lexical* and "
-        "*embedding* were fitted on every second dialogue of that half (the odd rows are above), and *adaptive* has "
-        "seen the dialogues without their labels. `secom-f2`: whole units, ranked by their own text, of 4,000 tokens "
-        "together. `secom-f3`: whole segments, by rate of denoised keys. By BM25 the rates from 0.6 to 0.9 differ in "
-        "function words alone, which BM25 does not count. Over raw keys no rate gains more than three hundredths of "
-        "recall. `theanine-3`: the turns that the shown events rest on, in 1,000 tokens, without a model: six events "
-        "alone rank the evidence higher than three with their timelines, and find no less of it.",
+        "`benchmarks.papers`.\n\n"
+        "- `secom-4`: half of DialSeg711 and the development part of TIAGE. The priors of *lexical* and *embedding* "
+        "were fitted on every second dialogue of that half (the segmentation table has the rest), and *adaptive* has "
+        "seen the dialogues without their labels.\n"
+        "- `secom-f2`: whole units of 4,000 tokens together, ranked by their own text.\n"
+        "- `secom-f3`: whole segments, with keys denoised at several rates. With BM25, the rates from 0.6 to 0.9 "
+        "differ only in function words, which BM25 does not count. No rate gains more than 0.03 recall over raw "
+        "keys.\n"
+        "- `theanine-3`: the turns on which the shown events rest, within 1,000 tokens and without a language model. "
+        "Six events alone rank the evidence higher than three events with their timelines, and find no less of it.",
     ),
-    "And of chats with an assistant, whose replies are long?": (
+    "How much is found in chats with an assistant?": (
         chats,
-        "`benchmarks.chats`: how many of the telling words of the evidence a block shows. Ours with the weights that "
-        "ship, for whose fitting BEAM's chats were used and our own nine (English, German, Chinese; 162 questions) "
-        "were not; with *folds*, each chat with weights fitted without it. Peers rank for the question alone; BM25 of "
-        "the peers splits at white space.",
+        "`benchmarks.chats`: the replies of an assistant are long, so the table shows the share of the evidence's "
+        "informative words that a block contains. Our rows use the weights of the package. BEAM's chats were used to "
+        "fit these weights; our own nine chats (English, German, Chinese; 162 questions) were not. In rows with "
+        "*folds*, the weights for each chat were fitted without it. The other projects rank for the question alone, "
+        "and their BM25 splits words at white space.",
     ),
-    "What does a reranker bring?": (
+    "How much more does a reranker find?": (
         reranking,
-        "`benchmarks.reranking`: a bank without an embedder, and in the place between search and packing the cosine of "
-        "all-MiniLM-L6-v2, as no weights of a cross-encoder were to be had: a poorer judge than one that reads the "
-        "query with the text. Each conversation with weights fitted without it; the settings were tried on two other "
-        "conversations and three other chats. It helps short utterances in tight "
-        "budgets; of long chats, what it brings at a weight of 0.25 it takes away at 0.5. So none is on unless it is "
-        "given. *Their tokens*: each text with the query, a recall.",
+        "`benchmarks.reranking`, in a bank without an embedder. No weights of a cross-encoder were available, so the "
+        "reranker is the cosine of all-MiniLM-L6-v2. It judges worse than a model that reads the query together with "
+        "the text. The weights for each conversation were fitted without it, and the settings were chosen on two "
+        "other conversations and three other chats. The reranker helps with short utterances and small budgets. In "
+        "long chats, a weight of 0.25 gains a little, and a weight of 0.5 loses it again. So there is no reranker by "
+        "default. *Tokens judged* counts each text together with the query, for one recall.",
     ),
-    "What is found of facts that change?": (
+    "How many changed facts are detected?": (
         changes,
-        "`benchmarks.changes`, no embedder, no language model. The set of our own was written before the rules, which "
-        "were developed on the other half of its chats; a wrong link belongs to no kind. *Last shown*: at least half "
-        "of the telling words of the last evidence message; *marked*: it is shown as what took the place of an older "
-        "one. Most updates of BEAM are told without a word that says so. On LoCoMo no link is made in 2,760 turns, so "
-        "there was none to read.",
+        "`benchmarks.changes`, without an embedder or a language model. Our own set was written before the rules, and "
+        "the rules were developed on the other half of its chats. A wrong link has no kind, so these cells are empty. "
+        "*Last shown*: at least half of the informative words of the last evidence message are in the block. *Marked*: "
+        "the block says that this message replaces an older one. Most updates in BEAM are told without a word that "
+        "signals a change. In the 2,760 turns of LoCoMo, no link was made.",
     ),
-    "What does a language model add to that?": (
+    "How many more changes does a language model detect?": (
         changes_model,
-        "`benchmarks.changes_model`: Qwen2.5-Coder-1.5B-Instruct in four bits on llama.cpp, two cores that other jobs "
-        "used, at temperature 0; a chat of each language of the set's test half, drawn with a seed, one question a "
-        "session. A coder's model, and a small sample: read that what it makes up is left out, and what it costs. "
-        "Its replies about LoCoMo name changes that do not stand in the words, or none: no link was made in four "
-        "sessions of 76 turns. BEAM was not asked, for time. "
-        "The replies are in `results/changes_qwen2.5-coder-1.5b.jsonl`, but for those that copy other data.",
+        "`benchmarks.changes_model`: Qwen2.5-Coder-1.5B-Instruct in four bits on llama.cpp at temperature 0, on two "
+        "cores that other jobs also used. The data are one chat in each language from the test half of the set, "
+        "chosen at random, with one call for each session. It is a small sample with a model for code. It shows that "
+        "invented changes are rejected, and how much the calls cost. For LoCoMo, the model named no changes, or "
+        "changes that the text does not contain, so no link was made in four sessions of 76 turns. BEAM was left out "
+        "to save time. The replies are in `results/changes_qwen2.5-coder-1.5b.jsonl`, except those that copy other "
+        "data.",
     ),
-    "Are relevance and confidence to be trusted?": (
+    "Can relevance and confidence be trusted?": (
         calibration,
-        "`benchmarks.calibration`, as shipped, 2,000 tokens: the expected calibration error of `Hit.relevance`, of all "
-        "hits and of the best one of each recall; and how well `Recall.confidence` tells answered questions from "
-        "others, as the area under the ROC curve. The constants were fitted on these sets.",
+        "`benchmarks.calibration`, with the settings of the package and 2,000 tokens. The first four columns are the "
+        "expected calibration error of `Hit.relevance`, for all hits and for the best hit of each recall. The others "
+        "are the area under the ROC curve for `Recall.confidence`: how well it separates questions that the memory can "
+        "answer from questions that it cannot. The constants were fitted on these sets.",
     ),
-    "What do passages cost?": (
+    "How much time does the search of passages take?": (
         before_after,
-        "`benchmarks.before_after` against the checkout before messages and passages were searched apart. Of a chat "
-        "with long replies that one searched whole exchanges, and showed next to nothing of them.",
+        "`benchmarks.before_after`: *before* is a checkout that did not yet search messages and passages separately. "
+        "In chats with long replies, it searched whole exchanges and showed almost nothing of them.",
     ),
-    "Do denoised keys pay?": (
+    "Do denoised keys find more?": (
         denoising,
-        "`benchmarks.denoising`. `Informativeness` does for whole segments by vector (one to two points); "
-        "elsewhere no denoiser does, beyond chance. So keys are the words themselves unless a denoiser is given. "
-        "LLMLingua-2-shaped is our `LLMLingua2` with a classifier made on the spot: its published weights were not to "
-        "be had.",
+        "`benchmarks.denoising`. `Informativeness` finds one or two points more for whole segments by vector. In all "
+        "other rows, no denoiser improves the result beyond chance. So keys are the full text unless you choose a "
+        "denoiser. LLMLingua-2-shaped is our `LLMLingua2` with a classifier that we trained in seconds to keep "
+        "content words, because its published weights were not available.",
     ),
-    "What is there to learn from citations?": (
+    "Does learning from citations find more?": (
         learning,
-        "`benchmarks.learning`: each conversation of LoCoMo as the questions of one user, answered before they teach; "
-        "citations are the evidence labels among what a block of 2,000 tokens shows. Points of evidence recall, means "
-        "of three orders of 760 questions, ± standard errors over questions. The base are the weights that "
-        "`benchmarks.fit_weights` fits without the conversation. Neither moving these weights nor telling a turn that "
-        "was cited before pays, so the bank does neither. The reranker is RMM's, taught by the other conversations "
-        "over three passes; by quarters, what it shows while it learns from one stream of all questions. "
-        "Regenerate with `python -m benchmarks.learning --data DIR --embedder none static --json "
-        "benchmarks/results/learning.json --picture benchmarks/results/learning.svg`, then "
-        "`python -m benchmarks.report`.",
+        "`benchmarks.learning`: each LoCoMo conversation is the stream of one user's questions. Each question is "
+        "answered before anything is learned from it. The citations are the evidence labels among the turns in a "
+        "block of 2,000 tokens. The cells are points of evidence recall: means of three orders of 760 questions, ± "
+        "the standard error over questions. The baseline is the weights that `benchmarks.fit_weights` fits without "
+        "the conversation.\n\n"
+        "Changing these weights does not find more, and neither does a signal for turns that were cited before. So "
+        "the bank does neither. The reranker is that of RMM, trained on the other conversations in three passes. The "
+        "table by quarters shows its results while it learns from one stream of all questions.\n\n"
+        "To make this section again: `python -m benchmarks.learning --data DIR --embedder none static --json "
+        "benchmarks/results/learning.json --picture benchmarks/results/learning.svg`, then `python -m "
+        "benchmarks.report`.",
     ),
     "How well are segments cut?": (
         segmentation,
-        "`benchmarks.segmentation`. `adaptive` has seen the dialogues' unlabelled turns, `adaptive-cold` nothing. The "
-        "priors of `lexical` and `embedding` were fitted with labels on DialSeg711's even rows and TIAGE train. The "
-        "Chinese calls are development figures: their even rows were looked at. Half of their segments are exactly "
-        "eight turns long, which is why chunks of eight do best there.",
+        "`benchmarks.segmentation`. `adaptive` has seen the turns of the dialogues without labels, `adaptive-cold` "
+        "has seen nothing. The priors of `lexical` and `embedding` were fitted with labels, on the even rows of "
+        "DialSeg711 and on TIAGE train. The figures for the Chinese calls are development figures, because we looked "
+        "at their even rows. Half of their segments are exactly eight turns long, so chunks of eight score best there.",
     ),
-    "What are a few labels worth?": (labels, "`benchmarks.label_curve`, five draws."),
+    "How much do a few labels improve segmentation?": (labels, "`benchmarks.label_curve`, means of five samples."),
     "How fast are segments cut?": (
         segmentation_speed,
-        "`benchmarks.segmentation_speed`, unseen text, one embedder, one thread; new turns with vectors cached.",
+        "`benchmarks.segmentation_speed`, with new text, the same embedder for all, and one thread. For a new turn, "
+        "the vectors of earlier turns are cached.",
     ),
-    "How long does a recall of 4,000 tokens take?": (latency, "`benchmarks.latency`, vectors cached."),
-    "What does memory add to a turn of an agent?": (
+    "How long does a recall of 4,000 tokens take?": (latency, "`benchmarks.latency`, with cached vectors."),
+    "How much time does memory add to a turn of an agent?": (
         agents,
-        "`benchmarks.agents`, one run against a scripted server. *Recall* is the time inside memory before the model "
-        "is called, *write* that of taking in what was said, *added* the whole difference to the same agent without "
-        "memory, asked just before. Ours is in a file, synced; the frameworks' own are in memory. *Background*: the "
-        "user pauses until the writer is done; *no pause*: never, so that recall does what the writer had no time for. "
-        "The last column is to `ours, background`. `VectorMemoryBlock` searches a seventh as many texts, each of seven "
-        "messages, as it makes them; `Memory, no block` remembers the window only. All with vectors of hashed words, "
-        f"but where it says so. Two processors that others used too: load {_load()}.",
+        "`benchmarks.agents`, one run with a scripted server.\n\n"
+        "- *Recall* is the time inside the memory before the model is called, and *write* the time to store the "
+        "messages. *Added* is the whole difference to the same agent without memory, measured just before.\n"
+        "- *Cached* is the share of the prompt that equals the beginning of the prompt before it, so that a prompt "
+        "cache can serve it.\n"
+        "- Our memory is in a file and synced to disk; the frameworks' own are in memory.\n"
+        "- *Background*: the user pauses until the background writer is done. *No pause*: the user never pauses, so "
+        "the recall does the work that the writer had no time for.\n"
+        "- The last column compares with `ours, background`.\n"
+        "- `VectorMemoryBlock` searches only a seventh as many texts, because it makes texts of seven messages. "
+        "`Memory, no block` remembers only its window.\n\n"
+        "Unless a row says otherwise, vectors are hashed words. Other jobs also used the two processors: the load was "
+        f"{_load()}.",
     ),
-    "What does memory ask of a model?": (
+    "How many model calls does memory make?": (
         live_cost,
-        "`benchmarks.live_cost`: a turn, in four conversations of six turns one after the other, with a scripted model "
-        "and tokens estimated; the agent's own answers are not counted. *Before*: the checkout in which no session "
-        "ended by itself and a segmenter was asked yes or no with every turn. The last conversation is open at the "
-        "end. The companion has no background writer here, so that who begins a conversation waits for the end of the "
-        "one before; with one it is as the agents.",
+        "`benchmarks.live_cost`: means for one turn, in four conversations of six turns each, with a scripted model "
+        "and estimated tokens. The agent's own answers are not counted. *Before* is a checkout in which no session "
+        "ended by itself, and a segmenter asked a yes-or-no question for every turn. The last conversation is still "
+        "open at the end. The companion has no background writer here, so the first message of a conversation waits "
+        "until the conversation before it is processed. With a background writer, its figures are those of the agents.",
     ),
-    "What is lost when processes are killed or crowd together?": (
+    "What is lost when processes are killed or write together?": (
         kills,
-        "`benchmarks.reliability`. A promise is a turn of which `remember` had returned, or one that `forget` had. "
-        "*Amiss*: searches that find otherwise than in a new bank that takes in the export. *Errors*: what reached "
-        "a caller.",
+        "`benchmarks.reliability`. *Acknowledged*: turns for which `remember` or `forget` had returned. *Came back*: "
+        "forgotten turns that were found again. *Search differs*: searches with other results than in a new bank that "
+        "imports the export. *Errors*: exceptions that reached a caller "
+        "and are not clear errors of this package.",
     ),
-    "What is lost in servers of several processes?": (
+    "What is lost in servers with several processes?": (
         servers,
-        "`benchmarks.processes`: `gunicorn --preload`, uvicorn, Celery's prefork pool. Each request takes a turn in "
-        "and recalls. *Processes* answered; *unfound*: turns that the process which took them in did not recall; "
-        "*errors*: requests that failed.",
+        "`benchmarks.processes`: `gunicorn --preload`, uvicorn, and Celery's prefork pool. Each request remembers a "
+        "turn and recalls it. *Processes*: how many of them answered. *Not found*: turns that were not recalled by "
+        "the process that had stored them. *Errors*: requests that failed.",
     ),
-    "How long does a process that has just started take to its first recall?": (
+    "How long does a new process take until its first recall?": (
         cold,
-        "`benchmarks.cold`: from the opening of the bank to a block of 1,000 tokens, medians of five new processes; "
-        "exchanges of about 50 words. *Without the index*: where nothing of it is kept with the bank.",
+        "`benchmarks.cold`: the time from opening the bank to a block of 1,000 tokens, medians of five new processes, "
+        "with exchanges of about 50 words. *Without the index*: no index is stored with the bank yet. *Forget, "
+        "recall*: the time to forget one turn and recall again.",
     ),
-    "What does a long run leave behind?": (
+    "Does a long run leak memory or files?": (
         soak,
-        "`benchmarks.soak`, thirty minutes: 2,000 scopes that remember, recall, learn and forget, indexes of 64 MiB at "
-        "most, the bank opened again every minute. The file grows until every scope has its four sessions.",
+        "`benchmarks.soak`, thirty minutes: 2,000 scopes remember, recall, learn and forget, with at most 64 MiB for "
+        "indexes, and the bank is opened again every minute. The file grows until every scope has four sessions.",
     ),
-    "What does an event loop wait for a thousand calls at once?": (
+    "How long do a thousand calls at once delay an event loop?": (
         event_loop,
-        "`benchmarks.event_loop`: half remember, half recall, all at once, over 50 scopes of 100 turns in one file. "
-        "*Lag* in milliseconds is how much later than it should a task wakes that runs beside them. In the second row "
-        "calls are cancelled at moments drawn by a seed.",
+        "`benchmarks.event_loop`: half of the calls remember and half recall, all at once, in 50 scopes of 100 turns "
+        "in one file. *Lag*, in milliseconds, is how much too late another task of the loop wakes. In the second row, "
+        "calls are cancelled at random moments.",
     ),
-    "How long does a call of the server take among 64 clients, and what does its end lose?": (
+    "How long do calls of the server take with 64 clients, and is anything lost when it is stopped?": (
         serving,
-        "`benchmarks.serving`: 64 clients for a minute, each with a scope of 100 turns, that remember an exchange and "
-        "recall with 500 tokens in turn, without a pause, on two cores that other jobs used; the clients share a "
-        "process. Milliseconds. The server is ended in the middle of their calls, and after a new start again, five "
-        "seconds later. *Acknowledged*: messages that were answered with 200; *lost*: those that are not in the file.",
+        "`benchmarks.serving`: times in milliseconds. For a minute, 64 clients remember an exchange and recall 500 "
+        "tokens in turn, without a pause, each in its own scope of 100 turns. The clients share one process, and other "
+        "jobs also used the two cores. The server is stopped while it answers them; then it is started again, and "
+        "killed after five seconds. *Acknowledged*: messages that were answered with status 200. *Lost*: those of them "
+        "that are not in the file.",
     ),
-    "What does rubbish in derived rows do?": (
+    "What happens if derived rows contain garbage?": (
         garbage,
-        "`benchmarks.garbage`: every kind of rubbish in every column that is derived, in one row or in all. *Raises*: "
-        "calls that raise; *lost*: recalls without what they ask for; *leaks*: of other scopes, or of what was "
-        "forgotten; *unlike*: other recalls after a rebuild; *unmended*: what `check` still finds after a repair.",
+        "`benchmarks.garbage` writes every kind of garbage into every derived column, in one row and in all rows. "
+        "*Refused*: the database does not accept the value. *Raises*: calls that raise an error. *Lost*: recalls that "
+        "do not find the turn that they ask for. *Leaks*: recalls that show text of another scope, or forgotten text. "
+        "*Rebuild differs*: recalls whose result after a rebuild is not that of an untouched bank. *Not repaired*: "
+        "errors that `check` still finds after a repair.",
     ),
-    "What is kept of damaged replies of a language model?": (
+    "How much of a damaged reply of a language model can be used?": (
         replies,
-        "`benchmarks.replies`: replies made by stated kinds of damage (`benchmarks.damaged_replies`), by prompt. Of "
-        "segments, SeCom's segment score; of events, topics and summaries, the share of records; else whether the "
-        "answer was read. Refusals are among them, and answers cut off before they say anything. The damage and the "
-        "reading have one author: what models really send is told by `--record`.",
+        "`benchmarks.replies`: replies with known kinds of damage (`benchmarks.damaged_replies`), by prompt. For "
+        "segments, the figure is SeCom's segment score; for events, topics and summaries, the share of the records; "
+        "for other prompts, the share of replies that were read correctly. The replies include refusals, and answers "
+        "that were cut off before they say anything. The same author wrote the damage and the reader, so use "
+        "`--record` to see what real models send.",
     ),
-    "What does a language model of 1.5 billion parameters make of it?": (
+    "How well does a language model of 1.5 billion parameters work?": (
         local_model,
-        "`benchmarks.local_model`: Qwen2.5-Coder-1.5B-Instruct in four bits on llama.cpp, at temperature 0, one "
-        "thread of a machine that other jobs used, so the seconds are upper bounds. The replies are in "
-        "`results/recorded_qwen2.5-coder-1.5b.jsonl`, from which the tables are made again without the model; but "
-        "for the summaries, which copy the data and are left out. A coder's model, and small samples: read shapes "
-        "and costs, and no quality of others. *Segmentation*: in words it repeats the numbers of the prompt's "
-        "example, held to the schema it makes one segment, or names an end that does not exist and then repeats "
-        "the example too; live, as sessions of a bank end, it is asked as in words, and says the same. The learned "
-        "rubric is one rule of two, and on two dialogues only, where the prompt without it had a Score of 0.239. "
-        "*Citations*: against the turns that hold a question's evidence (LoCoMo 26); *by chance*: of one number drawn "
-        "from those shown. With the instruction as it was, 24 of 25 answers were a number and nothing else. "
-        "*Answers*: 500 tokens of memory, vectors by the static table. *Summaries*: it copies the session word for "
-        "word, and then the old memory; a fact counts as said where half of the words that tell "
-        "it are there; the last nine of nineteen sessions are left out, for time. *Tokens read*: without those that "
-        "the server knew as the beginning of an earlier prompt.",
+        "`benchmarks.local_model`: Qwen2.5-Coder-1.5B-Instruct in four bits on llama.cpp at temperature 0, on one "
+        "thread of a machine that other jobs also used, so the seconds are upper bounds. The replies are in "
+        "`results/recorded_qwen2.5-coder-1.5b.jsonl`, and the tables can be made from them without the model. The "
+        "replies for summaries are left out, because they copy the data. These are small samples with a model for "
+        "code: they show the form of replies and the cost of calls, and say nothing about the quality of other "
+        "models.\n\n"
+        "- *Segmentation*: asked in words, the model repeats the numbers of the prompt's example. Held to the schema, "
+        "it makes one segment, or names an end that does not exist and then also repeats the example. *Live* means as "
+        "the sessions of a bank end; there the model is asked in words, and answers the same. The learned rubric has "
+        "one rule of two, and was tried on two dialogues only, where the prompt without it had a Score of 0.239.\n"
+        "- *Citations* are compared with the turns that contain a question's evidence (LoCoMo 26). *By chance*: the "
+        "precision of a random number among those shown. With an earlier instruction, 24 of 25 answers were a number "
+        "and nothing else.\n"
+        "- *Answers*: with 500 tokens of memory and vectors of the static table.\n"
+        "- *Summaries*: the model copies the session word for word, and then the old summary. A fact counts as said "
+        "if half of its words are there. The last nine of nineteen sessions were left out to save time.\n"
+        "- *Tokens read* leaves out tokens that the server had cached as the beginning of an earlier prompt.",
     ),
-    "What does a running summary hold after twelve sessions with an odd or lying model?": (
+    "How much does a summary lose if the model misbehaves?": (
         summaries,
-        "`benchmarks.summaries`: facts of which a line of the last summary has the words and the owner, of 17 said by "
-        "two speakers, with scripted models that misbehave in one way each. *Stale*: the one statement that was "
-        "overtaken; *unowned*: facts without a word of whose they are. *Before*: the checkout before what an update "
-        "drops was asked about.",
+        "`benchmarks.summaries`: twelve sessions in which two speakers state 17 facts, with scripted models that each "
+        "misbehave in one way. A fact is *kept* if a line of the last summary has its words and its speaker. *Stale*: "
+        "the one outdated statement is still there. *Unowned*: facts without their speaker. *Before* is a checkout "
+        "that did not yet ask the model about facts that an update drops.",
     ),
-    "And elsewhere?": (
+    "How much do other projects lose?": (
         kills_beside,
-        "`benchmarks.reliability --peers`, one run, the same vectors; each is saved after every turn, and killed "
-        "during adds to what it holds.",
+        "`benchmarks.reliability --peers`, one run with the same vectors. Each memory is saved after every turn, and "
+        "killed while it adds turns.",
     ),
     "How does time grow with the turns in a scope?": (
         growth_in_turns,
-        "`benchmarks.growth`, recalls of 1,000 tokens. *First recall* loads the scope; the other recalls follow. The "
-        "exponent is that of the medians: 0 is constant, 1 linear. The peers and ours beside them are filled turn by "
-        "turn, with the same vectors of hashed words. Two processors that other jobs used too, most while the peers "
-        "and ours beside them were timed: read no growth from those few rows.",
+        "`benchmarks.growth`, with recalls of 1,000 tokens. *First recall* loads the scope; the column *recall* is "
+        "for the recalls after it. The exponents are those of the medians: 0 is constant, 1 is linear. The other "
+        "projects, and our rows with the same vectors, are filled turn by turn with vectors of hashed words. Other "
+        "jobs also used the two processors, mostly during these rows, so their growth means little.",
     ),
-    "What do many clients get?": (
+    "How fast is it with many clients?": (
         clients,
-        "The same run: threads of one process, each in a scope of its own of a thousand turns, writing a turn and "
-        "recalling it. One process computes on one processor; more processes share the work.",
+        "From the same run: threads of one process, each in its own scope of a thousand turns, write a turn and recall "
+        "it. One process uses one processor; more processes share the work.",
     ),
-    "What do many scopes take?": (
+    "How much memory do many scopes need?": (
         scopes,
-        "`benchmarks.growth --turns --clients`. A hundred turns in most scopes, a thousand in one of a hundred, five "
-        "thousand in one of a thousand; every one was recalled from before the memory was measured.",
+        "`benchmarks.growth --turns --clients`. Most scopes have a hundred turns, one in a hundred has a thousand, and "
+        "one in a thousand has five thousand. Every scope was recalled from before the memory was measured.",
     ),
-    "What does one more turn cost?": (adding, "`benchmarks.adding`, medians."),
+    "How long does it take to add one turn?": (adding, "`benchmarks.adding`, medians."),
     "How fast are LLMLingua-2 keys made?": (
         denoising_speed,
-        "`benchmarks.denoising_speed`; the same words kept as by the package's own loop.",
+        "`benchmarks.denoising_speed`. Both keep the same words.",
     ),
     "Do timelines find more?": (
         timelines,
-        "`benchmarks.timelines`, linked by likeness and date: they do not, so they are off unless asked for.",
+        "`benchmarks.timelines`, with events linked by similarity and date. They do not, so timelines are off unless "
+        "you ask for them.",
     ),
 }
 
 
 def page() -> str:
     parts = [
-        "# Benchmarks\n\nMade by `python -m benchmarks.report` from `results/`, where each run is kept with its seed "
-        "and versions. The data are not part of this repository; the modules say what they need.\n"
+        "# Benchmarks\n\n"
+        "`python -m benchmarks.report` writes this page from the files in `results/`. Each file has the results of "
+        "one run, with its seed and versions. The data sets are not part of this repository; the docstring of each "
+        "benchmark says what it needs.\n"
     ]
     for title, (table, note) in SECTIONS.items():
         parts.append(f"## {title}\n\n{table()}\n\n{note}\n")

@@ -1,4 +1,4 @@
-"""A conversation that remembers, and keeps which memories its answers used. Needs the base install only.
+"""A conversation that remembers, and records which memories its answers used. Needs the base install only.
 
 The language model is a stand-in that looks words up, so that this runs anywhere. With a real one:
 

@@ -1,4 +1,4 @@
-"""Memory for an agent that you already have: the lines marked with "+" are all. Needs the extra "langchain"."""
+"""Memory for an agent that you already have: only the lines marked with "+" are new. Needs the extra "langchain"."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Memory for a classic AgentExecutor: the lines marked with "+" are all. Needs the extra "langchain"."""
+"""Memory for a classic AgentExecutor: only the lines marked with "+" are new. Needs the extra "langchain"."""
 
 from langchain_classic.agents import AgentExecutor, create_tool_calling_agent
 from langchain_core.language_models import FakeMessagesListChatModel

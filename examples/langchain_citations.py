@@ -1,4 +1,4 @@
-"""A LangChain chain whose answers cite memories, and a bank that keeps which. Needs the extra "langchain"."""
+"""A LangChain chain whose answers cite memories, and a bank that records the citations. Needs the extra "langchain"."""
 
 import re
 from datetime import datetime, timezone

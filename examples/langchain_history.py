@@ -1,4 +1,4 @@
-"""RunnableWithMessageHistory over a bank: sessions word for word, and what the others have. Needs "langchain"."""
+"""RunnableWithMessageHistory over a bank, with memories of other sessions. Needs "langchain"."""
 
 import warnings
 

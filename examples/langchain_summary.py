@@ -1,4 +1,4 @@
-"""A summary that runs along, session after session, and an agent that outgrows its window. Needs "langchain"."""
+"""A running summary over several sessions, and an agent that outgrows its window. Needs "langchain"."""
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import SummarizationMiddleware

@@ -1,4 +1,4 @@
-"""A query engine whose answers cite memories, and a bank that keeps which. Needs the extra "llamaindex"."""
+"""A query engine whose answers cite memories, and a bank that records the citations. Needs the extra "llamaindex"."""
 
 from typing import Any
 

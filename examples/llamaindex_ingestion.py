@@ -1,4 +1,4 @@
-"""An ingestion pipeline that cuts conversations into segments, a node each. Needs the extra "llamaindex"."""
+"""An ingestion pipeline that cuts conversations into segments, one node each. Needs the extra "llamaindex"."""
 
 import json
 from pathlib import Path

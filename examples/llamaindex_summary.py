@@ -1,4 +1,4 @@
-"""A running summary of what no longer fits in LlamaIndex's ``Memory``. Needs the extra "llamaindex"."""
+"""A running summary of messages that no longer fit into LlamaIndex's ``Memory``. Needs the extra "llamaindex"."""
 
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms import MockLLM

@@ -1,7 +1,7 @@
 """A model on your own machine, behind an OpenAI-compatible endpoint. Needs the extra "openai".
 
-Ollama, llama.cpp, vLLM and LM Studio serve one each, such as "http://localhost:11434/v1". Here a scripted server plays
-it, over real HTTP. A framework's chat model for such an endpoint goes into the framework's examples in the same way.
+Ollama, llama.cpp, vLLM and LM Studio have such endpoints, such as "http://localhost:11434/v1". Here a scripted server
+takes their place, over real HTTP. In the examples of the frameworks, use the framework's chat model for the endpoint.
 """
 
 from secom_core import Companion, MemoryBank

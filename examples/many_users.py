@@ -1,4 +1,4 @@
-"""Many users in one process, in threads and in tasks: one bank, and a wall around each. Needs the base install only."""
+"""Many users in one process, in threads and in tasks: one bank, separate memories. Needs the base install only."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""An agent of the OpenAI Agents SDK that knows what was said in other sessions. Needs "openai-agents"."""
+"""An agent of the OpenAI Agents SDK that recalls other sessions. Needs "openai-agents"."""
 
 from agents import Agent, OpenAIChatCompletionsModel, RunConfig, Runner
 from openai import AsyncOpenAI

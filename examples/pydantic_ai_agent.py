@@ -1,4 +1,4 @@
-"""An agent of Pydantic AI that knows what was said in other sessions. Needs "pydantic-ai" and "openai"."""
+"""An agent of Pydantic AI that recalls other sessions. Needs "pydantic-ai" and "openai"."""
 
 import asyncio
 

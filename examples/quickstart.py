@@ -1,7 +1,7 @@
 """Remember a conversation of nine months through LangChain and through LlamaIndex, then ask what it said.
 
-No key and no network. With the extra ``static`` it searches by meaning too, by a table of word vectors and no neural
-network; without it by words alone. Run it from a clone::
+It needs no API key and no network. With the extra ``static``, it also searches by meaning, with a table of word vectors
+and no neural network; without this extra, by words alone. Run it from a clone::
 
     python examples/quickstart.py
 """

@@ -1,7 +1,7 @@
-"""A running summary beside what a search finds, in one budget. Needs the base install only.
+"""A running summary together with the memories that a search finds, in one budget. Needs the base install only.
 
-Without a language model the summary is made of sentences that were said; give the bank one (``model=``), and it
-writes the summary anew as each session closes.
+Without a language model, the summary consists of sentences of the sessions. With one (``model=``), the bank writes a
+new summary when each session closes.
 """
 
 from secom_core import MemoryBank

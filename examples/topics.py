@@ -1,7 +1,7 @@
-"""What each person's sessions say, by topic: summaries to search by, and the turns under them. Needs the base install.
+"""What was said about each person, by topic: summaries that are searched, with their turns. Needs the base install.
 
-Without a language model, segments that are alike become one topic; give the bank one (``model=``), and it asks what
-each session says about each speaker, and into which topic that goes.
+Without a language model, similar segments become one topic. With one (``model=``), the bank asks it what each session
+says about each speaker, and to which topic that belongs.
 """
 
 from secom_core import MemoryBank

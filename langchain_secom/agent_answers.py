@@ -27,7 +27,7 @@ def read_response(
     """The response as the user gets it, and the turn with the citations in it.
 
     Args:
-        turn: the current turn; citations are read where it is to cite.
+        turn: the current turn; citations are read if it is to cite.
         response: of the model.
         use: how much memory the prompt held; each answer gets it as metadata.
         markers: whether the user sees the citations.

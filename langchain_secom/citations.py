@@ -58,12 +58,12 @@ def with_citation_feedback(
 ) -> CitationFeedback:
     """Give a chain memories to cite, and record the citations of its answers in the bank.
 
-    Each call recalls what its question finds, puts it into ``context`` as one numbered block of quoted data with the
-    instruction to cite, runs the chain, reads the citations from the answer, and rewards the bank once. Chunks of a
-    stream reach the user as they come. An answer that fails, is cut short, calls tools or is not read to its end
-    is not taken in.
+    Each call recalls memories for its question, puts them into ``context`` as one numbered block of quoted data with
+    the instruction to cite, runs the chain, reads the citations from the answer, and records them in the bank once.
+    Chunks of a stream reach the user as they come. An answer that fails, is cut short, calls tools or is not read to
+    its end is not recorded.
 
-    Setup: ``pip install "secom-memory[langchain]"``.
+    Setup: ``pip install ".[langchain]"`` in a clone.
 
     Instantiate::
 
@@ -80,7 +80,7 @@ def with_citation_feedback(
 
     Args:
         chain: takes a mapping with the question and the context, gives text or an AI message. Parsers that make
-            something else of the answer stand behind this runnable, not in it.
+            something else of the answer must come after this runnable, not inside it.
         bank: where memories are, and the citations go; opened with ``citations``.
         retriever: finds the memories: `SecomRetriever`, or what reorders or cuts its documents, such as
             ``ContextualCompressionRetriever`` with a `CitationReranker`; the bank itself unless given.
@@ -93,14 +93,14 @@ def with_citation_feedback(
             documents by itself; its citation blocks count as markers do.
         markers: whether the user sees them.
         instruction: goes behind the block; with ``""`` the prompt itself says how to cite.
-        token_budget: the length of the block at most, in the bank's token counter; 2000 where neither it nor ``k`` is
+        token_budget: the largest length of the block, in the bank's token counter; 2000 if neither it nor ``k`` is
             given. It, ``k``, ``layers`` and ``only_relevant`` are for recalls without a retriever.
-        k: how many memories at most.
+        k: the largest number of memories.
         layers: layers of the bank that take part, such as ``"summaries"``; as for `MemoryBank.recall`.
-        only_relevant: recall what answers the question, and leave the rest of the budget empty.
+        only_relevant: recall only memories that answer the question, and leave the rest of the budget empty.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
-        history: also recall what holds no more, marked as such, after what holds in its place.
+        history: also show statements that no longer hold, marked as such, after the ones that replaced them.
 
     Raises:
         InvalidInput: the bank takes in no citations, or cannot recall so; or options of a recall are given with a
@@ -180,7 +180,7 @@ class CitationFeedback(Runnable[Any, Any]):
         return answer
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
-        """The chain's answer. As `invoke`; the bank is asked off the event loop."""
+        """The chain's answer. As `invoke`; the bank is asked without blocking the event loop."""
         answer: Answer = await self._acall_with_config(self._aanswer, input, config, **kwargs)  # type: ignore[arg-type]
         return answer
 

@@ -244,10 +244,10 @@ def to_document(hit: Hit, scope: Sequence[str]) -> Document:
 
     The metadata holds ``secom_memory_id``, ``session``, ``turn_ids``, ``speakers``, ``scope``, ``number``, ``begin``
     and ``end`` in ISO 8601 where the times are known, and of a topic its ``summary`` and the ``sessions`` of its turns.
-    ``score`` is the chance that the memory helps to answer, from 0 to 1, comparable between queries, and ``kind`` why
-    it is shown (`secom_core.memory.Hit`). ``excerpts`` lists what is shown of turns that are too long to be shown
-    whole: ``turn_id``, ``message_id``, ``role``, and which characters of the message, from ``start`` to ``stop``. Of
-    what holds no more, the text says so in a line below it, and ``replaced`` lists what is known of it
+    ``score`` is the estimated probability that the memory helps to answer, from 0 to 1, comparable between queries.
+    ``kind`` tells why it is shown (`secom_core.memory.Hit`). ``excerpts`` lists what is shown of turns that are too
+    long to be shown whole: ``turn_id``, ``message_id``, ``role``, and which characters of the message, from ``start``
+    to ``stop``. Of what holds no more, the text says so in a line below it, and ``replaced`` lists what is known of it
     (`secom_core.context.replacing.replacements_json`); a memory that holds has no such key.
 
     The document's id is the same whenever the memory is found.

@@ -21,7 +21,7 @@ class LLMLinguaDenoiser(BaseDocumentTransformer):
     One document in, one new document out, with id, metadata and order kept. A document that was denoised before is
     denoised from its first words.
 
-    Setup: ``pip install "secom-memory[langchain,llmlingua]"``; the latter only for the default denoiser.
+    Setup: ``pip install ".[langchain,llmlingua]"`` in a clone; the latter only for the default denoiser.
 
     Usage::
 

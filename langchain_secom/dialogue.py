@@ -35,7 +35,7 @@ class Dialogue:
 
     Args:
         before: the messages before it, oldest first.
-        asking: the user's message, where there is one.
+        asking: the user's message, if there is one.
     """
 
     before: tuple[BaseMessage, ...] = ()
@@ -88,7 +88,7 @@ class Dialogue:
         return _text(query)
 
     async def aquery(self, hook: QueryHook | None) -> str:
-        """As `query`; the hook runs off the event loop, and an awaitable that it gives is awaited on it."""
+        """As `query`. The hook runs in a thread; if it returns an awaitable, this is awaited in the event loop."""
         if hook is None or self.asking is None:
             return self.question
         query = await run_in_executor(None, hook, [*self.before, self.asking])
@@ -128,7 +128,7 @@ def said_in_session(bank: MemoryBank, scope: Scope, session: str) -> tuple[BaseM
 def rewritten_query(model: BaseChatModel | ChatModel, *, messages: int = 6) -> QueryHook:
     """A ``query`` that has a language model rewrite the user's message as a question that stands alone.
 
-    It costs a call of the model for each message but the first of a conversation. Where that fails, the message is
+    It costs a call of the model for each message but the first of a conversation. If that fails, the message is
     searched for as it is, with a `DegradedWarning`.
 
     Usage::

@@ -40,14 +40,14 @@ _BUDGET: Final = 1000
 class SecomChatMessageHistory(BaseChatMessageHistory):
     """The messages of one session, word for word, in a bank.
 
-    `messages` does not depend on the question, so that nothing is stored twice. Memories of other conversations come
-    into a prompt by `recalled_memories`.
+    `messages` does not depend on the question, so that no message is stored twice. Use `recalled_memories` to put
+    memories of other conversations into the prompt.
 
     Messages come back as they were added, with ids, names, tool calls and results, and the time in
-    ``additional_kwargs["timestamp"]``. Left out are system messages, messages that a framework made up or that say
-    nothing, reasoning and inline data.
+    ``additional_kwargs["timestamp"]``. System messages, messages that a framework wrote, empty messages, reasoning and
+    inline data are left out.
 
-    Setup: ``pip install "secom-memory[langchain]"``.
+    Setup: ``pip install ".[langchain]"`` in a clone.
 
     Instantiate::
 
@@ -95,7 +95,7 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
         return [_restored(message) for message in self._stored()]
 
     async def aget_messages(self) -> list[BaseMessage]:
-        """As `messages`, off the event loop."""
+        """As `messages`, without blocking the event loop."""
         return await run_in_executor(None, lambda: self.messages)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
@@ -110,7 +110,7 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
             (self._writer or self._bank).remember(self.scope, added, session=self.session)
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """As `add_messages`, off the event loop."""
+        """As `add_messages`, without blocking the event loop."""
         await run_in_executor(None, self.add_messages, messages)
 
     def clear(self) -> None:
@@ -118,7 +118,7 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
         self._bank.forget(self.scope, session=self.session)
 
     async def aclear(self) -> None:
-        """As `clear`, off the event loop."""
+        """As `clear`, without blocking the event loop."""
         await run_in_executor(None, self.clear)
 
     def recall(
@@ -140,13 +140,13 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
 
         Args:
             query: a question, or the user's message.
-            token_budget: the length of the block at most, in the bank's token counter.
-            k: how many memories at most.
+            token_budget: the largest length of the block, in the bank's token counter.
+            k: the largest number of memories.
             layers: layers of the bank that take part, such as ``"summaries"``; as for `MemoryBank.recall`.
-            only_relevant: recall what answers the query, and leave the rest of the budget empty.
+            only_relevant: recall only memories that answer the query, and leave the rest of the budget empty.
             where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
             also: other scopes that are searched too, such as a team's; the block says whose each memory is.
-            history: also recall what holds no more, marked as such, after what holds in its place.
+            history: also show statements that no longer hold, marked as such, after the ones that replaced them.
             context: what was said before the query, oldest first; the session's latest messages unless given.
             config: the run that it is part of; the current one unless given.
             trace_contents: whether traces of it hold the query and what was found.
@@ -172,7 +172,7 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
         config: RunnableConfig | None = None,
         trace_contents: bool = True,
     ) -> str:
-        """As `recall`, off the event loop."""
+        """As `recall`, without blocking the event loop."""
         options = RecallOptions(token_budget, k, layers, only_relevant, where, also, history)
         run = self._run(query, options, context, trace_contents)
         return (await run.arecall(config)).text if query.strip() else ""
@@ -208,10 +208,10 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
 
 
 class SessionHistories:
-    """Gives `RunnableWithMessageHistory` the history of each call: its ``get_session_history``.
+    """Returns the history of each call: the ``get_session_history`` of `RunnableWithMessageHistory`.
 
-    Its parameters are the names that it wants in ``config["configurable"]``, as the runnable demands; ``specs`` lists
-    them for its ``history_factory_config``.
+    As the runnable requires, its parameters are the names that each call must have in ``config["configurable"]``. Pass
+    ``specs``, which lists them, as ``history_factory_config``.
 
     Args:
         bank: where the messages are.
@@ -285,8 +285,8 @@ def recalled_memories(
 ) -> Runnable[Any, str]:
     """A step that recalls memories for the question, inside a `RunnableWithMessageHistory`.
 
-    What was said just before weighs in: the messages before the question where the input holds any, else the latest
-    ones of the history.
+    The messages before the question count too: those in the input, if it has any, or else the latest messages of the
+    history.
 
     Usage::
 
@@ -295,20 +295,20 @@ def recalled_memories(
     Args:
         input_key: where the question is in the step's input: text, a message, or messages, of which the last human one
             counts. The input itself unless given.
-        token_budget: the length of the block at most, in the bank's token counter.
-        k: how many memories at most.
+        token_budget: the largest length of the block, in the bank's token counter.
+        k: the largest number of memories.
         layers: layers of the bank that take part, such as ``"summaries"``; as for `MemoryBank.recall`.
-        only_relevant: recall what answers the question, and leave the rest of the budget empty.
+        only_relevant: recall only memories that answer the question, and leave the rest of the budget empty.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
-        history: also recall what holds no more, marked as such, after what holds in its place.
+        history: also show statements that no longer hold, marked as such, after the ones that replaced them.
         query: makes what is searched for out of the messages before the question and the question, such as
             `langchain_secom.rewritten_query`; the question's words unless given.
         trace_contents: whether traces of the recall hold the query and what was found; those of the steps around it
             are the chain's.
 
     Raises:
-        InvalidInput: an option is none; when invoked, where the bank lacks a layer.
+        InvalidInput: an option is none; when invoked, if the bank lacks a layer.
     """
     check_hook(query)
     return _RecalledMemories(

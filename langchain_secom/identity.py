@@ -57,7 +57,7 @@ class Identity:
 
     Args:
         caller: the name of the part that was called, for error messages.
-        bound: the only scope that is allowed, where there is one.
+        bound: the only scope that is allowed, if there is one.
         keys: the scope's parts by their names, where none is bound; all of them are needed.
         also: the same of other scopes that are searched too, each where the run has all of its parts.
 

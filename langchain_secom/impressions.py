@@ -53,7 +53,7 @@ class Search(Protocol):
         ...
 
     async def afind(self, question: str, config: RunnableConfig, context: Sequence[Message]) -> PromptMemories:
-        """As `find`, off the event loop."""
+        """As `find`, without blocking the event loop."""
         ...
 
 
@@ -78,7 +78,7 @@ class BankSearch:
         return self._recall(question, self._scope(config), context)
 
     async def afind(self, question: str, config: RunnableConfig, context: Sequence[Message]) -> PromptMemories:
-        """As `find`, off the event loop."""
+        """As `find`, without blocking the event loop."""
         return await run_in_executor(None, self._recall, question, self._scope(config), context)
 
     def _scope(self, config: RunnableConfig) -> Scope:
@@ -113,7 +113,7 @@ class RetrieverSearch:
         return self._memories(question, self.retriever.invoke(question, config, **self._said(context)))
 
     async def afind(self, question: str, config: RunnableConfig, context: Sequence[Message]) -> PromptMemories:
-        """As `find`, off the event loop."""
+        """As `find`, without blocking the event loop."""
         documents = await self.retriever.ainvoke(question, config, **self._said(context))
         return await run_in_executor(None, self._memories, question, documents)
 

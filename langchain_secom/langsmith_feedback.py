@@ -17,8 +17,8 @@ class LangSmithFeedback(BaseCallbackHandler):
     """Sends each answer's reward to LangSmith: the share of the memories in its prompt that it cites, from 0 to 1.
 
     The feedback is on the run of `with_citation_feedback`, under ``key``, with the numbers as its comment. An answer
-    that says nothing about the memories gets none. Where the run is traced, LangSmith's client sends it in the
-    background. What LangSmith refuses is logged, and does not touch the answer.
+    without citations gets none. If the run is traced, LangSmith's client sends the feedback in the background. If
+    LangSmith refuses it, this is logged, and the answer stays as it is.
 
     Usage::
 

@@ -37,7 +37,7 @@ class Lineage:
 
     Args:
         messages: its messages, under the ids by which the bank knows them.
-        before: the ids of those that it held when its last run ended, where that is known.
+        before: the ids of those that it held when its last run ended, if that is known.
         summed_up: whether a summary stands for earlier messages.
         branches: gives the ids of messages that other checkpoints of the thread hold.
     """

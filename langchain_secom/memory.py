@@ -36,11 +36,11 @@ _NO_OUTPUT: Final = frozenset({"intermediate_steps", "source_documents"})
 class SecomMemory(BaseMemory):
     """Long-term memory of a scope, and the latest messages of the current session.
 
-    ``load_memory_variables`` gives the session's latest messages, preceded by the memories that the input finds, after
-    what was said just before it, as quoted data. ``save_context`` remembers the input and the output, word for word;
-    recalled text is never remembered again. ``clear`` forgets the current session, and nothing else of the scope.
+    ``load_memory_variables`` returns the recalled memories as quoted data, followed by the session's latest messages.
+    The recall searches for the input, read together with the messages before it. ``save_context`` remembers the input
+    and the output, word for word; recalled text is never remembered again. ``clear`` deletes only the current session.
 
-    Setup: ``pip install "secom-memory[langchain]"``.
+    Setup: ``pip install ".[langchain]"`` in a clone.
 
     Instantiate::
 
@@ -50,27 +50,27 @@ class SecomMemory(BaseMemory):
 
         ConversationChain(llm=llm, memory=memory).invoke({"input": "Where do I live?"})
 
-    ``SecomMemory(**memory.model_dump(mode="json"))`` is the same memory again, with a bank in a file; a bank that was
-    opened with models or layers is given again as ``bank``.
+    ``SecomMemory(**memory.model_dump(mode="json"))`` makes the same memory again, if the bank is a file. If the bank
+    was opened with models or layers, also pass it as ``bank``.
 
     Args:
         scope: whose memory it is; always given.
         session: the name of the session; a new one unless given. An existing one is taken up where it ended.
         bank: where everything is remembered.
-        store_path: the bank's file, opened where no bank is given.
-        key: the passphrase of that file, where it is encrypted; it is kept in no field, and given again with a dump.
+        store_path: the bank's file, opened if no bank is given.
+        key: the passphrase of that file, if it is encrypted; a dump does not have it, so pass it again.
         busy_timeout: how many seconds a bank that is opened so waits for others who write, as for `MemoryBank.open`.
         memory_key: the name of the variable it fills. `ConversationChain` wants ``"history"``.
-        input_key: which of a chain's inputs is the user's message, where there are several.
-        output_key: which of a chain's outputs is the answer, where there are several.
+        input_key: which of a chain's inputs is the user's message, if there are several.
+        output_key: which of a chain's outputs is the answer, if there are several.
         return_messages: fill the variable with messages instead of text.
-        token_budget: the length of the recalled block at most, in the bank's token counter.
-        k: how many memories are recalled at most.
+        token_budget: the largest length of the recalled block, in the bank's token counter.
+        k: the largest number of recalled memories.
         layers: layers of the bank that take part in recalls, such as ``"summaries"``; as for `MemoryBank.recall`.
-        only_relevant: recall what answers the input, and leave the rest of the budget empty.
+        only_relevant: recall only memories that answer the input, and leave the rest of the budget empty.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
-        history: also recall what holds no more, marked as such, after what holds in its place.
+        history: also show statements that no longer hold, marked as such, after the ones that replaced them.
         query: makes what is searched for out of the session's latest messages and the input, such as
             `langchain_secom.rewritten_query`; the input's words unless given.
         window: how many of the session's latest messages are given; whole turns, the last one always.
@@ -168,7 +168,7 @@ class SecomMemory(BaseMemory):
         return self._loaded(dialogue, dialogue.query(self._hook))
 
     async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """As `load_memory_variables`, off the event loop."""
+        """As `load_memory_variables`, without blocking the event loop."""
         dialogue = await run_in_executor(None, self._dialogue, inputs)
         return await run_in_executor(None, self._loaded, dialogue, await dialogue.aquery(self._hook))
 

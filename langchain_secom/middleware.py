@@ -52,9 +52,9 @@ _SILENT = TracePolicy(process_inputs=omit_payload, process_outputs=omit_payload)
 class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     """Gives an agent long-term memory: recalls before the model is called, and remembers the turn after it.
 
-    Each turn, the memories that the user's message finds, read after what was said before it, go into the model's
-    prompt as quoted data, and into nothing else: neither the thread nor a checkpoint holds them. After the turn, its
-    messages are remembered as they stand in the thread by then, so that redactions hold.
+    In each turn, it recalls memories for the user's message, read together with the messages before it, and puts them
+    into the model's prompt as quoted data. They are not added to the thread or to a checkpoint. After the turn, its
+    messages are remembered as they are in the thread at that time, so text that was redacted there is not stored.
 
     Instantiate::
 
@@ -65,7 +65,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
 
         agent.invoke({"messages": [("user", "Where do I live?")]}, {"configurable": {"thread_id": "monday"}})
 
-    One agent for many users takes the scope from each run's context, or configuration, and fails where there is none::
+    One agent for many users takes the scope from each run's context, or configuration, and fails if there is none::
 
         memory = SecomMiddleware(bank, scope_keys=("tenant_id", "user_id"))
         agent = create_agent(model, tools, middleware=[memory], context_schema=Who)
@@ -81,40 +81,40 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
             them are needed. A whole scope in there as ``"scope"`` goes first.
         session_key: the key of the conversation's name there. Without a name, a conversation is known by the user's
             first message, and the thread has to be sent from its beginning.
-        token_budget: the length of the recalled block at most, in the bank's token counter.
-        k: how many memories are recalled at most.
+        token_budget: the largest length of the recalled block, in the bank's token counter.
+        k: the largest number of recalled memories.
         layers: layers of the bank that take part in recalls, such as ``"summaries"``; as for `MemoryBank.recall`.
-        only_relevant: recall what answers the user's message, and leave the rest of the budget empty.
+        only_relevant: recall only memories that answer the user's message, and leave the rest of the budget empty.
         where: a filter, such as ``{"role": "user"}``; as for `MemoryBank.recall`.
-        also: other scopes that are searched too, such as a team's; not where answers ``cite``.
+        also: other scopes that are searched too, such as a team's; not together with ``cite``.
         also_keys: the parts of such scopes by their names in the run's context or ``config["configurable"]``, as
-            ``[("team_id",)]``; one that the run has not all parts of is left out.
-        history: also recall what holds no more, marked as such, after what holds in its place.
+            ``[("team_id",)]``; a scope is left out if the run lacks one of its parts.
+        history: also show statements that no longer hold, marked as such, after the ones that replaced them.
         query: makes what is searched for out of the thread up to the user's message, such as
             `langchain_secom.rewritten_query`; the message's words unless given.
         inject: where memories go: ``"human"`` puts them behind the user's latest message, so that the prompt before it
             stays in prompt caches, ``"system"`` at the end of the system message.
         write: ``"background"`` has the messages on disk when the turn ends and does the rest in a thread,
             ``"inline"`` does all of it then, ``"off"`` remembers nothing.
-        writer: the background writer, such as one that several agents share; an own one unless given.
-        cite: have the model cite the memories that it uses, and the bank take the citations in; it is opened with
+        writer: the background writer, such as one that several agents share; a separate one unless given.
+        cite: have the model cite the memories that it uses, and the bank record the citations; it is opened with
             ``citations``. An agent with a ``response_format`` cites nothing.
         markers: whether the user sees the citations. With ``stream_mode="messages"`` tokens come straight from the
-            model: lead them through `langchain_secom.streaming.without_markers`.
+            model: pass them through `langchain_secom.streaming.without_markers`.
         instruction: how to cite.
         tools: give the agent tools to search and read its memory, and to remember, correct and forget.
-        subagents: what an agent does that runs inside another one's tool, whose messages are not the user's:
-            ``"recall"``, ``"remember"`` too, in a session of its own, or ``"off"``.
+        subagents: what an agent inside a tool of another agent does, as its messages are not the user's: ``"recall"``
+            only recalls, ``"remember"`` also remembers, in a separate session, ``"off"`` does neither.
         tool_lines: whether tool calls and their results are remembered, ``"brief"``, or not, ``"omit"``.
-        retracted: what becomes of messages that a thread left behind (`langchain_secom.lineage`): ``"forget"`` them, or
-            ``"mark"`` them as retracted, in a session of their own. It needs a checkpointer.
-        on_error: where memory fails, ``"warn"`` goes on without it with a `DegradedWarning`, ``"raise"`` raises. A
-            missing scope and other input that cannot be used always raise.
+        retracted: what happens to messages that are no longer in the thread; needs a checkpointer. ``"forget"`` deletes
+            them, ``"mark"`` moves them to a separate session, marked as retracted (`langchain_secom.lineage`).
+        on_error: what happens if memory fails: ``"warn"`` goes on without it, with a `DegradedWarning`; ``"raise"``
+            raises the error. A missing scope and other input that cannot be used always raise.
         trace_contents: whether traces hold the inputs and outputs of the hooks, and the memories.
-        name: tells several of them in one agent apart.
+        name: distinguishes several of these middlewares in one agent.
 
     Raises:
-        InvalidInput: the bank takes in no citations, or cannot recall so; or for an unknown option.
+        InvalidInput: the bank records no citations, or lacks a layer or model for this recall; or an unknown option.
         InvalidScope: for a bad scope.
     """
 
@@ -217,7 +217,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         return retract_thread(self._bank, named, thread_id, self._threads.retracted)
 
     async def aretract_thread(self, thread_id: ScopePart, *, scope: Sequence[ScopePart] | None = None) -> int:
-        """As `retract_thread`, off the event loop."""
+        """As `retract_thread`, without blocking the event loop."""
         return await run_in_executor(None, partial(self.retract_thread, thread_id, scope=scope))
 
     # -- hooks --------------------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         return {self._key: MemoryUse.of(turn)}
 
     async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """As `before_agent`, off the event loop."""
+        """As `before_agent`, without blocking the event loop."""
         return await run_in_executor(None, self.before_agent, state, runtime)
 
     def wrap_model_call(
@@ -259,7 +259,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        """As `wrap_model_call`; the bank is asked off the event loop."""
+        """As `wrap_model_call`; the bank is asked without blocking the event loop."""
         if self._is_off(request.runtime):
             return await handler(request)
         known = self._known_turn(request.state) is not None
@@ -283,7 +283,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         return thread
 
     async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """As `after_agent`, off the event loop."""
+        """As `after_agent`, without blocking the event loop."""
         if self._is_off(runtime):
             return None
         event, thread = await run_in_executor(None, self._end, state, runtime)
@@ -357,7 +357,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         return ExtendedModelResponse(response, Command(update={self._key: self._use(turn)}))
 
     def _end(self, state: AgentState[Any], runtime: Runtime[Any]) -> tuple[_Update, _Update]:
-        """Learn and remember; the event for callback handlers where there is one, and what a later run compares."""
+        """Learn and remember; the event for callback handlers if there is one, and what a later run compares."""
         turn = self._turn(cast("Any", state), runtime)
         # The answer is finished, and waits for no lock.
         with waiting_at_most(ANSWER_WAITS_S):

@@ -31,20 +31,20 @@ _MODEL_NAMES: Final = ("model", "model_name", "model_id", "repo_id", "deployment
 class LangChainChatModel:
     """A LangChain chat model as the core's `ChatModel` and `AsyncChatModel`.
 
-    These calls stay out of the user's stream: they carry the tag ``nostream``, and the handlers that feed
-    ``astream_events`` and LangGraph's streams are not called. Tracers are; they find the purpose of a call in its
-    metadata as ``secom_purpose``. The model's own temperature and token limit hold, as their names differ from one
-    integration to the next.
+    These calls do not appear in the user's stream: they have the tag ``nostream``, and the handlers of
+    ``astream_events`` and of LangGraph's streams are not called. Tracers are called, and find the purpose of a call in
+    its metadata as ``secom_purpose``. The model keeps its own temperature and token limit, because their names differ
+    between integrations.
 
     Args:
         chat_model: the chat model.
         hold_to_schema: ask for replies in the JSON schema of a prompt that has one, by the argument
             ``response_format`` that LangChain's own ``ProviderStrategy`` passes. Whether the model takes it is found
-            out by the first such prompt; where it does not, the text alone says what is wanted.
+            out by the first such prompt; if it does not, the text alone says what is wanted.
         **options: keyword arguments for every call, such as ``temperature=0``.
 
     Raises:
-        InvalidInput: it is no `BaseChatModel`.
+        InvalidInput: it is not a `BaseChatModel`.
     """
 
     def __init__(self, chat_model: BaseChatModel, *, hold_to_schema: bool = True, **options: Any) -> None:
@@ -107,7 +107,7 @@ class LangChainEmbedder:
         name: identifies the model in the store; the class and the model's name unless given.
 
     Raises:
-        InvalidInput: it is no `Embeddings`, or it does not say which model it is and no name is given.
+        InvalidInput: it is not a `Embeddings`, or it does not say which model it is and no name is given.
     """
 
     def __init__(self, embeddings: Embeddings, *, name: str | None = None) -> None:

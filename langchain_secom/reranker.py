@@ -17,14 +17,13 @@ from .scopes import common_scope
 
 
 class CitationReranker(BaseDocumentCompressor):
-    """Puts documents into the order in which their bank ranks them now: by the paper's reranker, where it has that.
+    """Puts documents into the order in which their bank ranks them now: by the paper's reranker, if it has one.
 
-    The reranker learns from what answers cite (RMM, section 6); a bank that only records citations ranks by its own
-    scores. Documents of `SecomRetriever` are scored anew, so it works on documents that were kept, fused or reordered
-    in between. In the documents that it gives, numbers in the metadata go from 1 and ``score`` is the new one; the
-    documents that it gets stay as they are.
+    The paper's reranker learns from citations (RMM, section 6). A bank that only records citations ranks by its own
+    scores. Documents of `SecomRetriever` are scored again, so they may have been stored, fused or reordered in between.
+    The result has copies, in whose metadata the numbers begin at 1 and ``score`` is the new score.
 
-    Setup: ``pip install "secom-memory[langchain]"``.
+    Setup: ``pip install ".[langchain]"`` in a clone.
 
     Instantiate::
 
@@ -37,10 +36,10 @@ class CitationReranker(BaseDocumentCompressor):
             base_retriever=SecomRetriever(bank=bank, scope=("acme", "alice"), k=20), base_compressor=reranker
         )
 
-    The scope is that of the documents. Documents of several scopes are refused with `InvalidScope`, because one
-    person's words do not belong beside another's. Documents of another origin come after the bank's in their order,
-    with a number and nothing else added. What was forgotten since it was retrieved is left out; of a memory that comes
-    twice, both parts are one document.
+    The scope is read from the documents. Documents of several scopes are refused with `InvalidScope`, so that the text
+    of one person is not mixed with that of another. Documents of another origin follow in their own order; only a
+    number is added to them. Turns that were forgotten after the retrieval are left out. If a memory comes twice, its
+    parts become one document.
 
     Args:
         bank: where the documents come from, opened with ``citations``.
@@ -78,7 +77,7 @@ class CitationReranker(BaseDocumentCompressor):
     async def acompress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
-        """As `compress_documents`, off the event loop."""
+        """As `compress_documents`, without blocking the event loop."""
         return list(await super().acompress_documents(documents, query, callbacks))
 
     def _ranked(self, documents: Sequence[Document], query: str) -> list[Document]:

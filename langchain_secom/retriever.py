@@ -24,13 +24,13 @@ from .scoped_retriever import ScopedRetriever
 class SecomRetriever(ScopedRetriever):
     """Finds the memories of a scope that answer a query; each document is a memory.
 
-    Each document holds the turns that answer, word for word, of long ones the best excerpts; its metadata says from
-    which session, by whom and when, and as ``score``, from 0 to 1, how likely it is to help
-    (see `langchain_secom.convert.to_document`). ``confidence`` there is the chance that any of them answers. What
-    ``layers`` add to a recall, such as the running summary, comes as documents too: before the memories, or after them
-    where it can be cited (see `langchain_secom.convert.section_documents`).
+    Each document holds the turns of a memory, word for word, or the best excerpts of long turns. Its metadata has the
+    session, the speakers and the times. ``score`` is the estimated probability that the memory helps to answer, from 0
+    to 1, and ``confidence`` the probability that any of the documents does (see `langchain_secom.convert.to_document`).
+    If ``layers`` take part, they add documents, such as the running summary before the memories, or timelines after
+    them (see `langchain_secom.convert.section_documents`).
 
-    Setup: ``pip install "secom-memory[langchain]"``.
+    Setup: ``pip install ".[langchain]"`` in a clone.
 
     Instantiate::
 
@@ -41,13 +41,14 @@ class SecomRetriever(ScopedRetriever):
         retriever.invoke("Where do I live?")
         retriever.invoke("Where do I live?", k=2)
 
-    One retriever for many users takes the scope from each call's configuration, and fails where there is none::
+    One retriever for many users takes the scope from each call's configuration, and fails if there is none::
 
         retriever = SecomRetriever(bank=bank, scope_keys=("tenant_id", "user_id"))
         retriever.invoke(query, {"configurable": {"tenant_id": "acme", "user_id": "alice"}})
 
-    A call may override ``k``, ``token_budget``, ``layers``, ``only_relevant``, ``where``, ``also`` and ``history``, and
-    say what was said before the query, with which a follow-up can be read::
+    A call may override ``k``, ``token_budget``, ``layers``, ``only_relevant``, ``where``, ``also`` and ``history``.
+    With
+    the messages before the query, it understands a follow-up::
 
         retriever.invoke("And where does she live?", context=messages)
 
@@ -56,16 +57,16 @@ class SecomRetriever(ScopedRetriever):
         scope: whose memories it finds; from the configuration unless given.
         scope_keys: the parts of the scope by their names in ``config["configurable"]``; all of them are needed. A whole
             scope in there as ``"scope"`` goes first.
-        token_budget: the length of all together at most, in the bank's token counter; 2000 where neither it nor ``k``
+        token_budget: the largest length of all together, in the bank's token counter; 2000 if neither it nor ``k``
             is given.
-        k: how many memories at most.
+        k: the largest number of memories.
         layers: layers of the bank that take part, such as ``"topics"``; as for `MemoryBank.recall`.
-        only_relevant: find what answers the query, and not what stands around it or was said last.
+        only_relevant: find only memories that answer the query, without neighbouring and latest turns.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
-        also_keys: the parts of such scopes by their names in ``config["configurable"]``, as ``[("team_id",)]``; one
-            that the configuration has not all parts of is left out.
-        history: also recall what holds no more, marked as such, after what holds in its place.
+        also_keys: the parts of such scopes by their names in ``config["configurable"]``, as ``[("team_id",)]``; a
+            scope is left out if the configuration lacks one of its parts.
+        history: also show statements that no longer hold, marked as such, after the ones that replaced them.
         order: ``"score"`` gives the best first, ``"time"`` the oldest.
     """
 

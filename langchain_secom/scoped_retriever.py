@@ -1,4 +1,4 @@
-"""What retrievers of a scope share: the scope of each call, and searching off the event loop."""
+"""What retrievers of a scope share: the scope of each call, and searching without blocking the event loop."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ScopedRetriever(BaseRetriever):
         return super().invoke(input, config, **self._of_run(config, kwargs))
 
     async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
-        """As `invoke`, off the event loop."""
+        """As `invoke`, without blocking the event loop."""
         return await super().ainvoke(input, config, **self._of_run(config, kwargs))
 
     def _get_relevant_documents(

@@ -48,7 +48,7 @@ def scope_in(
 
     Args:
         config: the call's configuration; a whole scope in its ``configurable`` as ``"scope"`` goes first.
-        bound: the only scope that is allowed, where there is one.
+        bound: the only scope that is allowed, if there is one.
         keys: the parts of the scope by their names in ``configurable``, where none is bound; all of them are needed.
         caller: the name of the part that was called, for error messages.
         requested: the scope in the call's own arguments; goes before the configuration.
@@ -72,7 +72,7 @@ def _is_inside_a_run(config: RunnableConfig | None) -> bool:
 
 
 def bound_scope(requested: Sequence[ScopePart] | None, bound: Scope | None, *, caller: str) -> Scope:
-    """The requested scope, which has to be the bound one where there is one.
+    """The requested scope, which has to be the bound one if there is one.
 
     Raises:
         InvalidScope: it is another one, or none.

@@ -43,19 +43,19 @@ def _now() -> datetime:
 
 
 class SecomStore(BaseStore):
-    """A store for LangGraph over a `MemoryBank`, which keeps, encrypts, moves and searches items as conversations.
+    """A LangGraph store over a `MemoryBank`. Items are stored, encrypted, moved and searched like conversations.
 
-    It takes the place of ``InMemoryStore``: ``create_agent(store=…)``, ``runtime.store``, tools and back ends that
-    keep their documents in a store. A search with a query ranks by the bank's own ranking, by words, and by vectors
-    where the bank has an embedder. Each result says how relevant it is, from 0 to 1; the items that nothing speaks for
-    follow without a score, in the order in which they came, as do all items where there is no query.
+    It replaces ``InMemoryStore`` in ``create_agent(store=…)``, in ``runtime.store``, and in tools and back ends that
+    keep documents in a store. A search with a query uses the bank's ranking, by words, and by vectors if the bank has
+    an embedder. The score of a result is its relevance, from 0 to 1. Items without any match follow without a score, in
+    the order in which their keys were added. Without a query, all items have this order.
 
-    A namespace is a scope of the bank, ``("secom:items", *namespace)``, and an item a session in it, of which no layer
-    makes anything. So `MemoryBank.forget` deletes a namespace, and redaction, encryption and moves hold for items too.
-    What is deleted or put anew is gone from the file, with its vectors. Each put is one write of its own: a batch that
-    fails has written those before.
+    A namespace is the scope ``("secom:items", *namespace)`` of the bank, and an item is a session in it, which layers
+    ignore. So `MemoryBank.forget` deletes a namespace, and redaction, encryption and moves apply to items too. A value
+    that is deleted or replaced is removed from the file, with its vectors. Each put is a separate write: if a batch
+    fails, the puts before the failure stay written.
 
-    Setup: ``pip install "secom-memory[langchain]"``.
+    Setup: ``pip install ".[langchain]"`` in a clone.
 
     Usage::
 
@@ -66,12 +66,12 @@ class SecomStore(BaseStore):
         bank: where items are kept; it may hold conversations too.
         fields: the paths that are searched of each value, such as ``["title", "pages[*].text"]``; all texts and
             numbers unless given. ``index`` of a put goes before it.
-        ttl: how long items live: ``default_ttl`` in minutes, for ever unless given, and ``refresh_on_read``, whether
-            reading an item gives it its time anew, which is one more write; it does unless given. What has expired is
-            never shown, is deleted when it is met, and at once by `sweep_ttl`.
+        ttl: when items expire: ``default_ttl`` in minutes, never unless given, and ``refresh_on_read``, whether reading
+            an item restarts its time, with one more write; true unless given. Expired items are never shown. They are
+            deleted when a call comes across them, and all at once by `sweep_ttl`.
 
     Raises:
-        InvalidInput: ``bank`` is no bank, ``fields`` are no paths, or ``ttl`` asks for what there is not.
+        InvalidInput: ``bank`` is not a bank, ``fields`` are not paths, or ``ttl`` has an unknown option.
     """
 
     supports_ttl = True

@@ -42,13 +42,13 @@ _HEADING: Final = re.compile(r"\A[^\n]*:\n\n")
 class RecursiveSummaryMemory(SecomMemory):
     """The running summary of a scope's closed sessions, and the current session word for word.
 
-    ``load_memory_variables`` gives the session's turns, preceded by the latest summary as quoted data; with
-    ``retrieve``, also by the memories that the input finds (RSum, Table 8). ``save_context`` remembers the input and
-    the output. Turns that no longer fit are taken into the summary, in the background and several at once; until then
-    their sentences stand beside it. `close_session` brings the summary up to date with the rest of the session and
-    begins the next one. ``clear`` forgets the current session, and nothing else of the scope.
+    ``load_memory_variables`` returns the latest summary as quoted data, followed by the turns of the session. With
+    ``retrieve``, it also recalls memories for the input (RSum, Table 8). ``save_context`` remembers the input and the
+    output. Turns that no longer fit are added to the summary in the background, several at once; until then, their
+    sentences are shown beside it. `close_session` adds the rest of the session to the summary and begins the next
+    session. ``clear`` deletes only the current session.
 
-    Setup: ``pip install "secom-memory[langchain]"``.
+    Setup: ``pip install ".[langchain]"`` in a clone.
 
     Instantiate::
 
@@ -66,20 +66,21 @@ class RecursiveSummaryMemory(SecomMemory):
         scope: whose memory it is; always given.
         session: the name of the session; a new one unless given. An existing one is taken up where it ended.
         bank: where everything is remembered; opened with ``summaries``.
-        store_path: the bank's file, opened without a language model where no bank is given.
-        key: the passphrase of that file, where it is encrypted; it is kept in no field, and given again with a dump.
+        store_path: the bank's file, opened without a language model if no bank is given.
+        key: the passphrase of that file, if it is encrypted; a dump does not have it, so pass it again.
         busy_timeout: how many seconds that bank waits for others who write, as for `MemoryBank.open`.
         memory_key: the name of the variable it fills. `ConversationChain` wants ``"history"``.
-        input_key: which of a chain's inputs is the user's message, where there are several.
-        output_key: which of a chain's outputs is the answer, where there are several.
+        input_key: which of a chain's inputs is the user's message, if there are several.
+        output_key: which of a chain's outputs is the answer, if there are several.
         return_messages: fill the variable with messages instead of text.
         retrieve: recall turns as well, beside the summary.
-        token_budget: the length of the quoted block at most, in the bank's token counter; with ``retrieve``, the
+        token_budget: the largest length of the quoted block, in the bank's token counter; with ``retrieve``, the
             summary takes half of it at most.
         k: how many memories ``retrieve`` recalls at most.
         layers: layers of the bank that take part in what ``retrieve`` recalls, beside the summary; as for
             `MemoryBank.recall`.
-        only_relevant: have ``retrieve`` recall what answers the input, and leave the rest of the budget empty.
+        only_relevant: have ``retrieve`` recall only memories that answer the input, and leave the rest of the
+            budget empty.
         query: makes what ``retrieve`` searches for out of the session's latest messages and the input; the input's
             words unless given.
         max_tokens: how many tokens of the current session are given: whole turns, the latest, the last one always.
@@ -133,7 +134,7 @@ class RecursiveSummaryMemory(SecomMemory):
             outputs: as there.
 
         Warns:
-            DegradedWarning: where the language model fails at them; they are taken in later, and shown until then.
+            DegradedWarning: if the language model fails at them; they are taken in later, and shown until then.
         """
         super().save_context(inputs, outputs)
         waiting = self._waiting([turn.id for turn in self._latest()])
@@ -175,10 +176,10 @@ class RecursiveSummaryMemory(SecomMemory):
             next_session: its name; a new one unless given.
 
         Returns:
-            The latest summary; nothing where no session has ended with a message in it.
+            The latest summary; nothing if no session has ended with a message in it.
 
         Warns:
-            DegradedWarning: where the language model failed and sentences were extracted instead; it is asked again
+            DegradedWarning: if the language model failed and sentences were extracted instead; it is asked again
                 when the next session closes.
         """
         self._settled()
@@ -271,13 +272,13 @@ class RecursiveSummaryMemory(SecomMemory):
 class SecomSummarizer(Runnable[Sequence[BaseMessage], str]):
     """Writes RSum's running summary for LangChain's `SummarizationMiddleware`.
 
-    The middleware takes a chat model and prompts it anew each time; as its ``summarizer`` (LangChain 1.4.5 and later)
-    it takes any runnable from messages to text, which this is. The summary that it wrote before is brought up to date
-    with the messages after it (RSum equation 2), within the summarizer's number of sentences and tokens, checked, and
-    in parts where they do not fit in one call. Where the model fails, sentences of the messages take its place, with a
-    `DegradedWarning`, and the agent goes on. The model's tokens stay out of the user's stream.
+    By default, the middleware asks its chat model for a new summary each time. From LangChain 1.4.5 on, its
+    ``summarizer`` can be any runnable from messages to text, such as this class. It updates its last summary with the
+    messages after it (RSum equation 2), within the summarizer's limits of sentences and tokens, and in several calls
+    if the messages do not fit into one. If the model fails, the summary consists of sentences of the messages, with a
+    `DegradedWarning`, and the agent goes on. The model's tokens do not appear in the user's stream.
 
-    Setup: ``pip install "secom-memory[langchain]"``.
+    Setup: ``pip install ".[langchain]"`` in a clone.
 
     Usage::
 
@@ -286,8 +287,8 @@ class SecomSummarizer(Runnable[Sequence[BaseMessage], str]):
         )
         create_agent(llm, tools, middleware=[middleware])
 
-    With ``trim_tokens_to_summarize=None`` the middleware hands over everything that it takes away; its default hands
-    over the last 4,000 tokens, and without a word drops what stands before them, the earlier summary first of all.
+    With ``trim_tokens_to_summarize=None``, the middleware passes on all messages that it removes. By default it passes
+    on only the last 4,000 tokens and silently drops the rest, beginning with the earlier summary.
 
     Args:
         summarizer: a `Summarizer`, such as a bank's; or the language model that it asks, of LangChain or of the core.

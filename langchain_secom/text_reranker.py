@@ -22,9 +22,10 @@ _SCORES: Final = ("relevance_score", "score")
 class LangChainReranker:
     """A document compressor that reranks, or a cross-encoder, as the core's `Reranker`.
 
-    A compressor gets a document a text; what it leaves out comes after what it gives. Many give few unless they are
-    told otherwise: set its ``top_n`` to how many the bank has judged (`secom_core.ranking.reranking.Reranking.first`).
-    Its runs carry the tag ``nostream``, and no token of a language model in it reaches the user's stream.
+    A compressor gets one document for each text. Documents that it leaves out come last. Many compressors return only a
+    few documents by default, so set ``top_n`` to the number that the bank judges
+    (`secom_core.ranking.reranking.Reranking.first`). Its runs have the tag ``nostream``, so the tokens of a language
+    model in it do not reach the user's stream.
 
     Usage::
 

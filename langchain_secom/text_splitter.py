@@ -33,7 +33,7 @@ class SegmentTextSplitter(TextSplitter):
     ``strip_whitespace=False`` the pieces put together are the text, character by character; else only white space
     between them is missing.
 
-    Setup: ``pip install "secom-memory[langchain]"``.
+    Setup: ``pip install ".[langchain]"`` in a clone.
 
     Usage::
 

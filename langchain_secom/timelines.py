@@ -24,10 +24,10 @@ _NAMESPACE: Final = uuid.UUID("0b9a4f0e-6a0b-5f4a-8a5e-74696d656c6e")
 class TimelineRetriever(ScopedRetriever):
     """Finds timelines for a query. A document is a timeline: events of closed sessions, each linked to the next.
 
-    A document holds the timeline rewritten for the query where the bank has a language model, else its events, a line
+    A document holds the timeline rewritten for the query if the bank has a language model, else its events, a line
     each; its metadata says which events, relations and turns it rests on (see `timeline_document`).
 
-    Setup: ``pip install "secom-memory[langchain]"``.
+    Setup: ``pip install ".[langchain]"`` in a clone.
 
     Instantiate::
 
@@ -48,8 +48,8 @@ class TimelineRetriever(ScopedRetriever):
         k: how many events the query finds; as the bank's options say unless given.
         n: how many timelines are drawn for each, at most; the same.
         seed: what the draw depends on; the same seed gives the same timelines.
-        refined: have the bank's language model, where there is one, rewrite them for the query (Theanine equation 11).
-        token_budget: the length of all together at most, in the bank's token counter; one that is too long is cut
+        refined: have the bank's language model, if there is one, rewrite them for the query (Theanine equation 11).
+        token_budget: the largest length of all together, in the bank's token counter; one that is too long is cut
             around the event that was found. All are given whole unless it is given.
         order: ``"score"`` gives those of the best event first, ``"time"`` those that begin earliest.
     """

@@ -123,9 +123,11 @@ def create_search_memory_tool(
     name: str = "search_memory",
     description: str = _SEARCH,
 ) -> BaseTool:
-    """A tool that searches a scope's memory; in an agent, after what was said in its thread, and not in the thread.
+    """A tool that searches the memory of a scope.
 
-    Setup: ``pip install "secom-memory[langchain]"``.
+    In an agent, it also uses the messages of the thread to understand the query, and leaves their turns out.
+
+    Setup: ``pip install ".[langchain]"`` in a clone.
 
     Instantiate::
 
@@ -141,15 +143,15 @@ def create_search_memory_tool(
         bank: where it searches.
         scope: whose memory it is; from the run unless given.
         scope_keys: the parts of the scope by their names in the run's context or ``config["configurable"]``.
-        token_budget: the length of the quoted block at most, in the bank's token counter.
-        k: how many memories at most.
+        token_budget: the largest length of the quoted block, in the bank's token counter.
+        k: the largest number of memories.
         layers: layers of the bank that take part, such as ``"summaries"``; as for `MemoryBank.recall`.
-        only_relevant: bring what answers the query, and not what stands around it or was said last.
+        only_relevant: bring only memories that answer the query, without neighbouring and latest turns.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
         also_keys: the parts of such scopes by their names in the run's context or ``config["configurable"]``, as
-            ``[("team_id",)]``; one that the run has not all parts of is left out.
-        history: also recall what holds no more, marked as such, after what holds in its place.
+            ``[("team_id",)]``; a scope is left out if the run lacks one of its parts.
+        history: also show statements that no longer hold, marked as such, after the ones that replaced them.
         session_key: the name of the conversation in the run's context or ``config["configurable"]``.
         show_ids: whether the result ends with the ids that `create_manage_memory_tool` and `create_read_memory_tool`
             take; those of turns that are shown in part are marked.
@@ -158,7 +160,7 @@ def create_search_memory_tool(
 
     Raises:
         InvalidInput: the bank cannot recall so.
-        InvalidScope: for a bad scope; when called, where there is none.
+        InvalidScope: for a bad scope; when called, if there is none.
     """
     identity, session_key = Identity.of(name, scope, scope_keys, also_keys), check_key("session_key", session_key)
     options = recall_options(bank, token_budget, k, layers, only_relevant, where, also, history, also_keys=also_keys)
@@ -204,14 +206,14 @@ def create_read_memory_tool(
         bank: where everything is remembered.
         scope: whose memory it is; from the run unless given. Nothing else can be read.
         scope_keys: the parts of the scope by their names in the run's context or ``config["configurable"]``.
-        max_tokens: the length of a piece at most, in the bank's token counter, quoting and all; a longer turn comes in
+        max_tokens: the largest length of a piece, in the bank's token counter, quoting and all; a longer turn comes in
             pieces, each of which says where the next begins.
         name: the tool's name.
         description: the tool's description for the model.
 
     Raises:
         InvalidInput: the bank is none, or a piece would hardly hold a sentence (under 60 tokens).
-        InvalidScope: for a bad scope; when called, where there is none.
+        InvalidScope: for a bad scope; when called, if there is none.
     """
     identity = Identity.of(name, scope, scope_keys)
     check_bank(bank, name)
@@ -263,7 +265,7 @@ def create_manage_memory_tool(
 ) -> BaseTool:
     """A tool that remembers, corrects and forgets, in a scope.
 
-    What it remembers is a turn of its own, of the speaker ``note``. What it corrects stays, marked as replaced
+    A remembered fact is a separate turn of the speaker ``note``. A corrected turn stays, marked as replaced
     (`MemoryBank.correct`).
 
     Args:
@@ -277,7 +279,7 @@ def create_manage_memory_tool(
 
     Raises:
         InvalidInput: there are no actions, or unknown ones.
-        InvalidScope: for a bad scope; when called, where there is none.
+        InvalidScope: for a bad scope; when called, if there is none.
     """
     identity = Identity.of(name, scope, scope_keys)
     check_bank(bank, name)
@@ -323,7 +325,7 @@ def create_mark_memory_tool(
 ) -> BaseTool:
     """A tool that marks memories of a scope as not true, and pins them (`secom_core.bank.corrections`).
 
-    No agent has it unless it is given to it. It deletes nothing.
+    Agents get it only if you add it. It deletes nothing.
 
     Args:
         bank: where everything is remembered.
@@ -335,7 +337,7 @@ def create_mark_memory_tool(
 
     Raises:
         InvalidInput: there are no actions, or unknown ones.
-        InvalidScope: for a bad scope; when called, where there is none.
+        InvalidScope: for a bad scope; when called, if there is none.
     """
     identity = Identity.of(name, scope, scope_keys)
     check_bank(bank, name)

@@ -46,7 +46,7 @@ class RecallRun:
         return run.found
 
     async def arecall(self, config: RunnableConfig | None = None) -> Recall:
-        """As `recall`, off the event loop."""
+        """As `recall`, without blocking the event loop."""
         if not _is_watched(config):
             return await run_in_executor(None, self.search)
         run = self._run()

@@ -51,7 +51,7 @@ class TurnRecall:
     async def arecalled(
         self, turn: AgentTurn, thread: Sequence[BaseMessage], shown: Sequence[BaseMessage]
     ) -> AgentTurn:
-        """As `recalled`, off the event loop."""
+        """As `recalled`, without blocking the event loop."""
         dialogue = Dialogue.in_thread(thread)
         if not dialogue.before:
             dialogue = await run_in_executor(None, self._dialogue, turn, thread)

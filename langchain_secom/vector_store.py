@@ -48,14 +48,15 @@ _FILTERS: Final[Mapping[str, FilterBuilder]] = {
 class LangChainVectorStore:
     """Finds turns by meaning in a LangChain vector store, which embeds them with its own embeddings.
 
-    Only the order of what the store finds counts, so it may score by similarity or by distance. Each search carries a
-    filter for the scope; where the store finds anything else all the same, the search fails, and the bank goes on by
-    words with a warning.
+    Only the order of the results counts, so the store may score by similarity or by distance. Each search has a filter
+    for the scope. If the store nevertheless returns a document of another scope, the search fails, and the bank
+    searches by words, with a warning.
 
-    The bank writes and deletes what it needs; a collection serves one bank. FAISS filters after the search, so that
-    a search, and a deletion, costs there what all users have; for many users take one that filters in its own search.
+    The bank adds and deletes documents by itself; use a collection for one bank only. FAISS filters after the search,
+    so the time of a search or a deletion grows with the documents of all users. For many users, choose a store that
+    filters during the search.
 
-    Setup: ``pip install "secom-memory[langchain]"``, and the store's own package.
+    Setup: ``pip install ".[langchain]"`` in a clone, and the store's own package.
 
     Instantiate::
 
@@ -64,7 +65,7 @@ class LangChainVectorStore:
     Args:
         store: the vector store; it can delete by ids.
         filter_builder: makes the store's filter from a scope's label; found by the store's class unless given, and a
-            dictionary where the class is not known. Conditions of your own go in there too, so that the store applies
+            dictionary if the class is not known. Conditions of your own go in there too, so that the store applies
             them before it counts to ``k``.
         name: tells the collection from others, for a bank that moves; the name of the class unless given.
         concurrent: whether the store may be called from several threads at once, as one on a server may.
@@ -121,7 +122,7 @@ class LangChainVectorStore:
                 raise StoreError(f"{self.name} did not delete {len(there)} documents, such as {there[0]!r}")
 
     def existing(self, ids: Sequence[str]) -> set[str]:
-        """Those of ``ids`` that are there; all of them where the store cannot tell.
+        """Those of ``ids`` that are there; all of them if the store cannot tell.
 
         Raises:
             StoreError: the store raised.

@@ -14,7 +14,7 @@ from .answers import is_answer
 from .convert import text_of
 
 UserHook = Callable[[ChatMessage], bool]
-"""Says of a message with the role of the user whether its words are the user's own. It is called off the event loop."""
+"""Tells whether a message with the role of the user has the user's own words. Async code calls it in a thread."""
 
 Step = Literal["call", "result"]
 """What a message of an agent really is: a call of a tool, or its result."""

@@ -68,7 +68,7 @@ class CitableNodes:
 
 
 def take_citable(bank: MemoryBank, nodes: Sequence[NodeWithScore]) -> CitableNodes | None:
-    """Take the pending queries that these nodes were numbered for; nothing where there is none.
+    """Take the pending queries that these nodes were numbered for; nothing if there is none.
 
     Args:
         bank: the bank that takes the citations in.

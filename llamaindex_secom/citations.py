@@ -53,7 +53,7 @@ class CitationReward(BaseEventHandler):
     It acts when an answer is complete, whole or at the end of its stream, and only on answers over nodes that a
     `CitationNumberer` with the same bank has numbered. Scope, query and impression come with the nodes, so that one
     handler serves all users and engines of a process. The first answer to a query counts, however many handlers are
-    installed and however engines are nested. Streams that fail or are abandoned are not taken in.
+    installed and however engines are nested. Streams that fail or are abandoned are not recorded.
 
     ::
 
@@ -178,7 +178,7 @@ class CitationReward(BaseEventHandler):
         return [self._reward(each) for each in citable.by_scope(cited_by_message(message, citable))]
 
     async def atake_in(self, answer: str | ChatMessage, nodes: Sequence[NodeWithScore]) -> list[Lesson]:
-        """Take in an answer that no synthesizer made, off the event loop. As `take_in`."""
+        """Take in an answer that no synthesizer made, without blocking the event loop. As `take_in`."""
         return await asyncio.to_thread(self.take_in, answer, nodes)
 
     def _answered(self, response: RESPONSE_TYPE) -> None:

@@ -84,7 +84,7 @@ class LLMLinguaDenoiser(BaseNodePostprocessor, TransformComponent):
         return denoised
 
     async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
-        """Denoise nodes during ingestion, off the event loop."""
+        """Denoise nodes during ingestion, without blocking the event loop."""
         return await asyncio.to_thread(self.__call__, nodes, **kwargs)
 
     def _postprocess_nodes(

@@ -18,7 +18,7 @@ from .models import as_chat_model
 
 QueryHook = Callable[[Sequence[ChatMessage]], str]
 """Makes what is searched for out of a dialogue, of which the user's message is the last. Nothing is recalled where it
-gives no words. In asynchronous runs it is called off the event loop."""
+gives no words. In asynchronous runs it is called without blocking the event loop."""
 
 _LOOKED_AT: Final = 6
 """How many messages before the query weigh in."""
@@ -69,7 +69,7 @@ def before(messages: Sequence[ChatMessage], words: str) -> list[ChatMessage]:
 
 
 def last_user(messages: Sequence[ChatMessage]) -> int | None:
-    """The place of the user's last message; nothing where there is none."""
+    """The place of the user's last message; nothing if there is none."""
     return next((n for n in range(len(messages) - 1, -1, -1) if messages[n].role == MessageRole.USER), None)
 
 
@@ -104,7 +104,7 @@ def searched_for(words: str, earlier: Sequence[ChatMessage], hook: QueryHook | N
 def rewritten_query(model: LLM | ChatModel, *, messages: int = 6) -> QueryHook:
     """A ``query`` that has a language model rewrite the user's message as a question that stands alone.
 
-    It costs a call of the model for each message but the first of a conversation. Where that fails, the message is
+    It costs a call of the model for each message but the first of a conversation. If that fails, the message is
     searched for as it is, with a `DegradedWarning`.
 
     Usage::

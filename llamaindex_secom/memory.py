@@ -48,25 +48,25 @@ _ENTRIES: Final = 64
 class SecomMemory(SessionMessages):
     """Long-term memory of a scope, and the window of the current session.
 
-    Every message that is put is remembered at once, verbatim, except system messages and (unless asked for) tool
-    calls, tool results and an agent's thoughts. `get` returns the latest whole exchanges that fit, with what is
-    recalled for the query, as quoted data. Recalled text is never remembered again.
+    Every message that is put is remembered at once, verbatim, except system messages and an agent's thoughts, and,
+    unless you ask for them, tool calls and their results. `get` returns the latest whole exchanges that fit, and before
+    the query the memories that are recalled for it, as quoted data. Recalled text is never remembered again.
 
     Args:
         scope: whose memory it is; always given.
         session: the name of the session; a new one unless given. An existing session is continued.
         bank: where everything is remembered.
-        store_path: the bank's file. It is opened where no bank is given, with the ``layers`` named below, and with
-            ``citations`` where it is to take them in.
-        key: the passphrase of that file, where it is encrypted and not open in this process; it is kept in no field.
+        store_path: the bank's file. It is opened if no bank is given, with the ``layers`` named below, and with
+            ``citations`` if it is to take them in.
+        key: the passphrase of that file, if it is encrypted and not open in this process; it is not serialised.
         busy_timeout: how many seconds a bank that is opened so waits for others who write, as for `MemoryBank.open`.
         token_limit: the length of everything that `get` returns, in tokens; system messages and the last message are
             returned in any case, however long.
         token_budget: the length of the recalled block within it; a quarter of it, at most 1500, unless given.
-        k: how many memories are recalled at most.
+        k: the largest number of recalled memories.
         layers: the names of layers that take part in recalls, such as ``["summaries"]``.
-        only_relevant: recall what answers the query, and leave the rest of the block empty.
-        history: also recall what holds no more, marked as such.
+        only_relevant: recall only memories that answer the query, and leave the rest of the block empty.
+        history: also show statements that no longer hold, marked as such.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
         query: makes what is searched for out of the messages of the session, the user's last one at the end, such as
@@ -82,7 +82,7 @@ class SecomMemory(SessionMessages):
         remember_tools: remember tool calls and results too.
         write: ``"inline"`` makes segments, keys and vectors before `put` returns, ``"background"`` in a thread that all
             memories of a bank share; the messages are on disk at once with both. `flush` waits for the thread.
-        on_error: what happens where the store fails during a conversation: ``"warn"`` goes on without recalled memory,
+        on_error: what happens if the store fails during a conversation: ``"warn"`` goes on without recalled memory,
             keeps the messages and stores them with the next ones, with a `DegradedWarning`; ``"raise"`` raises.
         citations: have the bank take in what answers cite, and keep the answers without their markers (RMM section 6).
             `secom_core.citations.prompt.CITE_INSTRUCTION` in the system prompt tells the model to cite.
@@ -92,7 +92,7 @@ class SecomMemory(SessionMessages):
     Raises:
         InvalidScope: the scope is missing, empty, or no tuple of strings.
         InvalidInput: neither a bank nor a store path is given, the limits do not go together, or the bank was opened
-            without one of the layers, or without ``citations`` where it is to take them in.
+            without one of the layers, or without ``citations`` if it is to take them in.
     """
 
     token_limit: int = Field(default=_TOKEN_LIMIT, ge=1)
@@ -202,7 +202,7 @@ class SecomMemory(SessionMessages):
         tokenizer_fn: Callable[[str], Sequence[Any]] | None = None,
         **options: Unpack[MemoryOptions],
     ) -> SecomMemory:
-        """Make a memory, and its bank where none is given.
+        """Make a memory, and its bank if none is given.
 
         Args:
             chat_history: messages to begin with; those that the session does not hold yet are remembered.
@@ -213,7 +213,7 @@ class SecomMemory(SessionMessages):
             denoiser: makes keys in the bank that is opened.
             bank: a bank that is open already; the three parts above cannot be given with it.
             store_path: the file of the bank to open.
-            key: the passphrase of that file, where it is encrypted.
+            key: the passphrase of that file, if it is encrypted.
             token_limit: the length of everything that `get` returns.
             token_counter: counts tokens; an estimate unless given.
             tokenizer_fn: cuts a text into tokens, as other memories take it; in place of a ``token_counter``.

@@ -37,7 +37,7 @@ _TOKEN_BUDGET: Final = 1500
 _MOST: Final = 1024
 """The recalls of so many sessions are cached; beyond that, that of the session that was inactive longest is dropped."""
 _SLACK: Final = 1.25
-"""``Memory`` counts in its own tokens when it asks for a shorter block, and drops the block where it is too long."""
+"""``Memory`` counts in its own tokens when it asks for a shorter block, and drops the block if it is too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +76,23 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     """Remembers what no longer fits in the window of a ``Memory``, and recalls what answers the user's last message.
 
     ``Memory`` hands over its oldest messages when its window overflows. They are remembered verbatim, under the session
-    id that comes with them, so that one block serves any number of sessions. A history that is given again, as by
-    ``agent.run(chat_history=…)``, is remembered once; so is what is said again word for word, question and answer,
-    where it leaves the window by itself. Where the store fails messages are kept and stored with the next ones, with a
-    `DegradedWarning`. A session that ends within its window overflows nothing: `aend_session` hands over what is left.
-    `SecomMemory` in place of ``Memory`` remembers every message at once.
+    id that comes with them, so that one block serves any number of sessions. A history that is passed again, as by
+    ``agent.run(chat_history=…)``, is remembered once. The same holds for a question and its answer that are repeated
+    word for word and leave the window by themselves. If the store fails, messages are kept and stored with the next
+    ones, with a `DegradedWarning`. If a session ends before its window overflows, `aend_session` passes on its
+    messages. `SecomMemory`, used instead of ``Memory``, remembers every message at once.
 
     Args:
         scope: whose memory it is; always given.
         bank: where everything is remembered.
-        store_path: the bank's file, opened with the ``layers`` where no bank is given.
-        key: the passphrase of that file, where it is encrypted and not open in this process; it is kept in no field.
+        store_path: the bank's file, opened with the ``layers`` if no bank is given.
+        key: the passphrase of that file, if it is encrypted and not open in this process; it is not serialised.
         busy_timeout: how many seconds a bank that is opened so waits for others who write, as for `MemoryBank.open`.
         token_budget: the length of the block, in the bank's token counter; 1500 unless given.
-        k: how many memories are recalled at most.
+        k: the largest number of recalled memories.
         layers: the names of layers that take part in recalls, such as ``["summaries"]``.
-        only_relevant: recall what answers the query, and leave the rest of the block empty.
-        history: also recall what holds no more, marked as such.
+        only_relevant: recall only memories that answer the query, and leave the rest of the block empty.
+        history: also show statements that no longer hold, marked as such.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
         query: makes what is searched for out of the messages in the window, the user's last one at the end; that one as
@@ -262,7 +262,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         return recall
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """The block with fewer memories, the best of them; nothing where none fits.
+        """The block with fewer memories, the best of them; nothing if none fits.
 
         Args:
             content: what the block gave; ``Memory`` may also pass an empty list.
@@ -339,7 +339,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         return not self.unstored and (self._writer is None or self._writer.flush(timeout))
 
     async def aflush(self, timeout: float | None = None) -> bool:
-        """As `flush`, off the event loop."""
+        """As `flush`, without blocking the event loop."""
         return await asyncio.to_thread(self.flush, timeout)
 
     # -- the end of a session -------------------------------------------------------------------------------------

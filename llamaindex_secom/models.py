@@ -32,14 +32,14 @@ class LlamaIndexChatModel:
     The LLM keeps its own temperature and token limit, because their names differ between integrations.
 
     Args:
-        llm: the LLM; where ``None``, ``Settings.llm``, looked up at the first prompt.
+        llm: the LLM; if ``None``, ``Settings.llm``, looked up at the first prompt.
         hold_to_schema: ask for replies in the JSON schema of a prompt that has one, by the argument
             ``response_format`` that OpenAI-like LLMs pass on. Whether the LLM takes it is found out by the first such
-            prompt; where it does not, the text alone says what is wanted.
+            prompt; if it does not, the text alone says what is wanted.
         **options: keyword arguments for every call, such as ``temperature=0``.
 
     Raises:
-        InvalidInput: it is no `LLM`.
+        InvalidInput: it is not a `LLM`.
     """
 
     def __init__(self, llm: LLM | None = None, *, hold_to_schema: bool = True, **options: Any) -> None:
@@ -95,11 +95,11 @@ class LlamaIndexEmbedder:
     """A LlamaIndex embedding model as the core's `Embedder`.
 
     Args:
-        embed_model: the model; where ``None``, ``Settings.embed_model``, looked up when it is first needed.
+        embed_model: the model; if ``None``, ``Settings.embed_model``, looked up when it is first needed.
         name: identifies the model in the store; the model's class and name unless given.
 
     Raises:
-        InvalidInput: it is no `BaseEmbedding`.
+        InvalidInput: it is not a `BaseEmbedding`.
     """
 
     def __init__(self, embed_model: BaseEmbedding | None = None, name: str | None = None) -> None:

@@ -107,11 +107,11 @@ class CitationNumberer(BaseNodePostprocessor):
 
     Args:
         bank: where the memories are. A bank without ``citations`` only has its nodes numbered.
-        empty: the text of the single node that comes back where there is none, without which an engine would not ask
+        empty: the text of the single node that comes back if there is none, without which an engine would not ask
             its language model; ``None`` for no such node.
         first: the first number, for prompts that hold other numbers.
-        store_path: the bank's file, opened with ``citations`` where no bank is given.
-        key: the passphrase of that file, where it is encrypted and not open in this process; it is kept in no field.
+        store_path: the bank's file, opened with ``citations`` if no bank is given.
+        key: the passphrase of that file, if it is encrypted and not open in this process; it is not serialised.
 
     Raises:
         InvalidInput: neither a bank nor a store path is given, or ``first`` is below 1.

@@ -31,21 +31,21 @@ _dispatcher = get_dispatcher(__name__)
 
 
 class CitationReranker(BaseNodePostprocessor):
-    """Ranks nodes that hold a bank's memories as the bank ranks them now: by the paper's reranker, where it has that.
+    """Ranks nodes that hold a bank's memories as the bank ranks them now: by the paper's reranker, if it has one.
 
     The reranker learns from what answers cite (RMM, section 6); a bank that only records citations ranks by its own
     scores.
 
     Any retriever may have found the nodes; the scope is read from their metadata. Each node keeps its id and gets the
-    score of its memory, which the logistic function puts between 0 and 1: it orders nodes, and is no chance that they
-    help. The nodes given are not changed. Nodes of another origin come after the others, in the order in
+    score of its memory, which the logistic function maps to values between 0 and 1. The score only orders nodes; it is
+    not a probability. The nodes given are not changed. Nodes of another origin come after the others, in the order in
     which they were given. Nodes whose turns were forgotten since they were retrieved are left out.
 
     Args:
         bank: where the memories are, opened with ``citations``.
         top_n: how many nodes come back at most; all unless given.
-        store_path: the bank's file, opened with ``citations`` where no bank is given.
-        key: the passphrase of that file, where it is encrypted and not open in this process; it is kept in no field.
+        store_path: the bank's file, opened with ``citations`` if no bank is given.
+        key: the passphrase of that file, if it is encrypted and not open in this process; it is not serialised.
 
     Raises:
         InvalidInput: neither a bank nor a store path is given, the bank was opened without ``citations``, or ``top_n``

@@ -29,28 +29,29 @@ class SecomRetriever(BaseRetriever):
     """Retrieves the memories of one scope that answer a query.
 
     Each memory is a node with its turns verbatim and its origin in the metadata (`llamaindex_secom.convert.to_node`).
-    What layers add are nodes too (`llamaindex_secom.convert.section_nodes`): a summary before the memories, timelines
-    after them, with the score of the memory beside them. A score is the chance that the memory helps to answer, from 0
-    to 1, and means the same for every query: ``SimilarityPostprocessor(similarity_cutoff=0.5)`` keeps what answers.
+    Layers add nodes too (`llamaindex_secom.convert.section_nodes`): a summary before the memories, and timelines after
+    them, with the score of the memory next to them. A score is the estimated probability that the memory helps to
+    answer, from 0 to 1. It means the same for every query, so you can use
+    ``SimilarityPostprocessor(similarity_cutoff=0.5)``.
 
     Args:
         bank: where the memories are.
         scope: whose memories; always given, and nothing outside it is found.
-        token_budget: the length of the memories together, in the bank's token counter; 2000 where neither it nor ``k``
+        token_budget: the length of the memories together, in the bank's token counter; 2000 if neither it nor ``k``
             is given.
-        k: how many memories at most.
+        k: the largest number of memories.
         layers: the names of layers that take part, such as ``["summaries"]``.
-        only_relevant: find what answers the query, and not what stands around it or was said last.
+        only_relevant: find only memories that answer the query, without neighbouring and latest turns.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         filters: the same in LlamaIndex's form (`llamaindex_secom.filters`).
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
-        history: also recall what holds no more, marked as such, after what holds in its place.
-        context: gives the messages before the query, such as ``memory.get_all`` of a chat engine's memory; with them
-            "And where does she live?" finds who was spoken of.
+        history: also show statements that no longer hold, marked as such, after the ones that replaced them.
+        context: a function that returns the messages before the query, such as ``memory.get_all`` of a chat engine's
+            memory. With them, "And where does she live?" finds the person in question.
         query: makes what is searched for out of these messages, the query at the end, such as `rewritten_query`; the
             query as it is unless given.
         order: ``"score"``, best first, or ``"time"``, oldest first.
-        empty: the text of the single node that comes back where nothing is found, so that a query engine still asks its
+        empty: the text of the single node that comes back if nothing is found, so that a query engine still asks its
             language model; no node unless given.
         trace_contents: whether the `tracing.SecomRecallEvent` of a recall holds the query and the recalled block.
         **options: ``callback_manager``, ``objects``, ``object_map`` and ``verbose`` of ``BaseRetriever``.

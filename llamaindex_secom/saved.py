@@ -73,7 +73,7 @@ class Saved(BaseModel):
 
         Args:
             kind: the class of the memory.
-            settings: the fields that were saved. They tell which one is meant where there are several of the session.
+            settings: the fields that were saved. They tell which one is meant if there are several of the session.
         """
         with _lock:
             memories = [each for each in _live.values() if type(each) is kind and each.bank.storage.is_open]

@@ -207,7 +207,7 @@ class SessionMessages(SavedMessages):
         return self._writer is None or self._writer.flush(timeout)
 
     async def aflush(self, timeout: float | None = None) -> bool:
-        """As `flush`, off the event loop."""
+        """As `flush`, without blocking the event loop."""
         return await asyncio.to_thread(self.flush, timeout)
 
     def _entries(self, messages: Iterable[ChatMessage]) -> list[WindowEntry]:
@@ -256,7 +256,7 @@ class SessionMessages(SavedMessages):
         ]
 
     def _stored(self, messages: list[Message]) -> list[str]:
-        """The turns of the messages; where the store fails, the ids of the messages stand for them until it works."""
+        """The turns of the messages; if the store fails, the ids of the messages stand for them until it works."""
         waiting = Unstored(session=self.session, messages=messages)
         try:
             with waiting_for_a_lock(shared_writer(self._bank), self.scope):
@@ -281,7 +281,7 @@ class SessionMessages(SavedMessages):
     # -- the chat beside the turns --------------------------------------------------------------------------------
 
     def _chat(self) -> list[WindowEntry]:
-        """All of the chat; the window alone where the store fails."""
+        """All of the chat; the window alone if the store fails."""
         if self._is_whole:
             return self.window
         try:

@@ -38,7 +38,7 @@ from .models import as_chat_model
 _TOKEN_BUDGET: Final = 1500
 _PART: Final = re.compile(r"/part-(\d+)\Z")
 _SLACK: Final = 1.25
-"""``Memory`` counts in its own tokens when it asks for a shorter block, and drops the block where it is too long."""
+"""``Memory`` counts in its own tokens when it asks for a shorter block, and drops the block if it is too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
 
     ``Memory`` hands over its oldest messages when its window overflows. They are remembered verbatim, as a closed
     session of their own (``"<session id>/part-1"`` and so on), and the bank's summary takes them in: in the background,
-    so that no answer waits for a language model. Until then, the block shows their sentences beside the summary. Where
-    the model fails, the bank extracts sentences, with a `DegradedWarning`; where the store fails, messages are kept and
+    so that no answer waits for a language model. Until then, the block shows their sentences beside the summary. If
+    the model fails, the bank extracts sentences, with a `DegradedWarning`; if the store fails, messages are kept and
     stored with the next ones.
 
     The block shows the summary alone and recalls nothing for a query: ``SecomMemoryBlock(layers=["summaries"])`` shows
@@ -65,8 +65,8 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
     Args:
         scope: whose memory it is; always given. A block may serve many sessions of one scope.
         bank: where everything is remembered, opened with ``summaries``.
-        store_path: the bank's file, opened where no bank is given.
-        key: the passphrase of that file, where it is encrypted; it is kept in no field.
+        store_path: the bank's file, opened if no bank is given.
+        key: the passphrase of that file, if it is encrypted; it is not stored in any field.
         busy_timeout: how many seconds a bank that is opened so waits for others who write, as for `MemoryBank.open`.
         llm: the language model of the bank that is opened; without one, sentences are extracted.
         token_budget: the length of the block, in the bank's token counter; 1500 unless given.
@@ -180,7 +180,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         return [name for name in names if name not in summarised and self._bank.turns(self.scope, name, last=1)]
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """The block with fewer sentences, those that cover most; nothing where none fits.
+        """The block with fewer sentences, those that cover most; nothing if none fits.
 
         Args:
             content: what the block gave; ``Memory`` may also pass an empty list.
@@ -280,7 +280,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
             memory: whose session ends.
 
         Returns:
-            The latest summary; nothing where there is none yet.
+            The latest summary; nothing if there is none yet.
 
         Raises:
             StoreError: the store failed; what it refused is still queued.

@@ -16,8 +16,9 @@ from .models import translated
 class LlamaIndexReranker:
     """A node postprocessor that reranks, as the core's `Reranker`.
 
-    It gets a node a text, without scores; what it leaves out comes after what it gives. Many give few unless they are
-    told otherwise: set its ``top_n`` to how many the bank has judged (`secom_core.ranking.reranking.Reranking.first`).
+    It gets one node for each text, without scores. Nodes that it leaves out come last. Many postprocessors return only
+    a few nodes by default, so set ``top_n`` to the number that the bank judges
+    (`secom_core.ranking.reranking.Reranking.first`).
 
     Usage::
 
@@ -28,7 +29,7 @@ class LlamaIndexReranker:
         postprocessor: any `BaseNodePostprocessor` that orders nodes for a query.
 
     Raises:
-        InvalidInput: it is no `BaseNodePostprocessor`.
+        InvalidInput: it is not a `BaseNodePostprocessor`.
     """
 
     def __init__(self, postprocessor: BaseNodePostprocessor) -> None:

@@ -183,7 +183,7 @@ class SegmentTextSplitter(_SegmentParser, TextSplitter):
         return "SegmentTextSplitter"
 
     def split_text(self, text: str) -> list[str]:
-        """The segments of a text, in order; none where it is blank."""
+        """The segments of a text, in order; none if it is blank."""
         return [text[start:stop] for start, stop in self._spans(text)]
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
@@ -194,7 +194,7 @@ class SegmentTextSplitter(_SegmentParser, TextSplitter):
 class SegmentNodeParser(_SegmentParser):
     """Parses conversations into one node for each segment.
 
-    Documents that are one message each (``role`` or ``speaker`` in their metadata, and ``session``, ``timestamp`` where
+    Documents that are one message each (``role`` or ``speaker`` in their metadata, and ``session``, ``timestamp`` if
     known) are joined: neighbours of one session are cut into segments, and each node holds the turns of a segment with
     their speakers. Its metadata are ``turn_ids`` (the ids of the documents) and ``speakers`` as JSON, ``begin`` and
     ``end``, and what the documents have in common; its source is the first of them. Any other document is cut as

@@ -37,7 +37,7 @@ _dispatcher = get_dispatcher(__name__)
 class TimelineRetriever(SecomRetriever):
     """Retrieves timelines, each as a node: events of closed sessions, each linked to the next.
 
-    A node holds the timeline rewritten for the query where the bank has a language model, else its events, a line
+    A node holds the timeline rewritten for the query if the bank has a language model, else its events, a line
     each; its metadata lists the events, relations and turns that it rests on
     (`llamaindex_secom.timeline_nodes.timeline_node`).
 
@@ -47,11 +47,11 @@ class TimelineRetriever(SecomRetriever):
         k: how many events the query finds; as the bank's `TimelineOptions` say unless given.
         n: how many timelines are drawn for each event, at most; as the bank's `TimelineOptions` say unless given.
         seed: the seed of the draw; the same seed gives the same timelines.
-        refined: have the bank's language model, where there is one, rewrite them for the query (Theanine eq. 11).
+        refined: have the bank's language model, if there is one, rewrite them for the query (Theanine eq. 11).
         token_budget: the length of the timelines together, in the bank's token counter; one that is too long is cut
             around the event that was found. All are returned whole unless it is given.
         order: ``"score"`` returns those of the best event first, ``"time"`` those that begin earliest.
-        empty: the text of the single node that comes back where nothing is found; no node unless given.
+        empty: the text of the single node that comes back if nothing is found; no node unless given.
         visible_metadata: the metadata keys that the language model and the embedder see, such as ``["sessions"]``.
         **options: ``callback_manager``, ``objects``, ``object_map`` and ``verbose`` of ``BaseRetriever``.
 

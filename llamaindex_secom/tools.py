@@ -226,34 +226,34 @@ def memory_tools(
         agent = FunctionAgent(tools=memory_tools(), llm=llm)
         await agent.run("…", memory=SecomMemory(scope=("acme", "alice"), bank=bank))
 
-    In such a run, a search goes by what was said before it too: "Where does she live?" finds who was spoken of. Of a
-    long turn it shows excerpts; ``read_memory`` shows all of it, a part at a time.
+    In such a run, a search also uses the messages before it, so "Where does she live?" finds the person in question. It
+    shows excerpts of long turns; ``read_memory`` shows the whole turn, one part at a time.
 
-    A fact that is remembered is a turn of its own, of the speaker ``note``. Whole turns are corrected, marked or
-    forgotten, by their ids in the scope; any other id changes nothing. What is corrected (`MemoryBank.correct`) stays,
+    A remembered fact is a separate turn of the speaker ``note``. Only whole turns can be corrected, marked or
+    forgotten, by their ids in the scope; any other id changes nothing. A corrected turn (`MemoryBank.correct`) stays,
     marked as replaced.
 
     Args:
         bank: where the memories are; that of the run's memory unless given.
         scope: whose memory it is; that of the run's memory unless given. Given together with ``bank``.
-        actions: which tools; ``"retract"``, ``"pin"`` and ``"unpin"`` only where they are asked for.
+        actions: which tools; ``"retract"``, ``"pin"`` and ``"unpin"`` only if they are asked for.
         token_budget: the length of the block that a search returns, and of a part that is read, in the bank's token
-            counter; where there is none, of a part 4000.
-        k: how many memories a search returns at most.
+            counter; if there is none, of a part 4000.
+        k: the largest number of memories that a search returns.
         layers: the names of layers that take part in searches, such as ``["summaries"]``.
-        only_relevant: let a search bring what answers the query, and not what stands around it or was said last.
+        only_relevant: let a search bring only memories that answer the query, without neighbouring and latest turns.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
-        history: also recall what holds no more, marked as such, after what holds in its place.
+        history: also show statements that no longer hold, marked as such, after the ones that replaced them.
         first: the number of the first memory in a result. The numbers below it are those of the memory in the prompt,
             which an answer cites.
         session: the session of the facts that are remembered.
-        on_error: what happens where the store fails: with ``"warn"`` the result says that memory cannot be reached, and
+        on_error: what happens if the store fails: with ``"warn"`` the result says that memory cannot be reached, and
             there is a `DegradedWarning`; ``"raise"`` raises, and agents show the error to the model.
         trace_contents: whether the `tracing.SecomRecallEvent` of a search holds the query and the recalled block.
 
     Raises:
-        InvalidScope: for a bad scope, or a bank without one; when called, where the run has no `SecomMemory`.
+        InvalidScope: for a bad scope, or a bank without one; when called, if the run has no `SecomMemory`.
         InvalidInput: for no action or an unknown one, a scope without a bank, a number below 1, or layers that the bank
             cannot recall with; when called, where the bank of the run's memory cannot.
     """

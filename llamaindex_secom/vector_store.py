@@ -33,7 +33,7 @@ class LlamaIndexVectorStore:
     """Searches turns by vector in any LlamaIndex vector store.
 
     Only the order of the results counts, so the store may score by similarity or by distance, and it need not keep the
-    text. Each search carries a `MetadataFilters` for the scope; where the store returns nodes of another scope all the
+    text. Each search carries a `MetadataFilters` for the scope; if the store returns nodes of another scope all the
     same, the search fails, and the bank searches by words with a warning.
 
     The bank adds and deletes nodes by itself; use a collection for one bank only::
@@ -102,7 +102,7 @@ class LlamaIndexVectorStore:
                 raise StoreError(f"{self.name} did not delete {len(present)} nodes, such as {present[0]!r}")
 
     def existing(self, ids: Sequence[str]) -> set[str]:
-        """Those of the ids that the store holds; all of them where it cannot look ids up.
+        """Those of the ids that the store holds; all of them if it cannot look ids up.
 
         Raises:
             StoreError: the store raised.

@@ -94,7 +94,7 @@ def exchanges(entries: Iterable[WindowEntry]) -> Iterator[list[WindowEntry]]:
 
 
 def _fitting_part(exchange: list[WindowEntry], room: int, tokens: _EntryTokens) -> dict[int, WindowEntry] | None:
-    """What is shown of the exchange, by the id of the entry it is of; nothing where it does not fit."""
+    """What is shown of the exchange, by the id of the entry it is of; nothing if it does not fit."""
     if sum(map(tokens, exchange)) <= room:
         return {id(entry): entry for entry in exchange}
     first, last = exchange[0], exchange[-1]

@@ -1,4 +1,4 @@
-"""Long-term memory for agents of the OpenAI Agents SDK (``pip install "secom-memory[openai-agents]"``)."""
+"""Long-term memory for agents of the OpenAI Agents SDK (``pip install ".[openai-agents]"`` in a clone)."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -11,22 +10,20 @@ from agents import TResponseInputItem
 from agents.memory.session_settings import SessionSettings, resolve_session_limit
 from agents.run_config import CallModelData, ModelInputData
 
-from secom_core.agents import ConversationLog, PromptRecall
+from secom_core.agents import AgentSession
 from secom_core.bank import MemoryBank
-from secom_core.bank.checks import check_name
-from secom_core.conversation import check_scope
 from secom_core.memory import RecallOptions
 
 from .items import as_entry, as_item, dialogue_of, with_block
 
 
-class SecomSession:
-    """A conversation that is kept whole, and remembered for all later ones of its scope.
+class SecomSession(AgentSession):
+    """A conversation that is stored completely, and remembered for all later conversations of its scope.
 
-    It is a session of the SDK (``agents.memory.Session``): every item comes back as it was, in order, also in another
-    process. What users and assistants say is remembered; calls of tools and their results are kept beside it.
-    `with_memories` puts what is recalled of other conversations into the prompts of a run, and nowhere else: neither
-    the session nor the result of a run holds it, so that it is never remembered again.
+    It is a session of the SDK (``agents.memory.Session``): every item comes back unchanged and in order, also in
+    another process. The messages of users and assistants are remembered; tool calls and their results are only stored.
+    `with_memories` puts memories of other conversations into the prompts of a run. They are not in the session or in
+    the result of the run, so they are never remembered again.
 
     Usage::
 
@@ -34,25 +31,25 @@ class SecomSession:
         recall = RunConfig(call_model_input_filter=session.with_memories)
         result = await Runner.run(agent, "Where do I live?", session=session, run_config=recall)
 
-    If the store fails, the run goes on with a `DegradedWarning`: nothing is recalled, and what is said is stored with
-    what comes next.
+    If the store fails, the run goes on with a `DegradedWarning`: nothing is recalled, and the messages are stored
+    later, together with the next ones.
 
     Args:
         bank: where everything is remembered; the session does not close it.
         scope: whose memory it is.
         session: the name of the conversation; a new one unless given. An existing one is continued.
-        token_budget: how long the recalled block is at most, in the bank's token counter.
-        k: how many memories are recalled at most.
+        token_budget: the largest length of the recalled block, in the bank's token counter.
+        k: the largest number of recalled memories.
         layers: layers of the bank that take part in recalls, such as ``"summaries"``.
-        only_relevant: recall what answers the user's message, and leave the rest of the budget empty.
+        only_relevant: recall only memories that answer the user's message, and leave the rest of the budget empty.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``.
         also: other scopes that are searched too, such as a team's.
-        history: also recall what holds no more, marked as such.
+        history: also show statements that no longer hold, marked as such.
         session_settings: the SDK's settings, such as how many items a run reads.
 
     Raises:
         InvalidScope: for a bad scope.
-        InvalidInput: for what is no bank, a name that is none, or options that the bank cannot recall with.
+        InvalidInput: ``bank`` is not a bank, the name is not valid, or the bank lacks a layer or model for the options.
     """
 
     def __init__(
@@ -71,12 +68,9 @@ class SecomSession:
         session_settings: SessionSettings | None = None,
     ) -> None:
         options = RecallOptions(token_budget, k, layers, only_relevant, where, also, history)
-        self._recall = PromptRecall(bank, options, type(self).__name__)
-        self.session_id = session if session is not None else uuid.uuid4().hex
-        check_name(self.session_id)
+        super().__init__(bank, scope, session, options, framework="openai_agents", plain=as_item)
+        self.session_id = self._name
         self.session_settings = session_settings
-        self.scope = check_scope(scope)
-        self._log = ConversationLog(bank, self.scope, self.session_id, framework="openai_agents", plain=as_item)
 
     # -- the SDK's session --------------------------------------------------------------------------------------------
 
@@ -103,7 +97,7 @@ class SecomSession:
         return cast("TResponseInputItem | None", await asyncio.to_thread(self._log.pop))
 
     async def clear_session(self) -> None:
-        """Forget the conversation: its items, and all that is remembered of it.
+        """Delete the conversation: its items, and everything that was remembered from it.
 
         Raises:
             StoreError: the store failed.
@@ -121,8 +115,5 @@ class SecomSession:
             data: what the SDK is about to send.
         """
         given = data.model_data
-        dialogue = dialogue_of(given.input)
-        if not dialogue:
-            return given
-        block = await asyncio.to_thread(self._recall.block, self.scope, self.session_id, dialogue)
+        block = await self._block(dialogue_of(given.input))
         return ModelInputData(with_block(given.input, block), given.instructions) if block else given

@@ -1,4 +1,4 @@
-"""Long-term memory for agents of Pydantic AI (``pip install "secom-memory[pydantic-ai]"``)."""
+"""Long-term memory for agents of Pydantic AI (``pip install ".[pydantic-ai]"`` in a clone)."""
 
 from __future__ import annotations
 

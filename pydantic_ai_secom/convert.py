@@ -12,6 +12,7 @@ from pydantic_ai.messages import (
     ModelMessagesTypeAdapter,
     ModelRequest,
     ModelResponse,
+    SystemPromptPart,
     TextContent,
     TextPart,
     UserPromptPart,
@@ -82,6 +83,16 @@ def with_block(messages: Sequence[ModelMessage], block: str) -> list[ModelMessag
     first = next(number for number, part in enumerate(request.parts) if isinstance(part, UserPromptPart))
     parts = [*request.parts[:first], UserPromptPart(block), *request.parts[first:]]
     return [*messages[:place], replace(request, parts=parts), *messages[place + 1 :]]
+
+
+def after(history: Sequence[ModelMessage], messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """The messages of a run after the history: its system prompt stands at the beginning of the history already."""
+    if not history:
+        return list(messages)
+    for message in messages:
+        if isinstance(message, ModelRequest):
+            message.parts = [part for part in message.parts if not isinstance(part, SystemPromptPart)]
+    return [*history, *messages]
 
 
 def _last_prompt(messages: Sequence[ModelMessage]) -> int | None:

@@ -3,57 +3,61 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
+import pydantic_ai
+from pydantic import ValidationError
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.run import AgentRunResult
 
-from secom_core.agents import ConversationLog, PromptRecall
+from secom_core.agents import AgentSession
 from secom_core.bank import MemoryBank
-from secom_core.bank.checks import check_name
-from secom_core.conversation import check_scope
+from secom_core.conversation import Message
+from secom_core.errors import warn_degraded
 from secom_core.memory import RecallOptions
 
-from .convert import as_body, as_entry, as_messages, dialogue_of, with_block
+from .convert import after, as_body, as_entry, as_messages, dialogue_of, with_block
 
 
-class SecomSession:
-    """A conversation that is kept whole, and remembered for all later ones of its scope.
+class SecomSession(AgentSession):
+    """A conversation that is stored completely, and remembered for all later conversations of its scope.
 
-    `messages` gives the history for a run, `add` takes the run's new messages, and `memories` is a capability: it puts
-    what is recalled of other conversations before the user's last prompt in each request. Neither the session nor the
-    result of a run holds the recalled text, so that it is never remembered again.
+    `conversation` is a capability: a run with it begins with the stored messages, gets memories of other conversations
+    before the user's last prompt in each request, and stores its new messages. The memories are not in the session or
+    in the result of the run, so they are never remembered again.
 
     Usage::
 
         session = SecomSession(bank, scope=("acme", "alice"), session="monday")
-        history = await session.messages()
-        result = await agent.run("Where do I live?", message_history=history, capabilities=[session.memories])
-        await session.add(result.new_messages())
+        result = await agent.run("Where do I live?", capabilities=[session.conversation])
 
-    If the store fails, the run goes on with a `DegradedWarning`: nothing is recalled, and what is said is stored with
-    what comes next.
+    If a program keeps the history itself, `memories` only recalls; `messages` and `add` read and write the stored
+    conversation.
+
+    If the store fails, the run goes on with a `DegradedWarning`: nothing is recalled, and the messages are stored
+    later, together with the next ones.
 
     Args:
         bank: where everything is remembered; the session does not close it.
         scope: whose memory it is.
         session: the name of the conversation; a new one unless given. An existing one is continued.
-        token_budget: how long the recalled block is at most, in the bank's token counter.
-        k: how many memories are recalled at most.
+        token_budget: the largest length of the recalled block, in the bank's token counter.
+        k: the largest number of recalled memories.
         layers: layers of the bank that take part in recalls, such as ``"summaries"``.
-        only_relevant: recall what answers the user's prompt, and leave the rest of the budget empty.
+        only_relevant: recall only memories that answer the user's prompt, and leave the rest of the budget empty.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``.
         also: other scopes that are searched too, such as a team's.
-        history: also recall what holds no more, marked as such.
+        history: also show statements that no longer hold, marked as such.
 
     Raises:
         InvalidScope: for a bad scope.
-        InvalidInput: for what is no bank, a name that is none, or options that the bank cannot recall with.
+        InvalidInput: ``bank`` is not a bank, the name is not valid, or the bank lacks a layer or model for the options.
     """
 
     def __init__(
@@ -71,16 +75,31 @@ class SecomSession:
         history: bool = True,
     ) -> None:
         options = RecallOptions(token_budget, k, layers, only_relevant, where, also, history)
-        recall = PromptRecall(bank, options, type(self).__name__)
-        self.session = session if session is not None else uuid.uuid4().hex
-        check_name(self.session)
-        self.scope = check_scope(scope)
-        self._log = ConversationLog(bank, self.scope, self.session, framework="pydantic_ai", plain=as_body)
-        self.memories = Memories(recall, self.scope, self.session)
+        super().__init__(bank, scope, session, options, framework="pydantic_ai", plain=as_body)
+        self.session: Final = self._name
+        self.memories: Final = Memories(self._block)
+        """A capability that recalls."""
+        self.conversation: Final = Conversation(self, self._block)
+        """A capability that gives a run the history, recalls, and keeps what is new."""
 
     async def messages(self) -> list[ModelMessage]:
-        """The messages of the conversation, in order, for ``message_history``; also in another process."""
-        return as_messages(await asyncio.to_thread(self._log.read))
+        """The messages of the conversation, in order, for ``message_history``; also in another process.
+
+        If this version of Pydantic AI cannot read a message that another one has written, they come in words alone:
+        what the user and the model said, with a `DegradedWarning`. What is kept stays as it is.
+        """
+        bodies = await asyncio.to_thread(self._log.read)
+        try:
+            return as_messages(bodies)
+        except ValidationError as error:
+            details = error.errors(include_url=False, include_input=False)
+            places = {each["loc"][0] for each in details if each["loc"]}
+            warn_degraded(
+                f"{len(places)} of the {len(bodies)} messages of the session {self.session!r} cannot be read by "
+                f"pydantic-ai {pydantic_ai.__version__} ({details[0]['msg']}); the history is given in words alone, "
+                "without calls of tools. Nothing is deleted: the version that wrote them reads them whole"
+            )
+            return as_messages(await asyncio.to_thread(self._log.words))
 
     async def add(self, messages: Sequence[ModelMessage]) -> None:
         """Add the new messages of a run: they are on disk when this returns, and what they say can be recalled.
@@ -94,7 +113,7 @@ class SecomSession:
         await asyncio.to_thread(self._log.add, [as_entry(message) for message in messages])
 
     async def clear(self) -> None:
-        """Forget the conversation: its messages, and all that is remembered of it.
+        """Delete the conversation: its messages, and everything that was remembered from it.
 
         Raises:
             StoreError: the store failed.
@@ -106,13 +125,11 @@ class Memories(AbstractCapability[Any]):
     """A capability that puts recalled memories into the requests of a run; ``session.memories``.
 
     Args:
-        recall: recalls for prompts.
-        scope: whose memory it is.
-        session: the name of the conversation.
+        block: gives what is recalled beside a dialogue.
     """
 
-    def __init__(self, recall: PromptRecall, scope: tuple[str, ...], session: str) -> None:
-        self._recall, self._scope, self._session = recall, scope, session
+    def __init__(self, block: Callable[[Sequence[Message]], Awaitable[str]]) -> None:
+        self._block = block
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
@@ -125,15 +142,68 @@ class Memories(AbstractCapability[Any]):
             ctx: the run.
             request_context: what is about to be sent.
         """
-        dialogue = dialogue_of(request_context.messages)
-        if not dialogue:
+        block = await self._block(dialogue_of(request_context.messages))
+        if not block:
             return request_context
-        block = await asyncio.to_thread(self._recall.block, self._scope, self._session, dialogue)
-        return (
-            replace(request_context, messages=with_block(request_context.messages, block)) if block else request_context
-        )
+        return replace(request_context, messages=with_block(request_context.messages, block))
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
         """Nothing: a bank is not written into the specification of an agent."""
         return None
+
+
+class Conversation(Memories):
+    """A capability for the runs of one conversation; ``session.conversation``.
+
+    A run begins with the messages that the session keeps, unless it is given others by ``message_history``. When it
+    has ended, also where it is streamed, its new messages are kept. Of a run that fails nothing is.
+
+    Args:
+        session: the conversation.
+        block: gives what is recalled beside a dialogue.
+    """
+
+    def __init__(self, session: SecomSession, block: Callable[[Sequence[Message]], Awaitable[str]]) -> None:
+        super().__init__(block)
+        self._session, self._is_begun = session, False
+
+    async def for_run(self, ctx: RunContext[Any]) -> Conversation:
+        """The capability for one run, which knows whether the run has its history.
+
+        Args:
+            ctx: the run.
+        """
+        own = copy.copy(self)
+        own._is_begun = bool(ctx.messages)
+        return own
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Give the run its history before its first request; put memories into each.
+
+        Args:
+            ctx: the run.
+            request_context: what is about to be sent.
+        """
+        if not self._is_begun:
+            self._is_begun = True
+            history = await self._session.messages()
+            # What the run keeps, and what is sent, are two lists of the same messages.
+            ctx.messages[:] = after(history, ctx.messages)
+            request_context.messages = after(history, request_context.messages)
+        return await super().before_model_request(ctx, request_context)
+
+    async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
+        """Keep what is new.
+
+        Args:
+            ctx: the run.
+            result: what it came to.
+
+        Raises:
+            InvalidInput: a message cannot be remembered; none of the run is kept.
+        """
+        await self._session.add(result.new_messages())
+        return result

@@ -17,8 +17,8 @@ from secom_core.serve.tools import AgentTool
 def memory_toolset(bank: MemoryBank, *, scope: ScopeOf, tools: Sequence[ToolName] = USUAL) -> FunctionToolset[Any]:
     """Tools over the memory of a scope: the ones that `secom serve` offers by the Model Context Protocol.
 
-    The scope comes from the application. A model that names one, or any other argument that a tool has not, is told
-    that there is none. If the store fails, the result says that memory cannot be reached.
+    The scope comes from the application. If a model names a scope, or another argument that the tool does not have, the
+    result says that there is no such argument. If the store fails, the result says that memory cannot be reached.
 
     Usage::
 
@@ -32,7 +32,7 @@ def memory_toolset(bank: MemoryBank, *, scope: ScopeOf, tools: Sequence[ToolName
 
     Raises:
         InvalidScope: for a bad scope; when a tool is called, if the function finds none in the run's ``deps``.
-        InvalidInput: for what is no bank, or a tool that there is not.
+        InvalidInput: ``bank`` is not a bank, or there is no such tool.
     """
     check_bank(bank, "memory_toolset")
     whose = check_scope_of(scope, "memory_toolset")

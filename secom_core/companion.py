@@ -46,7 +46,7 @@ class Answer:
 class Companion:
     """Replies with the help of a scope's memory, and records what its replies cite.
 
-    What is said is remembered before the model is asked, so that nothing is lost where it fails; a reply that never
+    What is said is remembered before the model is asked, so that nothing is lost if it fails; a reply that never
     came, or broke off, is neither remembered nor taken in. One companion is one session: its calls must not overlap.
 
     Args:
@@ -56,14 +56,14 @@ class Companion:
         session: the name of the session; a new one unless given. An existing one is taken up where it ended.
         instructions: who replies, and how; begins the system prompt.
         token_budget: how long the recalled block may be.
-        k: how many memories are recalled at most.
+        k: the largest number of recalled memories.
         window: how many of the session's latest turns the model is shown.
         markers: whether replies keep their markers or go without; what is remembered goes without.
         layers: the layers that take part in recalls, as in `MemoryBank.recall`.
         only_relevant: recall what answers alone, and leave the rest of the budget empty.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
-        history: also recall what holds no more, marked as such, after what holds in its place.
+        history: also show statements that no longer hold, marked as such, after the ones that replaced them.
         writer: does in the background what follows remembering, the end of the session before this one included; done
             before a reply is given unless given.
     """

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -15,6 +17,7 @@ pytest.importorskip("mkdocstrings", reason="the reference is made with mkdocstri
 pytestmark = pytest.mark.docs
 
 ROOT = Path(__file__).resolve().parents[1]
+LINK = re.compile(r"<(?:a|img|link|script)\b[^>]*?(?:href|src)=\"(?!\w+:|//|#)([^\"#?]+)", re.I)
 LOADED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=\"?(https?://[^\s\">]+)", re.I)
 
 
@@ -41,6 +44,21 @@ def test_the_reference_is_made_from_the_docstrings(site: Path) -> None:
     for name in ("secom_core.bank.bank.MemoryBank.remember", "langchain_secom.middleware.SecomMiddleware"):
         assert f'id="{name}"' in text
     assert "inside the budget" in text
+
+
+def test_every_link_and_picture_leads_to_a_file_of_the_site(site: Path) -> None:
+    """Those to files of the repository too, which `docs/hooks.py` puts into the site."""
+    missing = set()
+    for page in site.rglob("*.html"):
+        if page.name == "404.html":  # its links begin at the address where the site will stand
+            continue
+        for link in LINK.findall(page.read_text(encoding="utf-8")):
+            place = page.parent / unquote(html.unescape(link))
+            if not (place / "index.html" if place.is_dir() else place).exists():
+                missing.add((page.relative_to(site).as_posix(), link))
+    assert missing == set()
+    assert "<h1" in (site / "benchmarks" / "index.html").read_text(encoding="utf-8")
+    assert (site / "examples" / "quickstart.py").read_bytes() == (ROOT / "examples" / "quickstart.py").read_bytes()
 
 
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:

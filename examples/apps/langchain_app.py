@@ -1,12 +1,14 @@
-"""The assistant of a bicycle rental, as one ships it: users, threads, tools, streams, approval, all of it on disk.
+"""The assistant of a bicycle rental as a complete application: users, threads, tools, streams, approval, all on disk.
 
-    pip install "secom-memory[langchain]" langchain-openai langgraph-checkpoint-sqlite aiosqlite
+In a clone of the repository:
+
+    pip install ".[langchain]" langchain-openai langgraph-checkpoint-sqlite aiosqlite
     python examples/apps/langchain_app.py [FOLDER]
 
-It plays a scene of two users on two days and prints it. A script answers in the place of OpenAI, over HTTP, unless
-OPENAI_API_KEY is set. The checkpoints and the memory lie in FOLDER, so that the second day is another process's.
+It plays a scene with two users on two days and prints it. Unless OPENAI_API_KEY is set, a script answers in the place
+of OpenAI, over HTTP. The checkpoints and the memory are in FOLDER, so that the second day can run in another process.
 
-`Assistant` is what a web server would hold: one agent for all users. What is long-term memory in it is one line.
+A web server would hold one `Assistant`, with one agent for all users. Long-term memory is one line in it.
 """
 
 from __future__ import annotations

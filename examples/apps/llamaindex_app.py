@@ -1,12 +1,14 @@
-"""The assistant of a bicycle rental, as one ships it: users, sessions, tools, streams, approval, all of it on disk.
+"""The assistant of a bicycle rental as a complete application: users, sessions, tools, streams, approval, all on disk.
 
-    pip install "secom-memory[llamaindex]"
+In a clone of the repository:
+
+    pip install ".[llamaindex]"
     python examples/apps/llamaindex_app.py [FOLDER]
 
-It plays a scene of two users on two days and prints it. A script answers in the place of your LLM. What waits for
-approval and the memory lie in FOLDER, so that the second day is another process's.
+It plays a scene with two users on two days and prints it. A script answers in the place of your LLM. Bookings that wait
+for approval and the memory are in FOLDER, so that the second day can run in another process.
 
-`Assistant` is what a web server would hold: one agent for all users. What is long-term memory in it is `memory_of`.
+A web server would hold one `Assistant`, with one agent for all users. Its long-term memory is `memory_of`.
 """
 
 import asyncio

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -12,7 +13,7 @@ from ..bank import MemoryBank
 from ..bank.answers import shared_writer, waiting_for_a_lock
 from ..bank.unwritten import with_id_and_time
 from ..chats import ChatRecord
-from ..conversation import Message, Scope, Turn
+from ..conversation import Message, Scope, Turn, opens_turn
 from ..errors import InvalidInput, StoreError, StoreLocked, warn_degraded
 
 
@@ -74,6 +75,20 @@ class ConversationLog:
                 warn_degraded("the store failed; the conversation goes on with what is known of it", error)
             return [*self._last, *(entry.body for entry in self._waiting)]
 
+    def words(self) -> list[Mapping[str, Any]]:
+        """What users and assistants say in the conversation, in order, as messages of the framework.
+
+        If the store fails, it is what waits in memory, with a `DegradedWarning`.
+        """
+        with self._lock:
+            try:
+                said = [message for turn in self._bank.turns(self.scope, self.session) for message in turn.messages]
+            except StoreError as error:
+                warn_degraded("the store failed; the conversation goes on without what was said before", error)
+                said = []
+            said += [entry.message for entry in self._waiting if entry.message is not None]
+            return [self._plain(message) for message in said if message.role != "tool"]
+
     def add(self, entries: Sequence[LogEntry]) -> None:
         """Add messages.
 
@@ -105,8 +120,7 @@ class ConversationLog:
             if not pairs:
                 return None
             latest, body = pairs.pop()
-            self._unsay(latest.name)
-            self._rewrite([record for record, _ in pairs])
+            self._unsay(latest.name, [record for record, _ in pairs])
             return body
 
     def clear(self) -> None:
@@ -181,15 +195,38 @@ class ConversationLog:
         self._kept = set()
         return self._waiting.pop()
 
-    def _unsay(self, name: str | None) -> None:
-        """Forget a message; what was said before it in its turn is remembered as it was."""
-        said = self._bank.turns(self.scope, turn_ids=[name]) if name is not None else []
-        for turn in said:
+    def _unsay(self, name: str | None, records: Sequence[ChatRecord]) -> None:
+        """Forget a message; what was said before it in its turn is remembered as it was.
+
+        What stays is stored before anything is deleted: a process that is killed in between loses nothing.
+
+        Args:
+            name: the id of what is remembered of the message; nothing where nothing is.
+            records: the messages that stay.
+        """
+        for turn in self._bank.turns(self.scope, turn_ids=[name]) if name is not None else ():
             names = [message.id for message in turn.messages]
             before = turn.messages[: names.index(name)]
+            # A reply at the beginning would join the very turn that goes.
+            joins = bool(before) and not opens_turn(before[0], turn.messages[-1])
+            if before and not joins:
+                records = self._said_again(turn, before, records)
+                self._rewrite(records)
             self._bank.forget(self.scope, turn_ids=[turn.id])
-            if before:
+            if joins:
                 self._bank.remember(self.scope, before, session=self.session)
+        self._rewrite(records)
+
+    def _said_again(self, turn: Turn, before: Sequence[Message], records: Sequence[ChatRecord]) -> list[ChatRecord]:
+        """Remember the beginning of a turn in a turn of its own; the records, with the new turn in its place."""
+        new = [replace(message, id=uuid.uuid4().hex) for message in before]
+        done = self._bank.remember(self.scope, new, session=self.session)
+        ids = {old.id: message.id for old, message in zip(before, new, strict=True)}
+        now = {turn.id: done.turn_ids[0]}
+        return [
+            ChatRecord(now.get(each.turn_id or "", each.turn_id), ids.get(each.name, each.name), each.body)
+            for each in records
+        ]
 
     def _rewrite(self, records: Sequence[ChatRecord]) -> None:
         if not self._bank.chats.write(self.scope, self.session, records, anew=True):

@@ -80,6 +80,7 @@ class AsyncMemoryBank:
     correct = _awaited(MemoryBank.correct, writes=True)
     check = _awaited(MemoryBank.check, writes=True)
     recall = _awaited(MemoryBank.recall)
+    prepare = _awaited(MemoryBank.prepare)
     scopes = _awaited(MemoryBank.scopes)
     sessions = _awaited(MemoryBank.sessions)
     turns = _awaited(MemoryBank.turns)

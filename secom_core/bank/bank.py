@@ -39,20 +39,20 @@ if TYPE_CHECKING:
 class MemoryBank(Looking):
     """Long-term memory of conversations; every call works on one scope.
 
-    `open` makes one. Everything works with nothing but the base install; an embedder, a language model's segmenter or
-    LLMLingua-2 make it better and are one argument each. All methods may be called from any thread. Async callers run
-    them in a worker thread, as the framework adapters do.
+    Use `open` to make one. The base install is enough; an embedder, a segmenter with a language model, or LLMLingua-2
+    improve the results, and each is one argument. All methods may be called from any thread. Asynchronous callers run
+    them in a worker thread, as the framework adapters do, or use `AsyncMemoryBank`.
 
     Args:
-        store: where turns live.
-        parts: what it is made of.
+        store: the store of the turns.
+        parts: the parts of the bank.
     """
 
     def __init__(self, store: SqlStore, parts: Parts | None = None) -> None:
         self._parts = parts or Parts()
         self._store, self._inside = store, Components(store, self._parts)
         self.writers = self._inside.writers
-        """The background writers of the bank, which add themselves."""
+        """The background writers of the bank. Each adds itself."""
         know(self)
 
     @classmethod
@@ -89,54 +89,58 @@ class MemoryBank(Looking):
 
         Args:
             path: the file; ``":memory:"`` keeps nothing; ``"postgresql://user:password@host/database"`` is a database.
-            preset: a paper's configuration (see `secom_core.presets`); parts that are given go before its own.
+            preset: a paper's configuration (see `secom_core.presets`); other arguments replace its parts.
             key: the passphrase of an encrypted file (SQLCipher, extra ``encrypted``).
-            busy_timeout: how many seconds a call waits for others who write, then it raises `StoreLocked`: 60 for a
-                file and as long as the server says on PostgreSQL unless given.
-            segmenter: cuts sessions into segments; unless given, `AdaptiveSegmenter` where there is an embedder that is
-                no `StaticEmbedder`, which learns each scope's way of changing the subject, else `LexicalSegmenter`.
-            denoiser: makes the keys that are searched; the words themselves unless given.
+            busy_timeout: how many seconds a call waits for other writers before it raises `StoreLocked`; unless given,
+                60 for a file, and the limit of the server for PostgreSQL.
+            segmenter: cuts sessions into segments. Unless given, it is `AdaptiveSegmenter` with any embedder except
+                `StaticEmbedder`, and otherwise `LexicalSegmenter`. The former learns how the people of each scope
+                change the subject.
+            denoiser: makes the search keys; unless given, the keys are the full text.
             embedder: adds search by vector to search by words.
-            vector_store: searches by vector in place of vectors in the bank, such as `LangChainVectorStore`,
-                `LlamaIndexVectorStore` or `PgVectorStore`. It embeds turns and keys itself; an ``embedder`` beside it
-                cuts segments, and serves timelines and topics.
+            vector_store: an external vector store for the search by vector, such as `LangChainVectorStore`,
+                `LlamaIndexVectorStore` or `PgVectorStore`. It embeds turns and keys itself. If there is also an
+                ``embedder``, that is used for segments, timelines and topics.
             granularity: the unit of memory: ``"segment"`` unless given, or ``"turn"`` or ``"session"`` for comparison.
             weights: the ranking's weights by signal, such as ``{"segment_lexical": 1}``; the fitted ones unless given.
-            reranker: judges the best finds of a recall before they are packed, such as a cross-encoder: a function of
-                the query and their texts (`secom_core.protocols.Reranker`), or a `Reranking` that says how many, and
-                how far it is followed. Where it fails, the order is the one without it.
+            reranker: judges the best hits of a recall before they are packed, for example a cross-encoder. It is a
+                function of the query and the texts (`secom_core.protocols.Reranker`), or a `Reranking` that also sets
+                how many hits it judges and how much it counts. If it fails, the order stays as it was.
             packer: fills the token budget; `PackTurns` unless given.
-            token_counter: counts as the model that reads the context does; an estimate unless given.
-            model: the language model that makes summaries, events and topics of closed sessions; without one they are
-                made by rules, from the words themselves.
-            summaries: keep a running summary of the closed sessions (RSum): ``bank.summaries``, and
-                ``recall(layers=["summaries"])``; a `Summarizer` brings its own model and limits.
-            timelines: make events of the closed sessions and link them (Theanine): ``bank.timelines``, and
-                ``recall(layers=["timelines"])``; `TimelineOptions` says how.
-            topics: make topics of each speaker of the closed sessions (RMM's prospective reflection):
-                ``bank.topics``, and ``recall(layers=["topics"])``; `TopicOptions` says how.
-            citations: keep a log of what answers cite: ``bank.citations``. With `RerankerOptions` the paper's reranker
-                chooses what is shown, and learns from the log's answers (RMM's retrospective reflection).
-            changes: look for what a user says to have changed, by rules in six languages, and mark in recalls what
-                holds no more: ``bank.changes``. Off unless given: of what it finds in long chats with assistants, about
-                half is of something else. With ``"model"`` the language model is asked too as a session ends, once.
-            layers: layers of your own, as `secom_core.layers.register` knows them.
-            idle_after: how long a silence ends a session (RMM section 3), 30 minutes unless given: told by the times of
-                messages as the next one comes to the scope, and by the clock in `end_idle_sessions`. A session that
-                begins ends the others too, but for those that had gone on after another one began. ``False`` leaves it
-                to ``close=True`` and `close_session`.
-            redact: takes out of every text what must not be kept, such as card numbers, before it is stored and before
-                any model sees it: messages, the texts in their metadata, questions of the citation log. The same text
-                must give the same, and a redacted one stay as it is. Where it raises, nothing is stored.
-            max_memory: how many bytes the scopes' indexes may take in memory together, about, 1 GiB unless given; the
-                least recently used is dropped first, and loaded again when asked for.
-            max_scopes: how many scopes are held ready in memory at most, whatever they take. Unless given, it is 1000
-                for what is small: topics, events.
-            progress: show progress bars on long work; off unless given.
+            token_counter: counts tokens as the model that reads the block does; unless given, tokens are estimated.
+            model: the language model that makes summaries, events and topics from closed sessions; without one, rules
+                make them from sentences of the sessions.
+            summaries: keep a running summary of the closed sessions (RSum), for ``bank.summaries`` and
+                ``recall(layers=["summaries"])``; a `Summarizer` has its own model and limits.
+            timelines: make events from the closed sessions and link them (Theanine), for ``bank.timelines`` and
+                ``recall(layers=["timelines"])``; `TimelineOptions` sets the details.
+            topics: make topics of each speaker from the closed sessions (RMM's prospective reflection), for
+                ``bank.topics`` and ``recall(layers=["topics"])``; `TopicOptions` sets the details.
+            citations: keep a log of the citations of answers, in ``bank.citations``. With `RerankerOptions`, the
+                paper's reranker chooses the memories that are shown, and learns from the citations (RMM's
+                retrospective reflection).
+            changes: detect statements that change an earlier one, by rules for six languages, and mark the earlier ones
+                in recalls: ``bank.changes``. Off unless given, because in long chats with assistants about half of the
+                links join statements about different things. With ``"model"``, the language model is also asked, once
+                for each session that ends.
+            layers: your own layers, registered with `secom_core.layers.register`.
+            idle_after: the length of the silence that ends a session (RMM section 3), 30 minutes unless given. It is
+                measured by the times of the messages when the next message comes to the scope, and by the clock in
+                `end_idle_sessions`. A session also ends when another one begins, unless it has gone on since another
+                session began. With ``False``, only ``close=True`` and `close_session` end sessions.
+            redact: a function that removes text that must not be stored, such as card numbers, before anything is
+                stored and before any model sees it. It is applied to messages, the texts in their metadata, and the
+                questions of the citation log. It must always return the same result for the same text, and leave
+                redacted text unchanged. If it raises, nothing is stored.
+            max_memory: about how many bytes the indexes of all scopes may take in memory, 1 GiB unless given. The least
+                recently used index is dropped first, and loaded again when it is needed.
+            max_scopes: the largest number of scopes that are kept in memory, whatever their size. Unless given, there
+                is a limit of 1000 only for topics and events, which are small.
+            progress: show progress bars during long work; off unless given.
 
         Raises:
-            InvalidInput: a part is none of its kind; nothing is opened.
-            StoreError: the file cannot be opened, or is no bank.
+            InvalidInput: a part is of the wrong kind; nothing is opened.
+            StoreError: the file cannot be opened, or is not a bank.
         """
         parts = Parts.of(
             preset,
@@ -172,7 +176,7 @@ class MemoryBank(Looking):
     def close(self) -> None:
         """Close the store; any later call raises `StoreError`. All remembered messages are on disk.
 
-        Raises `StoreError` where the store does not take what `BackgroundWriter.keep` has in memory.
+        Raises `StoreError` if the store does not accept the messages that `BackgroundWriter.keep` holds in memory.
         """
         self._inside.close()
 
@@ -206,11 +210,12 @@ class MemoryBank(Looking):
             scope: whose memory it is.
             messages: a `Session`, or messages, role/content dicts or ``(role, text)`` pairs in order.
             session: the session they belong to; a `Session` brings its own name.
-            at: when they were said, for those that do not say so; now unless given.
-            close: the session ends here.
-            later: return as soon as they are on disk; `derive` makes segments, keys and vectors, or else the next
-                `recall` does (`BackgroundWriter`).
-            expires: from when on the turns are forgotten, with the whole turn where they join one; see `lifetimes`.
+            at: the time of messages that have none; now unless given.
+            close: whether the session ends here.
+            later: return as soon as the messages are on disk; `derive`, or else the next `recall`, makes segments, keys
+                and vectors (`BackgroundWriter`).
+            expires: when the turns expire and are forgotten; if messages join an existing turn, this whole turn expires
+                then. See `lifetimes`.
 
         Raises:
             InvalidScope, InvalidInput: for a bad scope, messages that no reader understands, or a missing session.
@@ -218,8 +223,8 @@ class MemoryBank(Looking):
             StoreError: the store failed.
 
         Warns:
-            DegradedWarning: the messages are stored, and something that is made of them could not be made; it is made
-                at the next occasion.
+            DegradedWarning: the messages are stored, but something could not be derived from them; it is derived at the
+                next opportunity.
         """
         scope, ending = self._inside.current(check_scope(scope)), self._inside.lifetimes.ending(expires)
         name = check_session_name(messages, session)
@@ -247,7 +252,7 @@ class MemoryBank(Looking):
     def end_idle_sessions(self, now: datetime | None = None) -> list[tuple[Scope, str]]:
         """End every session that was silent for longer than ``idle_after``, and make its layers.
 
-        Sessions end when the next message comes to their scope; call this from a scheduler, where that may take long.
+        Call this from a scheduler: otherwise a session ends only when the next message comes to its scope.
 
         Args:
             now: the moment; the present unless given.
@@ -268,7 +273,7 @@ class MemoryBank(Looking):
             ended: the session has ended, though it may have been opened again since.
 
         Returns:
-            How many times a layer took a session in that had ended; 0 for a single session.
+            How many times a layer processed a session that had ended; 0 for a single session.
         """
         scope = check_scope(scope)
         if session is None:
@@ -284,9 +289,9 @@ class MemoryBank(Looking):
         self._inside.deriving.rebuild(check_scope(scope))
 
     def check(self, scope: Sequence[str] | None = None, *, repair: bool = False) -> tuple[Finding, ...]:
-        """List the errors in what was derived from the turns, in one scope or in all; ``repair`` mends them.
+        """List the errors in data that was derived from the turns, in one scope or in all; ``repair`` repairs them.
 
-        What can be made again from the turns is deleted and made; for all else a finding says what to do.
+        Data that can be derived again from the turns is made again. For other errors, the finding says what to do.
         """
         return self._inside.check(check_scope(scope) if scope is not None else None, repair=repair)
 
@@ -311,31 +316,32 @@ class MemoryBank(Looking):
     ) -> Recall:
         """Return the memories that answer the query: word for word, in time order, numbered, inside the budget.
 
-        A long turn is shown in excerpts; `turns` gives all of it. Room that is left goes to what stands around the
-        finds, then to the latest turns.
+        A long turn is shown in excerpts; `turns` returns all of it. The rest of the budget is filled with the turns
+        next to the hits, and then with the latest turns.
 
         Args:
-            scope: whose memory is searched; nothing else is looked at but what ``also`` names.
+            scope: whose memory is searched. Only the scopes in ``also`` are searched too.
             query: a question, or what was just said.
-            token_budget: the length of the block at most, in the bank's token counter; 2000 where neither it nor
+            token_budget: the largest length of the block, in the bank's token counter; 2000 if neither it nor
                 ``k`` is given.
-            k: how many memories at most; of 4,000 tokens together where no ``token_budget`` is given.
+            k: the largest number of memories; they share 4,000 tokens if no ``token_budget`` is given.
             layers: layers that take part: ``"summaries"`` begins the block with the running summary (RSum Table 8),
                 in at most half of the budget; ``"timelines"`` ends it with timelines around what the query finds,
                 rewritten for it (Theanine Phase II and III); ``"topics"`` searches by topic summaries and shows each
                 topic found with its turns (RMM section 4). Timelines and topics need the bank's language model, or
-                options that say that they may do without.
+                options that allow them without one.
             now: when the query is asked, for "last week"; the present unless given.
-            exclude: ids of turns of ``scope`` that are in the prompt already and need not come back.
-            context: what was said before, oldest first; the last few messages weigh in, and count for much where the
-                query cannot be read alone ("And where does she live?").
-            only_relevant: bring what answers the query, and leave the rest of the budget empty.
-            where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: the recall is that of a bank which
-                holds only what passes.
-            also: other scopes, such as a team's, that are searched too: ranked together, each hit and the block say
-                whose it is. Citations of such a recall are not taken in. Neither it nor ``where`` goes with layers.
-            history: also bring what holds no more, marked (``(replaced on 2025-06-01 by [4])``), after what holds in
-                its place; else that comes alone.
+            exclude: ids of turns of ``scope`` that are in the prompt already, so that they are not recalled.
+            context: the messages before the query, oldest first. The last few count, and count for much if the query
+                cannot be understood alone ("And where does she live?").
+            only_relevant: return only memories that answer the query, and leave the rest of the budget empty.
+            where: a filter (`secom_core.filters`), such as ``{"role": "user"}``. The recall returns the same as a bank
+                that contains only the messages that match.
+            also: other scopes that are searched too, such as a team's. All memories are ranked together, and each hit
+                and the block name the scope. Citations of such a recall are not recorded. Neither ``also`` nor
+                ``where`` can be combined with layers.
+            history: also show statements that no longer hold, after the ones that replaced them, with a mark such as
+                ``(replaced on 2025-06-01 by [4])``. With ``False``, they are left out.
 
         Raises:
             InvalidScope, InvalidInput: for a bad scope, or for an argument that cannot be used.
@@ -346,6 +352,18 @@ class MemoryBank(Looking):
         named, *_ = [self._inside.current(check_scope(each)) for each in (scope, *options.also)]
         said = read_messages(context if context is not None else ())
         return self._inside.recalling.recall(named, query, options, now=now, exclude=exclude, context=said)
+
+    def prepare(self, scope: Sequence[str]) -> None:
+        """Do beforehand what the first recall of a scope waits for: after an import, or as a server starts.
+
+        The search index is made of what is new and kept with the bank; the embedder loads its model. A large scope
+        without an index takes seconds (docs/operations.md). Where nothing is new, it changes nothing.
+
+        Raises:
+            InvalidScope: for a bad scope.
+            StoreError: the store failed.
+        """
+        self._inside.recalling.prepare(self._inside.current(check_scope(scope)))
 
     # -- forget ---------------------------------------------------------------------------------------------------
 
@@ -366,12 +384,12 @@ class MemoryBank(Looking):
             before: only turns that began earlier.
 
         Returns:
-            How many turns are gone. Where somebody reads the file, its log still holds the words until a later write: a
-            `DegradedWarning` says so.
+            How many turns were deleted. If another process is reading the file, its log holds the text until a later
+            write, and a `DegradedWarning` says so.
 
         Raises:
-            StoreError: the store failed; or the vector store did, which may still hold what is gone from the bank until
-                this or any `recall` is called again.
+            StoreError: the store failed, or the vector store did. The vector store may then hold the deleted turns
+                until this method, or any `recall`, is called again.
         """
         scope = check_scope(scope)
         if session is not None:

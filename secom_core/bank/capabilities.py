@@ -74,19 +74,18 @@ class Capabilities:
     def correct(self, scope: Sequence[str], what: Named, text: str | None, *, at: datetime | None = None) -> str | None:
         """Correct a turn by hand: the correction is a new turn, and the corrected turn stays, marked as replaced.
 
-        A recall brings what holds before what it replaced, whose mark says so: ``(replaced on 2025-06-01 by [4])``.
-        Where the turn was corrected before, what stands in its place is corrected. Summaries, timelines and topics are
-        told of it as of any session that ends; what they made of the older words goes (`Corrections`).
+        A recall shows the correction first, then the corrected turn, marked ``(replaced on 2025-06-01 by [4])``. If the
+        turn was corrected before, its latest correction is corrected. What summaries, timelines and topics made from
+        the corrected turn is deleted, and made again from the correction (`Corrections`).
 
         Args:
             scope: whose memory it is.
             what: the turn, its id, or a hit that shows it alone.
-            text: what is so instead, as whoever said it would say it; ``None`` takes it back, and puts nothing in its
-                place.
+            text: the correct statement, as the speaker would say it; ``None`` retracts the turn without a correction.
             at: when it was corrected; now unless given.
 
         Returns:
-            The id of the turn that holds now; nothing where it was taken back.
+            The id of the correction; nothing if the turn was retracted.
 
         Raises:
             InvalidInput: the scope holds no such turn, or the text is empty.
@@ -107,9 +106,9 @@ class Capabilities:
     def changes(self, scope: Sequence[str]) -> list[Change]:
         """The changes that were found: each links a later statement to the earlier one that it changes or confirms.
 
-        Found by rules, in English, German, Chinese, Japanese, Korean and Spanish, as messages are
-        remembered, and with ``changes="model"`` by the language model as sessions end, with what it is about and since
-        when it holds. A recall brings the newer one with the older, which is marked.
+        Rules find them when messages are remembered, in English, German, Chinese, Japanese, Korean and Spanish. With
+        ``changes="model"``, the language model also finds them when sessions end, with the attribute and the date. A
+        recall shows the later statement together with the earlier one, which is marked.
 
         Args:
             scope: whose memory it is.

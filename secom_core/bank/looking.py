@@ -17,7 +17,7 @@ class Looking(Capabilities):
     """Reads what a bank holds: scopes, sessions, turns, memories."""
 
     def scopes(self, within: Sequence[str] = ()) -> list[Scope]:
-        """Every scope that holds anything; of those ``within`` a tenant, say, whose first parts are these."""
+        """Every scope that holds anything; with ``within``, only those that begin with these parts, as a tenant's."""
         return self._inside.deriving.store.scopes(check_scope(within) if within else ())
 
     def sessions(self, scope: Sequence[str]) -> list[str]:
@@ -32,10 +32,10 @@ class Looking(Capabilities):
         last: int | None = None,
         turn_ids: Sequence[str] | None = None,
     ) -> list[Turn]:
-        """The session's turns, verbatim, in order; only the ``last`` so many where that is given.
+        """The turns of a session, verbatim, in order; with ``last``, only that many of the latest.
 
-        Instead of a session, ``turn_ids`` names turns (or messages of theirs); with neither, they are all of the
-        scope's, session after session. `InvalidInput` for both, or for ``last`` without a session.
+        Instead of a session, ``turn_ids`` names turns, or messages in them. With neither, all turns of the scope are
+        returned, session after session. Raises `InvalidInput` for both, or for ``last`` without a session.
         """
         scope = self._inside.current(check_scope(scope))
         if (session is None and last is not None) or not (session is None or turn_ids is None):
@@ -62,9 +62,9 @@ class Looking(Capabilities):
         return self._inside.memories(self._inside.current(check_scope(scope)), session)
 
     def segment_names(self, scope: Sequence[str], session: str) -> list[tuple[str, ...]]:
-        """The words that tell each of the session's segments from the others, in order, the most telling first.
+        """The words that distinguish each segment of the session from the others, in order, the most distinctive first.
 
-        Up to three a segment, as they are spelled there; none where nothing tells.
+        Up to three words for each segment, in the spelling of the segment; none if no word is distinctive.
         """
         from ..drafts.naming import segment_names
 
@@ -72,9 +72,9 @@ class Looking(Capabilities):
         return segment_names(self.memories(scope, session), self._inside.statistics(scope))
 
     def standing(self, scope: Sequence[str]) -> list[StandingStatement]:
-        """What the user has said that holds whatever is asked, as instructions and preferences do, the newest first.
+        """Statements of the user that apply to every question, such as instructions and preferences, the newest first.
 
-        By rules, in English, German and Chinese (`secom_core.text.speech`). What was replaced since is left out.
+        Rules find them, in English, German and Chinese (`secom_core.text.speech`). Replaced statements are left out.
         """
         return self._inside.recalling.holding(self._inside.current(check_scope(scope)))
 
@@ -100,10 +100,10 @@ class Looking(Capabilities):
         return [turn for turns in store.turns_of(doomed).values() for turn in turns]
 
     def weights_of(self, hit: Hit) -> Mapping[str, float]:
-        """What each of a hit's signals counts for: its score is the sum of its signals, each times its weight.
+        """The weight of each signal of a hit. The score of the hit is the sum of its signals, each times its weight.
 
-        Nothing for a hit without signals, which stands beside what was found. What holds whatever is asked
-        (``kind="standing"``) has its score lowered behind the best of what answers.
+        Empty for a hit without signals, which is shown because it is next to another hit. For a statement that applies
+        to every question (``kind="standing"``), the score is then lowered below the best hit that answers.
         """
         known = self._inside.weights if hit.signals else ()
         return next((weights for weights in known if weights.keys() == hit.signals.keys()), {})

@@ -46,6 +46,9 @@ _TIGHT, _NARROWED = 500, 8
 _TRIED: Final = 2
 """How often an index that could not be read is opened again."""
 
+_ANY_WORDS: Final = "hello"
+"""What is embedded to have the embedder load its model."""
+
 _PINNED: Final = 1 / 8
 """Which share of the budget pinned turns have for themselves."""
 
@@ -214,6 +217,11 @@ class Recalling:
         """What a search finds, before anything is chosen of it; nothing where nothing is remembered."""
         check_query(query)
         return self._fresh([scope], lambda: self._found(scope, query, now))
+
+    def prepare(self, scope: Scope) -> None:
+        """Have a scope's index in memory and with the bank, and the embedder's model in memory."""
+        self.derivation.query_vector(_ANY_WORDS)
+        self._fresh([scope], lambda: self.scopes.caught_up(scope))
 
     def holding(self, scope: Scope) -> list[StandingStatement]:
         """What the user has said that holds whatever is asked, the newest first; without what was corrected by hand."""

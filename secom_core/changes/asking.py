@@ -16,6 +16,7 @@ from ..llm.records import Records, blocks_of, records_in
 from ..llm.replies import CUT_OFF, checked_length, exchange_numbers, words_of
 from ..llm.reply import cut_off
 from ..llm.schemas import NUMBER, TEXT, one_of, records_of
+from ..text.patterns import regex
 from .records import KINDS, UNRELATED
 from .showing import Line
 
@@ -44,10 +45,8 @@ _SCHEMA: Final = records_of(
     kind=one_of(*_KINDS),
     **{"from": TEXT, "until": TEXT},
 )
-_NOTHING: Final = re.compile(
-    r"(?:\{[^{}\[\]]{0,60}:\s*)?\[\s*\](?:\s*\})?|\W*(?:none|no records?|no changes)?\W*", re.I
-)
-_FENCE: Final = re.compile(r"```\w*")
+_NOTHING: Final = regex(r"(?:\{[^{}\[\]]{0,60}:\s*)?\[\s*\](?:\s*\})?|\W*(?:none|no records?|no changes)?\W*", re.I)
+_FENCE: Final = regex(r"```\w*")
 _MOST: Final = 200
 """How many records of a reply are read."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from ..text.patterns import regex
 from .values import Value
 
 _PLACE: Final = r"([A-ZÄÖÜÁÉÍÓÚÑ][\w'’-]+(?: [A-ZÄÖÜ][\w'’-]+)*)"
@@ -14,7 +14,7 @@ SLOT: Final = "slot:"
 """How the sorts of their values begin."""
 
 _SLOTS: Final = tuple(
-    (SLOT + slot, re.compile("|".join(patterns)))
+    (SLOT + slot, regex("|".join(patterns)))
     for slot, patterns in (
         (
             "home",

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from ..text.passages import blocks
+from ..text.patterns import regex
 from ..text.speech import asks
 from ..text.terms import latin_language_of, sentence_spans, terms
 from ..text.wording import wording
@@ -20,17 +21,17 @@ _READ: Final = 3000
 """How many characters of a message are read: what is pasted behind them states little of anybody."""
 _MOST: Final = 60
 """How many statements of a message are looked at."""
-_CLAUSE: Final = re.compile(
+_CLAUSE: Final = regex(
     r"(?:, (?!\d{4}\b)|; |: | – | - |，|；|：|、(?=今は)|(?<=[가-힣])고, )(?:(?:and|but|so|und|aber|y|pero) )?"
 )
 _MINE: Final = wording(
     r"I|we|my|our|I'm|we're|ich|wir|mein\w*|unser\w*|yo|mi|mis|nuestr\w*|me|nos",
     anywhere="我|私|僕|俺|저는|나는|나 |제 |내 ",
 )
-_KANA: Final = re.compile("[\u3041-\u309f]")
-_HAN: Final = re.compile("[\u4e00-\u9fff]$")
-_HANGUL: Final = re.compile("[\uac00-\ud7a3]")
-_EASTERN: Final = re.compile("[\u4e00-\u9fff]+|[\u30a1-\u30fa\u30fc]+|[\uac00-\ud7a3]+")
+_KANA: Final = regex("[\u3041-\u309f]")
+_HAN: Final = regex("[\u4e00-\u9fff]$")
+_HANGUL: Final = regex("[\uac00-\ud7a3]")
+_EASTERN: Final = regex("[\u4e00-\u9fff]+|[\u30a1-\u30fa\u30fc]+|[\uac00-\ud7a3]+")
 _WORD, _STEM, _VOWELS = 3, 6, "aeiou"
 _RELATIVE: Final = wording(anywhere=r"^(?:which|who|that|it|die|der|das|welche[rs]?|que|qui)\b")
 """How a clause begins that speaks of what stands in the one before it."""

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from typing import Final, NamedTuple
 
+from ..text.patterns import regex
 from ..text.terms import is_stopword
 
 
@@ -45,7 +46,7 @@ _MONTHS: Final = (
     r"|sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?|enero|febrero|marzo|abril|mayo|junio|julio"
     r"|agosto|septiembre|octubre|noviembre|diciembre"
 )
-_MONTH: Final = re.compile(_MONTHS, re.I)
+_MONTH: Final = regex(_MONTHS, re.I)
 _COUNTED: Final = {
     word: str(number)
     for number, words in enumerate(
@@ -72,7 +73,7 @@ _TENS: Final = {"万": 10_000, "千": 1_000, "만": 10_000, "k": 1_000}
 _SUM: Final = rf"(?:[€$£¥] ?\d[\d.,]*k?|\d[\d.,]* ?(?:{_MONEY}|%|prozent|percent))"
 _AMOUNT: Final = rf"(?:{_SUM} ?|\d[\d.,]* ?)"
 _PATTERNS: Final = tuple(
-    (sort, re.compile(pattern, re.I))
+    (sort, regex(pattern, re.I))
     for sort, pattern in (
         ("", r"\bv?\d+\.\d+\.\d+\b|\bv\d[\d.]*|https?:\S+|\w+[._/]\w+[._/]\w+"),
         # By how much something differs from what it was: of that nobody knows what it is.
@@ -109,20 +110,20 @@ _PATTERNS: Final = tuple(
         ("#", r"(?<![A-Za-z\d.,])#?\d[\d.,]*\d|(?<![A-Za-z\d.,])\d"),
     )
 )
-_UNIT: Final = re.compile(r"[\s-]*([^\W\d_]+)")
-_HAN_UNIT: Final = re.compile(r"\s?(公斤|毫克|キロ|ミリグラム|킬로|밀리그램|[\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3])")
-_WORD_COUNT: Final = re.compile(
+_UNIT: Final = regex(r"[\s-]*([^\W\d_]+)")
+_HAN_UNIT: Final = regex(r"\s?(公斤|毫克|キロ|ミリグラム|킬로|밀리그램|[\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3])")
+_WORD_COUNT: Final = regex(
     r"\b(two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf"
     r"|zwölf|dos|tres|cuatro|cinco|siete|ocho|nueve|diez|doce)(mal\b)?\b"
     r"|[週周]\w?([一二三四五六七八九两])(?:次|回)|(하나|두|세|네|다섯|여섯|일곱|여덟|아홉) ?(번|살)"
     r"|([一二两三四五六七八九十])岁",
     re.I,
 )
-_NAME: Final = re.compile(
+_NAME: Final = regex(
     r"(?:(?:Dr|Mrs?|Ms|Prof)\.? |Herrn? |Frau |doctora? )?[A-ZÄÖÜÁÉÍÓÚÑ][\w'’-]*[a-zäöüßáéíóúñ0-9][\w'’-]*"
     r"(?: [A-ZÄÖÜÁÉÍÓÚ][\w'’-]+)*"
 )
-_EASTERN_NAME: Final = re.compile(
+_EASTERN_NAME: Final = regex(
     r"[\u4e00-\u9fff\u30a1-\u30fa\u30fc]{1,5}(?=さん)|[\uac00-\ud7a3]{2,4}(?= ?씨)|[\u30a1-\u30fa\u30fc]{3,}"
 )
 

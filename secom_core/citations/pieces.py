@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from ..text.patterns import regex
 from .placing import WAITS
 from .spelling import LONGEST, Spelling
 
@@ -42,15 +43,15 @@ class Piece:
 
 
 _SPECIAL: Final = re.escape("[\u3010\uff3b(\uff08*<$\\N")
-_PLAIN: Final = re.compile(rf"[^`~{_SPECIAL}]+")
-_RUN: Final = re.compile("`+|~+")
+_PLAIN: Final = regex(rf"[^`~{_SPECIAL}]+")
+_RUN: Final = regex("`+|~+")
 _INLINE: Final = r"(?![\s\d$])[^$\n]{0,116}"
 _PRICED: Final = r"\d[^\s$]{0,40}"  # the beginning of a price, as a formula that begins so has no blanks
 
 
 def _form(whole: str, begun: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What matches a piece, and what matches the end of a text that may go on as one."""
-    return re.compile(whole, re.IGNORECASE), re.compile(rf"(?:{begun})\Z", re.IGNORECASE)
+    return regex(whole, re.IGNORECASE), regex(rf"(?:{begun})\Z", re.IGNORECASE)
 
 
 _FORMS: Final = (

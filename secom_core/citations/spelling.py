@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from ..llm.marks import CITED, CITED_SPAN
+from ..text.patterns import regex
 
 LONGEST: Final = 120
 """A citation has no more characters than this; a bracket that stays open for longer is text."""
@@ -30,8 +31,8 @@ _AROUND_BEGUN: Final = (
     r"N(?:O(?:_(?:C(?:I(?:T(?:E[DS]?)?)?)?)?)?)?",
 )
 
-_DETAIL: Final = re.compile(r"\d+:(?=\d+\u2020)|\u2020[\w .,:#-]*")
-_SPAN: Final = re.compile(CITED_SPAN, re.IGNORECASE)
+_DETAIL: Final = regex(r"\d+:(?=\d+\u2020)|\u2020[\w .,:#-]*")
+_SPAN: Final = regex(CITED_SPAN, re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,8 @@ def spelling(*, parentheses: bool) -> Spelling:
     some_begun = rf"[{re.escape(opening)}](?:{_INSIDE}|[{re.escape(opening + closing)}])*"
     begun = "|".join(each.replace("some", some_begun) for each in _AROUND_BEGUN)
     return Spelling(
-        re.compile(rf"{around}|{one}|(?-i:\*\*NO_CITE[DS]?\*\*|NO_CITE[DS]?(?!\w))", re.IGNORECASE),
-        re.compile(rf"(?:{begun})\Z", re.IGNORECASE),
+        regex(rf"{around}|{one}|(?-i:\*\*NO_CITE[DS]?\*\*|NO_CITE[DS]?(?!\w))", re.IGNORECASE),
+        regex(rf"(?:{begun})\Z", re.IGNORECASE),
     )
 
 

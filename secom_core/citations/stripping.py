@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from ..text.patterns import regex
 
 _MOST: Final = 64
 """So many blanks and ends of lines wait for a citation at most."""
 
-_JOINS: Final = re.compile(r"[ \t]{0,8}(?:[,;\uff0c\u3001][ \t]{0,8})?(?:a|an|and|u|un|und|[\u548c\u4e0e])?[ \t]{0,8}")
+_JOINS: Final = regex(r"[ \t]{0,8}(?:[,;\uff0c\u3001][ \t]{0,8})?(?:a|an|and|u|un|und|[\u548c\u4e0e])?[ \t]{0,8}")
 """What stands between two citations and joins them, or the beginning of it."""
 
 

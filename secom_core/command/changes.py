@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterable
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, Final
 
 from ..archive import export as transfer
 from ..archive.replacing import replacing
@@ -21,6 +21,9 @@ from .files import Source, read_text
 from .keys import new_key_of, target_key_of
 from .opening import as_options, open_named, opened, scope_of, store_path
 from .terminal import Refused, confirmed, note, show
+
+_MANY_TURNS: Final = 200
+"""From how many new turns on a command makes the search index before it ends: it takes a fifth of a second or more."""
 
 
 def remember_(args: Namespace) -> None:
@@ -38,6 +41,7 @@ def remember_(args: Namespace) -> None:
         except DuplicateId as error:
             hint = f"{error}. If it was remembered without --me {args.me}, leave --me out, or forget it first"
             raise Refused(hint if args.me else str(error)) from error
+        _prepared(there.bank, scope, sum(len(each.turn_ids) for each in done if each.new))
     new = sum(each.new for each in done)
     known = sum(size for _, size in sizes) - new
     names = list(dict.fromkeys(name for name, _ in sizes))
@@ -45,6 +49,14 @@ def remember_(args: Namespace) -> None:
     besides = f", {known} known already" if known else ""
     text = f"{counted(new, 'message')} remembered{besides}, in {counted(len(names), 'session')}"
     show(args, {"new": new, "known": known, "sessions": names, "turn_ids": turn_ids}, text)
+
+
+def _prepared(bank: MemoryBank, scope: Scope, turns: int) -> None:
+    """Make the search index of what came, where the first recall would take long over it."""
+    if turns >= _MANY_TURNS:
+        if sys.stderr.isatty():
+            note("making the search index")
+        bank.prepare(scope)
 
 
 def forget_(args: Namespace) -> None:
@@ -98,13 +110,12 @@ def _salvaged(args: Namespace, scope: Scope) -> list[str]:
 def import_(args: Namespace) -> None:
     """Take in what `export_` wrote."""
     lines = read_text(args.file).split("\n")
-    path = store_path(args)
-    if path is not None and not path.exists():
-        # What cannot be used makes no store.
-        transfer.read(lines)
-    given = args.scope is not None or args.scope_json is not None
+    # What cannot be used makes no store.
+    exported = transfer.read(lines).scope
+    scope = scope_of(args) if args.scope is not None or args.scope_json is not None else exported
     with opened(args, make=True) as there:
-        came = there.bank.storage.import_(lines, scope=scope_of(args) if given else None)
+        came = there.bank.storage.import_(lines, scope=scope)
+        _prepared(there.bank, scope, came)
     show(args, {"turns": came}, f"{counted(came, 'turn')} came in")
 
 

@@ -1,4 +1,4 @@
-"""What is amiss in a store: check."""
+"""The errors in a store, and their repair: check."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .terminal import Refused, note, show
 
 
 def check_(args: Namespace) -> None:
-    """Say what is amiss, a line each, and mend it where that is asked for."""
+    """Print the errors, one in each line, and repair them if ``--repair`` is given."""
     with opened(args) as there:
         found = there.bank.check(repair=args.repair)
     show(args, [asdict(each) for each in found], "\n".join(map(str, found)))
     left = [each for each in found if not each.mended]
     if any(each.can_be_mended for each in left):
-        raise Refused(f"{counted(len(left), 'thing')} amiss; mend with: secom check --repair")
+        raise Refused(f"{counted(len(left), 'error')} found; repair with: secom check --repair")
     if left:
-        raise Refused(f"{counted(len(left), 'thing')} amiss that no repair mends; each line says what to do")
-    note("everything found was mended" if found else "nothing is amiss")
+        raise Refused(f"{counted(len(left), 'error')} found that cannot be repaired; each line says what to do")
+    note("every error was repaired" if found else "no errors were found")

@@ -178,9 +178,9 @@ def _held(bank: MemoryBank, named: str, opening: float) -> Iterator[Row]:
     findings = bank.check()
     checking = _ms_since(began)
     for finding in findings:
-        yield Row("store", "amiss", f"{inline(str(finding))}; see `secom check`", "error")
+        yield Row("store", "error found", f"{inline(str(finding))}; see `secom check`", "error")
     if not findings:
-        yield Row("store", "integrity", "nothing is amiss")
+        yield Row("store", "integrity", "no errors were found")
     yield _timed("opening", opening)
     yield Row("speed", "checking", f"{checking:,.0f} ms")
     if scopes and not health.underived:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Action, ArgumentParser
+from argparse import Action, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
@@ -23,6 +23,20 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     by_fold = {each.casefold(): each for each in known}
     close = get_close_matches(given.casefold(), by_fold, 1, 0.6)
     return f"; did you mean {inline(by_fold[close[0]])}?" if close else ""
+
+
+class HelpText(RawDescriptionHelpFormatter):
+    """Help with its descriptions as they are written, and each command in a line with what it is for.
+
+    `argparse` forgets, as it measures the names of commands, that they stand deeper than options.
+    """
+
+    def add_argument(self, action: Action) -> None:
+        """Measure an option or an argument, and the commands that it stands for."""
+        super().add_argument(action)
+        for command in self._iter_indented_subactions(action):
+            long = len(self._format_action_invocation(command)) + self._current_indent
+            self._action_max_length = max(self._action_max_length, long)
 
 
 class CommandLine(ArgumentParser):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
 from ..bank import MemoryBank, Parts
@@ -27,6 +27,9 @@ from .configured import from_where
 from .keys import key_of
 from .line import did_you_mean
 from .terminal import Refused
+
+_COMPARED: Final = 10_000
+"""With how many scopes a misspelt one is compared: more would take longer than the look itself."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Opened:
         found = self.store.scope(scope)
         if found is None or not self.bank.stats(scope).turns:
             said = as_options(scope) + from_where(self.settings, "scope")
-            known = [as_options(each) for each in self.bank.scopes() if each != scope]
+            known = [as_options(each) for each in self.store.scopes(most=_COMPARED) if each != scope]
             near = did_you_mean(as_options(scope), known)
             raise Refused(f"nothing is remembered for {said}; `secom scopes` lists what there is{near}")
         return found

@@ -6,7 +6,7 @@ import argparse
 import importlib
 import json
 import sys
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -22,7 +22,7 @@ from ..layers import Layer, names_taking_part, registered
 from ..readers import FORMATS
 from ..readers.moments import read_moment
 from .configured import settings_of
-from .line import CommandLine
+from .line import CommandLine, HelpText
 
 SHELLS: Final = ("bash", "zsh", "fish")
 """The shells that complete the words of the command."""
@@ -78,7 +78,7 @@ def _help(name: str) -> dict[str, Any]:
     return {
         "description": description,
         "epilog": head + examples,
-        "formatter_class": RawDescriptionHelpFormatter,
+        "formatter_class": HelpText,
         "allow_abbrev": False,
     }
 
@@ -250,7 +250,7 @@ def _completion(command: ArgumentParser) -> None:
 
 
 def _check_store(command: ArgumentParser) -> None:
-    command.add_argument("--repair", action="store_true", help="mend what can be mended")
+    command.add_argument("--repair", action="store_true", help="repair the errors that can be repaired")
     _store(command, json_too=True)
 
 

@@ -44,7 +44,7 @@ class Settings:
     """
 
     store: str = option(text, "memory.db", "the file of the bank, or postgresql://user@host/database")
-    scope: tuple[str, ...] | None = option(scope_parts, None, "whose memory it is, where a command names no scope")
+    scope: tuple[str, ...] | None = option(scope_parts, None, "whose memory it is, if a command names no scope")
     embedder: str = option(
         text, "none", "none, static, minilm, a model's folder, sentence-transformers:NAME, or openai:NAME"
     )
@@ -58,7 +58,9 @@ class Settings:
     model: str | None = option(text, None, "the chat model's name at an OpenAI-compatible endpoint")
     base_url: str | None = option(text, None, "the endpoint of the model, such as http://localhost:11434/v1")
     api_key_variable: str = option(variable, _KEY, "the environment variable with the key of base_url")
-    layers: tuple[str, ...] = option(names(lambda: _LAYERS), (), f"what is made of sessions: {', '.join(_LAYERS)}")
+    layers: tuple[str, ...] = option(
+        names(lambda: _LAYERS), (), f"the layers that are made from sessions: {', '.join(_LAYERS)}"
+    )
     idle_minutes: int = option(whole(1, 525_600), 30, "after how many minutes of silence a session ends")
     serve: ServeSettings = field(default_factory=ServeSettings)
     origins: Mapping[str, str] = field(default_factory=dict, repr=False)

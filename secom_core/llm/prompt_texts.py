@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
@@ -23,11 +24,17 @@ class PromptTexts:
     """
 
     def __init__(self, package: str | None, *names: str) -> None:
-        self._parts: dict[str, str] = {}
-        for name in names:
-            text = files(package or "").joinpath(name).read_text(encoding="utf-8")
+        self._package, self._names = package or "", names
+
+    @cached_property
+    def _parts(self) -> Mapping[str, str]:
+        """The parts by name, read when the first is asked for: few processes ask a language model."""
+        parts: dict[str, str] = {}
+        for name in self._names:
+            text = files(self._package).joinpath(name).read_text(encoding="utf-8")
             _, *found = re.split(r"^== (\w+)\n", text, flags=re.M)
-            self._parts |= {part: words.removesuffix("\n") for part, words in zip(found[::2], found[1::2], strict=True)}
+            parts |= {part: words.removesuffix("\n") for part, words in zip(found[::2], found[1::2], strict=True)}
+        return parts
 
     def part(self, name: str, **values: Any) -> str:
         """One part with its values."""

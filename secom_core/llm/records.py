@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from ..text.patterns import regex
 from .quoting import without_thoughts
 
 Record = dict[str, Any]
@@ -21,12 +22,12 @@ Record = dict[str, Any]
 _MOST_BROKEN: Final = 50  # objects of a reply that cannot be read, before it is given up
 _LONGEST: Final = 4_000  # characters of an object that is no JSON by the letter
 _DEEPEST: Final = 8  # levels of objects and lists inside an object
-_SPACE: Final = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_BREAK: Final = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/|,)*", re.DOTALL)
-_NUMBER: Final = re.compile(r"[-+]?\d{1,400}(?:\.\d{1,400})?(?:[eE][-+]?\d{1,3})?(?=\s*[,}\]\n/])")
-_BARE: Final = re.compile(r"[^\s,:{}\[\]\"'<“”‘’][^,:{}\[\]\"'\n<“”]*")
+_SPACE: Final = regex(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_BREAK: Final = regex(r"(?:\s|//[^\n]*|/\*.*?\*/|,)*", re.DOTALL)
+_NUMBER: Final = regex(r"[-+]?\d{1,400}(?:\.\d{1,400})?(?:[eE][-+]?\d{1,3})?(?=\s*[,}\]\n/])")
+_BARE: Final = regex(r"[^\s,:{}\[\]\"'<“”‘’][^,:{}\[\]\"'\n<“”]*")
 _STRINGS: Final = {
-    quote: re.compile(
+    quote: regex(
         # A quotation mark ends a text where what comes next is not a text's.
         rf"{quote}((?:\\.|[^\\])*?){quote}(?=\s*(?:[:}}\]]|\Z|//|,\s*(?:[\"'{{}}\[\]]|-?\d|\w+\"?\s*:)|\n\s*[\"'}}\]]))",
         re.DOTALL,
@@ -35,9 +36,9 @@ _STRINGS: Final = {
 }
 _CONSTANTS: Final = {"true": True, "false": False, "null": None, "none": None, "nil": None}
 _TYPOGRAPHIC: Final = str.maketrans("“”„‟‘’", '""""\'\'')
-_FRAME: Final = re.compile(r"[^{}]*[\[:]\s*")
-_NAMING: Final = re.compile(r"\s*[\"'“‘]?\w[^{}:=]{0,60}[:=]")
-_FENCED: Final = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
+_FRAME: Final = regex(r"[^{}]*[\[:]\s*")
+_NAMING: Final = regex(r"\s*[\"'“‘]?\w[^{}:=]{0,60}[:=]")
+_FENCED: Final = regex(r"^[ \t]*```[^\n`]*\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -64,7 +65,7 @@ def blocks_of(reply: str, tag: str) -> list[str]:
         tag: the name of the tags, such as ``"events"``.
     """
     answer = without_thoughts(reply)
-    opening, closing = (re.compile(rf"<\s*{slash}{tag}\b[^<>]*>", re.IGNORECASE) for slash in ("", r"/\s*"))
+    opening, closing = (regex(rf"<\s*{slash}{tag}\b[^<>]*>", re.IGNORECASE) for slash in ("", r"/\s*"))
     tagged = [closing.split(part)[0] for part in opening.split(answer)[1:]]
     fenced = _FENCED.findall(answer)
     return [*reversed(tagged), *reversed(fenced), answer]

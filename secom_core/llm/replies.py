@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any, Final
 
 from ..errors import BadReply, CutOff, shorten
+from ..text.patterns import regex
 from ..text.terms import count_tokens
 from .quoting import without_thoughts
 from .records import Record, Records, blocks_of, records_in
@@ -20,15 +21,15 @@ CUT_OFF: Final = "the reply was cut off before its end; keep it shorter"
 Texts = list[tuple[str, tuple[int, ...]]]
 
 _MOST_CHARACTERS: Final = 200_000  # of a reply that is read at all
-_FILLING: Final = re.compile(r"[\s\"'#()\[\]]+|\.(?!\d)|\b(?:exchanges?|turns?|nos?|numbers?)\b", re.IGNORECASE)
-_PARTING: Final = re.compile(r"[,;&/]|\band\b", re.IGNORECASE)
+_FILLING: Final = regex(r"[\s\"'#()\[\]]+|\.(?!\d)|\b(?:exchanges?|turns?|nos?|numbers?)\b", re.IGNORECASE)
+_PARTING: Final = regex(r"[,;&/]|\band\b", re.IGNORECASE)
 _LONGEST_LINE: Final = 600  # characters of a line that is looked at for a record in words
-_WORDED: Final = re.compile(
+_WORDED: Final = regex(
     r"[\s>*+•|-]*(?:\d{1,3}[.)]\s+)?(\w.{8,}?)\s*[(\[|]\s*((?:exchanges?|turns?)?[\d\s,:–-]*\d(?:\s*and\s*\d+)?)\s*[)\]|][\s.*|]*",
     re.IGNORECASE,
 )
-_SPAN: Final = re.compile(r"(\d{1,9})(?:(?:-|–|—|to|through|until)(\d{1,9}))?", re.IGNORECASE)
-_WORDS: Final = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+")
+_SPAN: Final = regex(r"(\d{1,9})(?:(?:-|–|—|to|through|until)(\d{1,9}))?", re.IGNORECASE)
+_WORDS: Final = regex(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+")
 
 
 def words_of(key: str) -> list[str]:

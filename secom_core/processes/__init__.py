@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .forks import ForkGate, ForkLock, ForkWorker, in_child
+from .forks import FairLock, ForkGate, ForkLock, ForkWorker, in_child
 
-__all__ = ["ForkGate", "ForkLock", "ForkWorker", "in_child"]
+__all__ = ["FairLock", "ForkGate", "ForkLock", "ForkWorker", "in_child"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date
 from typing import Final
 
@@ -14,14 +14,17 @@ Numbers = tuple[int, int, int]
 _ORDERS: Final[tuple[DateOrder, ...]] = ("day-first", "month-first")
 
 
-def order_of(dates: Iterable[tuple[Numbers, bool]]) -> tuple[DateOrder, str]:
-    """The order, and why it is not sure; nothing where it is.
+def order_of(
+    dates: Iterable[tuple[Numbers, bool]], usual: Callable[[], DateOrder] = lambda: "day-first"
+) -> tuple[DateOrder, str]:
+    """The order, and why it is not sure, with what to do; nothing where it is.
 
     A number above 12 is a day. Where there is none, the order in which time runs backwards less often is taken; where
-    both run alike, the day comes first.
+    both run alike, the usual one.
 
     Args:
         dates: in the order of the file; whether each is written with dots or dashes, where the day always comes first.
+        usual: asked when all dates are seen, for the order that is likelier where nothing tells.
     """
     steps = dict.fromkeys(_ORDERS, 0)
     before: dict[DateOrder, date] = {}
@@ -43,7 +46,9 @@ def order_of(dates: Iterable[tuple[Numbers, bool]]) -> tuple[DateOrder, str]:
     if example is None or day != month:
         return ("day-first" if day <= month else "month-first"), ""
     shown = "/".join(f"{number:02}" for number in example)
-    return "day-first", f"whether {shown} begins with the day or the month cannot be told; it is read day first"
+    read, other = _ORDERS if usual() == "day-first" else _ORDERS[::-1]
+    cannot = f"whether {shown} begins with the day or the month cannot be told for sure"
+    return read, f"{cannot}; it is read {read.replace('-', ' ')}; say the other with --dates {other}"
 
 
 def day_of(numbers: Numbers, order: DateOrder) -> date:

@@ -184,7 +184,9 @@ def _with_name(export: Export, text: str) -> str:
 
 
 def _with_count(reason: str, count: int) -> str:
-    return f"{reason} (the {count:,} sessions before it can be read)" if count > 1 else reason
+    """The reason, with what can be read all the same."""
+    before = "the session" if count == 1 else f"the {count:,} sessions"
+    return f"{reason} ({before} before it can be read, with --partial)" if count else reason
 
 
 def _bar(export: Export, files: list[File]) -> Any:

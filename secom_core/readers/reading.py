@@ -143,6 +143,22 @@ class Reading:
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             self.bad(InvalidTranscript(f"{place}: {error}"))
 
+    def each_kept(self, make: Callable[[Any, Reading], Made], files: Iterable[File]) -> Iterator[Made]:
+        """What is made of each conversation of JSON files that hold a list of them, or one alone.
+
+        Args:
+            make: makes it, of the record and this reading.
+            files: the files, one after another.
+
+        Raises:
+            InvalidTranscript: a record cannot be read; with its file and its number.
+        """
+        for file in files:
+            stream = self.stream(file)
+            records = [None] if stream.peek() != "[" else stream.items()
+            for number, _ in enumerate(records, start=1):
+                yield from self.kept(make, stream.value(), f"{file.shown}: conversation {number}")
+
     def bad(self, error: InvalidInput) -> None:
         """Pass over what cannot be read, with a note, where that was asked for.
 
@@ -207,6 +223,12 @@ def iso(value: object) -> datetime | None:
 def grouped(name: str, messages: Iterable[Message]) -> Session:
     """The messages as a session of turns."""
     return Session(name, group_messages(messages, name))
+
+
+def titled(title: object, key: str) -> str:
+    """The name of a session: the title of a conversation, and the beginning of its id where it has one."""
+    name = " ".join(str(title or "Untitled").split())
+    return f"{name} ({key[:8]})" if key else name
 
 
 def by_day(chat: str, messages: Iterable[Message]) -> Iterator[Session]:

@@ -16,7 +16,6 @@ from ..configuration import ServeSettings
 from ..errors import InvalidInput, MissingExtra
 from . import answers, operations, requests
 from .grants import OF_METRICS, Grant, Tokens
-from .hosts import is_loopback
 from .memory import ServedMemory
 
 try:
@@ -27,6 +26,7 @@ try:
 
     from .agents import MCP, mcp_route
     from .gate import Gate, bearer
+    from .hosts import is_loopback
     from .metrics import CONTENT_TYPE, Metrics
     from .refusals import Refused
 except ImportError as error:

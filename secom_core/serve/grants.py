@@ -98,6 +98,13 @@ class Tokens:
         """Whether callers need a token."""
         return self._open_to is None
 
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """The scopes that callers may reach, each once, those of the oldest tokens first."""
+        grants = [grant for _, grant in (*self._given, *self._kept)]
+        grants += [self._open_to] if self._open_to is not None else []
+        return tuple(dict.fromkeys(scope for each in grants for scope in (each.scope, *each.also)))
+
     def grant(self, token: str | None) -> Grant | None:
         """What a token allows; nothing where it is none of these. All are compared, each in the same time.
 

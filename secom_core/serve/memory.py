@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, TypeVar
 
 from ..bank import AsyncMemoryBank, BackgroundWriter, MemoryBank
+from ..conversation import Scope
 from ..errors import SecomError
 
 T = TypeVar("T")
 
 _SWEEP_S: Final = 60.0
+_JOIN_S: Final = 5.0
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -23,16 +26,22 @@ class ServedMemory:
 
     Args:
         bank: what is served; `close` closes it.
+        scopes: those that are made ready in the background as it starts, so that no first recall waits.
         threads: how many calls read at once at most.
         sweep_every: after how many seconds sessions end that nobody speaks in any more, and what has expired goes.
     """
 
-    def __init__(self, bank: MemoryBank, *, threads: int = 4, sweep_every: float = _SWEEP_S) -> None:
+    def __init__(
+        self, bank: MemoryBank, scopes: Sequence[Scope] = (), *, threads: int = 4, sweep_every: float = _SWEEP_S
+    ) -> None:
         self.bank: Final = bank
         self.writer: Final = BackgroundWriter(bank)
         self._calls = AsyncMemoryBank(bank, threads=threads)
         self._sweep_every = sweep_every
         self._sweeping: asyncio.Task[None] | None = None
+        self._scopes, self._is_closing = tuple(scopes), False
+        # A thread of its own: it may take minutes, and no call and no stop waits for it.
+        self._preparing = threading.Thread(target=self._prepare, name="secom-prepare", daemon=True)
 
     async def run(self, call: Callable[[], T], *, writes: bool = False) -> T:
         """Do something with the bank or its writer in one of the threads."""
@@ -43,16 +52,30 @@ class ServedMemory:
         return await self.run(lambda: json.dumps(call()).encode("ascii"), writes=writes)
 
     def start(self) -> None:
-        """Begin to look after sessions that nobody ends, and turns that expire."""
+        """Make scopes ready, and begin to look after sessions that nobody ends, and turns that expire."""
         self._sweeping = asyncio.get_running_loop().create_task(self._sweep())
+        self._preparing.start()
 
     async def close(self) -> None:
         """Let the calls that have begun come to their end, then close the bank."""
+        self._is_closing = True
         if self._sweeping is not None:
             self._sweeping.cancel()
             with suppress(asyncio.CancelledError):
                 await self._sweeping
         await self._calls.close()
+        if self._preparing.is_alive():
+            await asyncio.to_thread(self._preparing.join, _JOIN_S)
+
+    def _prepare(self) -> None:
+        for scope in self._scopes:
+            try:
+                self.bank.prepare(scope)
+            except SecomError:  # noqa: PERF203 - one scope that fails leaves the others
+                # As the bank is closed, the next call to the store ends it.
+                if self._is_closing:
+                    return
+                _LOG.exception("a scope could not be made ready; the first recall tries again")
 
     async def _sweep(self) -> None:
         while True:

@@ -16,8 +16,6 @@ from ..configuration import Settings
 from ..conversation import Scope
 from ..errors import InvalidInput, MissingExtra
 from .grants import OF_SCOPE, Grant, Tokens
-from .hosts import is_loopback
-from .inspector import inspector_routes
 from .memory import ServedMemory
 
 try:
@@ -27,11 +25,15 @@ try:
     from .agents import serve_agent
     from .application import application
     from .connections import PromptConnection
+    from .hosts import is_loopback
+    from .inspector import inspector_routes
 except ImportError as error:
     raise MissingExtra("secom serve", "serve") from error
 
 _BACKLOG: Final = 1_024
 _KEEP_ALIVE_S: Final = 15
+_PREPARED: Final = 100
+"""Of how many scopes at most the indexes are read as the server starts."""
 
 
 def tokens_of(settings: Settings, environ: Mapping[str, str] | None = None, *, writes: bool = True) -> Tokens:
@@ -92,7 +94,7 @@ def run_http(bank: MemoryBank, settings: Settings, tokens: Tokens, announce: Cal
     """
     serve = settings.serve
     listening = _listening(serve.host, serve.port)
-    memory = ServedMemory(bank)
+    memory = ServedMemory(bank, tokens.scopes[:_PREPARED])
     mounts = inspector_routes(memory, serve) if serve.inspector else ()
     config = uvicorn.Config(
         application(memory, serve, tokens, mounts),
@@ -116,7 +118,7 @@ def run_http(bank: MemoryBank, settings: Settings, tokens: Tokens, announce: Cal
 
 def run_agent(bank: MemoryBank, grant: Grant) -> None:
     """Serve one agent over standard input and output until the input ends; then close the bank."""
-    anyio.run(serve_agent, ServedMemory(bank), grant)
+    anyio.run(serve_agent, ServedMemory(bank, [grant.scope, *grant.also]), grant)
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ..conversation import Scope
 from ..errors import InvalidInput, SecomError, StoreError, StoreLocked, warn_degraded
-from ..processes import ForkGate, ForkLock, in_child
+from ..processes import FairLock, ForkGate, ForkLock, in_child
 from .cipher import Cipher
 from .glances import glance_of
 from .rows import scope_key
@@ -116,7 +116,7 @@ class Database:
         # A database in memory lives in a single connection.
         self._lock: Any = ForkLock() if self.path is None else nullcontext()
         # Writers who wait for SQLite try again and again: they would overtake each other, and some wait long.
-        self._writers = ForkLock() if self.is_sqlite else None
+        self._writers = FairLock() if self.is_sqlite else None
         self._calls = ForkGate(self.at_rest)
         in_child(self)
 

@@ -197,10 +197,15 @@ class SqlStore(DerivedRows):
         """The scope's row, or nothing where nothing is remembered."""
         return next((ScopeRow(*row) for row in self.glance(_SCOPE, key=scope_key(scope))), None)
 
-    def scopes(self, within: Scope = ()) -> list[Scope]:
-        """Every scope that has anything, and whose first parts are these, in the order in which they came."""
+    def scopes(self, within: Scope = (), *, most: int | None = None) -> list[Scope]:
+        """The scopes that have anything, and whose first parts are these, in the order in which they came.
+
+        Args:
+            within: the first parts; any unless given.
+            most: how many are read at most; all unless given.
+        """
         with self.transaction(write=False) as connection:
-            return scopes_within(connection, within)
+            return scopes_within(connection, within, most)
 
     def sessions(self, scope_id: int, *, since: int = -1) -> list[SessionRow]:
         """The scope's sessions changed after revision ``since``, in the order in which they came."""

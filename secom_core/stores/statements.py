@@ -30,10 +30,15 @@ def delete_among(
         connection.execute(delete(column.table).where(column.in_(batch), *conditions))
 
 
-def scopes_within(connection: Connection, within: Scope) -> list[Scope]:
-    """The scopes whose first parts are these, in the order in which they came."""
+def scopes_within(connection: Connection, within: Scope, most: int | None = None) -> list[Scope]:
+    """The scopes whose first parts are these, in the order in which they came; at most so many of them."""
     begins = json.dumps(list(within))[:-1]
-    alike = select(scopes.c.key).where(func.substr(scopes.c.key, 1, len(begins)) == begins).order_by(scopes.c.id)
+    alike = (
+        select(scopes.c.key)
+        .where(func.substr(scopes.c.key, 1, len(begins)) == begins)
+        .order_by(scopes.c.id)
+        .limit(most)
+    )
     found = (tuple(json.loads(key)) for key in connection.scalars(alike))
     return [scope for scope in found if scope[: len(within)] == within]
 

@@ -11,13 +11,14 @@ from xml.sax.saxutils import unescape
 from ..errors import BadReply
 from ..llm.quoting import without_thoughts
 from ..llm.reply import Reply, cut_off
+from ..text.patterns import regex
 from ..text.terms import latin_language_of, terms
 from .statements import says_nothing, statements
 
-_TAG: Final = re.compile(r"<\s*(/?)\s*(?:updated_|new_)?memory\b[^<>]*>", re.IGNORECASE)
-_FENCE: Final = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
-_END: Final = re.compile("[.!?…。！？][\"'”’»)\\]*_]*")
-_NUMBERED: Final = re.compile(r"^\W*(\d{1,3})\W+(\S.*)$", re.MULTILINE)
+_TAG: Final = regex(r"<\s*(/?)\s*(?:updated_|new_)?memory\b[^<>]*>", re.IGNORECASE)
+_FENCE: Final = regex(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
+_END: Final = regex("[.!?…。！？][\"'”’»)\\]*_]*")
+_NUMBERED: Final = regex(r"^\W*(\d{1,3})\W+(\S.*)$", re.MULTILINE)
 _MOST_CHARACTERS: Final = 200_000  # of a reply that is read at all
 
 

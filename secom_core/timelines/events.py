@@ -21,10 +21,11 @@ from ..llm.reply import cut_off
 from ..llm.schemas import NUMBERS, TEXT, records_of
 from ..llm.windows import numbered, windows
 from ..memory import Memory
+from ..text.patterns import regex
 
 _TEXTS: Final = PromptTexts(__package__, "events_prompt.txt")
-_FENCE: Final = re.compile(r"```\w*")
-_NOTHING: Final = re.compile(r"(?:\{[^{}\[\]]{0,60}:\s*)?\[\s*\](?:\s*\})?|\W*(?:none|no events)\W*|\s*", re.I)
+_FENCE: Final = regex(r"```\w*")
+_NOTHING: Final = regex(r"(?:\{[^{}\[\]]{0,60}:\s*)?\[\s*\](?:\s*\})?|\W*(?:none|no events)\W*|\s*", re.I)
 _SCHEMA: Final = records_of("events", event=TEXT, exchanges=NUMBERS)
 _EVENT: Final = RecordForm(
     name="an event",

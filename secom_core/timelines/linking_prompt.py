@@ -14,6 +14,7 @@ from ..llm.records import records_in
 from ..llm.replies import CUT_OFF
 from ..llm.reply import cut_off
 from ..llm.schemas import TEXT, object_of, one_of
+from ..text.patterns import regex
 from .records import Relation
 
 _TEXTS: Final = PromptTexts(__package__, "linking_prompt.txt")
@@ -25,11 +26,11 @@ MEANINGS: Final = {
 _NONE: Final = "None"
 _NAMES: Final = (*(relation.value for relation in Relation), _NONE)
 _SCHEMA: Final = object_of(explanation=TEXT, relation=one_of(*_NAMES))
-_LINE: Final = re.compile(
+_LINE: Final = regex(
     r"^[^\w\n]*(?:(?:the|final)\s+)?relation(?:ship)?\b[^\n:=]{0,40}?(?::|=|\bis\b)(?P<answer>.*)$", re.I | re.M
 )
 _MOST_WORDS: Final = 2  # of a line that is a name by itself
-_WORD: Final = re.compile(r"[^\W\d_]+")
+_WORD: Final = regex(r"[^\W\d_]+")
 _SPELLINGS: Final = {name.casefold(): name for name in _NAMES} | {
     "causes": "Cause",
     "caused": "Cause",

@@ -16,16 +16,17 @@ from ..llm.records import records_in
 from ..llm.replies import CUT_OFF
 from ..llm.reply import cut_off
 from ..llm.retry import all_asked_twice
+from ..text.patterns import regex
 from ..text.terms import count_tokens, sentences
 from .linking_prompt import MEANINGS
 from .records import Timeline
 
 _TEXTS: Final = PromptTexts(__package__, "refinement_prompt.txt")
-_BLOCK: Final = re.compile(r"<\s*notes\s*>(.*?)(?:<\s*/\s*notes\s*>|\Z)", re.S | re.I)
-_TAG: Final = re.compile(r"<\s*/?\s*(?:notes|timeline|dialogue)\s*>", re.I)
-_CLOSED: Final = re.compile(r"<\s*/\s*notes\s*>", re.I)
-_FENCE: Final = re.compile(r"```[a-z]*")
-_ANNOUNCED: Final = re.compile(r"\A\s*[^\n]{1,120}:[ \t]*\n(?=\s*\S)")
+_BLOCK: Final = regex(r"<\s*notes\s*>(.*?)(?:<\s*/\s*notes\s*>|\Z)", re.S | re.I)
+_TAG: Final = regex(r"<\s*/?\s*(?:notes|timeline|dialogue)\s*>", re.I)
+_CLOSED: Final = regex(r"<\s*/\s*notes\s*>", re.I)
+_FENCE: Final = regex(r"```[a-z]*")
+_ANNOUNCED: Final = regex(r"\A\s*[^\n]{1,120}:[ \t]*\n(?=\s*\S)")
 _SPARE_TOKENS: Final = 80
 
 

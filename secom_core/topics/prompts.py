@@ -17,6 +17,7 @@ from ..llm.replies import CUT_OFF, RecordForm, Texts
 from ..llm.reply import cut_off
 from ..llm.schemas import NUMBER, NUMBERS, TEXT, one_of, records_of
 from ..llm.windows import numbered
+from ..text.patterns import regex
 from ..text.terms import count_tokens
 
 NO_TRAIT: Final = "NO_TRAIT"
@@ -35,8 +36,8 @@ _SUMMARY: Final = RecordForm(
 )
 _SCHEMA: Final = records_of("extracted_memories", summary=TEXT, reference=NUMBERS)
 _UPDATE_SCHEMA: Final = records_of("actions", action=one_of("Add", "Merge"), number=NUMBER, text=TEXT)
-_NOTHING: Final = re.compile(r"\bno[_ ]traits?\b|\[\s*\]", re.I)
-_NO_VALUE: Final = re.compile(r'\[\]|\[?"\s*no[_ ]traits?\s*"\]?', re.I)
+_NOTHING: Final = regex(r"\bno[_ ]traits?\b|\[\s*\]", re.I)
+_NO_VALUE: Final = regex(r'\[\]|\[?"\s*no[_ ]traits?\s*"\]?', re.I)
 _LONGEST_MERGED: Final = 400
 _MOST_CHARACTERS: Final = 200_000
 
@@ -105,19 +106,19 @@ def _one_line(text: str) -> str:
 
 
 # An action begins a line, after a bullet, a number or "Action:", or follows another on the same line.
-_ACTION: Final = re.compile(
+_ACTION: Final = regex(
     r"(?:^(?:[^\w\n]*|[ \t]*\d+[.)][ \t]*|[^\n(]{0,30}:[ \t]*)|(?<=\))[ \t]*[;,.]?[ \t]*)"
     r"(?:(?P<add>add)\s*(?=\(|\W*$)|merge\s*\()",
     re.I | re.M,
 )
-_INDEX: Final = re.compile(
+_INDEX: Final = regex(
     r"\s*(?:(?:index|number)\s*[=:]\s*)?[\"'\[(]?\s*(-?\d{1,9})\s*[\"'\])]?\s*(?:[,:]\s*|(?=\)))", re.I
 )
 # Up to the last bracket of a line that ends with one, else to the one that closes what was opened before the text.
-_TEXT: Final = re.compile(r"(?:.*\n)*?(?:.*(?=\)[\s`*.;,]*$)|(?:[^()\n]|\([^()\n]*\))*(?=\)))", re.M)
-_NAMED: Final = re.compile(r"\A(?:merged[_.]?summary|text|summary)\s*[=:]\s*", re.I)
+_TEXT: Final = regex(r"(?:.*\n)*?(?:.*(?=\)[\s`*.;,]*$)|(?:[^()\n]|\([^()\n]*\))*(?=\)))", re.M)
+_NAMED: Final = regex(r"\A(?:merged[_.]?summary|text|summary)\s*[=:]\s*", re.I)
 # "Ann" and "Bob" is no quotation as a whole.
-_QUOTATION: Final = re.compile(r"""(["'])((?:\\.|(?!\1)[^\\])*)\1|“([^“]*)”|‘([^‘]*)’|«([^«]*)»""")
+_QUOTATION: Final = regex(r"""(["'])((?:\\.|(?!\1)[^\\])*)\1|“([^“]*)”|‘([^‘]*)’|«([^«]*)»""")
 
 
 def update_prompt(known: Sequence[str], new: str, *, speaker: str, complaint: str | None = None) -> Prompt:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +16,13 @@ pytest.importorskip("agents", reason="needs the extra openai-agents")
 
 from agents import Agent, OpenAIChatCompletionsModel, RunConfig, Runner, function_tool
 from agents.memory import Session, SessionSettings
+from frameworks import ALICE, LONG, broken, everything_said
 from openai import AsyncOpenAI
 
 from openai_agents_secom import SecomSession, memory_tools
 from secom_core import MemoryBank
-from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope, StoreError
+from secom_core.errors import DegradedWarning, InvalidInput
 from secom_core.testing import Answer, ScriptedServer, ToolCall
-
-ALICE, BOB = ("acme", "alice"), ("acme", "bob")
-LONG = "Sourdough wants patience: fold it, rest it, fold it again. " * 400
-
-
-@pytest.fixture
-def bank(tmp_path: Path) -> Iterator[MemoryBank]:
-    with MemoryBank.open(str(tmp_path / "memory.db")) as opened:
-        yield opened
 
 
 def agent_on(server: ScriptedServer, tools: Any = ()) -> Agent[Any]:
@@ -49,27 +39,8 @@ def recalling(session: SecomSession) -> RunConfig:
     return quiet(call_model_input_filter=session.with_memories)
 
 
-def everything_said(bank: MemoryBank, scope: Any = ALICE) -> str:
-    return "\n".join(message.text for turn in bank.turns(scope) for message in turn.messages)
-
-
 def test_it_is_a_session_of_the_sdk(bank: MemoryBank) -> None:
     assert isinstance(SecomSession(bank, scope=ALICE), Session)
-
-
-async def test_a_second_turn_sees_the_first_with_its_long_reply(bank: MemoryBank) -> None:
-    session = SecomSession(bank, scope=ALICE, session="monday")
-    with ScriptedServer([LONG, "Yes."]) as server:
-        await Runner.run(agent_on(server), "How do I bake sourdough?", session=session, run_config=recalling(session))
-        await Runner.run(agent_on(server), "Is that all?", session=session, run_config=recalling(session))
-    assert server.requests[1].messages == (
-        ("system", "Help."),
-        ("user", "How do I bake sourdough?"),
-        ("assistant", LONG),
-        ("user", "Is that all?"),
-    )
-    assert LONG.strip() in everything_said(bank)
-    assert len(bank.turns(ALICE, "monday")) == 2
 
 
 async def test_another_process_goes_on_with_the_same_items(tmp_path: Path) -> None:
@@ -92,26 +63,6 @@ async def test_another_process_goes_on_with_the_same_items(tmp_path: Path) -> No
     )
     assert json.loads(done.stdout) == kept
     assert [item["role"] for item in kept] == ["user", "assistant"]  # type: ignore[typeddict-item]
-
-
-async def test_another_session_is_recalled_beside_the_last_message_and_not_remembered_again(bank: MemoryBank) -> None:
-    bank.remember(ALICE, [("user", "My dog is called Biscuit."), ("assistant", "Noted.")], session="sunday")
-    bank.remember(BOB, [("user", "My dog is called Rex."), ("assistant", "Noted.")], session="sunday")
-    session = SecomSession(bank, scope=ALICE, session="monday")
-    with ScriptedServer(["Biscuit.", "Still Biscuit."]) as server:
-        for asked in ("What is my dog called?", "And my dog today?"):
-            done = await Runner.run(agent_on(server), asked, session=session, run_config=recalling(session))
-    roles = [role for role, _ in server.requests[1].messages]
-    assert roles == ["system", "user", "assistant", "user", "user"]
-    for request in server.requests:
-        block = request.messages[-2][1]
-        assert block.startswith("<memories>")
-        assert "My dog is called Biscuit." in block
-        assert "Rex" not in request.prompt
-    assert "What is my dog called?" not in server.requests[1].messages[-2][1]
-    assert "<memories>" not in everything_said(bank)
-    assert "<memories>" not in json.dumps([await session.get_items(), done.to_input_list()])
-    assert everything_said(bank).count("called Biscuit") == 1
 
 
 async def test_words_that_the_user_copies_out_of_a_prompt_are_not_remembered_as_said(bank: MemoryBank) -> None:
@@ -140,7 +91,7 @@ async def test_calls_of_tools_come_back_whole_and_are_not_remembered(bank: Memor
         return f"hail in {place}"
 
     session = SecomSession(bank, scope=ALICE, session="monday")
-    replies = [Answer(None, (ToolCall("weather", {"place": "Ghent"}, "call_1"),)), "Take a hat.", "Yes."]
+    replies: list[Any] = [Answer(None, (ToolCall("weather", {"place": "Ghent"}, "call_1"),)), "Take a hat.", "Yes."]
     with ScriptedServer(replies) as server:
         agent = agent_on(server, [weather])
         first = await Runner.run(agent, "Weather in Ghent?", session=session, run_config=recalling(session))
@@ -189,6 +140,53 @@ async def test_pop_forgets_what_was_said_last_and_clear_forgets_the_session(bank
     assert await other.get_items() == said[:1]
 
 
+@pytest.mark.parametrize("call", range(6))
+async def test_a_process_that_is_killed_as_it_takes_an_item_back_loses_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: int
+) -> None:
+    said: list[Any] = [
+        {"role": "user", "content": "I take the red bicycle."},
+        {"role": "assistant", "content": "Ride safely."},
+        {"role": "assistant", "content": "And take a lamp."},
+    ]
+    calls = []
+
+    def dying(does: Any) -> Any:
+        def done(*given: Any, **more: Any) -> Any:
+            calls.append(does)
+            if len(calls) > call:
+                raise KeyboardInterrupt
+            return does(*given, **more)
+
+        return done
+
+    with MemoryBank.open(str(tmp_path / "memory.db")) as bank:
+        session = SecomSession(bank, scope=ALICE, session="monday")
+        await session.add_items(said)
+        log = session._log
+        with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt):
+            for name in ("remember", "forget"):
+                patch.setattr(bank, name, dying(getattr(bank, name)))
+            patch.setattr(bank.chats, "write", dying(bank.chats.write))
+            assert log.pop() == said[2]
+    with MemoryBank.open(str(tmp_path / "memory.db")) as bank:
+        session = SecomSession(bank, scope=ALICE, session="monday")
+        items = [item["content"] for item in await session.get_items()]  # type: ignore[typeddict-item]
+        assert {"I take the red bicycle.", "Ride safely."} <= set(items)
+        assert "I take the red bicycle.\nRide safely." in everything_said(bank)
+        if len(calls) <= call:
+            assert items == ["I take the red bicycle.", "Ride safely."]
+
+
+async def test_what_follows_a_turn_that_an_assistant_began_is_taken_back_alone(bank: MemoryBank) -> None:
+    session = SecomSession(bank, scope=ALICE, session="monday")
+    said: list[Any] = [{"role": "assistant", "content": text} for text in ("Good morning.", "Are you there?")]
+    await session.add_items(said)
+    assert await session.pop_item() == said[1]
+    assert everything_said(bank) == "Good morning."
+    assert [item["content"] for item in await session.get_items()] == ["Good morning."]  # type: ignore[typeddict-item]
+
+
 async def test_limits(bank: MemoryBank) -> None:
     session = SecomSession(bank, scope=ALICE, session_settings=SessionSettings(limit=1))
     said: list[Any] = [{"role": "user", "content": f"Number {number}."} for number in range(3)]
@@ -210,32 +208,8 @@ async def test_what_others_remember_in_the_session_is_an_item(bank: MemoryBank) 
     bank.remember(ALICE, [("assistant", "I am.")], session="monday")
     items = [item["content"] for item in await session.get_items()]  # type: ignore[typeddict-item]
     assert items == ["Hello.", "Hi.", "Are you there?", "I am."]
-    assert (await session.pop_item() or {}).get("content") == "I am."
+    assert await session.pop_item() == {"role": "assistant", "content": "I am."}
     assert len(await session.get_items()) == 3
-
-
-async def test_a_store_that_fails_costs_memories_and_no_turn(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
-    bank.remember(ALICE, [("user", "My dog is called Biscuit.")], session="sunday")
-    session = SecomSession(bank, scope=ALICE, session="monday")
-
-    def broken(*_: Any, **__: Any) -> Any:
-        raise StoreError("the disk is full")
-
-    with ScriptedServer("I do not know.") as server, monkeypatch.context() as patch:
-        for name in ("recall", "turns", "remember"):
-            patch.setattr(MemoryBank, name, broken)
-        with pytest.warns(DegradedWarning, match="the disk is full"):
-            done = await Runner.run(
-                agent_on(server), "What is my dog called?", session=session, run_config=recalling(session)
-            )
-        assert done.final_output == "I do not know."
-        assert "<memories>" not in server.requests[0].prompt
-    with ScriptedServer("Biscuit.") as server:
-        await Runner.run(agent_on(server), "And now?", session=session, run_config=recalling(session))
-    assert [text for _, text in server.requests[0].messages if "<memories>" not in text] == [
-        *("Help.", "What is my dog called?", "I do not know.", "And now?")
-    ]
-    assert "What is my dog called?" in everything_said(bank)
 
 
 async def test_items_that_were_remembered_but_not_kept_are_kept_with_the_next(
@@ -249,9 +223,6 @@ async def test_items_that_were_remembered_but_not_kept_are_kept_with_the_next(
         {"role": "assistant", "content": "Take a hat."},
     ]
 
-    def broken(*_: Any, **__: Any) -> Any:
-        raise StoreError("the disk is full")
-
     with monkeypatch.context() as patch:
         patch.setattr(bank.chats, "write", broken)
         with pytest.warns(DegradedWarning, match="the disk is full"):
@@ -262,61 +233,8 @@ async def test_items_that_were_remembered_but_not_kept_are_kept_with_the_next(
     assert everything_said(bank) == "Weather?\nTake a hat."
 
 
-async def test_the_loop_is_not_blocked(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
-    threads: list[int] = []
-    recall = MemoryBank.recall
-
-    def slow(*given: Any, **more: Any) -> Any:
-        threads.append(threading.get_ident())
-        time.sleep(0.2)
-        return recall(*given, **more)
-
-    monkeypatch.setattr(MemoryBank, "recall", slow)
-    session = SecomSession(bank, scope=ALICE)
-    with ScriptedServer("Hi.") as server:
-        await Runner.run(agent_on(server), "Hello.", session=session, run_config=recalling(session))
-    assert threads
-    assert threading.get_ident() not in threads
-
-
-async def test_the_scope_of_tools_comes_from_the_context_and_from_no_model(bank: MemoryBank) -> None:
-    bank.remember(ALICE, [("user", "My dog is called Biscuit.")], session="sunday")
-    tools = memory_tools(bank, scope=lambda who: ("acme", who), tools=["recall", "remember"])
-    calls = [
-        Answer(None, (ToolCall("recall", {"query": "dog"}),)),
-        Answer(None, (ToolCall("recall", {"query": "dog", "scope": ["acme", "alice"]}),)),
-        Answer(None, (ToolCall("remember", {"text": "Bob sails."}),)),
-        "Done.",
-    ]
-    with ScriptedServer(calls) as server:
-        await Runner.run(agent_on(server, tools), "My dog?", context="bob", run_config=quiet())
-    results = [text for role, text in server.requests[-1].messages if role == "tool"]
-    assert "Biscuit" not in "".join(results)
-    assert "scope: Extra inputs are not permitted" in results[1]
-    assert "Bob sails." in everything_said(bank, BOB)
-    assert "Bob sails." not in everything_said(bank)
-
-
-async def test_a_tool_finds_a_turn_of_another_session_that_nobody_answered(bank: MemoryBank) -> None:
-    bank.remember(ALICE, [("user", "My dog is called Biscuit.")], session="sunday")
-    with ScriptedServer([Answer(None, (ToolCall("recall", {"query": "dog"}),)), "Biscuit."]) as server:
-        await Runner.run(agent_on(server, memory_tools(bank, scope=ALICE)), "My dog?", run_config=quiet())
-    assert "called Biscuit" in server.requests[1].text
-
-
 def test_tools_are_those_that_are_named(bank: MemoryBank) -> None:
     assert [tool.name for tool in memory_tools(bank, scope=ALICE)] == ["recall", "read_the_rest"]
     assert [tool.name for tool in memory_tools(bank, scope=ALICE, tools=["forget"])] == ["forget"]
     with pytest.raises(InvalidInput, match="tools are some of 'recall'"):
         memory_tools(bank, scope=ALICE, tools=["erase"])  # type: ignore[list-item]
-
-
-def test_bad_arguments_are_refused(bank: MemoryBank) -> None:
-    with pytest.raises(InvalidScope):
-        SecomSession(bank, scope="alice")
-    with pytest.raises(InvalidInput):
-        SecomSession(bank, scope=ALICE, session=7)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput):
-        SecomSession("memory.db", scope=ALICE)  # type: ignore[arg-type]
-    with pytest.raises(InvalidScope, match="function of the run's context"):
-        memory_tools(bank, scope=())

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import json
 import os
 import pty
 import re
 import shutil
+import sqlite3
 import struct
 import subprocess
 import sys
 import termios
 from collections.abc import Sequence
+from contextlib import closing, redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from secom_core.command import main
+from secom_core import MemoryBank
+from secom_core.command import main, opening
 from secom_core.command.completion import script_for
 from secom_core.command.doctor import EXTRAS
 from secom_core.command.line import did_you_mean
@@ -55,6 +59,13 @@ def typed(*words: str, stdin: str = "", **variables: str) -> Done:
     done = subprocess.run(command, input=stdin, env=env, capture_output=True, encoding="utf-8", timeout=60)
     assert "Traceback" not in done.stderr
     return Done(done.returncode, done.stdout, done.stderr)
+
+
+def typed_here(*words: str) -> str:
+    """What the command in this process writes to standard error."""
+    with redirect_stderr(io.StringIO()) as said:
+        main(words)
+    return said.getvalue()
 
 
 def at_terminal(words: Sequence[str], **variables: str) -> str:
@@ -208,6 +219,7 @@ def test_the_doctor_knows_every_extra() -> None:
 
 
 def test_the_doctor_says_what_there_is(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("openai")
     assert run(capsys, "remember", "chat.txt", *ALICE).code == 0
     Path("secom.toml").write_text('scope = ["acme", "alice"]\nmodel = "any"\n', encoding="utf-8")
     monkeypatch.setenv("SECOM_API_KEY", "sk-very-secret")
@@ -218,7 +230,7 @@ def test_the_doctor_says_what_there_is(capsys: pytest.CaptureFixture[str], monke
         r"ok scope +acme, alice  \(from secom.toml\)",
         r"ok SECOM_API_KEY +set",
         r"holds +1 scope, 1 session, 3 turns, 0 vectors",
-        r"integrity +nothing is amiss",
+        r"integrity +no errors were found",
         r"second recall +\d+ ms in --scope acme --scope alice",
     ):
         assert re.search(wanted, done.out), wanted
@@ -253,3 +265,50 @@ def test_the_doctor_hides_the_password_of_a_database(capsys: pytest.CaptureFixtu
     assert done.code == 1
     assert "hunter2" not in done.out + done.err
     assert "127.0.0.1" in done.out
+
+
+def test_after_a_large_import_nobody_waits_for_the_search_index(folder: Path) -> None:
+    said = "herons, gulls, swans, geese and ducks by the old canal behind the mill in the rain"
+    lines = "".join(f"Ann: On day {each} I counted {each * 7} {said}.\nBob: Noted.\n" for each in range(250))
+    Path("long.txt").write_text(lines, encoding="utf-8")
+
+    def kept(store: str) -> int:
+        with closing(sqlite3.connect(folder / store)) as connection:
+            return int(connection.execute("SELECT count(*) FROM index_blocks").fetchone()[0])
+
+    assert main(["remember", "chat.txt", *ALICE]) == 0
+    assert kept("memory.db") == 0, "a few turns are analysed in no time, as they are asked for"
+    assert main(["remember", "long.txt", *ALICE]) == 0
+    assert kept("memory.db") > 0
+    assert main(["export", *ALICE, "-o", "alice.jsonl"]) == 0
+    assert main(["import", "alice.jsonl", "--store", "other.db"]) == 0
+    assert kept("other.db") > 0
+
+
+def test_each_command_stands_in_a_line_with_what_it_is_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = parser().format_help().split("\n")
+    for name, command in parser().commands.items():
+        [line] = [each for each in lines if each.split()[:1] == [name]]
+        assert line.split(maxsplit=1)[1] == command.says
+
+
+def test_a_misspelt_scope_is_not_compared_with_millions(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with MemoryBank.open(folder / "memory.db") as bank:
+        for number in range(5):
+            bank.remember((f"user-{number}",), [("user", "Hello.")], session="s")
+    monkeypatch.setattr(opening, "_COMPARED", 3)
+    monkeypatch.setattr(MemoryBank, "scopes", lambda *_: pytest.fail("all scopes are read"))
+    assert "did you mean --scope user-2?" in typed_here("recall", "x", "--scope", "usr-2")
+    assert "user-4" not in typed_here("recall", "x", "--scope", "usr-4")
+
+
+@pytest.mark.parametrize("package", ["starlette", "uvicorn", "mcp", "pydantic", "prometheus_client"])
+def test_a_server_without_its_packages_says_what_to_install(folder: Path, package: str) -> None:
+    code = f"import sys; sys.modules[{package!r}] = None; from secom_core.command import main; sys.exit(main())"
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", code, "serve", "--scope", "me"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert 'pip install "secom-memory[serve]"' in done.stderr

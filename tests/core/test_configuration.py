@@ -201,6 +201,8 @@ def test_vectors_are_searched_in_the_database_where_that_is_configured(postgres_
 
 @pytest.mark.parametrize(("flags", "says"), [({"embedder": "static"}, "a store at postgresql"), ({}, "an embedder")])
 def test_what_pgvector_needs_is_said(flags: dict[str, str], says: str) -> None:
+    if "embedder" in flags:
+        pytest.importorskip("tokenizers")
     settings = read_settings({**flags, "vector_store": "pgvector"}, environ=NOTHING)
     with pytest.raises(InvalidInput, match=f"--vector-store: vector_store = pgvector needs {says}"):
         bank_arguments(settings, NOTHING)

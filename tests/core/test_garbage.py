@@ -154,7 +154,7 @@ def test_a_reader_who_holds_forgotten_words_in_the_log_is_told_of(whole: Path) -
 
 def test_the_command_says_what_is_amiss_and_mends_it(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--store", str(whole)]) == 0
-    assert "nothing is amiss" in capsys.readouterr().err
+    assert "no errors were found" in capsys.readouterr().err
     with closing(sqlite3.connect(whole)) as connection, connection:
         connection.execute("DELETE FROM memories WHERE session_id = 1")
     assert main(["check", "--store", str(whole)]) == 1
@@ -162,7 +162,7 @@ def test_the_command_says_what_is_amiss_and_mends_it(whole: Path, capsys: pytest
     assert "memories, scope ['acme', 'ann'], session 's0'" in said.out
     assert "secom check --repair" in said.err
     assert main(["check", "--repair", "--store", str(whole)]) == 0
-    assert "was mended" in capsys.readouterr().err
+    assert "was repaired" in capsys.readouterr().err
     assert main(["check", "--store", str(whole)]) == 0
 
 

@@ -21,7 +21,8 @@ from sqlalchemy import delete, func, select, update
 from test_growing_index import AT, FACT, LONG, QUERIES, QUESTION, SCOPE, STEPS, Step, take, told
 
 from secom_core.bank import MemoryBank, kept_index
-from secom_core.errors import DegradedWarning, StoreError
+from secom_core.bank.scope_cache import ScopeCache
+from secom_core.errors import DegradedWarning, InvalidScope, StoreError
 from secom_core.indexes import bm25
 from secom_core.indexes.postings import digest_of
 from secom_core.stores.index_blocks import packed, unpacked
@@ -413,3 +414,29 @@ def test_an_index_made_in_another_way_is_made_again(other: str, tmp_path: Path) 
     if other in ("model", "no embedder"):
         with opened(False) as bank:
             assert answers(bank) == before
+
+
+def test_a_scope_that_was_prepared_is_analysed_by_nobody_again(tmp_path: Path) -> None:
+    embedder = HashingEmbedder()
+    with MemoryBank.open(tmp_path / "memory.db", embedder=embedder) as bank:
+        for number in range(12):
+            bank.remember(SCOPE, exchange(number, random.Random(number)), session=f"s{number // 4}", close=True)
+        assert blocks(bank) == 0
+        bank.prepare(SCOPE)
+        assert blocks(bank) > 0
+    with (
+        MemoryBank.open(tmp_path / "memory.db", embedder=embedder) as later,
+        patch.object(ScopeCache, "_follow_session", side_effect=AssertionError("a session is analysed again")),
+    ):
+        calls = embedder.calls
+        later.prepare(SCOPE)
+        assert embedder.calls == calls + 1, "the embedder is asked once, so that it loads its model"
+        assert later.recall(SCOPE, "bardan kello").hits
+
+
+def test_nothing_is_prepared_where_nothing_is_remembered(tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        bank.prepare(SCOPE)
+        assert bank.scopes() == []
+        with pytest.raises(InvalidScope):
+            bank.prepare("alice")

@@ -492,7 +492,7 @@ STAMPS = {
     "2024년 5월 3일 오후 2:05, ": "Korea",
     "[03/05/24, 14:05:00] ": "iOS",
     "[03.05.24, 14:05:00] ": "iOS, Germany",
-    "[3/5/24, 2:05:00\u202fPM] ": "iOS, narrow space",
+    "[5/3/24, 2:05:00\u202fPM] ": "iOS, narrow space",
     "[2024-05-03, 2:05:00 PM] ": "iOS, Canada",
     "[3.5.2024 klo 14.05.00] ": "iOS, Finland",
     "\u200e[03/05/2024, 14:05:00] ": "iOS, with a mark",
@@ -529,6 +529,46 @@ def test_which_number_is_the_day_is_told_from_the_whole_file(tmp_path: Path, cas
     found = of(tmp_path, "chat.txt", text, note=said.append)
     assert next(iter(found)) == f"chat {first}"
     assert any("begins with the day or the month cannot be told" in each for each in said) is is_unsure
+
+
+COUNTRIES = {
+    "United States, Android": ("5/3/24, 9:15 PM - Ann: Hi\n6/4/24, 12:05 AM - Ann: Bye\n", "2024-05-03 21:15"),
+    "United States, iOS": (
+        "[5/3/24, 9:15:10\u202fPM] Ann: Hi\n[6/4/24, 9:15:10\u202fAM] Ann: Bye\n",
+        "2024-05-03 21:15",
+    ),
+    "India": ("03/05/24, 9:15 pm - Ann: Hi\n04/06/24, 9:15 pm - Ann: Bye\n", "2024-05-03 21:15"),
+    "India, an older telephone": (
+        "03/05/2024, 9:15 PM - Ann: Hi\n04/06/2024, 9:15 PM - Ann: Bye\n",
+        "2024-05-03 21:15",
+    ),
+    "Australia": ("3/5/24, 9:15\u202fpm - Ann: Hi\n4/6/24, 9:15\u202fpm - Ann: Bye\n", "2024-05-03 21:15"),
+    "Hong Kong": ("3/5/2024, 9:15 PM - Ann: Hi\n4/6/2024, 9:15 PM - Ann: Bye\n", "2024-05-03 21:15"),
+    "Mexico": ("3/5/24, 9:15 p. m. - Ann: Hi\n4/6/24, 9:15 p. m. - Ann: Bye\n", "2024-05-03 21:15"),
+    "United Kingdom": ("03/05/2024, 21:15 - Ann: Hi\n04/06/2024, 21:15 - Ann: Bye\n", "2024-05-03 21:15"),
+}
+"""What nothing but the way of writing tells."""
+
+
+@pytest.mark.parametrize("country", COUNTRIES)
+def test_where_nothing_else_tells_the_way_of_writing_does_and_that_is_said(tmp_path: Path, country: str) -> None:
+    text, at = COUNTRIES[country]
+    said: list[str] = []
+    [message, _] = [each for day in of(tmp_path, "chat.txt", text, note=said.append).values() for each in day]
+    assert message[2].startswith(at)
+    [doubt] = [each for each in said if "cannot be told for sure" in each]
+    other = "day-first" if country.startswith("United States") else "month-first"
+    assert doubt.endswith(f"say the other with --dates {other}")
+
+
+def test_the_american_way_of_writing_gives_way_to_what_tells_more(tmp_path: Path) -> None:
+    late = "".join(f"{day}, 9:15 PM - Ann: Hi\n" for day in ("5/3/24", "13/3/24"))
+    backwards = "".join(f"{day}, 9:15 PM - Ann: Hi\n" for day in ("1/2/24", "2/2/24", "1/3/24"))
+    mixed = "5/3/24, 9:15 PM - Ann: Hi\n06/4/24, 9:15 PM - Ann: Hi\n"
+    firsts = [next(iter(of(tmp_path, "chat.txt", text))) for text in (late, backwards, mixed)]
+    assert firsts == ["chat 2024-03-05", "chat 2024-02-01", "chat 2024-03-05"]
+    path = examples.write(tmp_path, {"c.txt": "5/3/24, 9:15 PM - Ann: Hi\n"}) / "c.txt"
+    assert next(read(path, dates="day-first")).name == "c 2024-03-05"
 
 
 def test_which_number_is_the_day_can_be_said_and_changes_no_id(tmp_path: Path) -> None:
@@ -575,8 +615,14 @@ def test_columns_are_guessed_and_that_is_said_or_named(tmp_path: Path) -> None:
         "b": [("", "Bob", "2024-05-04 07:00:00", "Bye")],
     }
     assert any("text=note, at=when, speaker=who, session=thread; say otherwise with --columns" in each for each in said)
-    with pytest.raises(InvalidTranscript, match=r"no column is text=words: .* each as one of when, who, note, thread"):
-        of(tmp_path, "t.csv", text, columns={"text": "words"})
+    with pytest.raises(InvalidTranscript, match=r"'notes' for text; there are 'when', 'who', 'note'.*mean text=note"):
+        of(tmp_path, "t.csv", text, columns={"text": "notes"})
+    with pytest.raises(InvalidTranscript, match="a table has no 'words': name text, "):
+        of(tmp_path, "t.csv", text, columns={"words": "note"})
+    said.clear()
+    full = {**columns, "speaker": "who", "session": "thread"}
+    assert of(tmp_path, "t.csv", text, columns=full, note=said.append)
+    assert not any("its columns are read" in each for each in said), "what was said is not told again"
 
 
 def test_a_question_and_an_answer_in_a_row_are_a_turn(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The pictures of the page on the inspector: `PYTHONPATH=. python tests/serve/take_pictures.py` takes them again."""
+"""The pictures of the page on the inspector; `PYTHONPATH=.:tests python tests/serve/take_pictures.py` takes them."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_a_search_shows_the_very_block_that_reaches_the_prompt(inspector: Inspec
 def test_the_slider_shows_what_would_reach_the_prompt(inspector: Inspector, chat: Caller, budget: int) -> None:
     inspector.enter(chat)
     inspector.search(QUERY)
-    slider = inspector.page.get_by_role("slider", name="Room in the prompt")
+    slider = inspector.page.get_by_role("slider", name="Token budget")
     with inspector.page.expect_response("**/v1/inspect/recall"):
         slider.press("Home" if budget == 200 else "End")
     answer = chat.ok(chat.post("/v1/recall", query=QUERY, token_budget=budget))
@@ -103,20 +103,21 @@ def test_why_a_hit_is_shown_adds_up_to_its_score(inspector: Inspector, chat: Cal
     added = sum(float(each.replace("−", "-")) for each in cells)
     assert added == pytest.approx(float(card.locator("tfoot td").inner_text()), abs=0.01 * len(cells))
     assert float(card.locator("tfoot td").inner_text()) == pytest.approx(first["score"], abs=0.01)
-    assert "Most for it:" in card.inner_text()
+    assert "Strongest reasons for it:" in card.inner_text()
     assert {"worktop", "quartz"} <= set(card.locator(".match").all_inner_texts())
 
 
 def test_an_excerpt_stands_marked_in_its_whole_turn(inspector: Inspector, chat: Caller) -> None:
     inspector.enter(chat)
     query = "Which colour hides crumbs and is the calmest?"
-    inspector.page.get_by_role("slider", name="Room in the prompt").fill("600")
+    inspector.page.get_by_role("slider", name="Token budget").fill("600")
     inspector.search(query)
     hits = chat.ok(chat.post("/v1/recall", query=query, token_budget=600))["hits"]
     spans = [each for hit in hits for each in hit["excerpts"]]
     assert spans, "the long reply is to be shown in part"
     whole = inspector.page.locator("details.whole")
     whole.first.locator("summary").first.click()
+    assert "[…]" in inspector.page.locator(".cut").all_text_contents()
     shown = "".join(whole.first.locator("mark").all_text_contents())
     said = {turn["id"]: [message["text"] for message in turn["messages"]] for hit in hits for turn in hit["turns"]}
     assert shown == "".join(said[each["turn_id"]][each["message"]][each["start"] : each["stop"]] for each in spans)
@@ -131,15 +132,15 @@ def test_a_search_that_finds_nothing_and_an_empty_memory_say_what_to_do(
     for view, says in (
         ("sessions", "There is no session yet."),
         ("standing", "Nothing is pinned."),
-        ("made", "keeps no timelines"),
+        ("made", "makes no timelines"),
     ):
         inspector.go(view)
         assert says in inspector.text
     caller.remember("I bake bread.")
     with inspecting(browser, server.url) as other:
         other.enter(caller)
-        other.page.get_by_text("What takes part").click()
-        other.page.get_by_label("Only what answers").check()
+        other.page.get_by_text("What to include").click()
+        other.page.get_by_label("Only memories that answer").check()
         other.search("Quaternions?")
         assert "Nothing was found for that." in other.text
 
@@ -176,13 +177,13 @@ def test_what_stands_and_what_was_replaced(inspector: Inspector, chat: Caller) -
     turn = chat.ok(chat.get("/v1/sessions/winter"))["turns"][1]
     chat.ok(chat.post("/v1/correct", turn_id=turn["id"], text="I took quartz for the kitchen."))
     inspector.enter(chat, "standing")
-    inspector.page.get_by_text("Instructions for later").wait_for()
+    inspector.page.get_by_text("Instructions for later answers").wait_for()
     assert "Please always answer in metres." in inspector.text
     replaced = inspector.page.locator("section").filter(has=inspector.page.get_by_role("heading", name="Replaced"))
     assert "I would love an oak worktop in the kitchen." in replaced.locator(".older").inner_text()
     assert "I took quartz for the kitchen." in replaced.locator(".newer").inner_text()
-    inspector.page.get_by_role("button", name="Let it hold again").click()
-    inspector.page.locator("#notice").get_by_text("It holds again").wait_for()
+    inspector.page.get_by_role("button", name="Undo the correction").click()
+    inspector.page.locator("#notice").get_by_text("The turn holds again").wait_for()
     marks = [mark["kind"] for mark in chat.ok(chat.get("/v1/turns", id=turn["id"]))["turns"][0]["marks"]]
     assert marks == []
 
@@ -228,7 +229,7 @@ def test_correct_asks_first_and_the_store_has_it(inspector: Inspector, chat: Cal
     dialog = inspector.page.get_by_role("dialog", name="Correct this turn")
     assert "I would love an oak worktop" in dialog.inner_text()
     dialog.get_by_role("button", name="Correct", exact=True).click()
-    assert "Write what is so instead" in dialog.get_by_role("alert").inner_text()
+    assert "Write the correct text" in dialog.get_by_role("alert").inner_text()
     inspector.page.keyboard.press("Escape")
     dialog.wait_for(state="detached")
     assert inspector.page.evaluate("document.activeElement.getAttribute('aria-label')").startswith(
@@ -237,7 +238,7 @@ def test_correct_asks_first_and_the_store_has_it(inspector: Inspector, chat: Cal
     assert chat.ok(chat.get("/v1/stats"))["sessions"] == 2
 
     opener.click()
-    dialog.get_by_label("What is so instead").fill("I want quartz, not oak.")
+    dialog.get_by_label("The correct text").fill("I want quartz, not oak.")
     dialog.get_by_role("button", name="Correct", exact=True).click()
     inspector.page.locator("#notice").get_by_text("Corrected").wait_for()
     text = chat.ok(chat.post("/v1/recall", query="What about the oak?", token_budget=2000))["text"]
@@ -248,11 +249,11 @@ def test_correct_asks_first_and_the_store_has_it(inspector: Inspector, chat: Cal
 def test_taking_back_leaves_nothing_in_its_place(inspector: Inspector, chat: Caller) -> None:
     inspector.enter(chat, "sessions/winter")
     inspector.page.get_by_role("button", name="Correct: I would love an oak worktop").click()
-    inspector.page.get_by_role("button", name="Take it back").click()
-    inspector.page.locator("#notice").get_by_text("Taken back").wait_for()
+    inspector.page.get_by_role("button", name="Retract it").click()
+    inspector.page.locator("#notice").get_by_text("Retracted").wait_for()
     turn = chat.ok(chat.get("/v1/sessions/winter"))["turns"][1]
     assert [mark["kind"] for mark in turn["marks"]] == ["retracted"]
-    assert "taken back on" in inspector.text
+    assert "retracted on" in inspector.text
 
 
 def test_forget_says_what_will_be_gone_and_then_what_is_gone(
@@ -265,7 +266,7 @@ def test_forget_says_what_will_be_gone_and_then_what_is_gone(
     dialog.get_by_text("1 turn will be gone for good").wait_for()
     assert "The dog Biscuit scratches his ears at night." in dialog.inner_text()
     assert "This cannot be undone" in dialog.inner_text()
-    assert inspector.page.evaluate("document.activeElement.textContent") == "Keep them"
+    assert inspector.page.evaluate("document.activeElement.textContent") == "Keep it"
     inspector.page.keyboard.press("Escape")
     assert chat.ok(chat.get("/v1/stats"))["turns"] == 6
 
@@ -443,6 +444,11 @@ def test_all_of_it_by_keyboard_alone(inspector: Inspector, chat: Caller) -> None
     page.get_by_role("link", name="Sessions").focus()
     keys.press("/")
     assert page.evaluate("document.activeElement.id") == "query"
+    keys.press("/")
+    assert page.locator("#query").input_value() == "", "the key leads to the field, and is not written into it"
+    keys.type("a/b")
+    assert page.locator("#query").input_value() == "a/b"
+    page.locator("#query").fill("")
     keys.type("Which dog scratches?")
     with page.expect_response("**/v1/inspect/recall"):
         keys.press("Enter")
@@ -469,9 +475,9 @@ def test_all_of_it_by_keyboard_alone(inspector: Inspector, chat: Caller) -> None
     tab_to("Correct")
     keys.press("Enter")
     page.locator("#notice").get_by_text("Corrected").wait_for()
-    page.get_by_role("link", name="What stands").focus()
+    page.get_by_role("link", name="Holds now").focus()
     keys.press("Enter")
-    page.get_by_role("heading", name="What stands").wait_for()
+    page.get_by_role("heading", name="What holds now").wait_for()
     tab_to("Forget: Please always")
     keys.press("Enter")
     page.get_by_role("dialog").get_by_text("will be gone").wait_for()

@@ -15,7 +15,7 @@ from ..branches import standing
 from ..fields import field
 from ..files import Export, File
 from ..messages import read_messages
-from ..reading import Reading, grouped, seconds
+from ..reading import Reading, grouped, seconds, titled
 
 _MARK: Final = regex("\ue200[^\ue201]{0,2000}\ue201")
 """Where a citation or a picture stood, in characters for private use."""
@@ -36,22 +36,13 @@ def looks_like(file: File) -> bool:
 
 def read(export: Export, files: list[File], reading: Reading) -> Iterator[Session]:
     """A session a conversation, called by its title and the beginning of its id."""
-    for file in files:
-        stream = reading.stream(file)
-        whole = stream.peek() != "["
-        for number, _ in enumerate([None] if whole else stream.items(), start=1):
-            yield from reading.kept(_session, stream.value(), f"{file.shown}: conversation {number}")
+    yield from reading.each_kept(_session, files)
 
 
 def _session(conversation: Any, reading: Reading) -> Session:
     nodes = field(conversation, "mapping")
     key = str(conversation.get("conversation_id") or conversation.get("id") or "")
-    return grouped(_name(conversation, key), list(_messages(conversation, nodes, key, reading)))
-
-
-def _name(conversation: Mapping[str, Any], key: str) -> str:
-    title = " ".join(str(conversation.get("title") or "Untitled").split())
-    return f"{title} ({key[:8]})" if key else title
+    return grouped(titled(conversation.get("title"), key), list(_messages(conversation, nodes, key, reading)))
 
 
 def _messages(

@@ -10,7 +10,7 @@ from ..branches import standing
 from ..fields import list_field, text_field
 from ..files import Export, File
 from ..messages import read_messages
-from ..reading import Reading, grouped, iso
+from ..reading import Reading, grouped, iso, titled
 
 _KINDS: Final = frozenset({"text", "tool_use", "tool_result", "image", "document"})
 
@@ -22,20 +22,15 @@ def looks_like(file: File) -> bool:
 
 def read(export: Export, files: list[File], reading: Reading) -> Iterator[Session]:
     """A session a conversation, called by its name and the beginning of its id."""
-    for file in files:
-        stream = reading.stream(file)
-        whole = stream.peek() != "["
-        for number, _ in enumerate([None] if whole else stream.items(), start=1):
-            yield from reading.kept(_session, stream.value(), f"{file.shown}: conversation {number}")
+    yield from reading.each_kept(_session, files)
 
 
 def _session(conversation: Any, reading: Reading) -> Session:
     messages = list_field(conversation, "chat_messages")
     key = str(conversation.get("uuid") or "")
-    title = " ".join(str(conversation.get("name") or "Untitled").split())
     kept = _standing(conversation, messages, reading)
     said = [_message(each, key, reading) for each in kept]
-    return grouped(f"{title} ({key[:8]})" if key else title, [each for each in said if each.text])
+    return grouped(titled(conversation.get("name"), key), [each for each in said if each.text])
 
 
 def _standing(conversation: Mapping[str, Any], messages: Any, reading: Reading) -> list[Mapping[str, Any]]:

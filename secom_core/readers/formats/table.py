@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
+from difflib import get_close_matches
 from itertools import groupby
 from typing import Any, Final
 
@@ -103,17 +104,22 @@ def _columns(names: Sequence[Any], reading: Reading) -> dict[str, str]:
     """Which column is what: ``text``, ``speaker`` and so on; ``prompt`` and ``answer`` where both stand in a row."""
     known = {_plain(str(name)): str(name) for name in names if name}
     for what, name in reading.columns.items():
-        if what not in _GUESSES or name not in names:
-            wanted = f"{', '.join(_GUESSES)} are named, each as one of {', '.join(map(str, names))}"
-            raise InvalidInput(f"no column is {what}={name}: {wanted}")
+        if what not in _GUESSES:
+            raise InvalidInput(f"a table has no {what!r}: name {', '.join(_GUESSES)}, such as text={name}")
+        if name not in names:
+            there = ", ".join(f"{each!r}" for each in names)
+            close = get_close_matches(name, map(str, names), 1)
+            meant = f"; did you mean {what}={close[0]}?" if close else ""
+            raise InvalidInput(f"there is no column {name!r} for {what}; there are {there}{meant}")
     found = dict(reading.columns)
     for what, guesses in _GUESSES.items():
         guess = next((known[each] for each in guesses.split() if each in known), None)
         if guess is not None and what not in found and guess not in found.values():
             found[what] = guess
     if "text" in found:
-        told = ", ".join(f"{what}={name}" for what, name in found.items())
-        reading.once(f"its columns are read as {told}; say otherwise with --columns")
+        if found != reading.columns:
+            told = ", ".join(f"{what}={name}" for what, name in found.items())
+            reading.once(f"its columns are read as {told}; say otherwise with --columns")
         return found
     for asked, answer in _PAIRS:
         if {asked, answer} <= known.keys():
@@ -205,5 +211,5 @@ def _order(file: File, reading: Reading) -> DateOrder:
     except ValueError:
         return "day-first"
     if doubt:
-        reading.note(f"{doubt}; say the other with --dates month-first")
+        reading.note(doubt)
     return order

@@ -98,17 +98,33 @@ def _chat(file: File, export: Export) -> str:
 
 
 def _order(file: File, reading: Reading) -> DateOrder:
-    lines = reading.lines(file)
+    styles: set[bool] = set()
+
+    def dates() -> Iterator[tuple[Numbers, bool]]:
+        for line in reading.lines(file):
+            if found := _OPENING.match(line):
+                styles.add(_is_american(found))
+                yield _numbers(found), found["mark"] != "/"
+
     try:
-        order, doubt = order_of(
-            (_numbers(found), found["mark"] != "/") for line in lines if (found := _OPENING.match(line))
-        )
+        order, doubt = order_of(dates(), lambda: "month-first" if styles == {True} else "day-first")
     except ValueError:
         # No day is 40/40/24: the message that says so is named when it is read.
         order, doubt = "day-first", ""
     if doubt:
-        reading.note(f"{file.name}: {doubt}; say the other with --dates month-first")
+        reading.note(f"{file.name}: {doubt}")
     return order
+
+
+def _is_american(opening: re.Match[str]) -> bool:
+    """Whether a date is written as in the United States and hardly elsewhere: ``5/3/24, 9:15 PM``.
+
+    Other countries with a 12-hour clock write zeros (``03/05/24``), four digits of the year, or ``pm`` and ``p. m.``
+    (Unicode CLDR 46, formats ``short``).
+    """
+    numbers = opening["a"], opening["b"], opening["c"]
+    is_plain = opening["mark"] == "/" and not any(each.startswith("0") for each in numbers[:2]) and len(numbers[2]) == 2
+    return is_plain and opening["late"] in ("AM", "PM")
 
 
 def _numbers(opening: re.Match[str]) -> Numbers:

@@ -15,32 +15,32 @@ from ...text.matching import matching_spans
 LABELS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "passage_lexical": "words in common with the query",
-        "passage_coverage": "how much of the query its own words cover",
-        "window_lexical": "words in common with the query, here and just around it",
-        "window_coverage": "how much of the query it covers with what stands around it",
+        "passage_coverage": "the share of the query that its words cover",
+        "window_lexical": "words in common with the query, in it and its neighbours",
+        "window_coverage": "the share of the query that it covers together with its neighbours",
         "turn_lexical": "words in common with the query in its whole turn",
         "segment_lexical": "words in common with the query in its whole segment",
         "session_lexical": "words in common with the query in its whole session",
-        "passage_dense": "how near its meaning is to the query",
-        "window_dense": "how near its meaning is to the query, here and just around it",
-        "segment_dense": "how near the meaning of its whole segment is to the query",
+        "passage_dense": "how similar its meaning is to the query",
+        "window_dense": "how similar its meaning and that of its neighbours are to the query",
+        "segment_dense": "how similar the meaning of its whole segment is to the query",
         "speaker": "the query names who says it",
-        "date": "it is of the time that the query names",
-        "recency": "how lately it was said",
-        "length": "how much it says",
+        "date": "it has the date that the query names",
+        "recency": "how recently it was said",
+        "length": "how long it is",
         "asks": "it ends with a question",
         "answers": "it answers a question",
         "user": "the user says it, not the assistant",
-        "instruction": "it is an instruction for later",
+        "instruction": "it is an instruction for later answers",
         "preference": "it says what the user likes or must avoid",
         "fact": "it says who the user is",
-        "non_answer": "it says that nothing is known",
+        "non_answer": "it says that the answer is not known",
         "user_passage_lexical": "words in common with the query, said by the user",
-        "user_passage_dense": "how near its meaning is to the query, said by the user",
+        "user_passage_dense": "how similar its meaning is to the query, said by the user",
         "user_session_lexical": "words in common with the query in its whole session, said by the user",
-        "user_window_dense": "how near the meaning around it is to the query, said by the user",
-        "user_segment_dense": "how near the meaning of its whole segment is to the query, said by the user",
-        "user_length": "how much the user says in it",
+        "user_window_dense": "how similar the meaning of its neighbours is to the query, said by the user",
+        "user_segment_dense": "how similar the meaning of its whole segment is to the query, said by the user",
+        "user_length": "how long the user's words in it are",
     }
 )
 """Every signal in plain words."""
@@ -48,9 +48,9 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
 KINDS: Final[Mapping[HitKind, str]] = MappingProxyType(
     {
         "relevant": "The search found it for this query.",
-        "surrounding": "It stands beside something that the search found.",
-        "standing": "It holds whatever is asked: an instruction, a preference, a fact about the user, or a pin.",
-        "recent": "It was said last, and there was room left.",
+        "surrounding": "It is next to a turn that the search found.",
+        "standing": "It applies to every question: an instruction, a preference, a fact about the user, or a pin.",
+        "recent": "It is one of the latest turns, and the budget had room for it.",
     }
 )
 """Why a hit is shown, in a sentence."""

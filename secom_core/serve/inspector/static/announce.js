@@ -24,7 +24,7 @@ export function clearNotice() {
 /** What went wrong, what to do, and a way to try it again. */
 export function failed(error, again) {
   if (!error.next) console.error(error);
-  const next = error.next || "Load the page again; if it comes back, tell who looks after this server.";
+  const next = error.next || "Load the page again. If the error comes back, tell the person who runs this server.";
   return el(
     "div",
     { class: "failure", role: "alert" },

@@ -104,7 +104,7 @@ function signIn(complaint) {
       "p",
       {},
       "This server asks for a token. It is kept in this tab until you close it, and never put into an address. ",
-      "Whoever runs the server makes one with ",
+      "The person who runs the server makes one with ",
       el("code", {}, "secom token NAME"),
       ".",
     ),
@@ -143,8 +143,10 @@ document.getElementById("sign-out").addEventListener("click", () => {
 const isTyping = (target) => target.matches("input:not([type=range]):not([type=checkbox]), textarea, select");
 
 document.addEventListener("keydown", (event) => {
-  if (event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !isTyping(event.target) && !document.querySelector("dialog[open]")) {
-    const field = document.getElementById("query");
+  const field = document.getElementById("query");
+  // In a field that is empty the key is pressed to come there, and no query begins with it.
+  const isMeant = event.target === field ? !field.value : !isTyping(event.target);
+  if (event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && isMeant && !document.querySelector("dialog[open]")) {
     event.preventDefault();
     if (field) field.focus();
     else location.hash = "search";

@@ -2,7 +2,7 @@
 
 import { empty } from "./announce.js";
 import { details, el } from "./elements.js";
-import { counted, day } from "./phrases.js";
+import { counted, day, opening } from "./phrases.js";
 import { get } from "./server.js";
 
 const RELATIONS = { Changed: "changed by", Cause: "led to", Reason: "was the reason for", HinderedBy: "was hindered by", React: "was answered by", Want: "made one want", SameTopic: "went on with" };
@@ -12,7 +12,7 @@ export async function madeView() {
   const has = (name) => found.layers.includes(name);
   return [
     el("h2", { "data-focus": true, tabindex: "-1" }, "Summary, topics and timelines"),
-    el("p", { class: "soft" }, found.by_model ? "A language model makes these of closed sessions." : "Made of closed sessions by rules, from their own words: this server has no language model."),
+    el("p", { class: "soft" }, found.by_model ? "A language model makes these from closed sessions." : "Made by rules from sentences of closed sessions, because this server has no language model."),
     section("Summary", has("summaries"), "summaries", found, () => summary(found.summary)),
     section("Topics", has("topics"), "topics", found, () => topics(found.topics)),
     section("Timelines", has("timelines"), "timelines", found, () => timelines(found)),
@@ -25,21 +25,21 @@ function section(says, isThere, layer, found, made) {
     "section",
     {},
     el("h3", {}, says),
-    !isThere && empty(el("span", {}, `This server keeps no ${says.toLowerCase()}. To keep them, write `, el("code", {}, `layers = ["${layer}"]`), " into secom.toml and start it again.")),
+    !isThere && empty(el("span", {}, `This server makes no ${says.toLowerCase()}. To make them, write `, el("code", {}, `layers = ["${layer}"]`), " into secom.toml and start it again.")),
     isThere && waiting > 0 && el("p", { class: "soft" }, `Not in here yet: ${counted(waiting, "closed session")}.`),
     isThere && made(),
   );
 }
 
 function summary(latest) {
-  if (!latest) return empty("There is no summary yet: it is made as a session ends.");
+  if (!latest) return empty("There is no summary yet. It is made when a session ends.");
   return [el("ul", {}, latest.sentences.map((each) => el("li", { dir: "auto" }, each))), el("p", { class: "soft" }, `Version ${latest.version}, after the session `, session(latest.session), ".")];
 }
 
 const session = (name) => el("a", { href: `#sessions/${encodeURIComponent(name)}` }, el("bdi", {}, name));
 
 function topics(found) {
-  if (!found.length) return empty("There are no topics yet: they are made as a session ends.");
+  if (!found.length) return empty("There are no topics yet. They are made when a session ends.");
   const speakers = [...new Set(found.map((topic) => topic.speaker))];
   return speakers.map((speaker) => [
     el("h4", {}, el("bdi", {}, speaker || "nobody in particular")),
@@ -48,7 +48,7 @@ function topics(found) {
 }
 
 function timelines({ threads, single }) {
-  if (!threads.length && !single) return empty("There are no events yet: they are made as a session ends.");
+  if (!threads.length && !single) return empty("There are no events yet. They are made when a session ends.");
   return [threads.map(thread), single > 0 && el("p", { class: "soft" }, `${counted(single, "event")} linked to no other.`)];
 }
 
@@ -64,5 +64,5 @@ const eventItem = (event, steps, byId) =>
     {},
     el("p", { class: "soft" }, el("time", { datetime: event.at }, day(event.at)), " · ", session(event.session)),
     el("p", { dir: "auto" }, event.text),
-    steps.filter((step) => step.later === event.id && byId.has(step.earlier)).map((step) => el("p", { class: "soft step" }, `← ${RELATIONS[step.relation] || step.relation} this: `, el("q", { dir: "auto" }, byId.get(step.earlier).text.slice(0, 80)))),
+    steps.filter((step) => step.later === event.id && byId.has(step.earlier)).map((step) => el("p", { class: "soft step" }, `← ${RELATIONS[step.relation] || step.relation} this: `, el("q", { dir: "auto" }, opening(byId.get(step.earlier).text, 80)))),
   );

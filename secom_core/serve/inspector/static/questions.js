@@ -47,21 +47,21 @@ export function askToCorrect(turn, again) {
       return told;
     }, again);
   const correct = () => {
-    if (field.value.trim()) return send(field.value.trim(), "Corrected: what you wrote holds from now on. The older words stay, marked as corrected.");
-    fill(trouble, el("p", { class: "failure", role: "alert" }, "Write what is so instead; or take it back, if nothing is."));
+    if (field.value.trim()) return send(field.value.trim(), "Corrected. Your text holds from now on; the old text stays, marked as corrected.");
+    fill(trouble, el("p", { class: "failure", role: "alert" }, "Write the correct text; or retract the old text, if nothing replaces it."));
     field.focus();
   };
   fill(
     body,
     el("blockquote", { dir: "auto" }, opening(first.text, 280)),
-    el("p", {}, "The older words are not deleted: they stay, marked, and a recall shows what holds instead before them. To delete them, choose Forget."),
-    labelled("What is so instead", field),
+    el("p", {}, "The old text is not deleted: it stays, marked, and a recall shows your text before it. If it is wrong and nothing replaces it, retract it. To delete it, choose Forget."),
+    labelled("The correct text", field),
     trouble,
     el(
       "p",
       { class: "actions" },
       button("Correct", correct, { class: "main" }),
-      button("Take it back, without anything in its place", () => send(null, "Taken back: it is no longer shown as true.")),
+      button("Retract it", () => send(null, "Retracted: it is no longer shown as true.")),
       button("Cancel", () => dialog.close()),
     ),
   );
@@ -74,7 +74,7 @@ const MADE = { segments: "segment", events: "event of the timelines", topics: "t
 
 function rests(made) {
   const parts = Object.entries(made).filter(([, number]) => number).map(([name, number]) => name === "events" ? `${number} ${number === 1 ? "event" : "events"} of the timelines` : counted(number, MADE[name] || name));
-  return parts.length ? `What was made of these words goes with them: ${parts.join(", ")}, with their search keys.` : "";
+  return parts.length ? `What was derived from them is deleted too: ${parts.join(", ")}, with their search keys.` : "";
 }
 
 function told(doomed) {
@@ -83,7 +83,7 @@ function told(doomed) {
     el("p", {}, el("strong", {}, `${counted(doomed.turns, "turn")} will be gone for good`), ` (${counted(doomed.messages, "message")}, ${counted(doomed.characters, "character")}) `, sessions, `, said ${span(doomed.begin, doomed.end)}.`),
     el("ul", {}, doomed.openings.map((each) => el("li", { dir: "auto" }, opening(each, 120))), doomed.turns > doomed.openings.length && el("li", {}, `and ${counted(doomed.turns - doomed.openings.length, "more turn")}`)),
     rests(doomed.made) && el("p", {}, rests(doomed.made)),
-    el("p", {}, "This cannot be undone. Backups and exports that were made before still hold the words."),
+    el("p", {}, "This cannot be undone. Earlier backups and exports still contain the text."),
   ];
 }
 
@@ -93,7 +93,7 @@ function told(doomed) {
  */
 export async function askToForget(what, says, again) {
   const { dialog, body } = opened(`Forget ${says}?`);
-  fill(body, el("p", { class: "soft" }, "Looking up what would be gone…"), button("Cancel", () => dialog.close()));
+  fill(body, el("p", { class: "soft" }, "Looking up what would be deleted…"), button("Cancel", () => dialog.close()));
   let doomed;
   try {
     doomed = await post("inspect/forget", what);
@@ -103,12 +103,12 @@ export async function askToForget(what, says, again) {
   }
   if (!dialog.open) return;
   if (!doomed.turns) {
-    fill(body, el("p", {}, "No turn is meant by that: nothing would be gone."), button("Close", () => dialog.close()));
+    fill(body, el("p", {}, "No turn matches: nothing would be deleted."), button("Close", () => dialog.close()));
     return;
   }
   const trouble = el("div");
   const typed = el("input", { type: "text", autocomplete: "off" });
-  const keep = button("Keep them", () => dialog.close());
+  const keep = button(doomed.turns === 1 ? "Keep it" : "Keep them", () => dialog.close());
   const forget = button(`Forget ${counted(doomed.turns, "turn")}`, () => {
     if (what.all && typed.value.trim().toLowerCase() !== "forget") {
       fill(trouble, el("p", { class: "failure", role: "alert" }, "Write the word forget into the field, to be sure."));
@@ -140,9 +140,9 @@ async function marked(work, says, again) {
 export const pinned = (turn, isPinned, again) =>
   marked(
     () => post("inspect/pin", { turn_id: turn.id, pinned: isPinned }),
-    isPinned ? "Pinned: every recall shows this turn, in a small share of its budget." : "Unpinned: a recall shows it where it answers.",
+    isPinned ? "Pinned: every recall shows this turn, in a small part of its budget." : "Unpinned: a recall shows it only if it answers.",
     again,
   );
 
 export const undone = (turn, again) =>
-  marked(() => post("inspect/undo", { turn_id: turn.id }), "It holds again; what had corrected it is taken back.", again);
+  marked(() => post("inspect/undo", { turn_id: turn.id }), "The turn holds again; its correction is undone.", again);

@@ -49,9 +49,9 @@ class Search {
       "form",
       { class: "search", role: "search", onSubmit: (event) => this.submitted(event) },
       el("div", { class: "line" }, labelled("Ask what is remembered", this.query), el("button", { type: "submit", class: "main" }, "Search")),
-      el("div", { class: "line budget" }, el("label", { for: "budget" }, "Room in the prompt"), this.slider, shown),
-      details("What takes part", {}, el("fieldset", { "aria-label": "What takes part" }, this.choice("only", "Only what answers: leave the rest of the room empty"), this.choice("past", "Also what holds no more, marked", true), this.stats.layers.map((name) => this.choice(`layer-${name}`, `The ${name}`)))),
-      el("p", { class: "soft keys" }, "Press / to come here from anywhere."),
+      el("div", { class: "line budget" }, el("label", { for: "budget" }, "Token budget"), this.slider, shown),
+      details("What to include", {}, el("fieldset", { "aria-label": "What to include" }, this.choice("only", "Only memories that answer: leave the rest of the budget empty"), this.choice("past", "Also show statements that no longer hold, marked", true), this.stats.layers.map((name) => this.choice(`layer-${name}`, `The ${name}`)))),
+      el("p", { class: "soft keys" }, "Press / anywhere to come here."),
     );
     return form;
   }
@@ -77,7 +77,7 @@ class Search {
   }
 
   hint() {
-    fill(this.results, el("p", { class: "soft" }, "Ask a question as you would ask the agent, such as “What did we decide about the kitchen?”. The hits come with the reason for each; beside them stands the very text that would reach the prompt."));
+    fill(this.results, el("p", { class: "soft" }, "Ask a question as you would ask the agent, such as “What did we decide about the kitchen?”. Each hit comes with its reasons. You also see the exact text that would reach the prompt."));
     fill(this.block);
   }
 
@@ -107,7 +107,7 @@ class Search {
     const best = [...paired].sort((one, other) => (other.hit.kind === "relevant") - (one.hit.kind === "relevant") || other.hit.relevance - one.hit.relevance || other.hit.score - one.hit.score);
     this.showBlock(recall);
     if (!paired.length) {
-      fill(this.results, empty("Nothing was found for that.", "Try other words, give more room, or switch off “only what answers”."));
+      fill(this.results, empty("Nothing was found for that.", "Try other words, raise the token budget, or switch off “only memories that answer”."));
       return;
     }
     fill(
@@ -139,7 +139,7 @@ class Search {
       { class: "turn" },
       turnHead(turn, this.context),
       own.length ? excerpts(turn, spans, why.matches) : messages(turn, { matches: why.matches }),
-      replaced.map((each) => el("p", { class: "marks" }, el("span", { class: "tag corrected" }, `${{ retracted: "taken back", ended: "ended" }[each.kind] || "replaced"} on ${day(each.at)}`))),
+      replaced.map((each) => el("p", { class: "marks" }, el("span", { class: "tag corrected" }, `${{ retracted: "retracted", ended: "ended" }[each.kind] || "replaced"} on ${day(each.at)}`))),
       own.length > 0 && wholeTurn(turn, spans, why.matches, "what reaches the prompt"),
     );
   }

@@ -19,16 +19,16 @@ export const token = {
 };
 
 const NEXT = {
-  400: "Change what the message names, and try again.",
+  400: "Change the value that the message names, and try again.",
   401: "Sign in with a token of this server; `secom token NAME` makes one.",
   403: "Sign in with a token that allows it; `secom token` makes one.",
-  404: "It may have been forgotten meanwhile: load the list again.",
+  404: "It may have been forgotten meanwhile. Load the list again.",
   413: "Send less at once.",
   421: "Name this host in allowed_hosts, in the table [serve] of secom.toml, and start the server again.",
   429: "Wait a moment, and try again.",
-  502: "Look into the log of the server, then try again.",
+  502: "Look at the log of the server, then try again.",
   503: "Try again in a moment; the log of the server says why.",
-  504: "Try again; what has begun goes on to its end.",
+  504: "Try again. The server still completes a write that has begun.",
 };
 
 async function asked(path, options) {
@@ -40,13 +40,13 @@ async function asked(path, options) {
   } catch (error) {
     if (error.name === "AbortError") throw error;
     if (error instanceof TypeError && /[^\x00-\xff]/.test(given || ""))
-      throw new Failure("The token has letters that no token has.", NEXT[401], 401);
+      throw new Failure("The token contains characters that are never in a token.", NEXT[401], 401);
     throw new Failure("The server does not answer.", "Start `secom serve` again, then try again.");
   }
   if (answer.ok) return answer.json();
   const told = await answer.json().catch(() => null);
   const message = told?.error?.message || `The server answered with the status ${answer.status}.`;
-  throw new Failure(message, NEXT[answer.status] || "Look into the log of the server.", answer.status);
+  throw new Failure(message, NEXT[answer.status] || "Look at the log of the server.", answer.status);
 }
 
 export const get = (path, { signal } = {}) => asked(path, { method: "GET", signal });

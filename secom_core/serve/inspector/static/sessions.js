@@ -2,7 +2,7 @@
 
 import { announce, empty, failed } from "./announce.js";
 import { button, el, labelled, newId } from "./elements.js";
-import { counted, day, named as nameOf, span } from "./phrases.js";
+import { counted, day, figure, named as nameOf, span } from "./phrases.js";
 import { askToForget } from "./questions.js";
 import { get, named } from "./server.js";
 import { turnItem } from "./turns.js";
@@ -14,7 +14,7 @@ export const sessionsView = (context) => (context.name ? session(context) : list
 
 async function list(context) {
   const found = await get(`inspect/sessions?limit=${PAGE}`);
-  const heading = el("h2", { "data-focus": true, tabindex: "-1" }, "Sessions ", el("small", {}, counted(found.total, "session")));
+  const heading = el("h2", { "data-focus": true, tabindex: "-1" }, "Sessions ", el("small", {}, figure(found.total)));
   if (!found.total)
     return [heading, empty("There is no session yet.", el("span", {}, "Take in a conversation with ", el("code", {}, "secom remember FILE"), ", or have your program call ", el("code", {}, "POST /v1/remember"), "; then load this page again."))];
   const rows = el("ol", { class: "sessions" }, found.sessions.map(row));
@@ -70,7 +70,7 @@ async function session(context) {
     throw error;
   });
   const back = el("p", {}, el("a", { href: "#sessions" }, "All sessions"));
-  if (!found) return [el("h2", { "data-focus": true, tabindex: "-1" }, el("bdi", {}, context.name)), empty("This session is not there: it was forgotten, or it never was."), back];
+  if (!found) return [el("h2", { "data-focus": true, tabindex: "-1" }, el("bdi", {}, context.name)), empty("There is no such session. It may have been forgotten."), back];
   const sections = found.segments.map((segment, place) => segmentSection(found, segment, names[place], place, context));
   const cut = found.segments.at(-1)?.stop ?? 0;
   const rest = found.turns.slice(cut);

@@ -1,4 +1,4 @@
-// What stands: pins, what the user said that holds whatever is asked, and what was replaced, with dates.
+// What holds now: pins, statements that apply to every question, and what was replaced, with dates.
 
 import { empty } from "./announce.js";
 import { el } from "./elements.js";
@@ -6,16 +6,16 @@ import { day, moment } from "./phrases.js";
 import { get } from "./server.js";
 import { actions, excerpts, messages, turnHead, wholeTurn } from "./turns.js";
 
-const KINDS = { instruction: "Instructions for later", preference: "Likes and dislikes", fact: "Who the user is" };
+const KINDS = { instruction: "Instructions for later answers", preference: "Likes and dislikes", fact: "Who the user is" };
 const HOW = { hand: "by hand", rules: "found by rules", model: "found by the language model" };
-const DONE = { corrected: "corrected", retracted: "taken back", changed: "changed", ended: "ended" };
+const DONE = { corrected: "corrected", retracted: "retracted", changed: "changed", ended: "ended" };
 
 export async function standingView(context) {
   const found = await get("inspect/standing");
   return [
-    el("h2", { "data-focus": true, tabindex: "-1" }, "What stands"),
-    section("Pinned", found.pinned.length, found.pinned.length ? list(found.pinned.map((turn) => whole(turn, context))) : empty("Nothing is pinned. Pin a turn, and every recall shows it: the button is below each turn, in a session or a hit.")),
-    section("Holds whatever is asked", found.statements.length, statements(found.statements, context)),
+    el("h2", { "data-focus": true, tabindex: "-1" }, "What holds now"),
+    section("Pinned", found.pinned.length, found.pinned.length ? list(found.pinned.map((turn) => whole(turn, context))) : empty("Nothing is pinned. If you pin a turn, every recall shows it. The button is at each turn, in a session or a hit.")),
+    section("Applies to every question", found.statements.length, statements(found.statements, context)),
     section("Replaced", found.replaced.length, replaced(found, context)),
   ];
 }
@@ -34,7 +34,7 @@ const whole = (turn, context) => el("li", { class: "card" }, head(turn, context)
 
 function statements(found, context) {
   if (!found.length)
-    return empty("Nothing was heard that holds whatever is asked, such as “always answer in metres” or “I am allergic to nuts”. It is read by rules, in English, German and Chinese.");
+    return empty("No statement that applies to every question was found, such as “always answer in metres” or “I am allergic to nuts”. Rules look for such statements in English, German and Chinese.");
   return Object.entries(KINDS).map(([kind, says]) => {
     const own = found.filter((each) => each.kind === kind);
     return own.length > 0 && [el("h4", {}, says), list(own.map((each) => statement(each, context)))];
@@ -48,8 +48,8 @@ function statement({ turn, span }, context) {
 }
 
 function replaced(found, context) {
-  const off = !found.finds_changes && el("p", { class: "soft" }, "This server does not look for what users say to have changed; name changes among the layers of secom.toml, and it does. What is corrected by hand stands here in any case.");
-  if (!found.replaced.length) return [empty("Nothing was corrected, taken back or said to have changed."), off];
+  const off = !found.finds_changes && el("p", { class: "soft" }, "This server does not look for statements that change an earlier one. To switch this on, add changes to the layers in secom.toml. Corrections by hand are always listed here.");
+  if (!found.replaced.length) return [empty("Nothing was corrected, retracted or changed."), off];
   return [list(found.replaced.map((each) => replacement(each, context))), off];
 }
 
@@ -60,7 +60,7 @@ const replacement = (each, context) =>
     "li",
     { class: "card" },
     el("p", {}, el("span", { class: `tag ${each.kind}` }, `${DONE[each.kind]} on ${day(each.at)}`), ` ${HOW[each.by] || each.by}`),
-    el("div", { class: "older" }, el("h4", {}, "It was so"), origin(each.older), part(each.older, each.older_span)),
-    each.newer ? el("div", { class: "newer" }, el("h4", {}, each.kind === "ended" ? "It ended" : "It is so now"), origin(each.newer), part(each.newer, each.newer_span)) : el("p", {}, "Nothing holds in its place."),
+    el("div", { class: "older" }, el("h4", {}, "Old text"), origin(each.older), part(each.older, each.older_span)),
+    each.newer ? el("div", { class: "newer" }, el("h4", {}, each.kind === "ended" ? "It ended" : "New text"), origin(each.newer), part(each.newer, each.newer_span)) : el("p", {}, "No other statement replaces it."),
     each.by === "hand" && actions(each.older, context),
   );

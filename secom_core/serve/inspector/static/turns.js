@@ -61,16 +61,18 @@ export function excerpts(turn, spans, matches) {
     if (!own.length) return [];
     const characters = Array.from(message.text);
     const hits = matchesOf(matches, turn, place);
-    const parts = own.flatMap(([start, stop], index) => [
-      start > (index ? own[index - 1][1] : 0) ? el("span", { class: "cut" }, " […] ") : null,
-      ...marked(characters, hits, [], start, stop),
-    ]);
-    if (own.at(-1)[1] < characters.length) parts.push(el("span", { class: "cut" }, " […]"));
+    // A space stands before the sign only where the words before it end in none.
+    const cut = (after) => el("span", { class: "cut" }, after && characters[after - 1].trim() ? " […]" : "[…]");
+    const parts = own.flatMap(([start, stop], index) => {
+      const before = index ? own[index - 1][1] : 0;
+      return [...(start > before ? [cut(before), " "] : []), ...marked(characters, hits, [], start, stop)];
+    });
+    if (own.at(-1)[1] < characters.length) parts.push(cut(own.at(-1)[1]));
     return [said(message, parts)];
   });
 }
 
-const MARKS = { corrected: "corrected", retracted: "taken back", pinned: "pinned" };
+const MARKS = { corrected: "corrected", retracted: "retracted", pinned: "pinned" };
 
 /** What was done with a turn by hand. */
 const markLine = (turn) =>
@@ -88,7 +90,7 @@ export function actions(turn, { stats, again }) {
     "div",
     { class: "actions" },
     holds && button("Correct…", () => askToCorrect(turn, again), label("Correct")),
-    !holds && button("Let it hold again", () => undone(turn, again), label("Let it hold again")),
+    !holds && button("Undo the correction", () => undone(turn, again), label("Undo the correction")),
     button(isPinned ? "Unpin" : "Pin", () => pinned(turn, !isPinned, again), label(isPinned ? "Unpin" : "Pin")),
     button("Forget…", () => askToForget({ turn_ids: [turn.id] }, "this turn", again), { ...label("Forget"), class: "danger" }),
   );

@@ -23,20 +23,20 @@ function table(hit, reasons) {
       el(
         "table",
         {},
-        el("thead", {}, el("tr", {}, ["What is compared", "Against all that was looked at", "Weight", "Adds"].map((says, place) => el("th", { scope: "col", class: place > 1 && "number" }, says)))),
+        el("thead", {}, el("tr", {}, ["Signal", "Compared with all candidates", "Weight", "Adds"].map((says, place) => el("th", { scope: "col", class: place > 1 && "number" }, says)))),
         el("tbody", {}, reasons.map(row)),
         el("tfoot", {}, el("tr", {}, el("th", { scope: "row", colspan: "3" }, "Score, which orders the hits of this search"), el("td", { class: "number" }, hit.score.toFixed(2)))),
       ),
     ),
-    lowered && el("p", { class: "soft" }, "The score is below the sum: what holds whatever is asked, or only asks, stands behind what answers."),
-    el("p", { class: "soft" }, "σ is the standard deviation among everything that this search looked at closely. A hit may be made of several passages; the numbers are those of its best."),
+    lowered && el("p", { class: "soft" }, "The score is lower than the sum, because turns that apply to every question, or that only ask, are placed after turns that answer."),
+    el("p", { class: "soft" }, "σ is one standard deviation over all candidates of this search. A hit can consist of several passages; the numbers are those of its best passage."),
   ];
 }
 
 /** Which words of the query it has. */
 function words(why) {
   const found = why.matches.some((each) => each.spans.length);
-  return el("p", {}, found ? "Words of your query that it has are underlined." : "It shares no word with your query: it was found by what stands around it, by meaning, or by a rule.");
+  return el("p", {}, found ? "Words of your query are underlined in it." : "It shares no word with your query. It was found by its neighbours, by meaning, or by a rule.");
 }
 
 const joined = (reasons) => reasons.map((reason) => `${reason.says}: ${value(reason)} (${signed(reason.adds)})`).join("; ");
@@ -49,15 +49,15 @@ export function whyOf(hit, why) {
     { class: "why" },
     el("p", {}, why.says),
     words(why),
-    speak.length > 0 && el("p", {}, el("strong", {}, "Most for it: "), `${joined(speak)}.`),
-    against.length > 0 && el("p", {}, el("strong", {}, "Most against it: "), `${joined(against)}.`),
+    speak.length > 0 && el("p", {}, el("strong", {}, "Strongest reasons for it: "), `${joined(speak)}.`),
+    against.length > 0 && el("p", {}, el("strong", {}, "Strongest reasons against it: "), `${joined(against)}.`),
     why.reasons.length > 0 && table(hit, why.reasons),
   );
 }
 
 /** How likely it is that a hit helps to answer; of the others, why they are there. */
 export function chance(hit) {
-  if (hit.kind !== "relevant") return el("p", { class: "chance" }, el("span", { class: "tag" }, { surrounding: "beside a find", standing: "holds whatever is asked", recent: "said last" }[hit.kind]));
+  if (hit.kind !== "relevant") return el("p", { class: "chance" }, el("span", { class: "tag" }, { surrounding: "next to a hit", standing: "applies to every question", recent: "one of the latest" }[hit.kind]));
   return el(
     "p",
     { class: "chance" },
