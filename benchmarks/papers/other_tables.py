@@ -148,7 +148,7 @@ OTHERS: Final[Mapping[str, Table]] = {
         ("LoCoMo",),
         "nothing",
         "run",
-        "179 questions of five LoCoMo conversations, events and links without a model: `results/papers.json`",
+        "760 questions of five LoCoMo conversations, events and links without a model: `results/papers.json`",
         "evidence of LoCoMo's questions where people looked at 50 replies; without a model nothing is refined and "
         "relations are likeness and date, so no row of the paper stands beside",
         budget=1000,

@@ -142,7 +142,7 @@ SECOM: Final[Mapping[str, Table]] = {
         ("LoCoMo", "Long-MT-Bench+"),
         "nothing",
         "run",
-        "179 questions of five LoCoMo conversations, by BM25 and static vectors: `results/papers.json`",
+        "760 questions of five LoCoMo conversations by BM25, 179 by static vectors: `results/papers.json`",
         "units of the same tokens where the paper has the same number of turns; local cuts; raw keys. The paper's "
         "figure has no numbers",
         budget=4000,
