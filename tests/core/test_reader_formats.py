@@ -615,7 +615,7 @@ def test_columns_are_guessed_and_that_is_said_or_named(tmp_path: Path) -> None:
         "b": [("", "Bob", "2024-05-04 07:00:00", "Bye")],
     }
     assert any("text=note, at=when, speaker=who, session=thread; say otherwise with --columns" in each for each in said)
-    with pytest.raises(InvalidTranscript, match="'notes' for text; there are 'when', 'who', 'note'.*mean text=note"):
+    with pytest.raises(InvalidTranscript, match=r"'notes' for text; there are 'when', 'who', 'note'.*mean text=note"):
         of(tmp_path, "t.csv", text, columns={"text": "notes"})
     with pytest.raises(InvalidTranscript, match="a table has no 'words': name text, "):
         of(tmp_path, "t.csv", text, columns={"words": "note"})
