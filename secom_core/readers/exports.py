@@ -163,7 +163,8 @@ def _sessions(
         except InvalidInput as error:
             if not (reading.partial and count):
                 raise InvalidTranscript(_with_count(_with_name(export, str(error)), count)) from error
-            reading.note(f"not all of it could be read: {error}")
+            reason = str(error).removeprefix(f"{export.name}: ")
+            reading.note(f"not all of it could be read: {reason}")
         except RecursionError as error:
             raise InvalidTranscript(f"{export.name}: it is nested too deeply to be read") from error
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:

@@ -31,9 +31,11 @@ class JsonStream:
 
     Args:
         text: where it is read from.
+        name: what errors call it.
     """
 
-    def __init__(self, text: TextIO) -> None:
+    def __init__(self, text: TextIO, name: str = "") -> None:
+        self._named = f"{name}: " if name else ""
         self._text = text
         self._buffer = ""
         self._at = 0
@@ -70,7 +72,7 @@ class JsonStream:
                     raise self._wrong(error.msg, error.pos) from error
             except (RecursionError, ValueError) as error:
                 what = "is nested too deeply" if isinstance(error, RecursionError) else str(error)
-                raise InvalidTranscript(f"line {self.line}: the record {what}") from error
+                raise InvalidTranscript(f"{self._named}line {self.line}: the record {what}") from error
             else:
                 # "1" may go on with ".5": of a number, what follows has to be there too.
                 room = _NEAR if isinstance(found, (int, float)) else 0
@@ -132,7 +134,9 @@ class JsonStream:
         self._passed += self._at
         self._buffer, self._at = self._buffer[self._at :], 0
         if len(self._buffer) > LARGEST_RECORD:
-            raise InvalidTranscript(f"line {self._lines}: a record of more than {LARGEST_RECORD:,} characters")
+            raise InvalidTranscript(
+                f"{self._named}line {self._lines}: a record of more than {LARGEST_RECORD:,} characters"
+            )
         piece = self._text.read(max(_PIECE, len(self._buffer)))
         self._ended = not piece
         self._buffer += piece
@@ -140,5 +144,5 @@ class JsonStream:
     def _wrong(self, reason: str, at: int) -> InvalidTranscript:
         line = self._lines + self._buffer.count("\n", 0, at)
         if at >= len(self._buffer.rstrip()) or reason.startswith("Unterminated"):
-            return InvalidTranscript(f"line {line}: the file breaks off here; get it once more")
-        return InvalidTranscript(f"line {line}: not JSON: {reason}, got {self._buffer[at : at + 40]!r}")
+            return InvalidTranscript(f"{self._named}line {line}: the file breaks off here; get it once more")
+        return InvalidTranscript(f"{self._named}line {line}: not JSON: {reason}, got {self._buffer[at : at + 40]!r}")

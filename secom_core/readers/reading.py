@@ -65,7 +65,7 @@ class Reading:
 
     def stream(self, file: File) -> JsonStream:
         """The JSON of a file, piece by piece."""
-        return JsonStream(self.opened(file))
+        return JsonStream(self.opened(file), file.shown)
 
     def opened(self, file: File) -> Any:
         """The text of a file; what was guessed of its encoding is said."""

@@ -103,7 +103,7 @@ class Gate:
         headers, path = Headers(scope=scope), scope["path"]
         if path != "/health":
             self._hosts.check(headers)
-        if path in OPEN or path == INSPECTOR or path.startswith(f"{INSPECTOR}/"):
+        if path in (*OPEN, "/", INSPECTOR) or path.startswith(f"{INSPECTOR}/"):
             return nullcontext()
         grant = self._grant(headers)
         if scope["method"] == "POST" and headers.get("content-type", "").partition(";")[0].strip() != _JSON:

@@ -6,9 +6,12 @@ import logging
 import os
 import signal
 import socket
+import threading
+import time
 from collections.abc import Callable, Mapping
 from math import ceil
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 from ..bank import MemoryBank
@@ -34,6 +37,9 @@ _BACKLOG: Final = 1_024
 _KEEP_ALIVE_S: Final = 15
 _PREPARED: Final = 100
 """Of how many scopes at most the indexes are read as the server starts."""
+_CLOSING_S: Final = 5.0
+"""How many seconds the bank has to close after the last call."""
+_LOG: Final = logging.getLogger(__name__)
 
 
 def tokens_of(settings: Settings, environ: Mapping[str, str] | None = None, *, writes: bool = True) -> Tokens:
@@ -113,7 +119,29 @@ def run_http(bank: MemoryBank, settings: Settings, tokens: Tokens, announce: Cal
     signal.signal(signal.SIGTERM, lambda *_: None)
     place = f"[{serve.host}]" if ":" in serve.host else serve.host
     announce(f"http://{place}:{listening.getsockname()[1]}")
-    uvicorn.Server(config).run(sockets=[listening])
+    _Server(config, ends_within=serve.drain + _CLOSING_S).run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """A server that ends after so many seconds, even if a call hangs in a thread, such as over an embedder."""
+
+    def __init__(self, config: uvicorn.Config, *, ends_within: float) -> None:
+        super().__init__(config)
+        self._ends_within = ends_within
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        threading.Thread(target=self._end, name="secom-end", daemon=True).start()
+
+    def _end(self) -> None:
+        time.sleep(self._ends_within)
+        _LOG.warning(
+            "calls still run %g seconds after the signal, and the server ends without them; what was acknowledged is "
+            "on the disk, and the next recall derives what is missing",
+            self._ends_within,
+        )
+        # A thread cannot be ended, and the interpreter would wait for it.
+        os._exit(0)
 
 
 def run_agent(bank: MemoryBank, grant: Grant) -> None:

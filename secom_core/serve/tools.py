@@ -135,7 +135,7 @@ def _forget(writer: BackgroundWriter, grant: Grant, call: Forget) -> str:
 def _look(writer: BackgroundWriter, grant: Grant, call: Look) -> str:
     if call.what == "stats":
         held = writer.bank.stats(grant.scope)
-        return f"{held.sessions} conversations, {held.turns} turns, {held.messages} messages."
+        return f"{_counted(held.sessions, 'conversation')}, {_counted(held.turns, 'turn')}, {held.messages} messages."
     return listed(writer.bank, grant, call.limit)
 
 
@@ -193,11 +193,16 @@ def listed(bank: MemoryBank, grant: Grant, limit: int) -> str:
     """The latest conversations, quoted as data: a line each."""
     page = operations.sessions(bank, grant, requests.Page(limit=limit))
     rows = (
-        f"{(row['begin'] or '')[:10]} {row['turns']} turns, {row['segments']} segments: {one_line(row['name'])}\n"
+        f"{(row['begin'] or '')[:10]} {_counted(row['turns'], 'turn')}, {_counted(row['segments'], 'segment')}: "
+        f"{one_line(row['name'])}\n"
         for row in page["sessions"]
     )
     left = page["total"] - len(page["sessions"])
     return f"{OPEN}{''.join(rows)}{CLOSE}" + (f"\n\nThere are {left} more." if left else "")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def session_text(bank: MemoryBank, scope: Scope, name: str) -> str:

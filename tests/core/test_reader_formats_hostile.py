@@ -307,3 +307,10 @@ def test_the_same_words_twice_in_a_minute_are_two_messages(tmp_path: Path) -> No
     path.write_text(later)
     [grown] = read(path)
     assert [each.id for each in grown.messages][:2] == [each.id for each in session.messages]
+
+
+def test_an_error_names_the_file_within_a_folder_or_an_archive(tmp_path: Path) -> None:
+    whole = json.dumps([{"uuid": "1", "name": "a", "chat_messages": [{"sender": "human", "text": "Hi"}]}])
+    examples.write(tmp_path, {"export/a.json": whole, "export/b.json": whole[:-9]})
+    with pytest.raises(InvalidTranscript, match=r"export.*b\.json: line 1: the file breaks off here"):
+        list(read(tmp_path / "export"))

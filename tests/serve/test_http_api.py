@@ -304,3 +304,10 @@ def test_without_the_extra_the_line_for_pip_is_said(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert 'pip install "secom-memory[serve]"' in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_address_alone_leads_to_the_inspector(server: Served) -> None:
+    done = httpx.get(f"{server.url}/", follow_redirects=True, timeout=30)
+    assert done.status_code == 200
+    assert str(done.url) == f"{server.url}/inspect/"
+    assert "<title>Memory inspector</title>" in done.text

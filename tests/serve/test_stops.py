@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -13,6 +15,7 @@ from callers import called
 from benchmarks import serving as crowds
 from benchmarks.served import serving
 from secom_core import MemoryBank
+from secom_core.testing import Fault, ScriptedServer
 
 pytestmark = pytest.mark.slow
 
@@ -61,6 +64,33 @@ def test_a_call_that_has_come_is_answered_before_the_server_ends(place: Path) ->
     assert [each.status_code for each in answers] == [200]
     with MemoryBank.open(place / "memory.db") as bank:
         assert [turn.text for turn in bank.turns(("acme", "alice"))] == ["user: I keep bees."]
+
+
+def test_a_server_ends_although_a_call_hangs(place: Path) -> None:
+    with ScriptedServer(embedding_faults=[Fault(delay=math.inf)] * 20) as model:
+        environ = {"SECOM_EMBEDDER": "openai:any", "SECOM_BASE_URL": model.base_url, "SECOM_SERVE_DRAIN": "1"}
+        with (
+            serving(place, "--tokens-file", "tokens.jsonl", environ=environ) as served,
+            called(served, ("acme", "alice")) as caller,
+        ):
+            caller.remember("I keep bees.", "They are on the roof.")
+            asking = threading.Thread(target=_given_up, args=(served.url, caller.token))
+            asking.start()
+            while not model.embedding_requests:
+                time.sleep(0.05)
+            begun = time.monotonic()
+            assert served.stop() == 0
+            assert time.monotonic() - begun < 30
+            asking.join()
+            assert "the server ends without them" in served.log.read_text(encoding="utf-8")
+    with MemoryBank.open(place / "memory.db") as bank:
+        assert bank.stats(("acme", "alice")).messages == 2
+
+
+def _given_up(url: str, token: str) -> None:
+    with suppress(httpx.HTTPError):
+        headers = {"authorization": f"Bearer {token}"}
+        httpx.post(f"{url}/v1/recall", json={"query": "Where are the bees?"}, headers=headers, timeout=90)
 
 
 def test_a_server_that_comes_again_goes_on_where_the_other_ended(place: Path) -> None:

@@ -62,6 +62,7 @@ def inspector_routes(memory: ServedMemory, settings: ServeSettings) -> list[Base
         settings: the limits of calls.
     """
     return [
+        Route("/", _redirected, methods=["GET"]),
         Route("/inspect", _redirected, methods=["GET"]),
         Route("/inspect/", _served, methods=["GET"]),
         Route("/inspect/{file}", _served, methods=["GET"]),
