@@ -6,7 +6,7 @@ import asyncio
 import copy
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pydantic_ai
 from pydantic import ValidationError
@@ -22,7 +22,10 @@ from secom_core.conversation import Message
 from secom_core.errors import warn_degraded
 from secom_core.memory import RecallOptions
 
-from .convert import after, as_body, as_entry, as_messages, dialogue_of, with_block
+from .convert import after, as_body, as_entry, as_messages, as_of, dialogue_of, last_prompt, with_block
+
+Block: TypeAlias = Callable[[Sequence[Message], bool], Awaitable[str]]
+"""What is recalled beside a dialogue, and whether the model is called for its last message for the first time."""
 
 
 class SecomSession(AgentSession):
@@ -128,7 +131,7 @@ class Memories(AbstractCapability[Any]):
         block: gives what is recalled beside a dialogue.
     """
 
-    def __init__(self, block: Callable[[Sequence[Message]], Awaitable[str]]) -> None:
+    def __init__(self, block: Block) -> None:
         self._block = block
 
     async def before_model_request(
@@ -142,10 +145,9 @@ class Memories(AbstractCapability[Any]):
             ctx: the run.
             request_context: what is about to be sent.
         """
-        block = await self._block(dialogue_of(request_context.messages))
-        if not block:
-            return request_context
-        return replace(request_context, messages=with_block(request_context.messages, block))
+        messages = request_context.messages
+        block = await self._block(dialogue_of(messages), last_prompt(messages) == len(messages) - 1)
+        return replace(request_context, messages=with_block(messages, block)) if block else request_context
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
@@ -164,7 +166,7 @@ class Conversation(Memories):
         block: gives what is recalled beside a dialogue.
     """
 
-    def __init__(self, session: SecomSession, block: Callable[[Sequence[Message]], Awaitable[str]]) -> None:
+    def __init__(self, session: SecomSession, block: Block) -> None:
         super().__init__(block)
         self._session, self._is_begun = session, False
 
@@ -189,7 +191,7 @@ class Conversation(Memories):
         """
         if not self._is_begun:
             self._is_begun = True
-            history = await self._session.messages()
+            history = as_of(await self._session.messages(), ctx.messages)
             # What the run keeps, and what is sent, are two lists of the same messages.
             ctx.messages[:] = after(history, ctx.messages)
             request_context.messages = after(history, request_context.messages)

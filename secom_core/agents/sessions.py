@@ -47,8 +47,13 @@ class AgentSession:
         self.scope = check_scope(scope)
         self._log = ConversationLog(bank, self.scope, self._name, framework=framework, plain=plain)
 
-    async def _block(self, dialogue: Sequence[Message]) -> str:
-        """What is recalled beside a dialogue, as quoted data; empty where nobody speaks, or nothing is found."""
+    async def _block(self, dialogue: Sequence[Message], begins: bool) -> str:
+        """What is recalled beside a dialogue, as quoted data; empty where nobody speaks, or nothing is found.
+
+        Args:
+            dialogue: what users and assistants say, with the user's message at the end.
+            begins: whether the model is called for this message for the first time.
+        """
         if not dialogue:
             return ""
-        return await asyncio.to_thread(self._recall.block, self.scope, self._name, dialogue)
+        return await asyncio.to_thread(self._recall.block, self.scope, self._name, dialogue, begins=begins)

@@ -17,7 +17,13 @@ pytest.importorskip("pydantic_ai", reason="needs the extra pydantic-ai")
 from frameworks import ALICE, LONG, everything_said
 from pydantic_ai import Agent, BinaryContent
 from pydantic_ai.exceptions import UnexpectedModelBehavior
-from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    UserPromptPart,
+)
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -148,6 +154,26 @@ async def test_of_a_run_that_fails_nothing_is_kept(bank: MemoryBank) -> None:
     with pytest.raises(UnexpectedModelBehavior):
         await agent.run("Hello.", capabilities=[session.conversation])
     assert await session.messages() == []
+
+
+@pytest.mark.parametrize("on_change", ["rewrite", "append"])
+async def test_a_dynamic_system_prompt_is_that_of_the_run_as_with_a_history(bank: MemoryBank, on_change: Any) -> None:
+    def sent(messages: Any, info: Any) -> ModelResponse:
+        requests = [message for message in messages if isinstance(message, ModelRequest)]
+        return ModelResponse([TextPart(" ".join(str(part.content) for request in requests for part in request.parts))])
+
+    days = iter(["Monday", "Tuesday", "Tuesday"] * 2)
+    agent = Agent(FunctionModel(sent), system_prompt="Help.")
+    agent.system_prompt(dynamic=True, on_change=on_change)(lambda: next(days))
+    session = SecomSession(bank, scope=ALICE, session="monday")
+    kept = [(await agent.run("Hello.", capabilities=[session.conversation])).output for _ in range(3)]
+    given: list[str] = []
+    history: Any = None
+    for _ in range(3):
+        result = await agent.run("Hello.", message_history=history)
+        given, history = [*given, str(result.output)], result.all_messages()
+    assert kept == given
+    assert "Tuesday" in kept[1]
 
 
 async def test_runs_side_by_side_each_have_their_history(bank: MemoryBank) -> None:
