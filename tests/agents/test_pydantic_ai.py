@@ -160,7 +160,9 @@ async def test_of_a_run_that_fails_nothing_is_kept(bank: MemoryBank) -> None:
 async def test_a_dynamic_system_prompt_is_that_of_the_run_as_with_a_history(bank: MemoryBank, on_change: Any) -> None:
     def sent(messages: Any, info: Any) -> ModelResponse:
         requests = [message for message in messages if isinstance(message, ModelRequest)]
-        return ModelResponse([TextPart(" ".join(str(part.content) for request in requests for part in request.parts))])
+        return ModelResponse(
+            [TextPart(" ".join(str(getattr(part, "content", "")) for request in requests for part in request.parts))]
+        )
 
     days = iter(["Monday", "Tuesday", "Tuesday"] * 2)
     agent = Agent(FunctionModel(sent), system_prompt="Help.")
