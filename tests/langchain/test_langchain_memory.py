@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from pydantic import ValidationError
 from langchain_secom import RecursiveSummaryMemory, SecomMemory
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
-from secom_core.errors import InvalidInput
+from secom_core.errors import DegradedWarning, InvalidInput
 
 SCOPE = ("acme", "ann")
 

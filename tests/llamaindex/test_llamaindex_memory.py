@@ -607,9 +607,9 @@ def test_four_sessions_have_a_summary_events_and_topics(tmp_path: Path, write: s
 
 def test_a_recall_for_an_answer_waits_a_second_for_a_locked_store_and_finds_what_is_indexed(tmp_path: Path) -> None:
     with MemoryBank.open(tmp_path / "m.db") as bank:
-        bank.remember(SCOPE, [("user", "I moved to Ghent.")], session="monday")
-        bank.remember(SCOPE, [("user", "My aunt moved to Lyon.")], session="tuesday", later=True)
-        memory = SecomMemory(bank=bank, scope=SCOPE)
+        bank.remember(ANN, [("user", "I moved to Ghent.")], session="monday")
+        bank.remember(ANN, [("user", "My aunt moved to Lyon.")], session="tuesday", later=True)
+        memory = SecomMemory(bank=bank, scope=ANN)
         with closing(sqlite3.connect(tmp_path / "m.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             began = time.monotonic()
