@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 import pydantic_ai
 from pydantic import ValidationError
 from pydantic_ai import RunContext
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
@@ -134,12 +134,13 @@ class Memories(AbstractCapability[Any]):
     def __init__(self, block: Block) -> None:
         self._block = block
 
-    async def before_model_request(
+    async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Put memories before the user's last prompt, in this request only.
+        """Put memories before the user's last prompt, in this request only; after all processors of the history.
 
-        All requests of a run get the same memories, so that the prompt before them stays in prompt caches.
+        All requests of a run get the same memories, unless a processor shortens what is before them, so that the prompt
+        stays in prompt caches.
 
         Args:
             ctx: the run.
@@ -170,6 +171,10 @@ class Conversation(Memories):
         super().__init__(block)
         self._session, self._is_begun = session, False
 
+    def get_ordering(self) -> CapabilityOrdering:
+        """Outermost: processors of the history, such as those that shorten it, get the whole conversation."""
+        return CapabilityOrdering(position="outermost")
+
     async def for_run(self, ctx: RunContext[Any]) -> Conversation:
         """The capability for one run, which knows whether the run has its history.
 
@@ -183,7 +188,7 @@ class Conversation(Memories):
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Give the run its history before its first request; put memories into each.
+        """Give the run its history before its first request.
 
         Args:
             ctx: the run.
@@ -195,7 +200,7 @@ class Conversation(Memories):
             # What the run keeps, and what is sent, are two lists of the same messages.
             ctx.messages[:] = after(history, ctx.messages)
             request_context.messages = after(history, request_context.messages)
-        return await super().before_model_request(ctx, request_context)
+        return request_context
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
         """Keep what is new.
