@@ -10,6 +10,7 @@ from typing import Any
 from ..bank import MemoryBank
 from ..bank.checks import check_name
 from ..conversation import Message, check_scope
+from ..errors import InvalidInput
 from ..memory import RecallOptions
 from .log import ConversationLog
 from .recalling import PromptRecall
@@ -44,6 +45,8 @@ class AgentSession:
         self._recall = PromptRecall(bank, options, type(self).__name__)
         self._name = session if session is not None else uuid.uuid4().hex
         check_name(self._name)
+        if not self._name:
+            raise InvalidInput("session is the name of the conversation, got ''; leave it out for a new conversation")
         self.scope = check_scope(scope)
         self._log = ConversationLog(bank, self.scope, self._name, framework=framework, plain=plain)
 

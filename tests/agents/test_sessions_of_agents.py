@@ -146,6 +146,8 @@ def test_bad_arguments_are_refused(framework: Framework, bank: MemoryBank) -> No
         framework.session(bank, scope="alice")
     with pytest.raises(InvalidInput):
         framework.session(bank, scope=ALICE, session=7)
+    with pytest.raises(InvalidInput, match="leave it out for a new conversation"):
+        framework.session(bank, scope=ALICE, session="")
     with pytest.raises(InvalidInput):
         framework.session("memory.db", scope=ALICE)
     with pytest.raises(InvalidInput, match="tools are some of 'recall'"):
