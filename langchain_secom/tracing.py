@@ -13,8 +13,10 @@ from langchain_core.runnables import RunnableConfig, ensure_config, run_in_execu
 from langchain_core.runnables.config import get_callback_manager_for_config
 from pydantic import ConfigDict, Field, PrivateAttr
 
+from secom_core.bank.answers import ANSWER_WAITS_S
 from secom_core.conversation import Scope
 from secom_core.memory import Recall
+from secom_core.stores.database import waiting_at_most
 
 from .convert import to_document
 
@@ -40,7 +42,7 @@ class RecallRun:
     def recall(self, config: RunnableConfig | None = None) -> Recall:
         """Search, as part of a run; of the current one unless ``config`` is given."""
         if not _is_watched(config):
-            return self.search()
+            return self._found()
         run = self._run()
         run.invoke(self._visible_query, {**(config or {}), "run_name": _RUN})
         return run.found
@@ -48,13 +50,18 @@ class RecallRun:
     async def arecall(self, config: RunnableConfig | None = None) -> Recall:
         """As `recall`, without blocking the event loop."""
         if not _is_watched(config):
-            return await run_in_executor(None, self.search)
+            return await run_in_executor(None, self._found)
         run = self._run()
         await run.ainvoke(self._visible_query, {**(config or {}), "run_name": _RUN})
         return run.found
 
+    def _found(self) -> Recall:
+        # Somebody waits for the answer that the recall is for.
+        with waiting_at_most(ANSWER_WAITS_S):
+            return self.search()
+
     def _run(self) -> _Run:
-        return _Run(search=self.search, scope=self.scope, contents=self.contents)
+        return _Run(search=self._found, scope=self.scope, contents=self.contents)
 
     @property
     def _visible_query(self) -> str:

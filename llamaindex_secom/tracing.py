@@ -10,7 +10,9 @@ from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr
 from llama_index.core.instrumentation.events import BaseEvent
 
 from secom_core.bank import MemoryBank
+from secom_core.bank.answers import ANSWER_WAITS_S
 from secom_core.memory import Recall
+from secom_core.stores.database import waiting_at_most
 
 _DISPATCHER: Final = get_dispatcher(__name__)
 
@@ -62,7 +64,9 @@ def traced_recall(
 
     # Handlers of spans see arguments and results: there are none.
     def recall() -> None:
-        recalls.append(bank.recall(scope, query, **about))
+        # Somebody waits for the answer that the recall is for.
+        with waiting_at_most(ANSWER_WAITS_S):
+            recalls.append(bank.recall(scope, query, **about))
         _DISPATCHER.event(_event(recalls[0], session, contents=contents))
 
     recall.__qualname__ = "SecomRecall"

@@ -14,7 +14,7 @@ from secom_core.agents import AgentSession
 from secom_core.bank import MemoryBank
 from secom_core.memory import RecallOptions
 
-from .items import as_entry, as_item, dialogue_of, with_block
+from .items import as_entry, as_item, dialogue_of, last_user, with_block
 
 
 class SecomSession(AgentSession):
@@ -115,5 +115,6 @@ class SecomSession(AgentSession):
             data: what the SDK is about to send.
         """
         given = data.model_data
-        block = await self._block(dialogue_of(given.input))
+        begins = last_user(given.input) == len(given.input) - 1
+        block = await self._block(dialogue_of(given.input), begins)
         return ModelInputData(with_block(given.input, block), given.instructions) if block else given

@@ -11,6 +11,7 @@ from pydantic_ai.messages import (
     ModelMessage,
     ModelMessagesTypeAdapter,
     ModelRequest,
+    ModelRequestPart,
     ModelResponse,
     SystemPromptPart,
     TextContent,
@@ -68,7 +69,7 @@ def _text(prompt: UserPromptPart) -> str:
 
 def dialogue_of(messages: Sequence[ModelMessage]) -> list[Message]:
     """What users and models say, in order, up to the user's last message; nothing if that message has no words."""
-    place = _last_prompt(messages)
+    place = last_prompt(messages)
     if place is None or said(messages[place]) is None:
         return []
     return [message for each in messages[: place + 1] if (message := said(each)) is not None]
@@ -76,7 +77,7 @@ def dialogue_of(messages: Sequence[ModelMessage]) -> list[Message]:
 
 def with_block(messages: Sequence[ModelMessage], block: str) -> list[ModelMessage]:
     """New messages with the recalled memories before the user's last prompt; those that are given stay as they are."""
-    place = _last_prompt(messages)
+    place = last_prompt(messages)
     request = messages[place] if place is not None else None
     if place is None or not isinstance(request, ModelRequest):
         return list(messages)
@@ -85,17 +86,51 @@ def with_block(messages: Sequence[ModelMessage], block: str) -> list[ModelMessag
     return [*messages[:place], replace(request, parts=parts), *messages[place + 1 :]]
 
 
+def as_of(history: Sequence[ModelMessage], run: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """The history with the dynamic system prompts of a run in the place of earlier ones, as Pydantic AI does it.
+
+    Prompts that are appended where they change are left as they are (`after`).
+    """
+    dynamic = [part for part in _system_prompts(run) if part.dynamic_ref and part.context_id is None]
+    prompts = {str(part.dynamic_ref): part for part in dynamic}
+    return [_with_prompts(message, prompts) for message in history]
+
+
 def after(history: Sequence[ModelMessage], messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """The messages of a run after the history: its system prompt stands at the beginning of the history already."""
+    """The messages of a run after the history: its system prompt stands at the beginning of the history already.
+
+    Of the system prompts of the run, those stay that are appended and differ from what the history says last.
+    """
     if not history:
         return list(messages)
+    latest = {part.dynamic_ref: part.content for part in _system_prompts(history) if part.context_id is not None}
     for message in messages:
         if isinstance(message, ModelRequest):
-            message.parts = [part for part in message.parts if not isinstance(part, SystemPromptPart)]
+            message.parts = [part for part in message.parts if not _is_said_before(part, latest)]
     return [*history, *messages]
 
 
-def _last_prompt(messages: Sequence[ModelMessage]) -> int | None:
+def _system_prompts(messages: Sequence[ModelMessage]) -> list[SystemPromptPart]:
+    requests = [message for message in messages if isinstance(message, ModelRequest)]
+    return [part for request in requests for part in request.parts if isinstance(part, SystemPromptPart)]
+
+
+def _is_said_before(part: ModelRequestPart, latest: Mapping[str | None, str]) -> bool:
+    return isinstance(part, SystemPromptPart) and latest.get(part.dynamic_ref, part.content) == part.content
+
+
+def _with_prompts(message: ModelMessage, prompts: Mapping[str, SystemPromptPart]) -> ModelMessage:
+    if not isinstance(message, ModelRequest) or not prompts:
+        return message
+    parts = [
+        prompts.get(part.dynamic_ref or "", part) if isinstance(part, SystemPromptPart) else part
+        for part in message.parts
+    ]
+    return replace(message, parts=parts)
+
+
+def last_prompt(messages: Sequence[ModelMessage]) -> int | None:
+    """The place of the request with the user's last prompt; nothing if there is none."""
     for place in range(len(messages) - 1, -1, -1):
         message = messages[place]
         if isinstance(message, ModelRequest) and any(isinstance(part, UserPromptPart) for part in message.parts):

@@ -6,12 +6,12 @@ import asyncio
 import copy
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pydantic_ai
 from pydantic import ValidationError
 from pydantic_ai import RunContext
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
@@ -22,7 +22,10 @@ from secom_core.conversation import Message
 from secom_core.errors import warn_degraded
 from secom_core.memory import RecallOptions
 
-from .convert import after, as_body, as_entry, as_messages, dialogue_of, with_block
+from .convert import after, as_body, as_entry, as_messages, as_of, dialogue_of, last_prompt, with_block
+
+Block: TypeAlias = Callable[[Sequence[Message], bool], Awaitable[str]]
+"""What is recalled beside a dialogue, and whether the model is called for its last message for the first time."""
 
 
 class SecomSession(AgentSession):
@@ -128,24 +131,24 @@ class Memories(AbstractCapability[Any]):
         block: gives what is recalled beside a dialogue.
     """
 
-    def __init__(self, block: Callable[[Sequence[Message]], Awaitable[str]]) -> None:
+    def __init__(self, block: Block) -> None:
         self._block = block
 
-    async def before_model_request(
+    async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Put memories before the user's last prompt, in this request only.
+        """Put memories before the user's last prompt, in this request only; after all processors of the history.
 
-        All requests of a run get the same memories, so that the prompt before them stays in prompt caches.
+        All requests of a run get the same memories, unless a processor shortens what is before them, so that the prompt
+        stays in prompt caches.
 
         Args:
             ctx: the run.
             request_context: what is about to be sent.
         """
-        block = await self._block(dialogue_of(request_context.messages))
-        if not block:
-            return request_context
-        return replace(request_context, messages=with_block(request_context.messages, block))
+        messages = request_context.messages
+        block = await self._block(dialogue_of(messages), last_prompt(messages) == len(messages) - 1)
+        return replace(request_context, messages=with_block(messages, block)) if block else request_context
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
@@ -164,9 +167,13 @@ class Conversation(Memories):
         block: gives what is recalled beside a dialogue.
     """
 
-    def __init__(self, session: SecomSession, block: Callable[[Sequence[Message]], Awaitable[str]]) -> None:
+    def __init__(self, session: SecomSession, block: Block) -> None:
         super().__init__(block)
         self._session, self._is_begun = session, False
+
+    def get_ordering(self) -> CapabilityOrdering:
+        """Outermost: processors of the history, such as those that shorten it, get the whole conversation."""
+        return CapabilityOrdering(position="outermost")
 
     async def for_run(self, ctx: RunContext[Any]) -> Conversation:
         """The capability for one run, which knows whether the run has its history.
@@ -181,7 +188,7 @@ class Conversation(Memories):
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Give the run its history before its first request; put memories into each.
+        """Give the run its history before its first request.
 
         Args:
             ctx: the run.
@@ -189,11 +196,11 @@ class Conversation(Memories):
         """
         if not self._is_begun:
             self._is_begun = True
-            history = await self._session.messages()
+            history = as_of(await self._session.messages(), ctx.messages)
             # What the run keeps, and what is sent, are two lists of the same messages.
             ctx.messages[:] = after(history, ctx.messages)
             request_context.messages = after(history, request_context.messages)
-        return await super().before_model_request(ctx, request_context)
+        return request_context
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
         """Keep what is new.

@@ -29,7 +29,7 @@ class PromptRecall:
         self._bank, self._options = bank, options
         self._last: tuple[tuple[object, ...], str] | None = None
 
-    def block(self, scope: Scope, session: str, dialogue: Sequence[Message]) -> str:
+    def block(self, scope: Scope, session: str, dialogue: Sequence[Message], *, begins: bool) -> str:
         """The recalled memories as quoted data; empty if there are none.
 
         The calls of a model in one turn have the same dialogue, and get the same memories. A store or a model that
@@ -39,11 +39,13 @@ class PromptRecall:
             scope: whose memory it is.
             session: the session that the dialogue belongs to.
             dialogue: what the prompt holds, with the user's message at the end.
+            begins: whether this is the first call of the turn. It searches again also if the same was asked before:
+                memories may have been added, corrected or forgotten since.
         """
         asked = scope, session, *(message.line for message in dialogue)
         # Runs side by side share this object: each returns what it has looked at itself.
         last = self._last
-        if last is None or last[0] != asked:
+        if begins or last is None or last[0] != asked:
             last = self._last = asked, self._found(scope, session, dialogue)
         return last[1]
 

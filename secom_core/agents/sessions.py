@@ -10,6 +10,7 @@ from typing import Any
 from ..bank import MemoryBank
 from ..bank.checks import check_name
 from ..conversation import Message, check_scope
+from ..errors import InvalidInput
 from ..memory import RecallOptions
 from .log import ConversationLog
 from .recalling import PromptRecall
@@ -44,11 +45,18 @@ class AgentSession:
         self._recall = PromptRecall(bank, options, type(self).__name__)
         self._name = session if session is not None else uuid.uuid4().hex
         check_name(self._name)
+        if not self._name:
+            raise InvalidInput("session is the name of the conversation, got ''; leave it out for a new conversation")
         self.scope = check_scope(scope)
         self._log = ConversationLog(bank, self.scope, self._name, framework=framework, plain=plain)
 
-    async def _block(self, dialogue: Sequence[Message]) -> str:
-        """What is recalled beside a dialogue, as quoted data; empty where nobody speaks, or nothing is found."""
+    async def _block(self, dialogue: Sequence[Message], begins: bool) -> str:
+        """What is recalled beside a dialogue, as quoted data; empty where nobody speaks, or nothing is found.
+
+        Args:
+            dialogue: what users and assistants say, with the user's message at the end.
+            begins: whether the model is called for this message for the first time.
+        """
         if not dialogue:
             return ""
-        return await asyncio.to_thread(self._recall.block, self.scope, self._name, dialogue)
+        return await asyncio.to_thread(self._recall.block, self.scope, self._name, dialogue, begins=begins)

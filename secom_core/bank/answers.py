@@ -17,7 +17,7 @@ from .records import Remembered
 from .unwritten import with_id_and_time
 
 ANSWER_WAITS_S: Final = 1.0
-"""How many seconds a finished answer waits for a locked store."""
+"""How many seconds a recall for an answer, or a finished answer, waits for a locked store."""
 _LOG: Final = logging.getLogger(__name__)
 
 _shared: WeakValueDictionary[int, BackgroundWriter] = WeakValueDictionary()

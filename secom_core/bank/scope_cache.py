@@ -11,7 +11,7 @@ from typing import Final
 from ..conversation import Scope, Turn
 from ..derived.scope_states import ScopeState, ScopeStates
 from ..derived.segments import Derivation, searched_texts
-from ..errors import StaleIndex
+from ..errors import StaleIndex, StoreLocked, warn_degraded
 from ..protocols import Statistics
 from ..ranking import ScopeIndex
 from ..stores.index_blocks import WithoutThem
@@ -169,16 +169,23 @@ class ScopeCache:
         if loaded.row.revision < 0:
             self._open(loaded, row)
         changed = {each.id: each for each in self._store.sessions(row.id, since=loaded.row.revision)}
+        is_locked = False
         for session_id in dict.fromkeys([*loaded.left, *changed]):
             current = changed.get(session_id)
-            if current is None or not current.is_derived:
-                if besides and self._has_only(besides, session_id, loaded):
-                    loaded.left.add(session_id)
-                    continue
-                current = self._derivation.derive(session_id, scope)
-            if current is not None:
+            waits = current is None or not current.is_derived
+            if waits and besides and self._has_only(besides, session_id, loaded):
+                loaded.left.add(session_id)
+                continue
+            if waits and not is_locked:
+                try:
+                    current, waits = self._derivation.derive(session_id, scope), False
+                except StoreLocked as error:
+                    warn_degraded("what is not indexed yet is not found; the next recall tries again", error)
+                    is_locked = True
+            # A session that has ended since, and nothing more, is cut as it was.
+            if current is not None and (not waits or current.derived == current.messages):
                 self._follow_session(scope, loaded, current)
-            loaded.left.discard(session_id)
+            (loaded.left.add if waits else loaded.left.discard)(session_id)
             if self._keeper.fills_a_block(loaded.index):
                 # Of a scope that is read for the first time, what was read is not read again where this breaks off.
                 self._keep(scope, loaded, replace(row, revision=max(0, loaded.row.revision)))

@@ -14,7 +14,7 @@ from typing import Any, Final
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.pool import StaticPool
 
-from ..errors import InvalidInput, SecomError, StoreError
+from ..errors import InvalidInput, SecomError, StoreError, shorten
 from .cipher import Cipher
 from .database import wait_at_most
 from .places import file_at
@@ -74,12 +74,7 @@ def open_sqlite(
         MissingExtra: a key was given, and SQLCipher is not installed.
     """
     cipher = Cipher(key)
-    file = None if str(path) == ":memory:" else file_at(path).resolve()
-    if file is not None:
-        if file.is_dir():
-            raise InvalidInput(f"a bank is one file, and {str(path)!r} is a folder; name a file in it")
-        cipher.check(file)
-        file.parent.mkdir(parents=True, exist_ok=True)
+    file = None if str(path) == ":memory:" else _place(path, cipher)
     wait = BUSY_TIMEOUT_S if busy_timeout is None else busy_timeout
     # A file: however many threads read at once, none waits for a connection.
     pool: dict[str, Any] = (
@@ -110,6 +105,22 @@ def open_sqlite(
     except SecomError:
         engine.dispose()
         raise
+
+
+def _place(path: str | Path, cipher: Cipher) -> Path:
+    """Where the file is, or is to be; its folder is made."""
+    try:
+        file = file_at(path).resolve()
+        if file.is_dir():
+            raise InvalidInput(f"a bank is one file, and {str(path)!r} is a folder; name a file in it")
+        cipher.check(file)
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"the bank at {shorten(str(path))} cannot be opened: {error.strerror}: {shorten(error.filename)}; name a "
+            "file in a folder that you can write to"
+        ) from error
+    return file
 
 
 def _watch(engine: Engine, file: _File) -> None:

@@ -39,6 +39,9 @@ class Framework(Protocol):
     async def kept(self, session: Any) -> list[tuple[str, str]]:
         """What the session keeps, as role and text."""
 
+    async def take_back(self, session: Any) -> None:
+        """Remove from the session what a run that failed has left there."""
+
 
 class OpenAIAgents:
     """The OpenAI Agents SDK."""
@@ -69,6 +72,9 @@ class OpenAIAgents:
 
         return [(item["role"], text(item["content"])) for item in await session.get_items()]
 
+    async def take_back(self, session: Any) -> None:
+        await session.pop_item()
+
 
 class PydanticAI:
     """Pydantic AI."""
@@ -97,3 +103,6 @@ class PydanticAI:
         messages = await session.messages()
         roles = {"request": "user", "response": "assistant"}
         return [(roles[each.kind], "".join(str(part.content) for part in each.parts)) for each in messages]
+
+    async def take_back(self, session: Any) -> None:
+        """A run that fails leaves nothing."""

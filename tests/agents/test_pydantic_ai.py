@@ -16,8 +16,15 @@ pytest.importorskip("pydantic_ai", reason="needs the extra pydantic-ai")
 
 from frameworks import ALICE, LONG, everything_said
 from pydantic_ai import Agent, BinaryContent
+from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.exceptions import UnexpectedModelBehavior
-from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    UserPromptPart,
+)
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -148,6 +155,48 @@ async def test_of_a_run_that_fails_nothing_is_kept(bank: MemoryBank) -> None:
     with pytest.raises(UnexpectedModelBehavior):
         await agent.run("Hello.", capabilities=[session.conversation])
     assert await session.messages() == []
+
+
+async def test_a_processor_of_the_history_gets_the_whole_conversation_and_no_memories(bank: MemoryBank) -> None:
+    bank.remember(ALICE, [("user", "My dog is called Biscuit.")], session="sunday")
+    session, given = SecomSession(bank, scope=ALICE, session="monday"), list[int]()
+
+    def latest(messages: list[Any]) -> list[Any]:
+        given.append(len(messages))
+        return messages[-1:]
+
+    with ScriptedServer("Noted.") as server:
+        agent = agent_on(server, capabilities=[ProcessHistory(latest)])
+        for asked in ("I have a cat.", "Who is my dog?", "And my dog is how old?"):
+            result = await agent.run(asked, capabilities=[session.conversation])
+    assert given == [1, 3, 5]
+    _, block, last = server.requests[2].messages
+    assert "Biscuit" in block[1]
+    assert last == ("user", "And my dog is how old?")
+    assert "Biscuit" not in str(result.all_messages())
+    assert len(await session.messages()) == 6
+
+
+@pytest.mark.parametrize("on_change", ["rewrite", "append"])
+async def test_a_dynamic_system_prompt_is_that_of_the_run_as_with_a_history(bank: MemoryBank, on_change: Any) -> None:
+    def sent(messages: Any, info: Any) -> ModelResponse:
+        requests = [message for message in messages if isinstance(message, ModelRequest)]
+        return ModelResponse(
+            [TextPart(" ".join(str(getattr(part, "content", "")) for request in requests for part in request.parts))]
+        )
+
+    days = iter(["Monday", "Tuesday", "Tuesday"] * 2)
+    agent = Agent(FunctionModel(sent), system_prompt="Help.")
+    agent.system_prompt(dynamic=True, on_change=on_change)(lambda: next(days))
+    session = SecomSession(bank, scope=ALICE, session="monday")
+    kept = [(await agent.run("Hello.", capabilities=[session.conversation])).output for _ in range(3)]
+    given: list[str] = []
+    history: Any = None
+    for _ in range(3):
+        result = await agent.run("Hello.", message_history=history)
+        given, history = [*given, str(result.output)], result.all_messages()
+    assert kept == given
+    assert "Tuesday" in kept[1]
 
 
 async def test_runs_side_by_side_each_have_their_history(bank: MemoryBank) -> None:

@@ -10,7 +10,7 @@ from frameworks import ALICE, BOB, LONG, Framework, broken, everything_said
 
 from secom_core import MemoryBank
 from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope
-from secom_core.testing import Answer, ScriptedServer, ToolCall
+from secom_core.testing import Answer, Fault, ScriptedServer, ToolCall
 
 
 async def test_a_second_turn_sees_the_first_with_its_long_reply(framework: Framework, bank: MemoryBank) -> None:
@@ -65,6 +65,21 @@ async def test_what_others_remember_in_the_session_is_a_message(framework: Frame
         ("assistant", "I am."),
         ("user", "Bye."),
     ]
+
+
+async def test_what_was_forgotten_is_not_recalled_when_the_same_is_asked_again(
+    framework: Framework, bank: MemoryBank
+) -> None:
+    bank.remember(ALICE, [("user", "My PIN is 9911.")], session="sunday")
+    session = framework.session(bank, scope=ALICE, session="monday")
+    asked = "What is my PIN?"
+    with ScriptedServer(Fault(status=400)) as server:
+        for _ in range(2):
+            with pytest.raises(Exception, match="400"):
+                await framework.turn(server, asked, session)
+            await framework.take_back(session)
+            bank.forget(ALICE, session="sunday")
+    assert ["9911" in request.prompt for request in server.requests] == [True, False]
 
 
 async def test_a_store_that_fails_costs_memories_and_no_turn(
@@ -131,6 +146,8 @@ def test_bad_arguments_are_refused(framework: Framework, bank: MemoryBank) -> No
         framework.session(bank, scope="alice")
     with pytest.raises(InvalidInput):
         framework.session(bank, scope=ALICE, session=7)
+    with pytest.raises(InvalidInput, match="leave it out for a new conversation"):
+        framework.session(bank, scope=ALICE, session="")
     with pytest.raises(InvalidInput):
         framework.session("memory.db", scope=ALICE)
     with pytest.raises(InvalidInput, match="tools are some of 'recall'"):

@@ -13,7 +13,7 @@ import pytest
 from secom_core.bank import AsyncMemoryBank, MemoryBank
 from secom_core.citations import RerankerOptions
 from secom_core.conversation import Turn
-from secom_core.errors import DegradedWarning, InvalidInput, MissingExtra, ModelUnavailable
+from secom_core.errors import DegradedWarning, InvalidInput, MissingExtra, ModelUnavailable, StoreError
 from secom_core.layers import ClosedSession, Layer, register, unregister
 from secom_core.memory import Segment
 from secom_core.models import SentenceTransformerEmbedder
@@ -175,6 +175,12 @@ class Nowhere:
 def test_what_is_no_place_of_a_bank_is_refused(place: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         MemoryBank.open(place)
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("no folder")
+    with pytest.raises(StoreError, match=r"notes.bank.db' cannot be opened: .*; name a file in a folder that you can"):
+        MemoryBank.open(tmp_path / "notes" / "bank.db")
 
 
 def test_a_layer_that_nobody_has_is_no_switch_of_open() -> None:

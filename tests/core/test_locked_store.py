@@ -14,7 +14,7 @@ import pytest
 
 from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
 from secom_core.conversation import Message
-from secom_core.errors import InvalidInput, StoreError, StoreLocked
+from secom_core.errors import DegradedWarning, InvalidInput, StoreError, StoreLocked
 from secom_core.stores.opening import open_store
 
 ANN = ("acme", "ann")
@@ -56,6 +56,25 @@ def test_a_call_waits_as_long_as_the_caller_says(place: Path | str) -> None:
             assert "Ghent" in bank.recall(ANN, "Where did I move?").text
         bank.remember(ANN, said("I like tea."), session="s")
         assert kept(bank) == ["I moved to Ghent.", "I like tea."]
+
+
+def test_a_recall_finds_what_is_indexed_and_the_rest_once_the_lock_goes(place: Path | str) -> None:
+    with MemoryBank.open(place, busy_timeout=0.2) as bank:
+        bank.remember(ANN, said("I moved to Ghent."), session="s")
+        bank.remember(ANN, said("My aunt moved to Lyon."), session="t", later=True)
+        bank.remember(ANN, said("My uncle moved to Nice."), session="u", later=True)
+        with locked(place):
+            began = time.monotonic()
+            with pytest.warns(
+                DegradedWarning, match="what is not indexed yet is not found; the next recall tries again"
+            ):
+                found = bank.recall(ANN, "Who moved where?").text
+            assert "Ghent" in found
+            assert "Lyon" not in found
+            assert time.monotonic() - began < 2, "it waits once, and not for each session"
+        found = bank.recall(ANN, "Who moved where?").text
+        assert "Lyon" in found
+        assert "Nice" in found
 
 
 def test_threads_wait_no_longer_for_each_other(tmp_path: Path) -> None:

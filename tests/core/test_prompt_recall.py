@@ -19,14 +19,14 @@ class Overtaken(PromptRecall):
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
         if value is not None and name == "_last" and value[0][0] == ("alice",):
-            self.block(("bob",), "s", ASKED)
+            self.block(("bob",), "s", ASKED, begins=True)
 
 
 def test_nobody_gets_what_was_recalled_for_somebody_else(tmp_path: Path) -> None:
     with MemoryBank.open(tmp_path / "memory.db") as bank:
         bank.remember(("alice",), [("user", "My cat is called Rosa.")], session="earlier")
         bank.remember(("bob",), [("user", "My cat is called Max.")], session="earlier")
-        block = Overtaken(bank, RecallOptions(500), "test").block(("alice",), "s", ASKED)
+        block = Overtaken(bank, RecallOptions(500), "test").block(("alice",), "s", ASKED, begins=True)
     assert "Rosa" in block
     assert "Max" not in block
 
@@ -35,7 +35,8 @@ def test_the_calls_of_one_turn_get_the_same_memories(tmp_path: Path) -> None:
     with MemoryBank.open(tmp_path / "memory.db") as bank:
         bank.remember(("alice",), [("user", "My cat is called Rosa.")], session="earlier")
         recall = PromptRecall(bank, RecallOptions(500), "test")
-        first = recall.block(("alice",), "s", ASKED)
-        bank.remember(("alice",), [("user", "My other cat is called Tom.")], session="later")
-        assert recall.block(("alice",), "s", ASKED) == first
-        assert "Tom" in recall.block(("alice",), "s", [Message("Which other cat do I have?")])
+        first = recall.block(("alice",), "s", ASKED, begins=True)
+        bank.remember(("alice",), [("user", "My second cat is called Tom.")], session="later")
+        assert recall.block(("alice",), "s", ASKED, begins=False) == first
+        assert "Tom" in recall.block(("alice",), "s", ASKED, begins=True)
+        assert "Tom" in recall.block(("alice",), "s", [Message("Which other cat do I have?")], begins=False)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from pydantic import ValidationError
 from langchain_secom import RecursiveSummaryMemory, SecomMemory
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
-from secom_core.errors import InvalidInput
+from secom_core.errors import DegradedWarning, InvalidInput
 
 SCOPE = ("acme", "ann")
 
@@ -261,3 +264,17 @@ def test_a_memory_needs_a_bank() -> None:
 
 def test_pitfall_14_is_lc_serializable_stays_false() -> None:
     assert SecomMemory.is_lc_serializable() is False
+
+
+def test_a_recall_for_an_answer_waits_a_second_for_a_locked_store_and_finds_what_is_indexed(tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "m.db") as bank:
+        bank.remember(SCOPE, [("user", "I moved to Ghent.")], session="monday")
+        bank.remember(SCOPE, [("user", "My aunt moved to Lyon.")], session="tuesday", later=True)
+        memory = SecomMemory(bank=bank, scope=SCOPE)
+        with closing(sqlite3.connect(tmp_path / "m.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            began = time.monotonic()
+            with pytest.warns(DegradedWarning, match="what is not indexed yet is not found"):
+                found = memory.load_memory_variables({"input": "Who moved?"})["history"]
+            assert time.monotonic() - began < 10
+        assert "Ghent" in found

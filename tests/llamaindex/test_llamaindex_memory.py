@@ -603,3 +603,17 @@ def test_four_sessions_have_a_summary_events_and_topics(tmp_path: Path, write: s
         assert {event.session for event in bank.timelines.events(ANN)} == {"talk 0", "talk 1", "talk 2"}
         assert bank.topics.all(ANN)
         assert bank.layers.behind(ANN, "topics") == 0
+
+
+def test_a_recall_for_an_answer_waits_a_second_for_a_locked_store_and_finds_what_is_indexed(tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "m.db") as bank:
+        bank.remember(ANN, [("user", "I moved to Ghent.")], session="monday")
+        bank.remember(ANN, [("user", "My aunt moved to Lyon.")], session="tuesday", later=True)
+        memory = SecomMemory(bank=bank, scope=ANN)
+        with closing(sqlite3.connect(tmp_path / "m.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            began = time.monotonic()
+            with pytest.warns(DegradedWarning, match="what is not indexed yet is not found"):
+                found = memory.get("Who moved?")
+            assert time.monotonic() - began < 10
+        assert "Ghent" in str(found)
