@@ -395,6 +395,18 @@ def test_a_store_may_have_any_name(secom: Secom, name: str) -> None:
 
 
 @pytest.mark.slow
+def test_sessions_are_listed_by_their_dates_and_not_by_the_order_of_the_export(secom: Secom) -> None:
+    Path("chat.txt").write_text("--- 20 May 2024 ---\nAnn: Last.\n--- 3 May 2024 ---\nAnn: First.\n")
+    assert secom("remember", "chat.txt", *ALICE).code == 0
+    sessions = json.loads(secom("inspect", "sessions", "--json", *ALICE).out)
+    assert [each["session"] for each in sessions] == ["3 May 2024", "20 May 2024"]
+    [latest] = json.loads(secom("inspect", "turns", "--last", "1", "--json", *ALICE).out)
+    assert latest["session"] == "20 May 2024"
+    assert secom("report", "-o", "page.html", "--turns", "1", *ALICE).code == 0
+    page = Path("page.html").read_text()
+    assert "Last." in page and page.index("20 May 2024") < page.index("3 May 2024")
+
+
 def test_a_report_is_written_whole_for_its_owner(kept: Secom) -> None:
     assert kept("report", "-o", "page.html", "--make", "--title", "A & B", *ALICE).err == "secom: wrote page.html\n"
     page = Path("page.html").read_text(encoding="utf-8")

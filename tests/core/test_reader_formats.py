@@ -311,7 +311,7 @@ def test_branches_that_were_left_hidden_messages_and_reasoning_are_counted(tmp_p
     said: list[str] = []
     of(tmp_path, "conversations.json", examples.CHATGPT, note=said.append)
     [told] = said
-    assert told.endswith("left out: hidden messages (1), messages on branches that were left (2), reasoning (1)")
+    assert told.endswith("left out: hidden messages (1), messages on other branches (2), reasoning (1)")
 
 
 def test_without_a_current_node_the_newest_branch_stands(tmp_path: Path) -> None:

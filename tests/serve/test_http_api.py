@@ -189,6 +189,14 @@ def test_the_list_of_sessions_comes_in_parts_the_latest_first(caller: Caller) ->
     assert caller.http.get("/v1/sessions/talk%201?name=talk%202").status_code == 400
 
 
+def test_the_latest_session_is_first_whatever_the_order_of_its_import(caller: Caller) -> None:
+    for name, day in (("day 20", 20), ("day 4", 4), ("day 16", 16), ("day 4", 25)):
+        message = {"role": "user", "content": "We spoke.", "at": f"2025-11-{day:02}T09:00:00Z"}
+        caller.ok(caller.post("/v1/remember", messages=[message], session=name))
+    names = [row["name"] for row in caller.ok(caller.get("/v1/sessions"))["sessions"]]
+    assert names == ["day 4", "day 20", "day 16"]
+
+
 def test_a_token_that_may_only_read_changes_nothing(server: Served, caller: Caller) -> None:
     [turn] = caller.remember("I keep bees.")
     with called(server, caller.scope, writes=False) as reader:
