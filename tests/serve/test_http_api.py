@@ -103,6 +103,7 @@ def test_the_description_names_every_call_and_no_other(server: Served, descripti
             method, server.url + path.replace("{name}", "x"), headers={"content-type": "application/json"}
         )
         assert found.status_code == 401, path
+        assert "`secom token NAME` makes one" in found.json()["error"]["message"]
     assert len(listed) == 8
     page = (Path(__file__).parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
     assert {f"{method} {path}" for method, path in listed} == set(re.findall(r"`((?:GET|POST) /v1/\S+)`", page))
@@ -292,7 +293,7 @@ def test_without_tokens_whoever_is_on_this_machine_reaches_the_one_scope(tmp_pat
     [
         (["--host", "0.0.0.0", "--scope", "acme"], "can be reached from other machines, and there are no tokens"),
         ([], "whose memory\\? a server without tokens needs a scope"),
-        (["--tokens-file", "nowhere.jsonl"], "nowhere.jsonl cannot be read"),
+        (["--tokens-file", "nowhere.jsonl"], "--tokens-file nowhere.jsonl` makes one"),
         (["--mcp"], "whose memory\\? a server on standard input needs a scope"),
         (["--scope", "acme", "--embedder", "statik"], "did you mean 'static'"),
     ],
