@@ -121,7 +121,7 @@ class Gate:
             raise Refused(
                 401,
                 "no_token",
-                "the token is missing or unknown; `secom token NAME` makes one for the header Authorization: Bearer TOKEN",
+                "the token is missing or unknown; `secom token NAME` makes one; send it as Authorization: Bearer TOKEN",
                 {"www-authenticate": "Bearer"},
             )
         return grant
