@@ -435,6 +435,8 @@ def test_times_without_a_zone_are_in_the_one_that_is_named(tmp_path: Path) -> No
     assert any("are read as UTC; say which one it is with --timezone" in each for each in said)
     with pytest.raises(InvalidInput, match="a time zone is called by its place"):
         read(tmp_path / "chat.txt", timezone="Brussels time")
+    with pytest.raises(InvalidInput, match=r"did you mean Europe/Brussels\?"):
+        read(tmp_path / "chat.txt", timezone="Europe/Brussel")
 
 
 NAMED = ["WhatsApp Chat with Choir.txt", "telegram-chat.json", "discord.json", "table.csv", "weekly.vtt", "chat.txt"]
