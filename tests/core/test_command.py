@@ -606,10 +606,11 @@ def test_a_file_that_is_not_utf8_is_read_and_that_is_said(secom: Secom) -> None:
 
 @pytest.mark.slow
 def test_files_that_are_not_there(kept: Secom) -> None:
-    assert refused(kept("remember", "none.txt", *ALICE)) == "secom: none.txt: No such file or directory\n"
+    missing = "secom: there is no file or folder {}; check its name and the folder that it is in\n"
+    assert refused(kept("remember", "none.txt", *ALICE)) == missing.format("none.txt")
     assert "holds no export that is known" in refused(kept("remember", ".", *ALICE))
     assert "there is no folder none" in refused(kept("report", "-o", "none/page.html", *ALICE))
-    assert refused(kept("import", "none.jsonl")) == "secom: none.jsonl: No such file or directory\n"
+    assert refused(kept("import", "none.jsonl")) == missing.format("none.jsonl")
 
 
 def test_names_that_do_not_fit(secom: Secom) -> None:
