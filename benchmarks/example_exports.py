@@ -20,7 +20,9 @@ def chatgpt_message(
     if kind in ("code", "execution_output"):
         content = {"content_type": kind, "language": "python", "text": parts[0]}
     if kind == "thoughts":
-        content = {"content_type": kind, "thoughts": [{"summary": "", "content": parts[0]}], "content": parts[0]}
+        content = {"content_type": kind, "thoughts": [{"summary": "", "content": parts[0]}]}
+    if kind == "user_editable_context":
+        content = {"content_type": kind, "user_profile": parts[0], "user_instructions": ""}
     return {
         "id": name,
         "author": {"role": role, "name": more.pop("called", None), "metadata": {}},

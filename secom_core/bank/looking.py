@@ -20,9 +20,13 @@ class Looking(Capabilities):
         """Every scope that holds anything; with ``within``, only those that begin with these parts, as a tenant's."""
         return self._inside.deriving.store.scopes(check_scope(within) if within else ())
 
-    def sessions(self, scope: Sequence[str]) -> list[str]:
-        """The names of the scope's sessions, in the order in which they came."""
-        return [each.name for each in self._inside.deriving.store.sessions_of(self._inside.current(check_scope(scope)))]
+    def sessions(self, scope: Sequence[str], *, latest_first: bool = False) -> list[str]:
+        """The names of the scope's sessions, in the order in which they came.
+
+        An import may bring them in any order: with ``latest_first``, they are sorted by the time of their last message.
+        """
+        store, scope = self._inside.deriving.store, self._inside.current(check_scope(scope))
+        return [each.name for each in (store.latest_sessions if latest_first else store.sessions_of)(scope)]
 
     def turns(
         self,

@@ -73,7 +73,7 @@ def _overview(there: Opened, scope: Scope, args: Namespace) -> Listing:
 
 def _sessions(there: Opened, scope: Scope, args: Namespace) -> Listing:
     rows: list[dict[str, Any]] = []
-    for name in there.bank.sessions(scope):
+    for name in there.sessions(scope):
         turns, memories = there.bank.turns(scope, name), there.bank.memories(scope, name)
         rows.append({"session": name, "begin": _iso(turns[0].at), "turns": len(turns), "segments": len(memories)})
     lines = [
@@ -117,7 +117,7 @@ def turn_json(turn: Turn) -> dict[str, Any]:
 
 def _named(there: Opened, scope: Scope, args: Namespace) -> Sequence[str]:
     if args.session is None:
-        return there.bank.sessions(scope)
+        return there.sessions(scope)
     there.check_session(scope, args.session)
     return [args.session]
 

@@ -54,6 +54,10 @@ class Opened:
             raise Refused(f"nothing is remembered for {said}; `secom scopes` lists what there is{near}")
         return found
 
+    def sessions(self, scope: Scope) -> list[str]:
+        """The names of the scope's sessions by the time of their last message, the latest last."""
+        return self.bank.sessions(scope, latest_first=True)[::-1]
+
     def check_session(self, scope: Scope, name: str) -> None:
         """Refuse a session that the scope does not hold.
 

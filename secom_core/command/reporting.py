@@ -21,7 +21,7 @@ def report_(args: Namespace) -> None:
         there.row(scope)
         if args.make:
             there.bank.derive(scope)
-        sessions = tuple(_session(there, scope, name) for name in there.bank.sessions(scope))
+        sessions = tuple(_session(there, scope, name) for name in there.sessions(scope))
         sections = tuple(_section(there, scope, layer) for layer in there.bank.layers.values())
         contents = ScopeContents(scope, sessions, sections, _marks(there, scope))
         page = scope_report(contents, made=datetime.now(timezone.utc), title=args.title, turns=args.turns)

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from datetime import datetime, tzinfo
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, BinaryIO, Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from ..conversation import Session
 from ..errors import InvalidInput, InvalidTranscript, shorten
@@ -141,9 +142,11 @@ def _zone(given: str | tzinfo | None) -> tzinfo | None:
         return ZoneInfo(given)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         wanted = "a time zone is called by its place, such as Europe/Brussels or UTC"
-        raise InvalidInput(
-            f"{wanted}, got {shorten(given)}; on Windows the names come with: pip install tzdata"
-        ) from error
+        names = available_timezones()
+        close = get_close_matches(given, names, 1)
+        meant = f"; did you mean {close[0]}?" if close else ""
+        meant = meant if names else "; this machine has no names of time zones, which come with: pip install tzdata"
+        raise InvalidInput(f"{wanted}, got {shorten(given)}{meant}") from error
 
 
 def _sessions(

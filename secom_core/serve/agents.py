@@ -27,7 +27,7 @@ from .grants import Grant
 from .memory import ServedMemory
 from .operations import NotThere
 from .refusals import refusal
-from .tools import AgentTool, listed, session_text, tools_of
+from .tools import AgentTool, counted, listed, session_text, tools_of
 
 MCP: Final = "/mcp"
 """The path of the protocol over HTTP."""
@@ -86,7 +86,7 @@ class Agents:
         grant, start = self._grant_of(ctx), _place(params.cursor if params is not None else None)
         page = requests.Page(limit=_PAGE, offset=start)
         found = await self._memory.run(lambda: operations.sessions(self._memory.bank, grant, page))
-        rows = [_resource(row["name"], f"{row['turns']} turns") for row in found["sessions"]]
+        rows = [_resource(row["name"], counted(row["turns"], "turn")) for row in found["sessions"]]
         overview = types.Resource(uri=_SESSIONS, name="sessions", description="All conversations.", mime_type=_TEXT)
         after = start + _PAGE
         more = str(after) if after < found["total"] else None

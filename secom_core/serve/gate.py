@@ -119,7 +119,10 @@ class Gate:
             raise Refused(503, "tokens_unreadable", "tokens cannot be checked; the server's log says why") from error
         if grant is None:
             raise Refused(
-                401, "no_token", "give a token of this server: Authorization: Bearer …", {"www-authenticate": "Bearer"}
+                401,
+                "no_token",
+                "the token is missing or unknown; `secom token NAME` makes one; send it as Authorization: Bearer TOKEN",
+                {"www-authenticate": "Bearer"},
             )
         return grant
 

@@ -125,7 +125,10 @@ class Tokens:
             there = self._file.stat()
         except OSError as error:
             self._state, self._kept = None, []
-            raise InvalidInput(f"the tokens in {self._file} cannot be read: {error.strerror}") from error
+            raise InvalidInput(
+                f"the file of tokens {self._file} cannot be read: {error.strerror}; "
+                f"`secom token NAME --scope … --tokens-file {self._file}` makes one"
+            ) from error
         state = (there.st_mtime_ns, there.st_size, there.st_ino)
         if state != self._state:
             self._state, self._kept = None, []

@@ -93,8 +93,8 @@ def recall(bank: MemoryBank, grant: Grant, call: asked.Recall) -> RecallAnswer:
 
 
 def sessions(bank: MemoryBank, grant: Grant, call: asked.Page) -> SessionsAnswer:
-    """A part of the list of sessions, the latest first."""
-    names = bank.sessions(grant.scope)[::-1]
+    """A part of the list of sessions, that with the latest last message first."""
+    names = bank.sessions(grant.scope, latest_first=True)
     wanted = names[call.offset : call.offset + call.limit]
     rows = (_session_row(bank, grant.scope, name) for name in wanted)
     return SessionsAnswer(sessions=[row for row in rows if row is not None], total=len(names))

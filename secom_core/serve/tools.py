@@ -135,7 +135,7 @@ def _forget(writer: BackgroundWriter, grant: Grant, call: Forget) -> str:
 def _look(writer: BackgroundWriter, grant: Grant, call: Look) -> str:
     if call.what == "stats":
         held = writer.bank.stats(grant.scope)
-        return f"{_counted(held.sessions, 'conversation')}, {_counted(held.turns, 'turn')}, {held.messages} messages."
+        return f"{counted(held.sessions, 'conversation')}, {counted(held.turns, 'turn')}, {held.messages} messages."
     return listed(writer.bank, grant, call.limit)
 
 
@@ -193,7 +193,7 @@ def listed(bank: MemoryBank, grant: Grant, limit: int) -> str:
     """The latest conversations, quoted as data: a line each."""
     page = operations.sessions(bank, grant, requests.Page(limit=limit))
     rows = (
-        f"{(row['begin'] or '')[:10]} {_counted(row['turns'], 'turn')}, {_counted(row['segments'], 'segment')}: "
+        f"{(row['begin'] or '')[:10]} {counted(row['turns'], 'turn')}, {counted(row['segments'], 'segment')}: "
         f"{one_line(row['name'])}\n"
         for row in page["sessions"]
     )
@@ -201,7 +201,8 @@ def listed(bank: MemoryBank, grant: Grant, limit: int) -> str:
     return f"{OPEN}{''.join(rows)}{CLOSE}" + (f"\n\nThere are {left} more." if left else "")
 
 
-def _counted(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
+    """A number with its noun: "1 turn", "2 turns"."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 

@@ -16,7 +16,7 @@ from ..text.batches import batches
 from .cipher import Cipher
 from .database import retry_if_contended
 from .derived import DerivedRows, memories_since, memory_values, new_epoch, session_of, touch
-from .endings import end, ending, open_sessions, resting_scopes
+from .endings import LATEST_FIRST, end, ending, open_sessions, resting_scopes
 from .index_blocks import WithoutThem, delete_index
 from .latest import LAST, TURNS, named_at_once, session_named, turns_from
 from .messages import message_rows, microseconds, turn_ids_among, turn_ids_of, turns_of, unknown_messages
@@ -216,6 +216,11 @@ class SqlStore(DerivedRows):
         """The scope's sessions, in the order in which they came; none where nothing is remembered."""
         row = self.scope(scope)
         return self.sessions(row.id) if row is not None else []
+
+    def latest_sessions(self, scope: Scope) -> list[SessionRow]:
+        """The scope's sessions by the time of their last message, the latest first."""
+        row = self.scope(scope)
+        return [session_row(each) for each in self.glance(LATEST_FIRST, scope=row.id)] if row is not None else []
 
     def session_named(self, scope: Scope, name: str) -> SessionRow | None:
         """The scope's session of that name, or nothing where there is none."""

@@ -395,6 +395,19 @@ def test_a_store_may_have_any_name(secom: Secom, name: str) -> None:
 
 
 @pytest.mark.slow
+def test_sessions_are_listed_by_their_dates_and_not_by_the_order_of_the_export(secom: Secom) -> None:
+    Path("chat.txt").write_text("--- 20 May 2024 ---\nAnn: Last.\n--- 3 May 2024 ---\nAnn: First.\n")
+    assert secom("remember", "chat.txt", *ALICE).code == 0
+    sessions = json.loads(secom("inspect", "sessions", "--json", *ALICE).out)
+    assert [each["session"] for each in sessions] == ["3 May 2024", "20 May 2024"]
+    [latest] = json.loads(secom("inspect", "turns", "--last", "1", "--json", *ALICE).out)
+    assert latest["session"] == "20 May 2024"
+    assert secom("report", "-o", "page.html", "--turns", "1", *ALICE).code == 0
+    page = Path("page.html").read_text()
+    assert "Last." in page
+    assert page.index("20 May 2024") < page.index("3 May 2024")
+
+
 def test_a_report_is_written_whole_for_its_owner(kept: Secom) -> None:
     assert kept("report", "-o", "page.html", "--make", "--title", "A & B", *ALICE).err == "secom: wrote page.html\n"
     page = Path("page.html").read_text(encoding="utf-8")
@@ -593,10 +606,11 @@ def test_a_file_that_is_not_utf8_is_read_and_that_is_said(secom: Secom) -> None:
 
 @pytest.mark.slow
 def test_files_that_are_not_there(kept: Secom) -> None:
-    assert refused(kept("remember", "none.txt", *ALICE)) == "secom: none.txt: No such file or directory\n"
+    missing = "secom: there is no file or folder {}; check its name and the folder that it is in\n"
+    assert refused(kept("remember", "none.txt", *ALICE)) == missing.format("none.txt")
     assert "holds no export that is known" in refused(kept("remember", ".", *ALICE))
     assert "there is no folder none" in refused(kept("report", "-o", "none/page.html", *ALICE))
-    assert refused(kept("import", "none.jsonl")) == "secom: none.jsonl: No such file or directory\n"
+    assert refused(kept("import", "none.jsonl")) == missing.format("none.jsonl")
 
 
 def test_names_that_do_not_fit(secom: Secom) -> None:
@@ -797,7 +811,7 @@ def test_a_session_gives_its_time_to_messages_without_one(secom: Secom) -> None:
     Path("chat.json").write_text(json.dumps(rows), encoding="utf-8")
     secom.ok("remember", "chat.json", "--at", "2020-01-01", *ALICE)
     turns = secom.ok("inspect", "turns", *ALICE)
-    assert re.findall(r"20\d\d-\d\d-\d\d", turns) == ["2024-03-15", "2024-03-16", "2020-01-01"]
+    assert re.findall(r"20\d\d-\d\d-\d\d", turns) == ["2020-01-01", "2024-03-15", "2024-03-16"]
     Path("odd.json").write_text(json.dumps([{"date": "one day", "messages": [said]}]), encoding="utf-8")
     assert "no time can be read from 'one day'" in secom("remember", "odd.json", *ALICE).err
 

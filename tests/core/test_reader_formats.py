@@ -311,7 +311,7 @@ def test_branches_that_were_left_hidden_messages_and_reasoning_are_counted(tmp_p
     said: list[str] = []
     of(tmp_path, "conversations.json", examples.CHATGPT, note=said.append)
     [told] = said
-    assert told.endswith("left out: hidden messages (1), messages on branches that were left (2), reasoning (1)")
+    assert told.endswith("left out: hidden messages (1), messages on other branches (2), reasoning (1)")
 
 
 def test_without_a_current_node_the_newest_branch_stands(tmp_path: Path) -> None:
@@ -435,6 +435,8 @@ def test_times_without_a_zone_are_in_the_one_that_is_named(tmp_path: Path) -> No
     assert any("are read as UTC; say which one it is with --timezone" in each for each in said)
     with pytest.raises(InvalidInput, match="a time zone is called by its place"):
         read(tmp_path / "chat.txt", timezone="Brussels time")
+    with pytest.raises(InvalidInput, match=r"did you mean Europe/Brussels\?"):
+        read(tmp_path / "chat.txt", timezone="Europe/Brussel")
 
 
 NAMED = ["WhatsApp Chat with Choir.txt", "telegram-chat.json", "discord.json", "table.csv", "weekly.vtt", "chat.txt"]

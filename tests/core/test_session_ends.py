@@ -36,6 +36,15 @@ def bank() -> Any:
         yield opened
 
 
+def test_sessions_are_sorted_by_their_last_message_where_that_is_asked_for(each_store: None) -> None:
+    with MemoryBank.open() as bank:
+        for session, minutes in (("new", 90), ("old", 0), ("resumed", 10), ("resumed", 120), ("as new", 90)):
+            say(bank, session, "The kiln is cold.", minutes)
+        assert bank.sessions(ANN) == ["new", "old", "resumed", "as new"]
+        assert bank.sessions(ANN, latest_first=True) == ["resumed", "as new", "new", "old"]
+        assert bank.sessions(BOB, latest_first=True) == []
+
+
 # -- when they end ----------------------------------------------------------------------------------------------------
 
 

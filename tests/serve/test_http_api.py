@@ -103,6 +103,7 @@ def test_the_description_names_every_call_and_no_other(server: Served, descripti
             method, server.url + path.replace("{name}", "x"), headers={"content-type": "application/json"}
         )
         assert found.status_code == 401, path
+        assert "`secom token NAME` makes one" in found.json()["error"]["message"]
     assert len(listed) == 8
     page = (Path(__file__).parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
     assert {f"{method} {path}" for method, path in listed} == set(re.findall(r"`((?:GET|POST) /v1/\S+)`", page))
@@ -187,6 +188,14 @@ def test_the_list_of_sessions_comes_in_parts_the_latest_first(caller: Caller) ->
     assert caller.get("/v1/sessions", limit=0).status_code == 400
     assert caller.http.get("/v1/sessions?limit=1&limit=2").status_code == 400
     assert caller.http.get("/v1/sessions/talk%201?name=talk%202").status_code == 400
+
+
+def test_the_latest_session_is_first_whatever_the_order_of_its_import(caller: Caller) -> None:
+    for name, day in (("day 20", 20), ("day 4", 4), ("day 16", 16), ("day 4", 25)):
+        message = {"role": "user", "content": "We spoke.", "at": f"2025-11-{day:02}T09:00:00Z"}
+        caller.ok(caller.post("/v1/remember", messages=[message], session=name))
+    names = [row["name"] for row in caller.ok(caller.get("/v1/sessions"))["sessions"]]
+    assert names == ["day 4", "day 20", "day 16"]
 
 
 def test_a_token_that_may_only_read_changes_nothing(server: Served, caller: Caller) -> None:
@@ -284,7 +293,7 @@ def test_without_tokens_whoever_is_on_this_machine_reaches_the_one_scope(tmp_pat
     [
         (["--host", "0.0.0.0", "--scope", "acme"], "can be reached from other machines, and there are no tokens"),
         ([], "whose memory\\? a server without tokens needs a scope"),
-        (["--tokens-file", "nowhere.jsonl"], "nowhere.jsonl cannot be read"),
+        (["--tokens-file", "nowhere.jsonl"], "--tokens-file nowhere.jsonl` makes one"),
         (["--mcp"], "whose memory\\? a server on standard input needs a scope"),
         (["--scope", "acme", "--embedder", "statik"], "did you mean 'static'"),
     ],

@@ -201,6 +201,15 @@ def test_a_pin_is_kept(inspector: Inspector, chat: Caller) -> None:
     assert chat.ok(chat.get("/v1/inspect/standing"))["pinned"] == []
 
 
+def test_a_server_without_layers_says_how_to_have_them_and_not_how_they_were_made(
+    inspector: Inspector, chat: Caller
+) -> None:
+    inspector.enter(chat, "made")
+    inspector.page.locator("h3").first.wait_for()
+    assert inspector.text.count("This server makes no") == 3
+    assert "this server has no language model" not in inspector.text
+
+
 def test_timelines_topics_and_the_summary_are_shown_where_the_server_keeps_them(browser: Any, tmp_path: Path) -> None:
     layers = {"summaries": True, "timelines": True, "topics": True}
     with MemoryBank.open(str(tmp_path / "memory.db"), **layers) as bank:  # type: ignore[arg-type]

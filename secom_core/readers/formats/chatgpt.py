@@ -21,6 +21,7 @@ _MARK: Final = regex("\ue200[^\ue201]{0,2000}\ue201")
 """Where a citation or a picture stood, in characters for private use."""
 _REASONING: Final = frozenset({"thoughts", "reasoning_recap"})
 _HIDDEN: Final = frozenset({"user_editable_context", "model_editable_context", *_REASONING})
+_OWN_FIELDS: Final = ("thoughts", "user_profile", "user_instructions", "model_set_context")
 _MEDIA: Final = {
     "image_asset_pointer": "image",
     "audio_asset_pointer": "audio",
@@ -51,7 +52,7 @@ def _messages(
     parents = {name: node.get("parent") for name, node in nodes.items()}
     leaf = str(conversation.get("current_node"))
     way = standing(parents, leaf if leaf in nodes else _latest(nodes))
-    reading.left_out["messages on branches that were left"] += _others(nodes, set(way))
+    reading.left_out["messages on other branches"] += _others(nodes, set(way))
     at = seconds(conversation.get("create_time"))
     for name in way:
         message = nodes[name].get("message")
@@ -89,7 +90,7 @@ def _said(message: Mapping[str, Any], reading: Reading) -> dict[str, Any] | None
     content, author = message.get("content") or {}, message.get("author") or {}
     if _is_hidden(message):
         what = "reasoning" if content.get("content_type") in _REASONING else "hidden messages"
-        reading.left_out[what] += bool(_text(content))
+        reading.left_out[what] += _says_something(content)
         return None
     role, recipient = str(author.get("role") or ""), message.get("recipient") or "all"
     parts = _parts(content)
@@ -100,6 +101,11 @@ def _said(message: Mapping[str, Any], reading: Reading) -> dict[str, Any] | None
     if not any(part.get("text") or part["type"] != "text" for part in parts):
         return None
     return {"role": role, "content": parts, "name": author.get("name") if role == "tool" else None}
+
+
+def _says_something(content: Mapping[str, Any]) -> bool:
+    """Whether a hidden message has words; reasoning and custom instructions have them in fields of their own."""
+    return bool(_text(content) or any(content.get(key) for key in _OWN_FIELDS))
 
 
 def _parts(content: Mapping[str, Any]) -> list[dict[str, Any]]:

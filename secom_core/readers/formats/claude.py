@@ -41,7 +41,7 @@ def _standing(conversation: Mapping[str, Any], messages: Any, reading: Reading) 
     leaf = str(conversation.get("current_leaf_message_uuid") or next(reversed(by_id), ""))
     parents = {key: str(each["parent_message_uuid"]) for key, each in by_id.items()}
     way = standing(parents, leaf)
-    reading.left_out["messages on branches that were left"] += len(by_id) - len(way)
+    reading.left_out["messages on other branches"] += len(by_id) - len(way)
     return [by_id[key] for key in way]
 
 

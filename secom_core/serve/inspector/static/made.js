@@ -12,11 +12,11 @@ export async function madeView() {
   const has = (name) => found.layers.includes(name);
   return [
     el("h2", { "data-focus": true, tabindex: "-1" }, "Summary, topics and timelines"),
-    el("p", { class: "soft" }, found.by_model ? "A language model makes these from closed sessions." : "Made by rules from sentences of closed sessions, because this server has no language model."),
+    found.layers.length > 0 && el("p", { class: "soft" }, found.by_model ? "A language model makes these from closed sessions." : "Made by rules from sentences of closed sessions, because this server has no language model."),
     section("Summary", has("summaries"), "summaries", found, () => summary(found.summary)),
     section("Topics", has("topics"), "topics", found, () => topics(found.topics)),
     section("Timelines", has("timelines"), "timelines", found, () => timelines(found)),
-  ];
+  ].filter(Boolean);
 }
 
 function section(says, isThere, layer, found, made) {
@@ -25,7 +25,7 @@ function section(says, isThere, layer, found, made) {
     "section",
     {},
     el("h3", {}, says),
-    !isThere && empty(el("span", {}, `This server makes no ${says.toLowerCase()}. To make them, write `, el("code", {}, `layers = ["${layer}"]`), " into secom.toml and start it again.")),
+    !isThere && empty(el("span", {}, `This server makes no ${says.toLowerCase()}. To change that, write `, el("code", {}, `layers = ["${layer}"]`), " into secom.toml and start it again.")),
     isThere && waiting > 0 && el("p", { class: "soft" }, `Not in here yet: ${counted(waiting, "closed session")}.`),
     isThere && made(),
   );
