@@ -366,7 +366,8 @@ def test_shuffled_the_same_events_come_one_by_one() -> None:
 def test_relations_are_not_asked_for_where_they_are_left_out() -> None:
     def model(kind: str) -> tuple[Replies, Memory]:
         def events(text: str) -> str:
-            return "<events>\n" + ("A canoe leaks." if "leak" in text else "A canoe was bought.") + "\n</events>"
+            said = "The canoe from Ghent leaks." if "leak" in text else "Ann bought a canoe in Ghent."
+            return f'<events>{{"event": "{said}", "exchanges": [0]}}</events>'
 
         asked = Replies(events=events, relation="[[Cause]]", refine="x")
         memory = registry.make(kind, registry.Means(model=asked))
