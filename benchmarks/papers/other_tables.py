@@ -15,6 +15,14 @@ _ABLATED: Final = {
     "shuffled": "theanine-shuffled",
     "memory retrieval": "theanine-events",
 }
+_BESIDE_THEANINE: Final = {
+    "memory retrieval": "memory-retrieval",
+    "memory update": "memory-update",
+    "RSum": "summary",
+    "MemoChat": "memochat",
+    "COMEDY": "comedy",
+}
+_WITH_THEANINE: Final = {**_BESIDE_THEANINE, "Theanine": "theanine-timelines"}
 _REPLIED: Final = ("MSC", "CareCall")
 
 OTHERS: Final[Mapping[str, Table]] = {
@@ -160,12 +168,7 @@ OTHERS: Final[Mapping[str, Table]] = {
         "teafarm",
         ("success",),
         {
-            "memory retrieval": "memory-retrieval",
-            "memory update": "memory-update",
-            "RSum": "summary",
-            "MemoChat": "memochat",
-            "COMEDY": "comedy",
-            "Theanine": "theanine-timelines",
+            **_WITH_THEANINE,
             "without relations": "theanine-without-relations",
             "without refinement": "theanine-unrefined",
         },
@@ -198,13 +201,7 @@ OTHERS: Final[Mapping[str, Table]] = {
         "which memory helps more",
         "helpfulness",
         ("win", "tie", "lose"),
-        {
-            "memory retrieval": "memory-retrieval",
-            "memory update": "memory-update",
-            "RSum": "summary",
-            "MemoChat": "memochat",
-            "COMEDY": "comedy",
-        },
+        _BESIDE_THEANINE,
         ("MSC", "Conversation Chronicles"),
         JUDGED,
         about="neither data set is here; the paper's figure has no numbers",
@@ -216,14 +213,7 @@ OTHERS: Final[Mapping[str, Table]] = {
         "whether replies entail the past",
         "answers",
         ("entails", "neutral", "contradicts"),
-        {
-            "memory retrieval": "memory-retrieval",
-            "memory update": "memory-update",
-            "RSum": "summary",
-            "MemoChat": "memochat",
-            "COMEDY": "comedy",
-            "Theanine": "theanine-timelines",
-        },
+        _WITH_THEANINE,
         ("MSC", "Conversation Chronicles"),
         JUDGED,
         about="neither data set is here",
