@@ -1,7 +1,7 @@
 """What is kept of damaged and odd replies, by prompt: in this checkout, and in another one.
 
 ``python -m benchmarks.replies [--before FOLDER] [--recorded FILE ...] [--kinds] [--json OUT]``
-``python -m benchmarks.replies --record BASE_URL --model NAME [--samples 3]``
+``python -m benchmarks.replies --record BASE_URL --model NAME [--samples 3] [--parallel 1]``
 
 The first runs the corpus of `benchmarks.damaged_replies` (``tests/fixtures/replies.jsonl``) through the real procedures
 with a model that sends each reply, twice if it is asked twice. Where a reply was cut off, the model then answers
@@ -15,7 +15,10 @@ understands the reply takes from it,
 ``FOLDER`` is a checkout of the project as it was, such as one that ``git worktree add`` makes. The second asks the
 model at an OpenAI-compatible endpoint about the talks and writes what it sends, a line a reply, to
 ``benchmarks/results/replies_NAME.jsonl``. What stands there already is not asked again. ``--recorded`` then measures
-it too; what is right is then what is right of the talk, and not what the model said.
+it too. A recorded line may have ``said``, written by a person who read the reply: what it says, in the form of
+``right``, or null where it says nothing that can be used, so that it has to be refused. "Kept" is then of that, and a
+second figure says how much of what is right of the talk was kept, which the model answers for. What has no ``said`` is
+measured by what is right of the talk.
 """
 
 from __future__ import annotations
@@ -29,11 +32,13 @@ import sys
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from statistics import fmean
+from threading import Lock
 from typing import Any
 
 from benchmarks.reply_talks import TALKS, Talk
@@ -112,23 +117,30 @@ def right_reply(prompt: str, right: Any, shown: list[int]) -> str:
 
 
 def kept(entry: Entry) -> float:
-    """How much of what a reply says is kept, from 0 to 1."""
+    """How much of what a reply says is kept, from 0 to 1; 1 too where it says nothing and is refused."""
+    return kept_right({**entry, "right": entry.get("said", entry["right"])})
+
+
+def kept_right(entry: Entry) -> float:
+    """How much of what is right is kept, from 0 to 1."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegradedWarning)
         return _MEASURES.get(entry["prompt"], _answered)(entry, _NAMED[entry["talk"]])
 
 
 def _segments(entry: Entry, talk: Talk) -> float:
-    turns = turns_of(talk)
+    turns, local = turns_of(talk), LexicalSegmenter()
+    found = ZeroShotSegmenter(model_for(entry, talk), fallback=local).segment(turns)
+    if entry["right"] is None:
+        return float(found == local.segment(turns))
     right = [Segment(start, end + 1) for start, end in entry["right"]]
-    found = ZeroShotSegmenter(model_for(entry, talk), fallback=LexicalSegmenter()).segment(turns)
     truth, said = boundaries_of(right), boundaries_of(found)
     return (2 * boundary_f1(truth, said) + (1 - pk(truth, said)) + (1 - window_diff(truth, said))) / 4
 
 
 def _records(entry: Entry, talk: Talk, ask: Callable[..., Procedure[Any]]) -> float:
     found = run(ask(turns_of(talk), []), model_for(entry, talk))
-    right = {(text, tuple(numbers)) for text, numbers in entry["right"]}
+    right = {(text, tuple(numbers)) for text, numbers in entry["right"] or ()}
     if entry.get("cut_off"):
         # A fact that rests on both halves is found in each, with the exchanges of that half.
         return _facts({text for text, _ in right}, {draft.text for draft in found.drafts})
@@ -136,22 +148,29 @@ def _records(entry: Entry, talk: Talk, ask: Callable[..., Procedure[Any]]) -> fl
 
 
 def _facts(right: set[Any], found: set[Any]) -> float:
-    return len(right & found) / max(len(right | found), 1)
+    return len(right & found) / len(right | found) if right or found else 1.0
 
 
 def _sentences(entry: Entry, talk: Talk) -> float:
     found = _read(entry, read_summary)
-    return 0.0 if isinstance(found, ModelError) else _facts({*entry["right"]}, {*getattr(found, "statements", found)})
+    if isinstance(found, ModelError) or entry["right"] is None:
+        return float(isinstance(found, ModelError) and entry["right"] is None)
+    return _facts({*entry["right"]}, {*getattr(found, "statements", found)})
 
 
 def _notes(entry: Entry, talk: Talk) -> float:
     found = _read(entry, partial(read_refinement, timeline=timeline(talk)))
-    return 0.0 if isinstance(found, ModelError) else float(found == entry["right"])
+    return _same(found, entry)
 
 
 def _answered(entry: Entry, talk: Talk) -> float:
-    found = _read(entry, _READERS[entry["prompt"]])
-    return 0.0 if isinstance(found, ModelError) else float(json.loads(json.dumps(found)) == entry["right"])
+    return _same(_read(entry, _READERS[entry["prompt"]]), entry)
+
+
+def _same(found: Any, entry: Entry) -> float:
+    if isinstance(found, ModelError):
+        return float(entry["right"] is None)
+    return float(json.loads(json.dumps(found)) == entry["right"])
 
 
 def _joins(entry: Entry, talk: Talk) -> float:
@@ -203,11 +222,16 @@ _MEASURES: dict[str, Callable[[Entry, Talk], float]] = {
 
 
 def measured(entries: list[Entry], by: Callable[[Entry], str]) -> dict[str, dict[str, float]]:
-    """Replies and the mean of what is kept, by prompt or by prompt and kind."""
-    found: defaultdict[str, list[float]] = defaultdict(list)
+    """Replies and the means of what is kept of them and, where they were sent, of what is right; by prompt or kind."""
+    found: defaultdict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
-        found[by(entry)].append(kept(entry))
-    return {name: {"replies": len(each), "kept": round(fmean(each), 4)} for name, each in found.items()}
+        found[by(entry)].append(entry)
+    figures: dict[str, dict[str, float]] = {}
+    for name, each in found.items():
+        figures[name] = {"replies": len(each), "kept": round(fmean(map(kept, each)), 4)}
+        if all("said" in entry for entry in each):
+            figures[name]["right"] = round(fmean(map(kept_right, each)), 4)
+    return figures
 
 
 # -- the corpus, and replies really sent -------------------------------------------------------------------------------
@@ -257,30 +281,36 @@ def questions() -> Iterator[tuple[str, Talk, Prompt, Any]]:
                 yield prompt.purpose, talk, prompt, right[prompt.purpose]
 
 
-def record(base_url: str, name: str, samples: int) -> Path:
+def record(base_url: str, name: str, samples: int, parallel: int = 1) -> Path:
     """Ask a model at an endpoint all questions, and write down what it sends; what is written is not asked again."""
     from secom_core.models import OpenAIModel
 
     path = HERE / "benchmarks" / "results" / f"replies_{re.sub(r'[^a-z0-9]+', '_', name.lower())}.jsonl"
     known = {entry["key"] for entry in entries_of(path)} if path.exists() else set()
-    for sample in range(samples):
-        options = {"seed": sample, "temperature": 0.0 if sample == 0 else 0.8, "max_tokens": _MOST}
-        model = OpenAIModel(name, base_url=base_url, timeout=600, options=options, hold_to_schema=sample % 2 == 1)
-        for purpose, talk, prompt, right in questions():
-            key = blake2b(json.dumps([name, sample, prompt.system, prompt.text]).encode(), digest_size=16).hexdigest()
-            if key in known:
-                continue
-            try:
-                reply = model.complete(prompt)
-            except ModelError as error:
-                print(f"{purpose} {talk.name}: {error}", file=sys.stderr)
-                continue
-            kind = "sent, held to a schema" if sample % 2 and prompt.schema else "sent"
-            entry = {"prompt": purpose, "kind": kind, "talk": talk.name, "reply": str(reply), "right": right}
-            entry |= {"cut_off": True} if getattr(reply, "cut_off", False) else {}
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(entry | {"model": name, "key": key}, ensure_ascii=False) + "\n")
+    writing = Lock()
+
+    def ask(sample: int, model: OpenAIModel, question: tuple[str, Talk, Prompt, Any]) -> None:
+        purpose, talk, prompt, right = question
+        key = blake2b(json.dumps([name, sample, prompt.system, prompt.text]).encode(), digest_size=16).hexdigest()
+        if key in known:
+            return
+        try:
+            reply = model.complete(prompt)
+        except ModelError as error:
+            print(f"{purpose} {talk.name}: {error}", file=sys.stderr)
+            return
+        kind = "sent, held to a schema" if sample % 2 and prompt.schema else "sent"
+        entry = {"prompt": purpose, "kind": kind, "talk": talk.name, "reply": str(reply), "right": right}
+        entry |= {"cut_off": True} if getattr(reply, "cut_off", False) else {}
+        with writing, path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry | {"model": name, "key": key}, ensure_ascii=False) + "\n")
             print(f"{purpose} {talk.name} {sample}: {len(reply)} characters", flush=True)
+
+    with ThreadPoolExecutor(parallel) as threads:
+        for sample in range(samples):
+            options = {"seed": sample, "temperature": 0.0 if sample == 0 else 0.8, "max_tokens": _MOST}
+            model = OpenAIModel(name, base_url=base_url, timeout=600, options=options, hold_to_schema=sample % 2 == 1)
+            [*threads.map(partial(ask, sample, model), questions())]
     return path
 
 
@@ -329,10 +359,11 @@ def main() -> None:
     parser.add_argument("--record", metavar="BASE_URL")
     parser.add_argument("--model", default="local")
     parser.add_argument("--samples", type=int, default=3)
+    parser.add_argument("--parallel", type=int, default=1, help="questions asked at a time")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.record:
-        print(record(options.record, options.model, options.samples))
+        print(record(options.record, options.model, options.samples, options.parallel))
         return
     if options.worker:
         print(json.dumps(measured(entries_of(*options.recorded), _by(options))))
@@ -340,13 +371,14 @@ def main() -> None:
     folders = {"before": options.before.resolve()} if options.before else {}
     found = {name: run_in(folder, options) for name, folder in {**folders, "after": HERE}.items()}
     results: dict[str, dict[str, float]] = {}
-    print(f"{'':<52}{'replies':>8}" + "".join(f"{name:>9}" for name in found))
+    print(f"{'':<52}{'replies':>8}" + "".join(f"{name:>9}" for name in found) + f"{'right':>9}")
     for name, row in found["after"].items():
         results[name] = {"replies": row["replies"]} | {which: each[name]["kept"] for which, each in found.items()}
-        print(f"{name:<52}{row['replies']:>8.0f}" + "".join(f"{each[name]['kept']:>9.3f}" for each in found.values()))
+        results[name] |= {"right": row["right"]} if "right" in row else {}
+        kept_figures = [each[name]["kept"] for each in found.values()] + [row[key] for key in ("right",) if key in row]
+        print(f"{name:<52}{row['replies']:>8.0f}" + "".join(f"{each:>9.3f}" for each in kept_figures))
     if options.json:
-        kept_figures = {"kept": results, "versions": versions()}
-        options.json.write_text(json.dumps(kept_figures, indent=2) + "\n")
+        options.json.write_text(json.dumps({"kept": results, "versions": versions()}, indent=2) + "\n")
 
 
 if __name__ == "__main__":
