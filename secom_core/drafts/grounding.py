@@ -12,6 +12,8 @@ from ..text.terms import latin_language_of, terms
 
 _MOST: Final = 0.5
 """The share of a text's words from which on a turn that was not named may be what it rests on."""
+_JOINED: Final = 0.25
+"""The least share of a part's words in a text that joins it to others."""
 _LETTERS: Final = 2_000
 """By how many characters the language of a text is told."""
 
@@ -45,16 +47,24 @@ def shares_words(words: Iterable[str], sources: Iterable[str]) -> bool:
     return any(not wanted.isdisjoint(terms(source)) for source in sources)
 
 
-def joins(text: str, parts: Sequence[str]) -> bool:
+def joins(text: str, parts: Sequence[str], *, names: Iterable[str] = ()) -> bool:
     """Whether a text may be two or more others in one: it has words of each that is in its language, and of one at all.
+
+    A quarter of a part's words is asked for, beside whose they are: a text that has fewer tells something else, and
+    what it replaced would be gone without anybody's notice.
 
     Args:
         text: what a model made of them.
         parts: what it was given.
+        names: who they are about; a name is no word of theirs.
     """
-    words, language = set(terms(text)), language_of(text)
-    told = [not terms(part) or shares_words(words, [part]) for part in parts]
-    return any(told) and all(said or language_of(part) != language for said, part in zip(told, parts, strict=True))
+    about = set().union(*(terms(name) for name in names))
+    words, language = set(terms(text)) - about, language_of(text)
+    held = [set(terms(part)) - about for part in parts]
+    told = [len(words & part) >= _JOINED * len(part) for part in held]
+    if not any(words & part for part in held):
+        return not any(held)
+    return all(said or language_of(part) != language for said, part in zip(told, parts, strict=True))
 
 
 def language_of(text: str) -> tuple[str, str]:

@@ -187,7 +187,11 @@ def _read_where(note: Draft, known: Sequence[Known], reply: str) -> dict[int, st
         merges = read_update(reply, count=len(known))
     except BadReply as found:
         merges, error = cast("dict[int, str]", found.kept or {}), found
-    kept = {index: text for index, text in merges.items() if joins(text, [known[index].text, note.text])}
+    kept = {
+        index: text
+        for index, text in merges.items()
+        if joins(text, [known[index].text, note.text], names=[note.speaker])
+    }
     if error is not None:
         raise type(error)(error.reason, reply, kept)
     if len(kept) < len(merges):

@@ -294,6 +294,14 @@ def test_a_merged_note_has_words_of_both():
     assert joins("Ann verkauft ihr Brot am Montag und bäckt.", ["Das Brot ist gebacken.", "She sells on Mondays."])
 
 
+def test_a_merged_note_keeps_more_of_both_than_whose_they_are():
+    moved = "user moved from Lyon to Ghent in March because of their new job at the port."
+    flour = "user needs bread flour for a baguette."
+    assert not joins(flour, [moved, flour], names=["user"])
+    assert not joins("Ann needs flour in March.", [moved.replace("user", "Ann"), flour], names=["Ann"])
+    assert joins("user moved to Ghent in March for a job at the port, and needs flour.", [moved, flour], names=["user"])
+
+
 def test_a_segments_event_is_what_says_most_as_it_was_said():
     assert [draft.text for draft in segment_drafts(SEGMENTS)] == [
         "Ann: The kiln needs a new thermocouple, so I ordered one.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 import subprocess
@@ -193,6 +194,17 @@ def test_notes_of_one_session_go_into_each_other():
         assert topic.turn_ids == ("0-0-Ida", "0-1-Ida")
         assert topic.sessions == ("day 0",)
         check(bank, CLUB)
+
+
+@pytest.mark.usefixtures("each_store")
+def test_a_merge_that_tells_only_the_new_note_takes_nothing_from_the_old_one():
+    # What a model of 1.5 billion parameters sent: the two have nothing in common but whom they are about.
+    moved, flour = "user moved from Lyon to Ghent for a job at the port.", "user needs bread flour for a baguette."
+    notes = [json.dumps([{"summary": moved, "reference": [0]}, {"summary": flour, "reference": [1]}])]
+    model = ScriptedModel({"Collect what": notes, "Merge(number, text)": f"Merge(0, {flour})"})
+    with club(model=model) as bank, pytest.warns(DegradedWarning, match="does not tell what the note and the new"):
+        keep(bank, 0, ("user", "I moved from Lyon to Ghent for a job at the port."), ("user", "Which bread flour?"))
+        assert {topic.summary for topic in bank.topics.all(CLUB)} == {moved, flour}
 
 
 def test_with_a_model_the_summary_alone_is_compared_by_its_vector():
