@@ -112,7 +112,8 @@ class Recalling:
         if not searched:
             return Recall(query, (), "", 0)
         # The packer counts the block before it is rendered here.
-        request = Request(scopes[0], asked.telling, vector, budget, cache(self.parts.token_counter), exclude)
+        counter = cache(self.parts.token_counter)
+        request = Request(scopes[0], asked.telling, vector, budget, counter, exclude, options.only_relevant)
         request, sections = _sections(layers, request) if layers else (request, [])
         search = partial(self._candidates, asked=asked, vector=vector, now=now, budget=None if layers else budget)
         if verdict is not None:

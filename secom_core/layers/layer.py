@@ -77,6 +77,7 @@ class Request:
         token_budget: how many tokens of the block are left; ``None`` where its length does not matter.
         counter: what the budget is counted with.
         exclude: ids of turns that need not come back.
+        only_relevant: leave out what would only fill the budget.
     """
 
     scope: Scope
@@ -85,6 +86,7 @@ class Request:
     token_budget: int | None
     counter: TokenCounter
     exclude: Collection[str] = ()
+    only_relevant: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Any, ClassVar, Final
 
 from sqlalchemy import Connection
@@ -97,7 +98,10 @@ class TopicLayer(DraftLayer[ScopeTopics]):
         drop_notes(connection, session.scope_id, session.id)
 
     def units(self, request: Request, candidates: Sequence[Candidate]) -> Units:
-        """Topics, and what they leave of segments, each with its turns, or the best of them where there is no room."""
+        """Topics, and what they leave of segments, each with its turns, or the best of them where there is no room.
+
+        Those that the query finds come first, then the latest, as a question may share no word with what answers it.
+        """
         packer = PackTopics({each.turn.id: each.score for each in candidates})
         return Units(self._found(request), packer, partial(self._key_vectors, request.scope))
 
@@ -105,7 +109,10 @@ class TopicLayer(DraftLayer[ScopeTopics]):
         if not request.query.strip():
             return []
         with self._state(request.scope, retry_vectors=request.vector is not None) as state:
-            found = self._units(request.scope, state).search(request.query, request.vector, _MOST)
+            units = self._units(request.scope, state)
+            found = units.search(request.query, request.vector, _MOST)
+            if not request.only_relevant:
+                found += islice(units.latest(found), _MOST - len(found))
         return [left for each in found if (left := _without(each, request.exclude)) is not None]
 
     def _key_vectors(self, scope: Scope, memories: Sequence[Memory]) -> Vectors | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from itertools import accumulate, count
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +29,7 @@ DENSE: Final = "topic_dense"
 LEXICAL: Final = "topic_lexical"
 
 _DIGITS: Final = 6
+_NO_TIME: Final = datetime.min.replace(tzinfo=timezone.utc)
 
 
 @dataclass(slots=True)
@@ -59,6 +62,8 @@ class TopicUnits:
         self._of_topic: dict[int, int] = {}
         self._followed: dict[int, _Followed] = {}
         self._numbers = count()
+        self._by_time: list[tuple[datetime, str, int]] = []
+        """When each unit was spoken of last, its memory's id and its number, in order."""
 
     # -- follow the store -----------------------------------------------------------------------------------------
 
@@ -140,11 +145,15 @@ class TopicUnits:
         self._memories.update(zip(units, memories, strict=True))
         self._unit_of.update(zip((memory.id for memory in memories), units, strict=True))
         self._index.add(units, [memory.key for memory in memories], vectors)
+        for unit, memory in zip(units, memories, strict=True):
+            insort(self._by_time, _spoken(unit, memory))
         return units
 
     def _drop(self, unit: int) -> None:
-        del self._unit_of[self._memories.pop(unit).id]
+        memory = self._memories.pop(unit)
+        del self._unit_of[memory.id]
         self._index.remove([unit])
+        del self._by_time[bisect_left(self._by_time, _spoken(unit, memory))]
 
     # -- search ---------------------------------------------------------------------------------------------------
 
@@ -170,6 +179,13 @@ class TopicUnits:
         signal = DENSE if dense else LEXICAL
         return [self._candidate(unit, {signal: score}) for unit, score in self._index.search(query, vector, limit)]
 
+    def latest(self, found: Sequence[Candidate]) -> Iterator[Candidate]:
+        """The units that were not found, those that were spoken of last first; they fill what room is left."""
+        known = {self._unit_of[each.memory.id] for each in found}
+        for _, _, unit in reversed(self._by_time):
+            if unit not in known:
+                yield replace(self._candidate(unit, {}), kind="recent")
+
     def _candidate(self, unit: int, signals: dict[str, float]) -> Candidate:
         memory = self._memories[unit]
         return Candidate(memory.turns[0], memory, sum(signals.values()), signals)
@@ -177,3 +193,7 @@ class TopicUnits:
     def vectors_of(self, memories: Sequence[Memory]) -> Vectors | None:
         """The vectors of their keys, shape ``(len(memories), d)``; nothing where one has none."""
         return self._index.vectors_of([self._unit_of.get(memory.id, -1) for memory in memories])
+
+
+def _spoken(unit: int, memory: Memory) -> tuple[datetime, str, int]:
+    return memory.turns[-1].at or _NO_TIME, memory.id, unit

@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -297,11 +298,32 @@ def test_the_summary_is_the_key_and_the_turns_are_the_value():
             "</memories>",
         ]
         assert "kayak" in bank.recall(CLUB, "kayak", layers=["topics"]).text, "turns of an open session are found"
-        both = bank.recall(CLUB, "boathouse roof kayak", layers=["topics"])
+        both = bank.recall(CLUB, "boathouse roof kayak", layers=["topics"], only_relevant=True)
         assert len(both.hits) == 2
-        left = bank.recall(CLUB, "boathouse roof", exclude={"0-0-Ida", "2-0-Ida"}, layers=["topics"])
+        found = partial(bank.recall, CLUB, layers=["topics"], only_relevant=True)
+        left = found("boathouse roof", exclude={"0-0-Ida", "2-0-Ida"})
         assert [hit.turn_ids for hit in left.hits] == [("1-1-Ida",)]
-        assert not bank.recall(CLUB, "boathouse", exclude={"0-0-Ida", "1-1-Ida", "2-0-Ida"}, layers=["topics"]).hits
+        assert not found("boathouse", exclude={"0-0-Ida", "1-1-Ida", "2-0-Ida"}).hits
+
+
+@pytest.mark.usefixtures("each_store")
+def test_where_no_word_is_shared_the_latest_topics_are_shown(tmp_path):
+    path = tmp_path / "bank.db"
+    with club(path) as bank:
+        for day, lines in enumerate(ROOF):
+            keep(bank, day, *lines)
+        keep(bank, 9, ("Ida", "Tomorrow I buy a kayak."), close=False)
+        nothing = "Where do I live?"
+        assert not bank.recall(CLUB, nothing, layers=["topics"], only_relevant=True).hits
+        recall = bank.recall(CLUB, nothing, layers=["topics"])
+        assert {hit.kind for hit in recall.hits} == {"recent"}
+        assert {turn.id for turn in recall.turns} == {"0-0-Ida", "0-1-Tom", "1-0-Tom", "1-1-Ida", "2-0-Ida", "9-0-Ida"}
+        [latest] = bank.recall(CLUB, nothing, layers=["topics"], k=1).hits
+        assert latest.turn_ids == ("9-0-Ida",)
+        kinds = [(hit.kind, hit.turn_ids) for hit in bank.recall(CLUB, "boathouse roof", k=2, layers=["topics"]).hits]
+        assert kinds == [("relevant", ("0-0-Ida", "1-1-Ida", "2-0-Ida")), ("recent", ("9-0-Ida",))]
+    with club(path) as bank:
+        assert bank.recall(CLUB, nothing, layers=["topics"]).text == recall.text, "the same after a restart"
 
 
 @pytest.mark.slow
@@ -414,7 +436,7 @@ def test_a_merge_can_be_undone(tmp_path):
         texts = shape(bank, CLUB)
     with club(path) as bank:
         assert shape(bank, CLUB) == texts, "the same after a restart"
-        recall = bank.recall(CLUB, "boathouse roof", layers=["topics"])
+        recall = bank.recall(CLUB, "boathouse roof", layers=["topics"], only_relevant=True)
         assert len(recall.hits) == 3
 
 
