@@ -63,8 +63,16 @@ from secom_core.topics.notes import extract_notes
 from secom_core.topics.prompts import read_update, update_prompt
 
 try:
+    from secom_core.drafts.extraction import Draft
     from secom_core.summaries.reading import read_summary
+    from secom_core.topics.index import Known
+    from secom_core.topics.placing import read_where
 except ImportError:  # a checkout that is measured as it was
+    Draft = Known = lambda *_: None  # type: ignore[assignment,misc]
+
+    def read_where(note: Any, known: Any, reply: str) -> dict[int, str]:
+        return read_update(reply, count=len(known))
+
     from secom_core.summaries.prompts import read_summary  # type: ignore[attr-defined,no-redef]
 
 HERE = Path(__file__).resolve().parents[1]
@@ -87,12 +95,13 @@ def turns_of(talk: Talk) -> tuple[Turn, ...]:
 def model_for(entry: Entry, talk: Talk) -> ScriptedModel:
     """A model that sends the entry's reply to every question about the whole talk."""
     sent = Answer(entry["reply"], finish_reason="length" if entry.get("cut_off") else "stop")
+    is_cut = entry.get("cut_off") and entry["right"] is not None
 
     def reply(request: ScriptedRequest) -> Answer | str:
         shown = [number for number, (text, _) in enumerate(talk.turns) if text in _conversation(request.text)]
         if not 0 < len(shown) < len(talk.turns):
             return sent
-        return right_reply(entry["prompt"], entry["right"], shown) if entry.get("cut_off") else "I cannot say."
+        return right_reply(entry["prompt"], entry["right"], shown) if is_cut else "I cannot say."
 
     return ScriptedModel(reply)
 
@@ -134,6 +143,8 @@ def _segments(entry: Entry, talk: Talk) -> float:
     if entry["right"] is None:
         return float(found == local.segment(turns))
     right = [Segment(start, end + 1) for start, end in entry["right"]]
+    if found == right:
+        return 1.0  # also where there is no boundary, of which F1 makes nothing
     truth, said = boundaries_of(right), boundaries_of(found)
     return (2 * boundary_f1(truth, said) + (1 - pk(truth, said)) + (1 - window_diff(truth, said))) / 4
 
@@ -161,6 +172,14 @@ def _sentences(entry: Entry, talk: Talk) -> float:
 def _notes(entry: Entry, talk: Talk) -> float:
     found = _read(entry, partial(read_refinement, timeline=timeline(talk)))
     return _same(found, entry)
+
+
+def _updates(entry: Entry, talk: Talk) -> float:
+    if "said" not in entry:
+        return _same(_read(entry, partial(read_update, count=3)), entry)
+    texts = [text for text, _ in talk.facts]
+    known = [Known(place, place, text) for place, text in enumerate(texts[:3])]
+    return _same(_read(entry, partial(read_where, Draft(texts[1], (), talk.speaker), known)), entry)
 
 
 def _answered(entry: Entry, talk: Talk) -> float:
@@ -206,17 +225,19 @@ def timeline(talk: Talk) -> Timeline:
 
 
 _READERS: dict[str, Callable[[str], Any]] = {
-    "topic-update": partial(read_update, count=3),
-    "relation": read_relation,
+    "relation": lambda reply: getattr(read_relation(reply), "value", "None"),
     "reflect": lambda reply: read_reflection(reply, 2).item,
     "rewrite": read_question,
 }
+_CHOSEN = ("segment", "join", "relation")
+"""The prompts whose answer is right or not; another may say the right thing in other words."""
 _MEASURES: dict[str, Callable[[Entry, Talk], float]] = {
     "segment": _segments,
     "events": partial(_records, ask=extract_events),
     "topics": partial(_records, ask=extract_notes),
     "summary": _sentences,
     "refine": _notes,
+    "topic-update": _updates,
     "join": _joins,
 }
 
@@ -229,7 +250,7 @@ def measured(entries: list[Entry], by: Callable[[Entry], str]) -> dict[str, dict
     figures: dict[str, dict[str, float]] = {}
     for name, each in found.items():
         figures[name] = {"replies": len(each), "kept": round(fmean(map(kept, each)), 4)}
-        if all("said" in entry for entry in each):
+        if all("said" in entry and entry["prompt"] in _CHOSEN for entry in each):
             figures[name]["right"] = round(fmean(map(kept_right, each)), 4)
     return figures
 
@@ -379,7 +400,10 @@ def main() -> None:
         kept_figures = [each[name]["kept"] for each in found.values()] + [row[key] for key in ("right",) if key in row]
         print(f"{name:<52}{row['replies']:>8.0f}" + "".join(f"{each:>9.3f}" for each in kept_figures))
     if options.json:
-        options.json.write_text(json.dumps({"kept": results, "versions": versions()}, indent=2) + "\n")
+        parts = {"kept": {}, "sent": {}, "versions": versions()}
+        for name, row in results.items():
+            parts["sent" if "(" in name else "kept"][name] = row
+        options.json.write_text(json.dumps(parts, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -177,7 +177,7 @@ TALKS: Final = (
         "Tomas opens a bakery in May and wants to keep two hives on its roof",
         "Want",
         True,
-        "Tomas read a book on bees. He wants two hives on the roof. The landlord allows them.",
+        "Tomas opens a bakery in May. The oven comes from Graz by lorry. The spelt comes from a mill in Zwettl.",
         "What a speaker plans for one place is one segment, even where it has several parts.",
         "When do Tomas and his family visit the daughter in Lisbon?",
         (

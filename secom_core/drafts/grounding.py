@@ -14,6 +14,8 @@ _MOST: Final = 0.5
 """The share of a text's words from which on a turn that was not named may be what it rests on."""
 _JOINED: Final = 0.25
 """The least share of a part's words in a text that joins it to others."""
+_SAID: Final = "<conversation>"
+"""What stands in a prompt between its instructions and the conversation, in which no such mark is left."""
 _LETTERS: Final = 2_000
 """By how many characters the language of a text is told."""
 
@@ -28,10 +30,15 @@ def resting_on(text: str, named: Sequence[int], window: Sequence[Turn], prompt: 
         prompt: what it was asked.
 
     Returns:
-        Places in ``window``; none where nothing in it has a word of the text, but for names. Where the text is in
-        another language than the conversation, the named ones, unless all its words are the prompt's own.
+        Places in ``window``; none where nothing in it has a word of the text, but for names. Of a text that is an
+        example in the prompt, the turns that have all its words. Where the text is in another language than
+        the conversation, the named ones, unless all its words are the prompt's own.
     """
-    words = set(terms(text)).difference(*(terms(name) for turn in window for name in turn.speakers))
+    names = {term for turn in window for name in turn.speakers for term in terms(name)}
+    phrase = [term for term in terms(text) if term not in names]
+    words = set(phrase)
+    if len(phrase) > 1 and _stands_in(phrase, terms(prompt.rpartition(_SAID)[0])):
+        return tuple(place for place, turn in enumerate(window) if words <= {*terms(turn.text)})
     if not words or shares_words(words, (window[place].text for place in named)):
         return tuple(named)
     shares = [len(words.intersection(terms(turn.text))) / len(words) for turn in window]
@@ -39,6 +46,10 @@ def resting_on(text: str, named: Sequence[int], window: Sequence[Turn], prompt: 
         return tuple(place for place, share in enumerate(shares) if share == most)
     other = language_of(text) != language_of(" ".join(turn.text for turn in window))
     return tuple(named) if other and not words.issubset(terms(prompt)) else ()
+
+
+def _stands_in(phrase: Sequence[str], text: Sequence[str]) -> bool:
+    return any(list(text[place : place + len(phrase)]) == list(phrase) for place in range(len(text)))
 
 
 def shares_words(words: Iterable[str], sources: Iterable[str]) -> bool:
@@ -65,6 +76,20 @@ def joins(text: str, parts: Sequence[str], *, names: Iterable[str] = ()) -> bool
     if not any(words & part for part in held):
         return not any(held)
     return all(said or language_of(part) != language for said, part in zip(told, parts, strict=True))
+
+
+def tells_of(text: str, events: Sequence[str]) -> bool:
+    """Whether a text has two words of one of the events, as one may be a name, or is in another language than they are.
+
+    Args:
+        text: what a model made of them.
+        events: what it was given.
+    """
+    words = set(terms(text))
+    held = [set(terms(event)) for event in events]
+    return any(len(words & event) >= min(2, len(event)) for event in held) or all(
+        language_of(event) != language_of(text) for event in events
+    )
 
 
 def language_of(text: str) -> tuple[str, str]:

@@ -51,7 +51,7 @@ def read_summary(reply: str, *, tagged: bool = True) -> WrittenMemory:
     if len(reply) > _MOST_CHARACTERS:
         raise BadReply(f"the reply has {len(reply)} characters", reply)
     block, closed = _block(without_thoughts(reply))
-    if block is None and tagged:
+    if block is None and tagged and not says_nothing(_unfenced(without_thoughts(reply), closed=False)):
         broken = ", it was cut off before one" if cut_off(reply) else ""
         raise BadReply(f"there is no <memory> in the reply{broken}", reply)
     text = _unfenced(block if block is not None else without_thoughts(reply), closed)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from ..drafts.grounding import tells_of
 from ..errors import BadReply, CutOff, ModelError, warn_degraded
 from ..llm.flow import Procedure, Prompt
 from ..llm.prompt_texts import PromptTexts
@@ -79,7 +80,8 @@ def read_refinement(reply: str, timeline: Timeline) -> str:
     It is the last block between the tags, the one text of a JSON object, or the reply without a line that announces it.
 
     Raises:
-        BadReply: where there are no words, or more than the timeline itself and a little would take.
+        BadReply: where there are no words, none of any event's, or more than the timeline itself and a little would
+            take.
         CutOff: the reply was cut off; its whole sentences are its ``kept``.
     """
     answer = without_thoughts(reply)
@@ -94,4 +96,6 @@ def read_refinement(reply: str, timeline: Timeline) -> str:
     most = count_tokens("\n".join(timeline_lines(timeline))) + _SPARE_TOKENS
     if (size := count_tokens(text)) > most:
         raise BadReply(f"the paragraph has {size} tokens, it should be shorter than the timeline's {most}", reply)
+    if not tells_of(text, [event.text for event in timeline.events]):
+        raise BadReply(f"that tells nothing of the timeline: {text[:200]}", reply)
     return text

@@ -19,7 +19,7 @@ from ..llm.flow import ChatModel, Prompt, run
 from ..llm.retry import all_asked_twice
 from ..protocols import Statistics, Vectors
 from .index import Known, ScopeTopics
-from .prompts import read_update, update_prompt
+from .prompts import read_update, says_add, update_prompt
 from .store import NewVersion, NoteRow
 
 _LINES: Final = 6
@@ -149,7 +149,7 @@ def place(
         if model is not None:
             new = [number for number in numbers if known[number] and keys[number] not in decided]
             asks = [partial(_ask_where, topics.notes[number], known[number]) for number in new]
-            reads = [partial(_read_where, topics.notes[number], known[number]) for number in new]
+            reads = [partial(read_where, topics.notes[number], known[number]) for number in new]
             replies = run(all_asked_twice(asks, reads), model, limit=concurrency)
             decided.update(zip((keys[number] for number in new), replies, strict=True))
             failed += [each for each in replies if isinstance(each, ModelError)]
@@ -180,8 +180,11 @@ def _ask_where(note: Draft, known: Sequence[Known], *, complaint: str | None) ->
     return update_prompt([each.text for each in known], note.text, speaker=note.speaker, complaint=complaint)
 
 
-def _read_where(note: Draft, known: Sequence[Known], reply: str) -> dict[int, str]:
-    """The merges in a reply, each of which tells what both parts tell; a `BadReply` for one that does not."""
+def read_where(note: Draft, known: Sequence[Known], reply: str) -> dict[int, str]:
+    """The merges in a reply, each of which tells what both parts tell; a `BadReply` for one that does not.
+
+    Where ``Add()`` stands beside merges of which none does, it is what counts.
+    """
     error: BadReply | None = None
     try:
         merges = read_update(reply, count=len(known))
@@ -194,7 +197,7 @@ def _read_where(note: Draft, known: Sequence[Known], reply: str) -> dict[int, st
     }
     if error is not None:
         raise type(error)(error.reason, reply, kept)
-    if len(kept) < len(merges):
+    if len(kept) < len(merges) and (kept or not says_add(reply)):
         strange = next(text for index, text in merges.items() if index not in kept)
         raise BadReply(f"that does not tell what the note and the new text tell: {strange}", reply, kept)
     return kept

@@ -111,6 +111,7 @@ _ACTION: Final = regex(
     r"(?:(?P<add>add)\s*(?=\(|\W*$)|merge\s*\()",
     re.I | re.M,
 )
+_NO_ACTION: Final = regex(r"[\"']actions[\"']\s*:\s*\[\s*\]")
 _INDEX: Final = regex(
     r"\s*(?:(?:index|number)\s*[=:]\s*)?[\"'\[(]?\s*(-?\d{1,9})\s*[\"'\])]?\s*(?:[,:]\s*|(?=\)))", re.I
 )
@@ -139,10 +140,10 @@ def update_prompt(known: Sequence[str], new: str, *, speaker: str, complaint: st
 def read_update(reply: str, count: int) -> dict[int, str]:
     """The actions in a reply: for each topic that the new summary goes into, by its number, its summary from then on.
 
-    Empty for ``Add()``: the new summary becomes a topic of its own. Beside a merge ``Add()`` adds nothing: the summary
-    has found its place. Repaired are thoughts, code fences, bullets, prose around the actions, several on one line,
-    named arguments, and quotes around the text; brackets, commas and quotes inside it stay. Two texts for one topic
-    become one.
+    Empty for ``Add()``, or a list of no actions: the new summary becomes a topic of its own. Beside a merge ``Add()``
+    adds nothing: the summary has found its place. Repaired are thoughts, code fences, bullets, prose around the
+    actions, several on one line, named arguments, and quotes around the text; brackets, commas and quotes inside it
+    stay. Two texts for one topic become one.
 
     Args:
         reply: the model's reply.
@@ -167,6 +168,14 @@ def read_update(reply: str, count: int) -> dict[int, str]:
     return kept
 
 
+def says_add(reply: str) -> bool:
+    """Whether ``Add()`` is among the actions in a reply."""
+    answer = without_thoughts(reply[:_MOST_CHARACTERS])
+    if records := records_in(answer, lambda record: isinstance(record.get("action"), str)).records:
+        return any(record["action"].strip().casefold() == "add" for record in records)
+    return any(action["add"] for action in _ACTION.finditer(answer))
+
+
 def _merges(answer: str, reply: str) -> Iterator[str]:
     """What stands behind ``Merge(`` in each action, the closing bracket included; of JSON objects, as if it did."""
     records = records_in(answer, lambda record: "action" in record).records
@@ -174,6 +183,8 @@ def _merges(answer: str, reply: str) -> Iterator[str]:
         yield from (_as_arguments(record) for record in said if record["action"].strip().casefold() == "merge")
         return
     actions = list(_ACTION.finditer(answer))
+    if not actions and _NO_ACTION.search(answer):
+        return
     if not actions and not cut_off(reply):
         raise BadReply("there is neither Add() nor Merge(number, text) in the reply", reply)
     ends = [*(action.start() for action in actions[1:]), len(answer)]

@@ -58,6 +58,14 @@ REPAIRED = {
     "headings": f"## Reflection\nIt missed the turn.\n\n## Rubric\n- {NEW}",
     "JSON": json.dumps({"reflection": "It missed the turn.", "rubric": [NEW]}),
     "cut off behind the rule": Reply(reply(f"- {NEW}").partition("<example>")[0], cut_off=True),
+    "bold tags and a label": re.sub("</?rubric>", r"**\g<0>**", reply(f"- **Rule**: {NEW}")),
+    "the words of the form as headings": (
+        f"**Between <reflection> and </reflection>,**\nIt missed the turn.\n\n"
+        f"**Between <rubric> and </rubric>,**\n- {NEW}"
+    ),
+    "numbered headings": (
+        f'## Reflection\nIt missed the turn.\n\n2. **New Rule:**\n   - "- {NEW}"\n\n3. **Typical:** none'
+    ),
     "a lead-in": reply(f"Here is the rule:\n- {NEW}"),
 }
 

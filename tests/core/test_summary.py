@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from secom_core.conversation import Message, Turn, as_turns, group_messages
 from secom_core.derived.coverage import covering
-from secom_core.errors import DegradedWarning, InvalidInput
+from secom_core.errors import BadReply, DegradedWarning, InvalidInput
 from secom_core.llm.flow import run
 from secom_core.summaries import Summarizer
 from secom_core.summaries.prompts import response_example, summary_example
@@ -145,6 +145,10 @@ def test_what_repairs_itself_needs_no_second_call() -> None:
     )
     assert read_summary(messy).statements == ("Ann&Bob sing.", "Mrs. Falk paints.")
     assert read_summary("<memory>old one.</memory> now: <memory>new one.</memory>").statements == ("new one.",)
+    for nothing in ("None", "<memory>\nNone\n</memory>", "```\nnone.\n```"):
+        assert read_summary(nothing).statements == ()
+    with pytest.raises(BadReply, match="no <memory>"):
+        read_summary("None of this is new: Ann sings.")
 
 
 # -- longer than a call ---------------------------------------------------------------------------------------------

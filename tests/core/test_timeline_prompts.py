@@ -177,9 +177,16 @@ def test_a_rewritten_timeline_is_read(reply):
 
 @pytest.mark.parametrize(
     ("reply", "reason"),
-    [("", "no words"), ("<notes></notes>", "no words"), ("…", "no words"), ("oak " * 300, "should be shorter")],
+    [
+        ("", "no words"),
+        ("<notes></notes>", "no words"),
+        ("…", "no words"),
+        ("oak " * 300, "should be shorter"),
+        ("Otto has lessons with Mrs Lindqvist on May 1, 2025.", "tells nothing of the timeline: Otto"),
+        ("Ann has lessons on Thursdays.", "tells nothing of the timeline"),
+    ],
 )
-def test_one_without_words_or_longer_than_the_timeline_is_refused(reply, reason):
+def test_one_without_words_of_the_timeline_or_longer_than_it_is_refused(reply, reason):
     with pytest.raises(BadReply, match=reason):
         read_refinement(reply, LINE)
 

@@ -8,11 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from secom_core.drafts.extraction import Draft
 from secom_core.errors import BadReply
 from secom_core.llm.flow import run
 from secom_core.llm.reply import Reply
 from secom_core.llm.retry import all_asked_twice
 from secom_core.testing import Answer, ScriptedModel
+from secom_core.topics.index import Known
+from secom_core.topics.placing import read_where
 from secom_core.topics.prompts import read_topics, read_update, topics_prompt, update_prompt
 
 WANTED = [("Ann sails.", (0, 2)), ("Ann has a dog.", (1,))]
@@ -194,6 +197,23 @@ def test_what_a_model_writes_as_asked_comes_back(rows):
 )
 def test_actions_are_read(reply, actions):
     assert read_update(reply, 3) == actions
+
+
+@pytest.mark.parametrize("reply", ['{ "actions": [  ] }', "{'actions': []}", '```json\n{"actions": []}\n```'])
+def test_no_action_merges_nothing(reply):
+    assert read_update(reply, 3) == {}
+
+
+def test_add_counts_where_no_merge_beside_it_tells_anything():
+    # Both were sent by a model of 1.5 billion parameters; the first copies the prompt's example.
+    note = Draft("Joris filed the tax return late last year too.", (), "Joris")
+    known = [Known(place, place, text) for place, text in enumerate(("Joris takes the ferry.", "Joris cooks."))]
+    bakery = "Merge(1, Ines runs a bakery in Faro and since May bakes rye bread as well)"
+    assert read_where(note, known, f"Add()\n{bakery}") == {}
+    rows = [{"action": "Add", "number": 0, "text": note.text}, {"action": "Merge", "number": 1, "text": "Joris cooks."}]
+    assert read_where(note, known, json.dumps({"actions": rows})) == {}
+    with pytest.raises(BadReply, match="does not tell what the note"):
+        read_where(note, known, bakery)
 
 
 @pytest.mark.parametrize(

@@ -203,8 +203,9 @@ def test_a_merge_that_tells_only_the_new_note_takes_nothing_from_the_old_one():
     moved, flour = "user moved from Lyon to Ghent for a job at the port.", "user needs bread flour for a baguette."
     notes = [json.dumps([{"summary": moved, "reference": [0]}, {"summary": flour, "reference": [1]}])]
     model = ScriptedModel({"Collect what": notes, "Merge(number, text)": f"Merge(0, {flour})"})
-    with club(model=model) as bank, pytest.warns(DegradedWarning, match="does not tell what the note and the new"):
-        keep(bank, 0, ("user", "I moved from Lyon to Ghent for a job at the port."), ("user", "Which bread flour?"))
+    with club(model=model) as bank:
+        with pytest.warns(DegradedWarning, match="does not tell what the note and the new"):
+            keep(bank, 0, ("user", "I moved from Lyon to Ghent for a job at the port."), ("user", "Which bread flour?"))
         assert {topic.summary for topic in bank.topics.all(CLUB)} == {moved, flour}
 
 

@@ -29,6 +29,12 @@ _TAG: Final = r"<\s*/?\s*(?:reflection|rubric|example|revision)\b"
 _BULLET: Final = re.compile(r"^[^\S\n]*(?:[-*+•]|\(?\d{1,3}[.):])[^\S\n]+", re.MULTILINE)
 _RULE_END: Final = re.compile(r"<\s*/\s*rubric\s*>|<\s*example\b", re.IGNORECASE)
 _HEADING: Final = re.compile(r"^[^\w\n]*(reflection|rubric|example|revision)\b[^\w\n]*$", re.IGNORECASE | re.MULTILINE)
+_NEW_RULE: Final = re.compile(
+    r"^[^\w\n]{0,9}(?:\d{1,2}[.)][^\w\n]{0,9})?(?:the )?new rule\b[^\w\n]{0,9}$", re.IGNORECASE | re.MULTILINE
+)
+_BETWEEN: Final = re.compile(r"^\W{2,9}between <(\w{1,20})> and </\1>\W{2,9}$", re.IGNORECASE | re.MULTILINE)
+_BOLD_TAG: Final = re.compile(r"\*\*(<[^<>\n]{1,20}>)\*\*")
+_LABEL: Final = re.compile(r"^\W{0,4}(?:new )?rule\W{0,3}:\W{0,4}(?=\w)", re.IGNORECASE)
 _BLANK_LINE: Final = re.compile(r"\n\s*\n")
 _FENCE: Final = re.compile(r"^[^\S\n]*```\w*[^\S\n]*$", re.MULTILINE)
 _NAMED: Final = re.compile(r"^\W{0,20}(?:conversation|example)?\W{0,20}(\d{1,4})\b[\s:.*)\-–—]*", re.IGNORECASE)
@@ -138,7 +144,8 @@ def read_reflection(reply: str, count: int, rules: Sequence[str] = ()) -> Reflec
 
 
 def _tagged(text: str) -> str:
-    """The reply in the form that was asked for, where it has headings or a JSON object instead of tags."""
+    """The reply in the form that was asked for, where it has headings, bold tags or a JSON object instead of tags."""
+    text = _BETWEEN.sub(r"<\1>", _BOLD_TAG.sub(r"\1", text))
     if re.search(_TAG, text, re.IGNORECASE):
         return text
     records = records_in(text, lambda record: "rubric" in record).records
@@ -147,7 +154,7 @@ def _tagged(text: str) -> str:
         return "".join(
             f"<{key}>\n{value[0] if isinstance(value, list) and value else value}\n</{key}>" for key, value in said
         )
-    return _HEADING.sub(r"<\1>", text)
+    return _NEW_RULE.sub("<rubric>", _HEADING.sub(r"<\1>", text))
 
 
 def same_rule(one: str, other: str) -> bool:
@@ -179,7 +186,7 @@ def _new_item(text: str, known: Sequence[str], reply: str) -> str:
 def _items(block: str) -> list[str]:
     """The items of a list, or the paragraphs where there is no list, a line each."""
     items = _BULLET.split(block)[1:] or _BLANK_LINE.split(block)
-    found = (" ".join(item.split()).strip("[]") for item in items)
+    found = (_LABEL.sub("", " ".join(item.split()).strip('[]"“”').lstrip("- ")) for item in items)
     return [item for item in found if any(map(str.isalnum, item)) and not _is_placeholder(item)]
 
 
