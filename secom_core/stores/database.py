@@ -12,14 +12,14 @@ from functools import wraps
 from threading import TIMEOUT_MAX
 from typing import Any, Final, ParamSpec, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, Select, Table, inspect
+from sqlalchemy import URL, Connection, Engine, Table, inspect, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ..conversation import Scope
 from ..errors import InvalidInput, SecomError, StoreError, StoreLocked, warn_degraded
 from ..processes import FairLock, ForkGate, ForkLock, in_child
 from .cipher import Cipher
-from .glances import glance_of
+from .glances import read
 from .rows import scope_key
 
 _TRIES: Final = 8
@@ -143,9 +143,14 @@ class Database:
         return self._engine
 
     @property
+    def dialect(self) -> str:
+        """The name of its kind of SQL: ``"sqlite"`` or ``"postgresql"``."""
+        return self._engine.dialect.name
+
+    @property
     def is_sqlite(self) -> bool:
         """Whether it is SQLite, and no server."""
-        return self._engine.dialect.name == "sqlite"
+        return self.dialect == "sqlite"
 
     def close(self) -> None:
         """Close every connection, those at work when their call returns. Any later call raises `StoreError`."""
@@ -221,15 +226,12 @@ class Database:
         if write and self.forgotten_in_log:
             self.empty_log(wait=0)
 
-    def glance(self, statement: Select[Any], **values: Any) -> list[Any]:
-        """The rows of one statement, as of now, such as `transaction` would give them.
+    def glance(self, statement: str, **values: Any) -> list[tuple[Any, ...]]:
+        """The rows of one statement in SQL, as of now, such as `transaction` would give them.
 
         Args:
-            statement: one that is made once, and not for each call; its columns have names of their own.
-            **values: of its parameters.
-
-        Returns:
-            The rows, each with its values by their columns' names.
+            statement: of this project, such as those in `secom_core.stores.glances`; never what a user gives.
+            **values: what its names after colons stand for.
 
         Raises:
             StoreError: as `transaction` says.
@@ -239,12 +241,12 @@ class Database:
                 with self._call(), self._lock, closing(self._engine.raw_connection()) as pooled:
                     driver: Any = pooled.driver_connection
                     wait_at_most(driver, pooled.info, max(0.0, self._until() - time.monotonic()))
-                    return glance_of(statement, self._engine.dialect).rows(driver, values)
+                    return read(driver.execute(statement, values))
             except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error, ValueError, TypeError):
                 # The transaction below waits, or says what is wrong.
                 pass
         with self.transaction(write=False) as connection:
-            return list(connection.execute(statement, values))
+            return read(connection.execute(text(statement), values))
 
     def _until(self) -> float:
         """Until when, of the monotonic clock, a call that begins now waits for others."""

@@ -19,7 +19,8 @@ from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select
 from ..errors import StaleIndex
 from ..text.batches import batches
 from .database import Database, retry_if_contended
-from .schema import index_blocks, scopes
+from .glances import BLOCKS, PIECES
+from .schema import escaped, index_blocks, scopes
 from .statements import delete_among
 
 OPENED: Final = "opened"
@@ -111,21 +112,15 @@ class IndexBlocks(Database):
 
     def index_blocks(self, scope_id: int, space: str) -> dict[int, bytearray]:
         """What is read of each block whenever the index is opened, by its number, in the order in which they go."""
-        here = (index_blocks.c.scope_id == scope_id, index_blocks.c.space == space)
-        numbers = select(index_blocks.c.block).where(*here).distinct().order_by(index_blocks.c.block)
-        found: dict[int, bytearray] = {}
-        with self.transaction(write=False) as connection:
-            # Block by block: over all of them, SQLite sorts the pieces, which it has in order.
-            for block in connection.scalars(numbers).all():
-                rows = _rows_of(connection, *here, index_blocks.c.block == block, index_blocks.c.part == OPENED)
-                pieces = [
-                    _checked(data, scope_id, space, block, OPENED, piece, place)
-                    for place, (*_, piece, data) in enumerate(rows)
-                ]
-                if not pieces:
-                    raise _damaged()
-                found[_number(block)] = bytearray().join(pieces)
-        return found
+        rows = self.glance(BLOCKS, scope=scope_id, space=escaped(space), part=OPENED)
+        if not all(isinstance(number, int) for block, piece, _ in rows for number in (block, piece)):
+            raise _damaged()
+        found: dict[int, list[memoryview]] = {}
+        # SQLite would sort the bytes with the numbers.
+        for block, piece, data in sorted(rows, key=itemgetter(0, 1)):
+            pieces = found.setdefault(block, [])
+            pieces.append(_checked(data, scope_id, space, block, OPENED, piece, len(pieces)))
+        return {block: bytearray().join(pieces) for block, pieces in found.items()}
 
     def check_index(self, scope_id: int) -> list[str]:
         """The spaces that an index of the scope is kept for; `StaleIndex` where a piece of one is damaged or missing.
@@ -147,13 +142,9 @@ class IndexBlocks(Database):
         self, scope_id: int, space: str, block: int, part: str, numbers: Sequence[int]
     ) -> dict[int, bytes]:
         """Pieces of a part by their numbers, of `PIECE` bytes but for the last of the part."""
-        here = (index_blocks.c.scope_id == scope_id, index_blocks.c.space == space, index_blocks.c.block == block)
-        wanted = select(index_blocks.c.piece, index_blocks.c.data).where(*here, index_blocks.c.part == part)
-        found: dict[int, bytes] = {}
-        with self.transaction(write=False) as connection:
-            for batch in batches(numbers):
-                for piece, data in connection.execute(wanted.where(index_blocks.c.piece.in_(batch))):
-                    found[piece] = bytes(_checked(data, scope_id, space, block, part, piece, piece))
+        here = {"scope": scope_id, "space": escaped(space), "block": block, "part": part}
+        rows = self.glance(PIECES[self.dialect], **here, pieces=json.dumps(list(numbers)))
+        found = {piece: bytes(_checked(data, scope_id, space, block, part, piece, piece)) for piece, data in rows}
         if len(found) < len(numbers):
             raise StaleIndex("another process has written the index anew, or a piece of it is missing", damaged=False)
         return found
@@ -253,12 +244,6 @@ def _rows(scope_id: int, space: str, block: int, parts: Mapping[str, bytes]) -> 
             place = {"scope_id": scope_id, "space": space, "block": block, "part": part, "piece": piece}
             body = data[start : start + PIECE]
             yield {**place, "data": _CHECK.pack(_check(body, scope_id, space, block, part, piece)) + body}
-
-
-def _number(block: object) -> int:
-    if not isinstance(block, int):
-        raise _damaged()
-    return block
 
 
 def _damaged() -> StaleIndex:

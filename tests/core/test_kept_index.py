@@ -17,7 +17,7 @@ import pytest
 from embedders import HashingEmbedder
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, event, func, select, update
 from test_growing_index import AT, FACT, LONG, QUERIES, QUESTION, SCOPE, STEPS, Step, take, told
 
 from secom_core.bank import MemoryBank, kept_index
@@ -440,3 +440,17 @@ def test_nothing_is_prepared_where_nothing_is_remembered(tmp_path: Path) -> None
         assert bank.scopes() == []
         with pytest.raises(InvalidScope):
             bank.prepare("alice")
+
+
+def test_a_first_recall_compiles_no_statement(tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "a.db") as bank:
+        filled(bank, 60)
+        bank.recall(SCOPE, "bardan")
+    statements: list[str] = []
+    with MemoryBank.open(tmp_path / "a.db") as bank:
+        event.listen(bank._store.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+        assert bank.recall(SCOPE, "bardan kello", token_budget=400).hits
+        # What SQLAlchemy runs, it compiles first.
+        assert not statements
+        bank.remember(SCOPE, exchange(1, random.Random(1)), session="new")
+    assert statements
