@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import wraps
@@ -19,7 +19,7 @@ from ..conversation import Scope
 from ..errors import InvalidInput, SecomError, StoreError, StoreLocked, warn_degraded
 from ..processes import FairLock, ForkGate, ForkLock, in_child
 from .cipher import Cipher
-from .glances import read
+from .glances import as_given
 from .rows import scope_key
 
 _TRIES: Final = 8
@@ -236,6 +236,10 @@ class Database:
         Raises:
             StoreError: as `transaction` says.
         """
+        return self.glanced(statement, as_given, **values)
+
+    def glanced(self, statement: str, read: Callable[[Iterable[Sequence[Any]]], T], **values: Any) -> T:
+        """What ``read`` makes of the rows of one statement, as the driver gives them; see `glance`."""
         if self.is_sqlite:
             try:
                 with self._call(), self._lock, closing(self._engine.raw_connection()) as pooled:

@@ -111,6 +111,6 @@ class MessageRow(NamedTuple):
     metadata: str
 
 
-def read(rows: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
+def as_given(rows: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
     """Rows as the driver gives them, with every text as it went in (`secom_core.stores.schema.Verbatim`)."""
     return [tuple([unescaped(v) if v.__class__ is str and v[:1] == _MARK else v for v in row]) for row in rows]

@@ -24,8 +24,8 @@ from secom_core.bank import MemoryBank, kept_index
 from secom_core.bank.scope_cache import ScopeCache
 from secom_core.errors import DegradedWarning, InvalidScope, StoreError
 from secom_core.indexes import bm25
+from secom_core.indexes.packed import packed, unpacked
 from secom_core.indexes.postings import digest_of
-from secom_core.stores.index_blocks import packed, unpacked
 from secom_core.stores.schema import index_blocks
 
 WORDS = [f"{first}{second}" for first in ("bar", "kel", "mon", "tur", "vis") for second in ("dan", "lo", "rik", "sem")]
@@ -325,6 +325,9 @@ def test_arrays_are_read_as_they_were_kept(data: st.DataObject) -> None:
     assert about == {"of": "it"}
     for name, array in arrays.items():
         assert (read[name].dtype, read[name].tolist()) == (array.dtype, array.tolist())
+    wider = np.empty(len(values), dtype=np.int64)
+    read.copy_to(wider, "whole")
+    assert wider.tolist() == rising
 
 
 def test_numbers_that_rise_by_little_take_a_byte_each() -> None:
