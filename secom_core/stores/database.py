@@ -199,7 +199,8 @@ class Database:
             write: whether it may write; only one writer at a time is in a scope.
             durable: what can be made again need not be on disk before the next turn is.
             scope: what is written to, by name or by id; everything unless given.
-            **options: further execution options of the connection, by their names without ``secom_``.
+            **options: further execution options of the connection, by their names without ``secom_``; ``single``, where
+                one statement reads: it is as of one moment anyway, and a server need not be told.
 
         Raises:
             StoreLocked: others wrote for longer than was to be waited (`waiting_at_most`); nothing was written.
@@ -208,6 +209,8 @@ class Database:
         """
         key = scope_key(scope) if isinstance(scope, tuple) else scope
         named: dict[str, Any] = {f"secom_{name}": value for name, value in options.items()}
+        if options.get("single") and not self.is_sqlite:
+            named["isolation_level"] = "AUTOCOMMIT"
         until = self._until()
         try:
             with self._call(), self._lock, self._turn(write, until), self._engine.connect() as raw:
@@ -249,7 +252,7 @@ class Database:
             except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error, ValueError, TypeError):
                 # The transaction below waits, or says what is wrong.
                 pass
-        with self.transaction(write=False) as connection:
+        with self.transaction(write=False, single=True) as connection:
             return read(connection.execute(text(statement), values))
 
     def _until(self) -> float:
