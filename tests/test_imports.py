@@ -299,7 +299,10 @@ UNUSED = tuple(
         "vector_stores",
     )
 )
-OTHER_COMMANDS = tuple(f"{CORE}.command.{each}" for each in ("changes", "inspecting", "reporting"))
+OTHER_COMMANDS = (
+    *(f"{CORE}.command.{each}" for each in ("changes", "files", "inspecting", "reporting")),
+    f"{CORE}.readers.files",
+)
 
 
 @pytest.mark.slow

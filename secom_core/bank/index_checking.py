@@ -10,7 +10,7 @@ from ..conversation import Turn
 from ..errors import StaleIndex
 from ..indexes.postings import digest_of
 from ..memory import passages_of
-from ..ranking.blocks import Block, merged
+from ..ranking.blocks import Block, Merged
 from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
 from .kept_index import FORM, UNFIT, in_order
@@ -34,7 +34,7 @@ def flaw(store: SqlStore, scope: ScopeRow) -> str | None:
 
 def _disagreement(store: SqlStore, scope: ScopeRow, blocks: Sequence[Block]) -> str | None:
     last = blocks[-1]
-    table = merged(blocks, "rows", "row ", last.stop.passages)
+    table = Merged(blocks, "passages")
     rows = np.stack([table[name] for name in ("session", "index", "place", "start", "stop", "digest")], axis=1)
     numbers = {name: number for number, name in enumerate(name for each in blocks for name in each.about["sessions"])}
     changed_since = {each.id for each in store.sessions(scope.id, since=last.about["revision"])}

@@ -13,12 +13,13 @@ import Stemmer
 
 from ..derived.space import EmbeddingSpace
 from ..errors import StaleIndex, attempted, warn_degraded
+from ..indexes.packed import packed, unpacked
 from ..indexes.postings import FrozenPostings
 from ..protocols import TokenCounter
 from ..ranking import ScopeIndex
 from ..ranking.blocks import KEYS, WORDS, Block, Changed, EntryReader, Mark, block_of, open_blocks, without
 from ..stores.derived import SessionIds
-from ..stores.index_blocks import OPENED, WithoutThem, packed, unpacked
+from ..stores.index_blocks import OPENED, WithoutThem
 from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
 from .index_pieces import Pieces

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import Select, Table, bindparam, select
+from sqlalchemy import Table
 
 from ..context.replacing import replacements_of
 from ..conversation import Replacement
@@ -60,7 +59,7 @@ class Standing:
         return [layer for layer in self._sources if not layer.tables or self._is_in(layer.tables, scope_id)]
 
     def _is_in(self, tables: Iterable[Table], scope_id: int) -> bool:
-        return any("scope_id" not in each.c or self.store.glance(_first_of(each), scope=scope_id) for each in tables)
+        return any("scope_id" not in each.c or self.store.has_rows(each, scope_id) for each in tables)
 
     def pinned(self, scope_id: int) -> list[str]:
         """The ids of the turns that every recall of the scope shows, the first of them first."""
@@ -100,12 +99,6 @@ class Standing:
             turn_id: tuple(replace(each, newer=_last(each.newer, counting)) for each in known)
             for turn_id, known in counting.items()
         }
-
-
-@cache
-def _first_of(table: Table) -> Select[Any]:
-    """Whether a scope has any row of a table."""
-    return select(table.c.scope_id).where(table.c.scope_id == bindparam("scope")).limit(1)
 
 
 def within(candidates: Iterable[Candidate], tokens: int) -> list[Candidate]:

@@ -37,7 +37,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     with _collecting_seldom():
-        return _run(sys.argv[1:] if arguments is None else arguments)
+        if arguments is not None:
+            return _run(arguments)
+        try:
+            return _run(sys.argv[1:])
+        finally:
+            # Python looks for garbage as a process ends, in all that was imported: a quarter of the time of a recall.
+            gc.freeze()
 
 
 def _run(words: Sequence[str]) -> int:

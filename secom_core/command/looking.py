@@ -12,7 +12,6 @@ from ..errors import shorten
 from ..layers import registered
 from ..memory import Hit, Recall, RecallOptions, Section
 from ..text.patterns import regex
-from .files import read_text
 from .opening import opened, scope_of
 from .terminal import Refused, note, show, styled
 
@@ -53,6 +52,8 @@ def _queries(given: str) -> list[str]:
     """The question, or for ``-`` those of standard input, one a line; empty lines are passed over."""
     if given != "-":
         return [given]
+    from .files import read_text
+
     found = [line for each in read_text(given).split("\n") if (line := each.strip())]
     if not found:
         raise Refused("standard input holds no question; give one a line")

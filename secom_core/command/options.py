@@ -19,8 +19,6 @@ from ..conversation import check_scope
 from ..errors import InvalidInput, shorten
 from ..filters import checked_filter
 from ..layers import Layer, names_taking_part, registered
-from ..readers import FORMATS
-from ..readers.moments import read_moment
 from .configured import settings_of
 from .line import CommandLine, HelpText
 
@@ -102,6 +100,8 @@ def _listings(layer: type[Layer]) -> Mapping[str, str]:
 
 
 def _remember(command: ArgumentParser) -> None:
+    from ..readers import FORMATS
+
     add = command.add_argument
     add("file", nargs="+", metavar="FILE", help="a file, a folder, a zip, or - for standard input")
     add("--session", metavar="NAME", help="the session's name, where the file does not say; the file's unless given")
@@ -364,6 +364,8 @@ def _column(text: str) -> tuple[str, str]:
 
 
 def _moment(text: str) -> datetime:
+    from ..readers.moments import read_moment
+
     read = read_moment(text.strip())
     at = read.on(None) if read else None
     if at is None:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, or_, select, text, update
 
 from ..conversation import Scope
 from ..errors import InvalidInput
@@ -25,11 +25,11 @@ from .tables import lifetimes, scope_caps
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND: Final = timedelta(microseconds=1)
-_FIRST_END: Final = select(func.min(lifetimes.c.at_us)).where(lifetimes.c.scope_id == scopes.c.id).scalar_subquery()
 _STATE: Final = (
-    select(scopes.c.id, scopes.c.revision, _FIRST_END.label("first_end"), scope_caps)
-    .select_from(scopes.outerjoin(scope_caps, scope_caps.c.scope_id == scopes.c.id))
-    .where(scopes.c.key == bindparam("key"))
+    "SELECT scopes.id, scopes.revision, scope_caps.checked, scope_caps.next_us, "
+    "(SELECT min(lifetimes.at_us) FROM lifetimes WHERE lifetimes.scope_id = scopes.id), "
+    "scope_caps.turns, scope_caps.bytes, scope_caps.age_us "
+    "FROM scopes LEFT JOIN scope_caps ON scope_caps.scope_id = scopes.id WHERE scopes.key = :key"
 )
 
 
@@ -55,11 +55,10 @@ def is_due(store: SqlStore, scope: Scope, now: datetime) -> bool:
     found = store.glance(_STATE, key=scope_key(scope))
     if not found:
         return False
-    row, moment = found[0], microseconds(now)
-    if isinstance(row.first_end, int) and row.first_end <= moment:
+    (_, revision, checked, next_us, first_end, *_), moment = found[0], microseconds(now)
+    if isinstance(first_end, int) and first_end <= moment:
         return True
-    is_capped = row.checked is not None
-    return is_capped and (row.checked != row.revision or (row.next_us is not None and row.next_us <= moment))
+    return checked is not None and (checked != revision or (next_us is not None and next_us <= moment))
 
 
 def due_scopes(connection: Connection, now: datetime) -> list[str]:
@@ -109,7 +108,7 @@ def _overflow(connection: Connection, scope: Scope, now: datetime, pinned: Colle
 
     Where nothing is too much, that is noted with the scope's revision.
     """
-    row = connection.execute(_STATE, {"key": scope_key(scope)}).one_or_none()
+    row = connection.execute(text(_STATE), {"key": scope_key(scope)}).one_or_none()
     if row is None or row.checked is None:
         return ()
     cap, moment = _cap(row), microseconds(now)

@@ -7,15 +7,16 @@ is opened stands apart from postings, of which a query needs a few.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import StaleIndex
+from ..indexes.packed import PackedArrays
 from ..indexes.postings import Arrays, FrozenPostings, Longs, Range, in_memory
 from ..indexes.vector import VectorIndex
 from ..memory import Memory
@@ -35,6 +36,9 @@ _COMPACT: Final[Mapping[str, str]] = {
     **dict.fromkeys(("kind", "asks", "stands", "non_answer", "latest", "short"), "|i1"),
 }
 _USUAL: Final = "<i4"
+_COLUMNS: Final = {"passages": ("row ", "changed rows"), "memories": ("memory ", "changed memories")}
+"""How the names of the columns of passages and of memories begin, and the numbers of those before a block that it says
+anew: these come first in its columns."""
 
 
 @dataclass(frozen=True)
@@ -256,45 +260,63 @@ def open_blocks(
     casts = [cast for each in blocks for cast in each.about["casts"]]
     stop = blocks[-1].stop
     table = indexes.table
-    table.load(merged(blocks, "rows", "row ", stop.passages), sessions, casts, read_turns)
+    table.load(Merged(blocks, "passages").column, sessions, casts, read_turns)
     table.kept = stop.passages
     for name, index in ((WORDS, indexes.words), (KEYS, indexes.keys)):
         runs = [block.postings(name, read) for block, read in zip(blocks, readers, strict=True)]
         index.thaw(_units(blocks, name), runs, blocks[-1].about["languages"][name])
-    _load_vectors(indexes.passage_vectors, blocks, "passage", "rows")
-    _load_vectors(indexes.key_vectors, blocks, "key", "memories")
+    _load_vectors(indexes.passage_vectors, blocks, "passage", _COLUMNS["passages"][1])
+    _load_vectors(indexes.key_vectors, blocks, "key", _COLUMNS["memories"][1])
     read = _MemoryReader(table, memories, sessions, read_keys)
-    memories.load(merged(blocks, "memories", "memory ", stop.memories), sessions, read)
+    memories.load(Merged(blocks, "memories"), sessions, read)
 
 
-def merged(blocks: Sequence[Block], numbers: str, prefix: str, size: int) -> dict[str, npt.NDArray[Any]]:
-    """The columns of all blocks by number; what a later one says counts.
+@dataclass(frozen=True)
+class Merged(Mapping[str, npt.NDArray[Any]]):
+    """The columns of all blocks by number; what a later one says counts. One is made when it is asked for, every time.
 
     Args:
         blocks: all of them, in order.
-        numbers: the array of the numbers that they speak of: ``"rows"`` or ``"memories"``.
-        prefix: how the names of its columns begin.
-        size: how many numbers there are.
+        of: what they are columns of: ``"passages"`` or ``"memories"``.
     """
-    names = [name for name in blocks[0].arrays if name.startswith(prefix)]
-    if len(blocks) == 1:
-        return {name.removeprefix(prefix): blocks[0].arrays[name] for name in names}
-    merged = {name: np.zeros(size, dtype=blocks[0].arrays[name].dtype) for name in names}
-    for block in blocks:
-        places = block.arrays[numbers]
-        # What has come since the block before is a range, into which is copied ten times as fast.
-        first = _rising(places)
-        new = slice(int(places[first]), int(places[-1]) + 1) if len(places) else slice(0, 0)
-        for name, column in merged.items():
-            column[places[:first]] = block.arrays[name][:first]
-            column[new] = block.arrays[name][first:]
-    return {name.removeprefix(prefix): column for name, column in merged.items()}
 
+    blocks: Sequence[Block]
+    of: Literal["passages", "memories"]
 
-def _rising(numbers: Longs) -> int:
-    """Where the last run of numbers begins that are one more each."""
-    steps = np.flatnonzero(np.diff(numbers) != 1)
-    return int(steps[-1]) + 1 if len(steps) else 0
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        return self.column(name, self.blocks[0].arrays[_COLUMNS[self.of][0] + name].dtype)
+
+    def column(self, name: str, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+        """A column as numbers of a type that is wide enough for it.
+
+        Raises:
+            StaleIndex: a block says it of more or fewer numbers than it has.
+        """
+        try:
+            return self._column(name, kind)
+        except (ValueError, IndexError, KeyError) as error:
+            raise StaleIndex(f"the index that is kept with the bank is damaged: {error}") from error
+
+    def _column(self, name: str, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+        prefix, changed = _COLUMNS[self.of]
+        column = np.zeros(getattr(self.blocks[-1].stop, self.of), dtype=kind)
+        for block in self.blocks:
+            older = block.arrays[changed]
+            # What has come since the block before is a range, into which is copied ten times as fast.
+            new = column[getattr(block.start, self.of) : getattr(block.stop, self.of)]
+            if isinstance(block.arrays, PackedArrays) and not len(older):
+                block.arrays.copy_to(new, prefix + name)
+            else:
+                said = block.arrays[prefix + name]
+                column[older], new[...] = said[: len(older)], said[len(older) :]
+        return column
+
+    def __iter__(self) -> Iterator[str]:
+        prefix, _ = _COLUMNS[self.of]
+        return (name.removeprefix(prefix) for name in self.blocks[0].arrays if name.startswith(prefix))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def _units(blocks: Sequence[Block], name: str) -> dict[str, npt.NDArray[Any]]:
@@ -313,7 +335,7 @@ def _renumbered(block: Block, name: str, names: list[str]) -> npt.NDArray[np.int
     return np.array([*own, -1], dtype=np.int16)[block.arrays[f"{name} languages"]]
 
 
-def _load_vectors(index: VectorIndex, blocks: Sequence[Block], name: str, numbers: str) -> None:
+def _load_vectors(index: VectorIndex, blocks: Sequence[Block], name: str, changed: str) -> None:
     parts: list[tuple[Longs, npt.NDArray[np.float32]]] = []
     said = np.zeros(0, dtype=np.int64)
     # The last block that names a number says what its vector is, or that it has none.
@@ -322,8 +344,8 @@ def _load_vectors(index: VectorIndex, blocks: Sequence[Block], name: str, number
         new = ~np.isin(ids, said)
         if len(ids):
             parts.insert(0, (ids[new], vectors[new]) if not new.all() else (ids, vectors))
-        if block is not blocks[0]:
-            said = np.concatenate([said, block.arrays[numbers]])
+        # What is new in a block, none before it names.
+        said = np.concatenate([said, block.arrays[changed]])
     if parts:
         whole = [part[1] for part in parts]
         index.load(np.concatenate([part[0] for part in parts]), whole[0] if len(whole) == 1 else np.concatenate(whole))

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from ..conversation import Turn
 from ..filters import Joined, Mask
@@ -74,12 +75,12 @@ def part_of(indexes: Indexes, memories: MemoryTable, fields: MessageFields, rows
     columns = {**whole.columns(rows), **numbers.links(), **numbers.repeats()}
     casts = list(whole.casts)
     columns |= _cut_turns(columns, numbers, whole, fields, casts)
-    table.load(columns, whole.sessions, casts, _TurnsWithin(whole, table, rows))
+    table.load(lambda name, kind: columns[name].astype(kind), whole.sessions, casts, _TurnsWithin(whole, table, rows))
     of_words = _numbered(numbers.sources, numbers.firsts, len(whole))
     words = BM25Part(indexes.words, of_words)
     vectors = VectorPart(indexes.passage_vectors, numbers.sources, numbers.firsts)
     known = numbers.memories
-    units = CutUnits(numbers.cut_memories, table.memory, table.source, table.terms)
+    units = CutUnits(numbers.cut_memories, table.memory, table.source, table.terms.astype(np.float64))
     of_keys = _numbered(known[units.whole], units.whole, len(memories))
     keys = KeysPart(indexes.keys, of_keys, words, units)
     part = Indexes(table, words, keys, vectors, KeyVectorsPart(indexes.key_vectors, known, vectors, units))
@@ -111,7 +112,7 @@ class _Numbers:
         """The rows as they stand in their sessions."""
         return np.lexsort(self.whole.order(self.rows))
 
-    def _begins(self, *columns: Rows) -> Mask:
+    def _begins(self, *columns: npt.NDArray[np.signedinteger[Any]]) -> Mask:
         """Of the rows in order, whether one of these columns is another than that of the row before."""
         changes = [begins(column[self.rows][self.order]) for column in columns]
         return np.asarray(np.logical_or.reduce(changes))

@@ -122,11 +122,11 @@ class MessageFields:
         """The message of each row; what is not in memory is read, and not held there."""
         table, names = self._table, self._table.sessions
         for batch in batches(rows.tolist(), _AT_ONCE):
-            unread = [row for row in batch if table.passages[row] is None]
+            unread = [row for row in batch if row not in table.passages]
             places = {row: (names[table.session.item(row)], table.index.item(row)) for row in unread}
             found = self.reader(list(dict.fromkeys(places.values()))) if places and self.reader is not None else {}
             for row in batch:
-                passage = table.passages[row]
+                passage = table.passages.get(row)
                 yield passage.message if passage is not None else self._at(row, found.get(places[row], ()))
 
     def _at(self, row: int, messages: Sequence[Message]) -> Message:

@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from ..conversation import Turn
 from ..errors import StaleIndex
-from ..indexes.postings import Arrays, digest_of
+from ..indexes.postings import digest_of
 from ..memory import Passage
 from ..protocols import TokenCounter
 from ..text.dates import spans
 from ..text.speech import asks, is_non_answer, only_asks, stands
+from .columns import ColumnReader, Columns
 from .repeats import Repeats, said
 from .speaking import KINDS, REPLY, SAID_BY_USER, SHORT, STANDING
 from .turn_rows import TurnRows
@@ -33,80 +34,27 @@ _SCANNED: Final = 2000
 _PRECISE: Final = 62
 """How many days a span may have to be worth keeping."""
 
-_ABOUT: Final = ("about_first", "about_last")
-
 # Objects and their places in dictionaries, beside the words, as tracemalloc has it.
 _PASSAGE_BYTES: Final = 330
 _MESSAGE_BYTES: Final = 210
 
 
-class PassageTable:
+class PassageTable(Columns):
     """Passages by row, with their neighbours. Turns are added and replaced; the rows of one that shrinks are empty.
 
     Attributes:
-        passages: the passage of each row; nothing where it is empty.
+        passages: the passages that are in memory, by row.
         turn_rows: the rows of each turn, by its id and by its place.
         free: the rows that are empty.
-        before, after: the row before it, and after it, in its session, or -1.
-        head: the first row of its turn.
-        previous, following: of a turn's first row, that of the turn before it, and after it, or -1.
-        session: the number of its session.
-        cast: the place of its speakers in `casts`.
-        memory: the number of its memory, or -1.
-        kind: an utterance among people, what a user says to an assistant, or a reply.
-        day: the day on which it was said, as `datetime.date.toordinal` counts, or 0.
-        source: the row whose words it repeats, which is indexed in its place; itself where it repeats none.
-        index: the place of its turn in the session.
-        shown: of a source, the row that says the same last.
-        latest: whether it was not said again later.
-        place: which message of its turn it is of.
-        start, stop: where it begins and ends in the message, in characters.
-        said: a number that is the same for what says the same (`secom_core.ranking.repeats.said`).
-        digest: a number that stands for the id of its turn.
-        about: the first and the last day that it speaks of, or 0; shape ``(2, n)``.
-        length: the logarithm of its length in characters.
-        terms: how many terms it has in the lexical index.
-        asks: 1 where it ends as a question; of what a user says to an assistant, where it tells nothing besides.
-        stands: the place in `STANDING` of what a user says that holds from then on.
-        non_answer: 1 where it says that nothing is known.
-        tokens: how many tokens it has.
-        turn_tokens: how many tokens its turn has with its labels.
-        short: whether its turn is ranked and shown whole.
-        moment: when it was said, in seconds since 1970.
-        times: of a source, how many rows say the same.
         touched: rows below ``kept`` that have changed since these were kept.
         kept: how many rows are on disk.
         counter: counts tokens.
         reader: reads the turns of rows that came from disk.
     """
 
-    _WHOLE = (
-        "before",
-        "after",
-        "head",
-        "previous",
-        "following",
-        "session",
-        "cast",
-        "memory",
-        "kind",
-        "day",
-        "source",
-        "index",
-        "shown",
-        "place",
-        "start",
-        "stop",
-        "said",
-        "digest",
-    )
-    _REAL = (
-        *("length", "terms", "asks", "stands", "non_answer", "tokens", "turn_tokens", "latest", "short"),
-        *("moment", "times"),
-    )
-
     def __init__(self, counter: TokenCounter) -> None:
-        self.passages: list[Passage | None] = []
+        super().__init__()
+        self.passages: dict[int, Passage] = {}
         self.turn_rows = TurnRows(self.rows_from)
         self.repeats = Repeats(self._said_at)
         self.touched: set[int] = set()
@@ -117,22 +65,6 @@ class PassageTable:
         self._sessions: dict[str, int] = {}
         self._casts: dict[tuple[str, ...], int] = {}
         self.free: list[int] = []
-        self._whole = np.full((len(self._WHOLE) + 2, 16), -1, dtype=np.int64)
-        self._reals = np.zeros((len(self._REAL), 16))
-        self._show_columns()
-
-    def _show_columns(self) -> None:
-        whole: list[Rows] = list(self._whole[:, : len(self)])
-        reals: list[npt.NDArray[np.float64]] = list(self._reals[:, : len(self)])
-        (self.before, self.after, self.head, self.previous, self.following) = whole[:5]
-        (self.session, self.cast, self.memory, self.kind, self.day, self.source, self.index) = whole[5:12]
-        (self.shown, self.place, self.start, self.stop, self.said, self.digest) = whole[12:18]
-        self.about = self._whole[18:, : len(self)]
-        (self.length, self.terms, self.asks, self.stands, self.non_answer) = reals[:5]
-        (self.tokens, self.turn_tokens, self.latest, self.short, self.moment, self.times) = reals[5:]
-
-    def __len__(self) -> int:
-        return len(self.passages)
 
     @property
     def turns(self) -> int:
@@ -142,10 +74,9 @@ class PassageTable:
     @property
     def nbytes(self) -> int:
         """About how many bytes it takes, with the turns themselves."""
-        messages = (each.message for each in self.passages if each is not None and each.start == 0)
+        messages = (each.message for each in self.passages.values() if each.start == 0)
         texts = sum(_MESSAGE_BYTES + sys.getsizeof(message.text) for message in messages)
-        columns = self._whole.nbytes + self._reals.nbytes
-        return columns + _PASSAGE_BYTES * len(self) + self.repeats.nbytes + texts
+        return super().nbytes + _PASSAGE_BYTES * len(self.passages) + self.repeats.nbytes + texts
 
     @property
     def casts(self) -> list[tuple[str, ...]]:
@@ -164,14 +95,14 @@ class PassageTable:
 
     def passage(self, row: int) -> Passage:
         """The passage of a row that is not empty; read from disk where it was not yet."""
-        if self.passages[row] is None:
+        if row not in self.passages:
             self.read([row])
-        found = self.passages[row]
+        found = self.passages.get(row)
         if found is None:
             raise KeyError(f"row {row} is empty")
         return found
 
-    def order(self, rows: Rows) -> tuple[Rows, ...]:
+    def order(self, rows: Rows) -> tuple[npt.NDArray[np.signedinteger[Any]], ...]:
         """What rows are sorted by, the last first: the session, the turn, the message, and where in it they begin."""
         return self.start[rows], self.place[rows], self.index[rows], self.session[rows]
 
@@ -252,19 +183,12 @@ class PassageTable:
     def _new_row(self) -> int:
         if self.free:
             return self.free.pop()
-        row = len(self.passages)
-        if row == self._whole.shape[1]:
-            self._whole = np.concatenate([self._whole, np.full_like(self._whole, -1)], axis=1)
-            self._reals = np.concatenate([self._reals, np.zeros_like(self._reals)], axis=1)
-        self.passages.append(None)
-        self._show_columns()
-        return row
+        return self._add_row()
 
     def _clear(self, row: int) -> None:
-        self.passages[row] = None
+        self.passages.pop(row, None)
         self.touch([row])
-        self._whole[:, row] = -1
-        self._reals[:, row] = 0
+        self._empty_row(row)
         self.free.append(row)
 
     def _describe(self, row: int, passage: Passage) -> None:
@@ -284,7 +208,7 @@ class PassageTable:
         today = passage.turn.at.date() if passage.turn.at else None
         self.day[row] = today.toordinal() if today else 0
         near = [span for span in spans(text[:_SCANNED], today) if span[1] - span[0] <= _PRECISE]
-        self.about[:, row] = near[0] if near else 0
+        self.about_first[row], self.about_last[row] = near[0] if near else (0, 0)
 
     def _measure(self, rows: list[int], turn: Turn) -> None:
         labels = sum(self.label_tokens(message.label) for message in turn.messages)
@@ -340,34 +264,32 @@ class PassageTable:
         """The names of its sessions, by number."""
         return list(self._sessions)
 
-    def columns(self, rows: Rows) -> dict[str, npt.NDArray[Any]]:
-        """All that is known of rows beside their words: a column by name."""
-        whole = zip((*self._WHOLE, *_ABOUT), self._whole[:, rows], strict=True)
-        return dict([*whole, *zip(self._REAL, self._reals[:, rows], strict=True)])
-
     def load(
-        self, columns: Arrays, sessions: Sequence[str], casts: Sequence[Sequence[str]], reader: TurnReader
+        self, read: ColumnReader, sessions: Sequence[str], casts: Sequence[Sequence[str]], reader: TurnReader
     ) -> None:
         """Hold what `columns` gave of all rows, in the place of what is held; passages are read when asked for.
 
         Args:
-            columns: by name, each of shape ``(n,)``.
+            read: gives columns, each of shape ``(n,)``; it is asked for one when that is first needed.
             sessions: as `sessions` gave them.
             casts: as `casts` gave them.
             reader: reads turns.
         """
-        self._whole = np.stack([columns[name] for name in (*self._WHOLE, *_ABOUT)], axis=0, dtype=np.int64)
-        self._reals = np.stack([columns[name] for name in self._REAL], axis=0, dtype=np.float64)
-        self.passages = [None] * self._whole.shape[1]
-        self._show_columns()
+        self._hold_columns(read)
+        self.passages = {}
         self._sessions = {name: number for number, name in enumerate(sessions)}
         self._casts = {tuple(cast): number for number, cast in enumerate(casts)}
         self.reader = reader
-        rows = np.arange(len(self))
-        heads = np.flatnonzero(self.head == rows)
+        heads = np.flatnonzero(self.head == np.arange(len(self)))
         self.free = np.flatnonzero(self.head < 0).tolist()
-        self.turn_rows.load(heads, self.digest[heads], self.session[heads], self.index[heads])
-        self.repeats.load(self.said.copy(), self.source.copy(), self.shown.copy())
+        self.turn_rows.load(heads, lambda: (self.digest[heads], self.session[heads], self.index[heads]))
+        self.repeats.load(lambda: (self.said.copy(), self.source.copy(), self.shown.copy()))
+
+    def hold(self) -> None:
+        """Read what was not read yet but the words, before rows come or go."""
+        super().hold()
+        self.turn_rows.hold()
+        self.repeats.hold()
 
     def touch(self, rows: Iterable[int]) -> None:
         """Note that rows have changed, where they are on disk."""
@@ -380,7 +302,7 @@ class PassageTable:
         Raises:
             StaleIndex: the store does not hold what the index says.
         """
-        heads = {self.head.item(row) for row in rows if self.passages[row] is None} - {-1}
+        heads = {self.head.item(row) for row in rows if row not in self.passages} - {-1}
         if not heads or self.reader is None:
             return
         names = list(self._sessions)
@@ -392,8 +314,10 @@ class PassageTable:
     def _hold(self, turn: Turn | None, head: int) -> None:
         if turn is None or digest_of(turn.id) != self.digest[head]:
             raise StaleIndex("a turn is not where the index that is kept with the bank says")
-        for row in self.rows_from(head):
+        rows = self.rows_from(head)
+        for row in rows:
             place, start, stop = self.place.item(row), self.start.item(row), self.stop.item(row)
             if not 0 <= place < len(turn.messages) or not 0 <= start <= stop <= len(turn.messages[place].text):
                 raise StaleIndex("a turn is not as long as the index that is kept with the bank says")
             self.passages[row] = Passage(turn, place, start, stop)
+        self.turn_rows.found(turn.id, rows)

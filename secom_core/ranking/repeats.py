@@ -17,6 +17,7 @@ ALONE: Final = 0
 """The group of what repeats nothing, and of nobody else."""
 
 _Numbers = npt.NDArray[np.int64]
+_NOTHING: Final = np.zeros(0, dtype=np.int64)
 
 
 def said(text: str, kind: int) -> int:
@@ -48,7 +49,8 @@ class Repeats:
         self._latest: dict[int, int] = {}
         self._group_of: dict[int, int] = {}
         self._turns: dict[int, int] = {}
-        self._kept = self._sources = self._shown = np.zeros(0, dtype=np.int64)
+        self._read: Callable[[], tuple[_Numbers, _Numbers, _Numbers]] | None = None
+        self._known: tuple[_Numbers, _Numbers, _Numbers] | None = None
         self._by_group: tuple[_Numbers, _Numbers] | None = None
 
     @property
@@ -56,15 +58,23 @@ class Repeats:
         """About how many bytes it takes."""
         return _GROUP_BYTES * (len(self._groups) + len(self._group_of) // 4)
 
-    def load(self, groups: _Numbers, sources: _Numbers, shown: _Numbers) -> None:
+    def load(self, read: Callable[[], tuple[_Numbers, _Numbers, _Numbers]]) -> None:
         """Know the rows that came from disk.
 
         Args:
-            groups: what each says (`said`).
-            sources: the first of its group.
-            shown: of a source, the latest of its group.
+            read: gives what each says (`said`), the first of its group, and of that one the latest of its group.
         """
-        self._kept, self._sources, self._shown = groups, sources, shown
+        self._read, self._known = read, None
+
+    def hold(self) -> None:
+        """Read what is known of the rows that came from disk, before rows change."""
+        if self._known is None and self._read is not None:
+            self._known = self._read()
+
+    @property
+    def _of_rows(self) -> tuple[_Numbers, _Numbers, _Numbers]:
+        self.hold()
+        return self._known or (_NOTHING, _NOTHING, _NOTHING)
 
     def add(self, row: int, group: int) -> tuple[list[int], int]:
         """Put a row among those that say the same.
@@ -124,23 +134,28 @@ class Repeats:
 
     def _group(self, row: int) -> int:
         known = self._group_of.get(row)
-        return int(self._kept[row]) if known is None and row < len(self._kept) else known or ALONE
+        if known is None:
+            kept, _, _ = self._of_rows
+            known = int(kept[row]) if row < len(kept) else ALONE
+        return known
 
     def _rows(self, group: int) -> list[int]:
         if group not in self._groups:
+            _, _, shown = self._of_rows
             rows = self._groups[group] = self._kept_rows(group)
             if rows:
-                self._latest[group] = int(self._shown[rows[0]])
+                self._latest[group] = int(shown[rows[0]])
         return self._groups[group]
 
     def _kept_rows(self, group: int) -> list[int]:
-        if not len(self._kept):
+        kept, sources, _ = self._of_rows
+        if not len(kept):
             return []
         if self._by_group is None:
-            told = np.flatnonzero(self._kept != ALONE)
-            told = told[np.argsort(self._kept[told], kind="stable")]
-            self._by_group = self._kept[told], told
+            told = np.flatnonzero(kept != ALONE)
+            told = told[np.argsort(kept[told], kind="stable")]
+            self._by_group = kept[told], told
         groups, rows = self._by_group
         first, stop = np.searchsorted(groups, group, side="left"), np.searchsorted(groups, group, side="right")
         found: list[int] = rows[first:stop].tolist()
-        return sorted(found, key=lambda row: self._sources[row] != row)
+        return sorted(found, key=lambda row: sources[row] != row)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -126,9 +127,9 @@ class ScopeIndex:
             vectors: of their passages in order (`secom_core.memory.passages_of`), shape ``(passages, d)``, where there
                 are vectors.
         """
-        place = 0
         self._changed()
         self._table.read([row for turn in turns for row in self._table.turn_rows.get(turn.id)])
+        place = 0
         for turn in turns:
             passages, known = passages_of(turn), self._table.turn_rows.get(turn.id)
             same = {
@@ -154,6 +155,7 @@ class ScopeIndex:
         self.memories.forget_names(self._table.forget_names())
 
     def _changed(self) -> None:
+        self._table.hold()
         self._times_said.clear()
         self.filtered.clear()
 
@@ -222,10 +224,8 @@ class ScopeIndex:
         same = {place: old.pop(place) for place in places if place in old}
         for number in old.values():
             self._remove_memory(number)
-        numbers = [
-            table.put(number_of_session, place, memory, same.get(place))
-            for place, memory in zip(places, memories, strict=True)
-        ]
+        put = partial(table.put, number_of_session)
+        numbers = [put(place, each, same.get(place)) for place, each in zip(places, memories, strict=True)]
         for number, memory in zip(numbers, memories, strict=True):
             rows = self.indexes.rows_of(memory)
             self._table.memory[rows] = number
@@ -355,7 +355,7 @@ class ScopeIndex:
 
     def _row_of(self, candidate: Candidate) -> int:
         rows = self._table.turn_rows.get(candidate.turn.id)
-        return next((row for row in rows if self._table.passages[row] is candidate.passage), rows[0])
+        return next((row for row in rows if self._table.passages.get(row) is candidate.passage), rows[0])
 
     def _shown(
         self, rows: Iterable[Besides], known: Sequence[Candidate] = (), *, relevance: float = 0.0, score: float = 0.0

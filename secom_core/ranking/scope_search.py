@@ -21,7 +21,7 @@ from ..text.dates import spans
 from ..vectors import DocumentPlace
 from .dialogue import LEANT_ON
 from .passage_table import PassageTable, Rows
-from .signals import Column, dated, group_scores, mentioned, passage_scores, recent, spread, word_signals
+from .signals import Column, Days, dated, group_scores, mentioned, passage_scores, recent, spread, word_signals
 from .speaking import SAID_BY_USER, STANDING, UTTERANCE
 from .surroundings import around, holding
 from .weights import STANDS, USERS
@@ -167,13 +167,13 @@ class ScopeSearch:
             case "length":
                 return table.length[pool]
             case "asks":
-                return table.asks[pool]
+                return table.asks[pool].astype(np.float64)
             case "user":
                 return np.asarray(table.kind[pool] == SAID_BY_USER, dtype=np.float64)
             case "instruction" | "preference" | "fact":
                 return np.asarray(table.stands[pool] == STANDING.index(name), dtype=np.float64)
             case "non_answer":
-                return table.non_answer[pool]
+                return table.non_answer[pool].astype(np.float64)
             case "answers":
                 return np.asarray(np.append(table.asks, 0.0)[table.before[pool]] * (table.kind[pool] == UTTERANCE))
         raise AssertionError(f"no signal is called {name!r}")
@@ -233,7 +233,7 @@ class ScopeSearch:
         return _top(rows, scores[self._table.memory[rows]], limit)
 
 
-def _years(days: Rows) -> range:
+def _years(days: Days) -> range:
     """The years in which anything was said."""
     told = days[days > 0]
     if not len(told):

@@ -17,6 +17,7 @@ from .weights import HINTS, USERS
 
 Column = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+Days = npt.NDArray[np.int32]
 
 _NEIGHBOUR = 0.5
 
@@ -172,7 +173,7 @@ def _names(part: str, text: str) -> bool:
 
 def dated(wanted: Sequence[Span], table: PassageTable) -> Column:
     """For each turn, 1 where it was said on one of the days, up to a week later, or speaks of one; ½ up to a month."""
-    day, (first, last) = table.day, table.about
+    day, first, last = table.day, table.about_first, table.about_last
     best = np.zeros(len(table))
     for begin, end in wanted:
         soon = (day >= begin - 1) & (day <= end + 7)
@@ -182,7 +183,7 @@ def dated(wanted: Sequence[Span], table: PassageTable) -> Column:
     return best
 
 
-def recent(days: Rows, today: int) -> Column:
+def recent(days: Days, today: int) -> Column:
     """How lately each turn was said: 1 today, falling with the square root of the days; undated turns are in between.
 
     The odds that something is needed again fall as a power of the time since it was met (Anderson & Schooler 1991);

@@ -139,5 +139,5 @@ def _latest(table: PassageTable) -> Iterator[int]:
 
 def _in_time(table: PassageTable, rows: Rows) -> list[int]:
     """The rows as they were said; those of one day session by session, as these came."""
-    order = np.lexsort((*table.order(rows), table.day[rows]))
+    order = np.lexsort([*table.order(rows), table.day[rows]])
     return list(map(int, rows[order].tolist()))

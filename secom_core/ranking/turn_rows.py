@@ -24,24 +24,32 @@ class TurnRows:
         self._rows: dict[str, list[int]] = {}
         self._ends: dict[tuple[int, int], tuple[int, int]] = {}
         self._turns = 0
-        self._heads = self._digests = _NO_ROWS
-        self._places: tuple[Longs, Longs] = (_NO_ROWS, _NO_ROWS)
+        self._heads = _NO_ROWS
+        self._read: Callable[[], tuple[Longs, Longs, Longs]] = lambda: (_NO_ROWS, _NO_ROWS, _NO_ROWS)
+        self._about: tuple[Longs, Longs, Longs] | None = None
         self._by_id: tuple[Longs, Longs] | None = None
         self._by_place: Sequence[Longs] | None = None
 
     def __len__(self) -> int:
         return self._turns
 
-    def load(self, heads: Longs, digests: Longs, sessions: Longs, indices: Longs) -> None:
+    def load(self, heads: Longs, read: Callable[[], tuple[Longs, Longs, Longs]]) -> None:
         """Know the turns that came from disk.
 
         Args:
             heads: the first row of each.
-            digests: of their ids (`secom_core.indexes.postings.digest_of`).
-            sessions: the numbers of their sessions.
-            indices: their places there.
+            read: gives of each a digest of its id (`secom_core.indexes.postings.digest_of`), the number of its session
+                and its place there.
         """
-        self._heads, self._digests, self._places, self._turns = heads, digests, (sessions, indices), len(heads)
+        self._heads, self._turns, self._read, self._about = heads, len(heads), read, None
+
+    def hold(self) -> None:
+        """Read what is known of the turns that came from disk, before rows change."""
+        self._about = self._about or self._read()
+
+    @property
+    def _of_heads(self) -> tuple[Longs, Longs, Longs]:
+        return self._about or self._read()
 
     # -- by id ----------------------------------------------------------------------------------------------------
 
@@ -51,6 +59,10 @@ class TurnRows:
             head = self._kept(digest_of(turn_id))
             return self._rows_from(head) if head >= 0 else []
         return self._rows.get(turn_id, [])
+
+    def found(self, turn_id: str, rows: list[int]) -> None:
+        """Note the rows of a turn that came from disk, so that they need not be looked up."""
+        self._rows[turn_id] = rows
 
     def put(self, turn_id: str, rows: list[int]) -> None:
         """Set the rows of a turn, which had none."""
@@ -68,8 +80,9 @@ class TurnRows:
 
     def _kept(self, digest: int) -> int:
         if self._by_id is None:
-            order = np.argsort(self._digests, kind="stable")
-            self._by_id = self._digests[order], self._heads[order]
+            digests, _, _ = self._of_heads
+            order = np.argsort(digests, kind="stable")
+            self._by_id = digests[order], self._heads[order]
         digests, heads = self._by_id
         place = int(np.searchsorted(digests, digest))
         return int(heads[place]) if place < len(digests) and digests[place] == digest else -1
@@ -93,7 +106,7 @@ class TurnRows:
 
     def _kept_ends(self, session: int, index: int) -> tuple[int, int]:
         if self._by_place is None:
-            sessions, indices = self._places
+            _, sessions, indices = self._of_heads
             order = np.lexsort((indices, sessions))
             self._by_place = sessions[order], indices[order], self._heads[order]
         sessions, indices, heads = self._by_place

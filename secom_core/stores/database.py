@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import wraps
 from threading import TIMEOUT_MAX
 from typing import Any, Final, ParamSpec, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, Select, Table, inspect
+from sqlalchemy import URL, Connection, Engine, Table, inspect, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ..conversation import Scope
 from ..errors import InvalidInput, SecomError, StoreError, StoreLocked, warn_degraded
 from ..processes import FairLock, ForkGate, ForkLock, in_child
 from .cipher import Cipher
-from .glances import glance_of
+from .glances import as_given
 from .rows import scope_key
 
 _TRIES: Final = 8
@@ -143,9 +143,14 @@ class Database:
         return self._engine
 
     @property
+    def dialect(self) -> str:
+        """The name of its kind of SQL: ``"sqlite"`` or ``"postgresql"``."""
+        return self._engine.dialect.name
+
+    @property
     def is_sqlite(self) -> bool:
         """Whether it is SQLite, and no server."""
-        return self._engine.dialect.name == "sqlite"
+        return self.dialect == "sqlite"
 
     def close(self) -> None:
         """Close every connection, those at work when their call returns. Any later call raises `StoreError`."""
@@ -194,7 +199,8 @@ class Database:
             write: whether it may write; only one writer at a time is in a scope.
             durable: what can be made again need not be on disk before the next turn is.
             scope: what is written to, by name or by id; everything unless given.
-            **options: further execution options of the connection, by their names without ``secom_``.
+            **options: further execution options of the connection, by their names without ``secom_``; ``single``, where
+                one statement reads: it is as of one moment anyway, and a server need not be told.
 
         Raises:
             StoreLocked: others wrote for longer than was to be waited (`waiting_at_most`); nothing was written.
@@ -203,6 +209,8 @@ class Database:
         """
         key = scope_key(scope) if isinstance(scope, tuple) else scope
         named: dict[str, Any] = {f"secom_{name}": value for name, value in options.items()}
+        if options.get("single") and not self.is_sqlite:
+            named["isolation_level"] = "AUTOCOMMIT"
         until = self._until()
         try:
             with self._call(), self._lock, self._turn(write, until), self._engine.connect() as raw:
@@ -221,30 +229,31 @@ class Database:
         if write and self.forgotten_in_log:
             self.empty_log(wait=0)
 
-    def glance(self, statement: Select[Any], **values: Any) -> list[Any]:
-        """The rows of one statement, as of now, such as `transaction` would give them.
+    def glance(self, statement: str, **values: Any) -> list[tuple[Any, ...]]:
+        """The rows of one statement in SQL, as of now, such as `transaction` would give them.
 
         Args:
-            statement: one that is made once, and not for each call; its columns have names of their own.
-            **values: of its parameters.
-
-        Returns:
-            The rows, each with its values by their columns' names.
+            statement: of this project, such as those in `secom_core.stores.glances`; never what a user gives.
+            **values: what its names after colons stand for.
 
         Raises:
             StoreError: as `transaction` says.
         """
+        return self.glanced(statement, as_given, **values)
+
+    def glanced(self, statement: str, read: Callable[[Iterable[Sequence[Any]]], T], **values: Any) -> T:
+        """What ``read`` makes of the rows of one statement, as the driver gives them; see `glance`."""
         if self.is_sqlite:
             try:
                 with self._call(), self._lock, closing(self._engine.raw_connection()) as pooled:
                     driver: Any = pooled.driver_connection
                     wait_at_most(driver, pooled.info, max(0.0, self._until() - time.monotonic()))
-                    return glance_of(statement, self._engine.dialect).rows(driver, values)
+                    return read(driver.execute(statement, values))
             except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error, ValueError, TypeError):
                 # The transaction below waits, or says what is wrong.
                 pass
-        with self.transaction(write=False) as connection:
-            return list(connection.execute(statement, values))
+        with self.transaction(write=False, single=True) as connection:
+            return read(connection.execute(text(statement), values))
 
     def _until(self) -> float:
         """Until when, of the monotonic clock, a call that begins now waits for others."""

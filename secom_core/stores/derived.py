@@ -13,13 +13,10 @@ from typing import Any, Final
 
 import numpy as np
 from sqlalchemy import (
-    JSON,
     BigInteger,
     Column,
     ColumnElement,
     Connection,
-    Select,
-    Text,
     Update,
     and_,
     bindparam,
@@ -38,54 +35,16 @@ from ..conversation import Message, Turn
 from ..protocols import Vectors
 from ..text.batches import batches
 from .database import retry_if_contended
+from .glances import ABOUT_AT, KEYS_AT, NAMES, SESSION, TURNS_AT, MessageRow
 from .index_blocks import IndexBlocks, WithoutThem, delete_index
 from .messages import turns_of, without_words
 from .rows import MOST, MemoryRow, SessionRow, session_row
-from .schema import dimensions_of, is_one_of, memories, messages, part_states, scopes, sessions, space_of, vectors
+from .schema import dimensions_of, escaped, memories, part_states, scopes, sessions, space_of, vectors
 from .sound import sound_rows
 from .statements import delete_among, is_unchanged
 
 STORED: Final = type_coerce(vectors.c.data, NullType())
 """The bytes of a vector, or whatever stands in their place."""
-
-
-def _at(columns: Select[Any], session: ColumnElement[int], place: ColumnElement[int]) -> dict[str, Select[Any]]:
-    """Rows by pairs of a session's id and a place in it, which come as JSON: one statement however many they are."""
-    pairs = bindparam("pairs", type_=Text)
-    found: dict[str, Select[Any]] = {}
-    for dialect, each in (
-        ("sqlite", func.json_each(pairs).table_valued("value")),
-        ("postgresql", func.json_array_elements(cast(pairs, JSON)).table_valued("value")),
-    ):
-        if dialect == "sqlite":
-            parts: list[ColumnElement[int]] = [func.json_extract(each.c.value, f"$[{number}]") for number in (0, 1)]
-        else:
-            parts = [cast(each.c.value.op("->>")(number), BigInteger) for number in (0, 1)]
-        found[dialect] = columns.select_from(each).where(session == parts[0], place == parts[1])
-    return found
-
-
-_KEYS_AT: Final = _at(
-    select(memories.c.session_id, memories.c.start, memories.c.key), memories.c.session_id, memories.c.start
-)
-_TURNS_AT: Final = _at(
-    select(messages).order_by(messages.c.session_id, messages.c.turn, messages.c.position),
-    messages.c.session_id,
-    messages.c.turn,
-)
-_ABOUT_AT: Final = _at(
-    select(
-        messages.c.session_id,
-        messages.c.turn,
-        messages.c.id,
-        messages.c.role,
-        messages.c.speaker,
-        messages.c.metadata,
-    ).order_by(messages.c.session_id, messages.c.turn, messages.c.position),
-    messages.c.session_id,
-    messages.c.turn,
-)
-_NAMES: Final = select(sessions.c.id, sessions.c.name)
 
 
 def grown(number: Column[int]) -> ColumnElement[int]:
@@ -121,7 +80,7 @@ class DerivedRows(IndexBlocks):
 
     def session(self, session_id: int) -> SessionRow | None:
         """The session as it is now, or nothing where it was forgotten."""
-        return next((session_row(row) for row in self.glance(_SESSION, id=session_id)), None)
+        return next((session_row(row) for row in self.glance(SESSION, id=session_id)), None)
 
     def memories(self, session_id: int, start: int = 0) -> list[MemoryRow]:
         """The session's memories that start at turn ``start`` or later, in order; those that are none are set aside."""
@@ -130,18 +89,14 @@ class DerivedRows(IndexBlocks):
 
     def keys_at(self, known: SessionIds, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
         """The keys of the scope's memories by the names of their sessions and the turns that they begin at."""
-        with self.transaction(write=False) as connection:
-            names, pairs = known.pairs(connection, places)
-            rows = connection.execute(_KEYS_AT[connection.dialect.name], pairs).all()
-        return {(names[row.session_id], row.start): row.key for row in rows if isinstance(row.key, str)}
+        names, rows = self._at(KEYS_AT, known, places)
+        return {(names[session_id], start): key for session_id, start, key in rows if isinstance(key, str)}
 
     def turns_at(self, known: SessionIds, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], Turn]:
         """The scope's turns by the names of their sessions and their places there."""
         found: dict[tuple[str, int], Turn] = {}
-        with self.transaction(write=False) as connection:
-            names, pairs = known.pairs(connection, places)
-            rows = connection.execute(_TURNS_AT[connection.dialect.name], pairs).all()
-        for session_id, group in groupby(rows, key=attrgetter("session_id")):
+        names, rows = self._at(TURNS_AT, known, places)
+        for session_id, group in groupby(map(MessageRow._make, rows), key=attrgetter("session_id")):
             name = names[session_id]
             found.update(((name, turn.index), turn) for turn in turns_of(group, name))
         return found
@@ -149,12 +104,24 @@ class DerivedRows(IndexBlocks):
     def messages_at(self, known: SessionIds, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], list[Message]]:
         """The messages of the scope's turns without their words, as `turns_at` finds turns."""
         found: defaultdict[tuple[str, int], list[Message]] = defaultdict(list)
-        with self.transaction(write=False) as connection:
-            names, pairs = known.pairs(connection, places)
-            rows = connection.execute(_ABOUT_AT[connection.dialect.name], pairs).all()
-        for row, message in zip(rows, without_words(rows), strict=True):
+        names, rows = self._at(ABOUT_AT, known, places)
+        said = list(map(MessageRow._make, rows))
+        for row, message in zip(said, without_words(said), strict=True):
             found[names[row.session_id], row.turn].append(message)
         return found
+
+    def _at(
+        self, statements: Mapping[str, str], known: SessionIds, places: Sequence[tuple[str, int]]
+    ) -> tuple[dict[int, str], list[tuple[Any, ...]]]:
+        """The names of sessions by their ids, and what a statement finds at places in them."""
+        new = sorted({name for name, _ in places} - known.ids.keys())
+        if new:
+            names = json.dumps([escaped(name) for name in new])
+            found = self.glance(NAMES[self.dialect], scope=known.scope_id, names=names)
+            known.ids.update((name, number) for number, name in found)
+        ids = [(known.ids[name], place) for name, place in places if name in known.ids]
+        names_of = {known.ids[name]: name for name, _ in places if name in known.ids}
+        return names_of, self.glance(statements[self.dialect], pairs=json.dumps(ids))
 
     # -- segments, keys, vectors -------------------------------------------------------------------------------------
 
@@ -302,20 +269,11 @@ class SessionIds:
 
     Args:
         scope_id: the scope.
+        ids: those that are known.
     """
 
     scope_id: int
-    _known: dict[str, int] = field(default_factory=dict)
-
-    def pairs(self, connection: Connection, places: Sequence[tuple[str, int]]) -> tuple[dict[int, str], dict[str, str]]:
-        """The names of the sessions by id, and places in them as the parameter of a statement (`_at`)."""
-        new = {name for name, _ in places} - self._known.keys()
-        for batch in batches(sorted(new)):
-            here = (sessions.c.scope_id == self.scope_id, is_one_of(connection, sessions.c.name, batch))
-            self._known.update((row.name, row.id) for row in connection.execute(_NAMES.where(*here)))
-        ids = [(self._known[name], place) for name, place in places if name in self._known]
-        names = {self._known[name]: name for name, _ in places if name in self._known}
-        return names, {"pairs": json.dumps(ids)}
+    ids: dict[str, int] = field(default_factory=dict)
 
 
 def session_of(connection: Connection, session_id: int) -> SessionRow | None:

@@ -30,12 +30,6 @@ _OPEN: Final[Select[Any]] = (
     .where(IS_OPEN, sessions.c.scope_id == bindparam("scope"))
     .order_by(sessions.c.id)
 )
-LATEST_FIRST: Final[Select[Any]] = (
-    select(sessions)
-    .where(sessions.c.scope_id == bindparam("scope"))
-    .order_by(_last(messages.c.at_us).desc(), sessions.c.id.desc())
-)
-"""The scope's sessions, that with the latest last message first; of two at the same moment, that which came later."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,84 +1,116 @@
-"""Single statements that every turn reads by, straight through the driver: a transaction would cost five times as much.
+"""Statements in SQL as text, for what every recall and every new turn read.
 
-What they give is as of one moment, as a statement by itself always is. They are for SQLite; on a server, the way there
-and back is what costs.
+SQLAlchemy takes longer to compile a statement of its own, once in each process, than SQLite takes to find the rows. A
+name after a colon stands for a value.
+
+`secom_core.stores.database.Database.glance` runs them.
 """
 
 from __future__ import annotations
 
-from collections import namedtuple
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Dialect, Select
+from .schema import ESCAPE, sessions, unescaped
 
-_STATEMENTS: Final = 256
-"""How many statements are kept in the words of a database; the project has a dozen."""
-
-_Process = Callable[[Any], Any]
+_MARK: Final = ESCAPE[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Glance:
-    """A statement in the words of a database.
-
-    Args:
-        words: the SQL.
-        order: the names of the parameters, in their order.
-        own: the values of those that the statement brings itself.
-        given: what makes of a parameter what the database takes, by name, where something has to.
-        found: the same for the columns of a row, by their places.
-        row: makes a row of its values; they are its attributes by the names of the columns.
-    """
-
-    words: str
-    order: Sequence[str]
-    own: Mapping[str, Any]
-    given: Mapping[str, _Process]
-    found: Mapping[int, _Process]
-    row: Callable[[Iterable[Any]], Any]
-
-    def rows(self, connection: Any, values: Mapping[str, Any]) -> list[Any]:
-        """What it finds.
-
-        Args:
-            connection: the driver's, in no transaction.
-            values: the parameters.
-        """
-        values = {**self.own, **values}
-        given = [self.given[name](values[name]) if name in self.given else values[name] for name in self.order]
-        found = connection.execute(self.words, given).fetchall()
-        if not self.found:
-            return [self.row(each) for each in found]
-        return [self.row(self._read(each)) for each in found]
-
-    def _read(self, row: Sequence[Any]) -> list[Any]:
-        return [self.found[place](value) if place in self.found else value for place, value in enumerate(row)]
+def _sql(*parts: str) -> str:
+    return " ".join(parts)
 
 
-@lru_cache(maxsize=_STATEMENTS)
-def glance_of(statement: Select[Any], dialect: Dialect) -> Glance:
-    """The statement in the words of a database whose parameters stand in an order.
+SCOPE: Final = "SELECT id, revision, epoch FROM scopes WHERE key = :key"
 
-    Args:
-        statement: one that is made once, and not for each call.
-        dialect: of the database.
-    """
-    compiled: Any = statement.compile(dialect=dialect)
-    given = {name: compiled.binds[name].type.bind_processor(dialect) for name in compiled.positiontup}
-    found = {place: column.type.result_processor(dialect, None) for place, column in enumerate(_columns(statement))}
-    row: Any = namedtuple("Row", [column.key for column in _columns(statement)])  # type: ignore[misc]
-    return Glance(
-        compiled.string,
-        tuple(compiled.positiontup),
-        compiled.params,
-        {name: process for name, process in given.items() if process is not None},
-        {place: process for place, process in found.items() if process is not None},
-        row._make,
+_SESSION: Final = _sql("SELECT", ", ".join(f"sessions.{column.name}" for column in sessions.columns))
+_OF_SCOPE: Final = _sql(_SESSION, "FROM sessions WHERE scope_id = :scope")
+SESSION: Final = _sql(_SESSION, "FROM sessions WHERE id = :id")
+SESSIONS: Final = _sql(_OF_SCOPE, "ORDER BY id")
+CHANGED: Final = _sql(_OF_SCOPE, "AND revision > :since ORDER BY id")
+LATEST_FIRST: Final = _sql(
+    _OF_SCOPE,
+    "ORDER BY (SELECT at_us FROM messages WHERE session_id = sessions.id",
+    "ORDER BY turn DESC, position DESC LIMIT 1) DESC, sessions.id DESC",
+)
+"""The scope's sessions, that with the latest last message first; of two at the same moment, that which came later."""
+NAMED: Final = _sql(
+    _SESSION,
+    ", scopes.epoch FROM sessions JOIN scopes ON scopes.id = sessions.scope_id",
+    "WHERE scopes.key = :key AND sessions.name = :name",
+)
+"""A session and its scope's epoch; on SQLite, where the index of names is over the names themselves."""
+
+NAMES: Final = {
+    "sqlite": "SELECT id, name FROM sessions WHERE scope_id = :scope AND name IN (SELECT value FROM json_each(:names))",
+    "postgresql": _sql(
+        "SELECT id, name FROM sessions, json_array_elements_text(CAST(:names AS JSON)) AS wanted(value)",
+        "WHERE scope_id = :scope AND hashtextextended(name, 0) = hashtextextended(wanted.value, 0)",
+        "AND hashtextextended(name, 1) = hashtextextended(wanted.value, 1) AND name = wanted.value",
+    ),
+}
+"""By dialect: the ids of sessions by their names, which come as JSON."""
+
+_WANTED: Final = {
+    "sqlite": ("json_each(:pairs) AS wanted", "json_extract(wanted.value, '$[{}]')"),
+    "postgresql": (
+        "json_array_elements(CAST(:pairs AS JSON)) AS wanted(value)",
+        "CAST(wanted.value->>{} AS BIGINT)",
+    ),
+}
+
+
+def _at(columns: str, table: str, place: str, order: str = "") -> Mapping[str, str]:
+    """By dialect: rows by pairs of a session's id and a place in it, which come as JSON, however many they are."""
+    found: dict[str, str] = {}
+    for dialect, (pairs, part) in _WANTED.items():
+        are_there = _sql("WHERE session_id =", part.format(0), "AND", place, "=", part.format(1))
+        found[dialect] = _sql("SELECT", columns, "FROM", pairs, ",", table, are_there, order)
+    return found
+
+
+_IN_ORDER: Final = "ORDER BY session_id, turn, position"
+KEYS_AT: Final = _at("session_id, memories.start, memories.key", "memories", "memories.start")
+TURNS_AT: Final = _at(
+    "messages.id, session_id, turn, name, role, speaker, text, at, metadata", "messages", "turn", _IN_ORDER
+)
+"""By dialect: messages, each as a `MessageRow`."""
+ABOUT_AT: Final = _at(
+    "messages.id, session_id, turn, name, role, speaker, '', '', metadata", "messages", "turn", _IN_ORDER
+)
+"""The same without their words and times."""
+
+_OF_INDEX: Final = "FROM index_blocks WHERE scope_id = :scope AND space = :space"
+BLOCKS: Final = _sql(
+    "SELECT kept.block, index_blocks.piece, index_blocks.data FROM (SELECT DISTINCT block",
+    _OF_INDEX,
+    ") AS kept LEFT JOIN index_blocks ON scope_id = :scope AND space = :space AND index_blocks.block = kept.block",
+    "AND part = :part",
+)
+"""The pieces of one part of all blocks, in any order; of a block that lacks it, a row without a piece."""
+PIECES: Final = {
+    dialect: _sql("SELECT piece, data", _OF_INDEX, "AND block = :block AND part = :part AND piece IN (", numbers, ")")
+    for dialect, numbers in (
+        ("sqlite", "SELECT value FROM json_each(:pieces)"),
+        ("postgresql", "SELECT CAST(json_array_elements_text(CAST(:pieces AS JSON)) AS INTEGER)"),
     )
+}
+"""By dialect: pieces of a part of a block by their numbers, which come as JSON."""
 
 
-def _columns(statement: Select[Any]) -> list[Any]:
-    return list(statement.selected_columns)
+class MessageRow(NamedTuple):
+    """What of a row of the table of messages makes a `secom_core.conversation.Message` and says where it belongs."""
+
+    id: int
+    session_id: int
+    turn: int
+    name: str
+    role: str
+    speaker: str | None
+    text: str
+    at: str
+    metadata: str
+
+
+def as_given(rows: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """Rows as the driver gives them, with every text as it went in (`secom_core.stores.schema.Verbatim`)."""
+    return [tuple([unescaped(v) if v.__class__ is str and v[:1] == _MARK else v for v in row]) for row in rows]

@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 import secrets
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
 from zlib import crc32
 
-import numpy as np
-import numpy.typing as npt
 from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select
 
 from ..errors import StaleIndex
 from ..text.batches import batches
 from .database import Database, retry_if_contended
-from .schema import index_blocks, scopes
+from .glances import BLOCKS, PIECES
+from .schema import escaped, index_blocks, scopes
 from .statements import delete_among
 
 OPENED: Final = "opened"
@@ -29,76 +29,8 @@ PIECE: Final = 1 << 15
 """How many bytes a piece has at most."""
 
 _CHECK: Final = struct.Struct("<I")
-_HEAD: Final = struct.Struct("<Q")
-_ALIGNED: Final = 8
-_KINDS_OF_WHOLE: Final = ("|i1", "<i2", "<i4", "<i8")
-_KINDS: Final = frozenset({*_KINDS_OF_WHOLE, "<f8", "<f4"})
 _ROWS: Final = 500
 _NUMBER_BITS: Final = 40
-
-
-def packed(about: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    """Arrays and what is to be known of them as bytes, which `unpacked` reads."""
-    small = {name: _narrowed(array) for name, array in arrays.items()}
-    named = {name: [array.dtype.str, list(array.shape), *small[name][1:]] for name, array in arrays.items()}
-    head = json.dumps({"about": dict(about), "arrays": named}).encode()
-    parts = [_HEAD.pack(len(head)), head, *(_padded(array.tobytes()) for array, *_ in small.values())]
-    parts[1] = _padded(head)
-    return b"".join(parts)
-
-
-def _narrowed(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], str, int, bool]:
-    """An array as it is kept: whole numbers in as few bytes as hold how much more each is than the least, or than the
-    one before, as most columns rise; then what it is kept as, the number that is taken off, and whether they are steps.
-    """
-    if array.dtype.kind == "i" and array.ndim == 1 and array.size:
-        least, first = int(array.min()), int(array[0])
-        for kind in _KINDS_OF_WHOLE:
-            limit = np.iinfo(kind).max
-            if np.dtype(kind).itemsize >= array.dtype.itemsize:
-                break
-            if int(array.max()) - least <= limit:
-                return (array.astype(np.int64) - least).astype(kind), kind, least, False
-            steps = np.diff(array.astype(np.int64), prepend=first)
-            if -limit <= int(steps.min()) and int(steps.max()) <= limit:
-                return steps.astype(kind), kind, first, True
-    return array, array.dtype.str, 0, False
-
-
-def _widened(kept: npt.NDArray[Any], kind: str, base: int, *, steps: bool) -> npt.NDArray[Any]:
-    """What `_narrowed` was given."""
-    if kept.dtype.str == kind:
-        return kept
-    whole = np.cumsum(kept, dtype=kind) if steps else kept.astype(kind)
-    whole += np.array(base, dtype=kind)
-    return whole
-
-
-def _padded(data: bytes) -> bytes:
-    return data + bytes(-len(data) % _ALIGNED)
-
-
-def unpacked(data: bytearray) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """What `packed` was given; arrays that were not narrowed look into ``data``.
-
-    Raises:
-        StaleIndex: these are no such bytes.
-    """
-    try:
-        [size] = _HEAD.unpack_from(data)
-        head = json.loads(bytes(data[_HEAD.size : _HEAD.size + size]))
-        place = _HEAD.size + size + -size % _ALIGNED
-        arrays: dict[str, npt.NDArray[Any]] = {}
-        for name, (kind, shape, kept_as, base, steps) in head["arrays"].items():
-            if not {kind, kept_as} <= _KINDS:
-                raise ValueError(f"arrays are of {sorted(_KINDS)}, not {kind!r} and {kept_as!r}")
-            count = int(np.prod(shape, dtype=np.int64))
-            kept = np.frombuffer(data, dtype=kept_as, count=count, offset=place).reshape(shape)
-            place += kept.nbytes + -kept.nbytes % _ALIGNED
-            arrays[name] = _widened(kept, kind, base, steps=steps)
-        return head["about"], arrays
-    except (struct.error, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        raise StaleIndex(f"the index that is kept with the bank is damaged: {error}") from error
 
 
 class IndexBlocks(Database):
@@ -111,21 +43,9 @@ class IndexBlocks(Database):
 
     def index_blocks(self, scope_id: int, space: str) -> dict[int, bytearray]:
         """What is read of each block whenever the index is opened, by its number, in the order in which they go."""
-        here = (index_blocks.c.scope_id == scope_id, index_blocks.c.space == space)
-        numbers = select(index_blocks.c.block).where(*here).distinct().order_by(index_blocks.c.block)
-        found: dict[int, bytearray] = {}
-        with self.transaction(write=False) as connection:
-            # Block by block: over all of them, SQLite sorts the pieces, which it has in order.
-            for block in connection.scalars(numbers).all():
-                rows = _rows_of(connection, *here, index_blocks.c.block == block, index_blocks.c.part == OPENED)
-                pieces = [
-                    _checked(data, scope_id, space, block, OPENED, piece, place)
-                    for place, (*_, piece, data) in enumerate(rows)
-                ]
-                if not pieces:
-                    raise _damaged()
-                found[_number(block)] = bytearray().join(pieces)
-        return found
+        return self.glanced(
+            BLOCKS, partial(_joined, scope_id, space), scope=scope_id, space=escaped(space), part=OPENED
+        )
 
     def check_index(self, scope_id: int) -> list[str]:
         """The spaces that an index of the scope is kept for; `StaleIndex` where a piece of one is damaged or missing.
@@ -147,13 +67,9 @@ class IndexBlocks(Database):
         self, scope_id: int, space: str, block: int, part: str, numbers: Sequence[int]
     ) -> dict[int, bytes]:
         """Pieces of a part by their numbers, of `PIECE` bytes but for the last of the part."""
-        here = (index_blocks.c.scope_id == scope_id, index_blocks.c.space == space, index_blocks.c.block == block)
-        wanted = select(index_blocks.c.piece, index_blocks.c.data).where(*here, index_blocks.c.part == part)
-        found: dict[int, bytes] = {}
-        with self.transaction(write=False) as connection:
-            for batch in batches(numbers):
-                for piece, data in connection.execute(wanted.where(index_blocks.c.piece.in_(batch))):
-                    found[piece] = bytes(_checked(data, scope_id, space, block, part, piece, piece))
+        here = {"scope": scope_id, "space": escaped(space), "block": block, "part": part}
+        rows = self.glance(PIECES[self.dialect], **here, pieces=json.dumps(list(numbers)))
+        found = {piece: bytes(_checked(data, scope_id, space, block, part, piece, piece)) for piece, data in rows}
         if len(found) < len(numbers):
             raise StaleIndex("another process has written the index anew, or a piece of it is missing", damaged=False)
         return found
@@ -217,6 +133,27 @@ class IndexBlocks(Database):
             delete_index(connection, scope_id)
 
 
+def _joined(scope_id: int, space: str, rows: Iterable[Sequence[Any]]) -> dict[int, bytearray]:
+    """The first parts of blocks by their numbers, of their pieces in any order; each piece is let go once it is read.
+
+    SQLite would sort the bytes of the pieces with their numbers.
+    """
+    found: dict[int, bytearray] = {}
+    pieces: dict[int, int] = {}
+    for block, piece, data in rows:
+        if not (isinstance(block, int) and isinstance(piece, int)):
+            raise _damaged()
+        whole = found.setdefault(block, bytearray())
+        body, start = _checked(data, scope_id, space, block, OPENED, piece, piece), piece * PIECE
+        if start > len(whole):
+            whole.extend(bytes(start - len(whole)))
+        whole[start : start + len(body)] = body
+        pieces[block] = pieces.get(block, 0) + 1
+    if any(-(-len(whole) // PIECE) != pieces[block] for block, whole in found.items()):
+        raise _damaged()
+    return dict(sorted(found.items()))
+
+
 def _rows_of(connection: Connection, *conditions: ColumnElement[bool]) -> Iterator[Row[Any]]:
     order = (index_blocks.c.block, index_blocks.c.part, index_blocks.c.piece)
     yield from connection.execute(select(*order, index_blocks.c.data).where(*conditions).order_by(*order)).all()
@@ -253,12 +190,6 @@ def _rows(scope_id: int, space: str, block: int, parts: Mapping[str, bytes]) -> 
             place = {"scope_id": scope_id, "space": space, "block": block, "part": part, "piece": piece}
             body = data[start : start + PIECE]
             yield {**place, "data": _CHECK.pack(_check(body, scope_id, space, block, part, piece)) + body}
-
-
-def _number(block: object) -> int:
-    if not isinstance(block, int):
-        raise _damaged()
-    return block
 
 
 def _damaged() -> StaleIndex:

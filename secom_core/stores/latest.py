@@ -12,9 +12,10 @@ from sqlalchemy import Connection, Select, bindparam, select
 from ..conversation import Scope, Turn
 from ..processes import ForkLock
 from .database import Database
+from .glances import NAMED
 from .messages import turns_of
 from .rows import SessionRow, scope_key, session_row
-from .schema import is_one_of, messages, scopes, sessions
+from .schema import escaped, is_one_of, messages, scopes, sessions
 
 _CHARACTERS: Final = 4_000_000
 """How long the turns that are kept may be together."""
@@ -47,8 +48,8 @@ def named_at_once(store: Database, scope: Scope, name: str) -> tuple[SessionRow,
     if not store.is_sqlite:
         with store.transaction(write=False) as connection:
             return session_named(connection, scope, name)
-    row = next(iter(store.glance(_NAMED, key=scope_key(scope), name=name)), None)
-    return (session_row(row), row.epoch) if row is not None else None
+    row = next(iter(store.glance(NAMED, key=scope_key(scope), name=escaped(name))), None)
+    return (session_row(row), row[-1]) if row is not None else None
 
 
 def turns_from(

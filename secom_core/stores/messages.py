@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from datetime import datetime, timezone
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from sqlalchemy import Column, Connection, Row, Select, bindparam, select, tuple_
 
 from ..conversation import Message, Turn, json_flaw, opens_turn
 from ..errors import DuplicateId, InvalidInput, StoreError, shorten
 from ..text.batches import batches
+from .glances import MessageRow
 from .rows import SessionRow
 from .schema import is_one_of, messages
 
+_Row: TypeAlias = Row[Any] | MessageRow
+
 _NO_METADATA: Final = "{}"
+_DAMAGES: Final = (ValueError, TypeError, RecursionError)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LAST: Final = (
     select(messages.c.role, messages.c.turn, messages.c.position)
@@ -153,7 +156,7 @@ def turn_ids_of(connection: Connection, scope_id: int, names: Sequence[str]) -> 
     return tuple(name for places in batches(list(found)) for name in connection.scalars(_FIRSTS, {"places": places}))
 
 
-def turns_of(rows: Iterable[Row[Any]], session: str) -> list[Turn]:
+def turns_of(rows: Iterable[_Row], session: str) -> list[Turn]:
     """Rows of messages, in order, as the turns of a session."""
     grouped: dict[int, list[Message]] = {}
     for row in rows:
@@ -161,20 +164,25 @@ def turns_of(rows: Iterable[Row[Any]], session: str) -> list[Turn]:
     return [Turn(tuple(group), session, index) for index, group in grouped.items()]
 
 
-def _message(row: Row[Any]) -> Message:
-    with _damage_named(row):
-        at = datetime.fromisoformat(row.at)
-        return Message(row.text, row.role, row.speaker, row.name, at, _loaded(row.metadata))
+def _message(row: _Row) -> Message:
+    try:
+        _check_text(row)
+        return Message(row.text, row.role, row.speaker, row.name, datetime.fromisoformat(row.at), _loaded(row.metadata))
+    except _DAMAGES as error:
+        raise _damaged(row, error) from error
 
 
-def without_words(rows: Iterable[Row[Any]]) -> Iterator[Message]:
+def without_words(rows: Iterable[MessageRow]) -> Iterator[Message]:
     """Rows as messages that have a role, a speaker and metadata alone; one message for all that have the same."""
     known: dict[tuple[Any, ...], Message] = {}
     for row in rows:
         said = (row.role, row.speaker, row.metadata)
         if said not in known:
-            with _damage_named(row):
+            try:
+                _check_text(row)
                 known[said] = Message("", row.role, row.speaker, metadata=_loaded(row.metadata))
+            except _DAMAGES as error:
+                raise _damaged(row, error) from error
         yield known[said]
 
 
@@ -182,11 +190,10 @@ def _loaded(metadata: str) -> Mapping[str, Any]:
     return json.loads(metadata) if metadata != _NO_METADATA else {}
 
 
-@contextmanager
-def _damage_named(row: Row[Any]) -> Iterator[None]:
-    try:
-        if bytes in map(type, row):
-            raise ValueError("it holds bytes that are no text")
-        yield
-    except (ValueError, TypeError, RecursionError) as error:
-        raise StoreError(f"message {row.id} of the store is damaged: {error}") from error
+def _check_text(row: Iterable[Any]) -> None:
+    if bytes in map(type, row):
+        raise ValueError("it holds bytes that are no text")
+
+
+def _damaged(row: _Row, error: Exception) -> StoreError:
+    return StoreError(f"message {row.id} of the store is damaged: {error}")

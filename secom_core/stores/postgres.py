@@ -130,6 +130,8 @@ def _configure(connection: Any, _record: Any) -> None:
 
 def _begin(connection: Connection) -> None:
     options = connection.get_execution_options()
+    if options.get("secom_single", False):
+        return
     if not options.get("secom_write", True):
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         return

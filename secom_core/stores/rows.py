@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
-
-from sqlalchemy import Row
 
 from ..conversation import Scope
 
@@ -110,13 +109,17 @@ def next_count(value: object) -> int:
     return value + 1 if isinstance(value, int) and is_count(value) else 1
 
 
-def session_row(row: Row[Any]) -> SessionRow:
-    """The value of a row of the table of sessions; one whose counts cannot be is to be derived from its first turn."""
-    counts = row.turns, row.messages, row.derived, row.settled
-    sound = all(map(is_count, counts)) and row.derived <= row.messages and row.settled <= row.turns
-    turns, messages = (each if is_count(each) else 0 for each in counts[:2])
-    derived, settled = counts[2:] if sound else (-1, 0)
-    ended, cut = (each if is_count(each) and each <= messages else 0 for each in (row.ended, row.cut))
-    cut_by = row.cut_by if isinstance(row.cut_by, str) else None
-    head = (row.id, row.scope_id, row.name, turns, messages, derived, settled, bool(row.closed), row.version)
+def session_row(row: Sequence[Any]) -> SessionRow:
+    """The value of a row that begins with the columns of the table of sessions, in their order.
+
+    A session whose counts cannot be is to be derived from its first turn.
+    """
+    number, scope_id, name, *counts, closed, version, _, ended, cut, cut_by = row[:13]
+    turns, messages, derived, settled = counts
+    sound = all(map(is_count, counts)) and derived <= messages and settled <= turns
+    turns, messages = (each if is_count(each) else 0 for each in (turns, messages))
+    derived, settled = (derived, settled) if sound else (-1, 0)
+    ended, cut = (each if is_count(each) and each <= messages else 0 for each in (ended, cut))
+    cut_by = cut_by if isinstance(cut_by, str) else None
+    head = (number, scope_id, name, turns, messages, derived, settled, bool(closed), version)
     return SessionRow(*head, ended, cut, cut_by)

@@ -18,7 +18,8 @@ import sqlalchemy as sa
 from ..conversation import joined
 
 _BY_KEY: Final = "ALTER TABLE scopes ADD CONSTRAINT scopes_by_key EXCLUDE USING hash (key WITH =)"
-_ESCAPE: Final = "\ue000json:"
+ESCAPE: Final = "\ue000json:"
+"""How text begins that is kept as JSON (`Verbatim`)."""
 
 
 class Verbatim(sa.types.TypeDecorator[str]):
@@ -32,12 +33,7 @@ class Verbatim(sa.types.TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
         """Escape what UTF-8 text columns refuse."""
-        if value is None or (value.isascii() and "\0" not in value):
-            return value
-        value = joined(value)
-        if "\0" in value or value.startswith(_ESCAPE) or any("\ud800" <= c <= "\udfff" for c in value):
-            return _ESCAPE + json.dumps(value)
-        return value
+        return escaped(value) if value is not None else None
 
     @property
     def python_type(self) -> type[str]:
@@ -46,15 +42,25 @@ class Verbatim(sa.types.TypeDecorator[str]):
 
     def process_result_value(self, value: Any | None, dialect: sa.Dialect) -> str | None:
         """Undo the escape."""
-        if isinstance(value, str) and value.startswith(_ESCAPE):
-            return _unescaped(value)
+        return unescaped(value) if isinstance(value, str) else value
+
+
+def escaped(value: str) -> str:
+    """Text as the database can hold it."""
+    if value.isascii() and "\0" not in value:
         return value
+    value = joined(value)
+    if "\0" in value or value.startswith(ESCAPE) or any("\ud800" <= c <= "\udfff" for c in value):
+        return ESCAPE + json.dumps(value)
+    return value
 
 
-def _unescaped(value: str) -> str | None:
-    """What was escaped; nothing where it is damaged."""
+def unescaped(value: str) -> str | None:
+    """Text as it was before `escaped`; nothing where it is damaged."""
+    if not value.startswith(ESCAPE):
+        return value
     try:
-        text = json.loads(value[len(_ESCAPE) :])
+        text = json.loads(value[len(ESCAPE) :])
     except (ValueError, RecursionError):
         return None
     return text if isinstance(text, str) else None

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Final
 
-from sqlalchemy import Connection, Engine, Float, bindparam, cast, delete, func, insert, select
+from sqlalchemy import Connection, Engine, Float, Table, bindparam, cast, delete, func, insert, select
 
 from ..conversation import Message, Scope, Turn
 from ..telemetry import staged
@@ -16,7 +16,8 @@ from ..text.batches import batches
 from .cipher import Cipher
 from .database import retry_if_contended
 from .derived import DerivedRows, memories_since, memory_values, new_epoch, session_of, touch
-from .endings import LATEST_FIRST, end, ending, open_sessions, resting_scopes
+from .endings import end, ending, open_sessions, resting_scopes
+from .glances import CHANGED, LATEST_FIRST, SCOPE, SESSIONS
 from .index_blocks import WithoutThem, delete_index
 from .latest import LAST, TURNS, named_at_once, session_named, turns_from
 from .messages import message_rows, microseconds, turn_ids_among, turn_ids_of, turns_of, unknown_messages
@@ -39,8 +40,6 @@ from .unsettled import Unsettled
 
 _Forget = Callable[[Connection, int], None]
 _SCOPE: Final = select(scopes.c.id, scopes.c.revision, scopes.c.epoch).where(scopes.c.key == bindparam("key"))
-_SESSIONS: Final = select(sessions).where(sessions.c.scope_id == bindparam("scope")).order_by(sessions.c.id)
-_CHANGED: Final = _SESSIONS.where(sessions.c.revision > bindparam("since"))
 _OF_SCOPE: Final = (
     select(sessions).join(scopes, scopes.c.id == sessions.c.scope_id).where(scopes.c.key == bindparam("key"))
 )
@@ -195,7 +194,7 @@ class SqlStore(DerivedRows):
 
     def scope(self, scope: Scope) -> ScopeRow | None:
         """The scope's row, or nothing where nothing is remembered."""
-        return next((ScopeRow(*row) for row in self.glance(_SCOPE, key=scope_key(scope))), None)
+        return next((ScopeRow(*row) for row in self.glance(SCOPE, key=scope_key(scope))), None)
 
     def scopes(self, within: Scope = (), *, most: int | None = None) -> list[Scope]:
         """The scopes that have anything, and whose first parts are these, in the order in which they came.
@@ -209,7 +208,7 @@ class SqlStore(DerivedRows):
 
     def sessions(self, scope_id: int, *, since: int = -1) -> list[SessionRow]:
         """The scope's sessions changed after revision ``since``, in the order in which they came."""
-        statement, given = (_CHANGED, {"since": since}) if since >= 0 else (_SESSIONS, {})
+        statement, given = (CHANGED, {"since": since}) if since >= 0 else (SESSIONS, {})
         return [session_row(row) for row in self.glance(statement, scope=scope_id, **given)]
 
     def sessions_of(self, scope: Scope) -> list[SessionRow]:
@@ -235,6 +234,11 @@ class SqlStore(DerivedRows):
                 for table in (sessions, messages, memories, vectors)
             }
             return {**rows, "turns": count_turns_where(connection, messages.c.scope_id == scope_id)}
+
+    def has_rows(self, table: Table, scope_id: int) -> bool:
+        """Whether a table, with a column of that name, has any row of the scope."""
+        name = self._engine.dialect.identifier_preparer.format_table(table)
+        return bool(self.glance(f"SELECT 1 FROM {name} WHERE scope_id = :scope LIMIT 1", scope=scope_id))  # noqa: S608
 
     def count_turns(self, scope_id: int) -> int:
         """How many turns the scope has had."""

@@ -46,7 +46,7 @@ def _token(letter: str) -> str:
 # The same for texts of ever fewer kinds of characters, each several times as fast as the one before.
 # Those that every process uses are compiled at once.
 _PIECE, _TOKEN = _piece(_LETTER), regex(_token(_LETTER))
-_UNMARKED_PIECE, _UNMARKED_TOKEN = _piece(rf"[^\W_{_NGRAM}]"), re.compile(_token(rf"[^\W_{_NGRAM}]"))
+_UNMARKED_PIECE, _UNMARKED_TOKEN = _piece(rf"[^\W_{_NGRAM}]"), regex(_token(rf"[^\W_{_NGRAM}]"))
 _ASCII_PIECE: Final = re.compile(r"[0-9A-Za-z]+(?:'(?!\d)[0-9A-Za-z]+)*")
 # Letters and digits, white space, and all else of ASCII, each as one character.
 _ASCII_KINDS: Final = bytes(97 if chr(code).isalnum() else 32 if chr(code).isspace() else 112 for code in range(256))

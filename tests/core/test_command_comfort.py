@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import io
 import json
 import os
@@ -312,3 +313,14 @@ def test_a_server_without_its_packages_says_what_to_install(folder: Path, packag
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert 'pip install "secom-memory[serve]"' in done.stderr
+
+
+def test_the_process_of_the_command_looks_for_no_garbage_as_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert main([]) == 2
+    assert not gc.get_freeze_count(), "others go on after it"
+    monkeypatch.setattr("sys.argv", ["secom"])
+    try:
+        assert main() == 2
+        assert gc.get_freeze_count()
+    finally:
+        gc.unfreeze()

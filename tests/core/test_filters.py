@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import event
 
 from secom_core import MemoryBank, Message, Recall
 from secom_core.errors import InvalidInput
 from secom_core.filters import MISSING, checked_filter, read_filter
 from secom_core.ranking.weights import DENSE, LEXICAL
+from secom_core.stores.database import Database
+from secom_core.stores.glances import TURNS_AT
 from tests.dense_stores import DictionaryStore
 from tests.embedders import HashingEmbedder
 
@@ -144,18 +145,21 @@ def test_a_filter_holds_in_an_index_that_is_read_from_disk(place: Path | str) ->
 
 
 @pytest.mark.slow
-def test_a_first_filter_after_a_start_reads_no_words_but_those_it_shows(place: Path | str) -> None:
+def test_a_first_filter_after_a_start_reads_no_words_but_those_it_shows(
+    place: Path | str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said, read = people(LARGE), [0]
+    glance = Database.glance
     with MemoryBank.open(place) as bank:
         remembered(bank, said).recall(SCOPE, "kayak")
 
-    def note(_: Any, cursor: Any, statement: str, parameters: Any, *__: Any) -> None:
-        given = parameters.values() if isinstance(parameters, Mapping) else parameters
-        if "messages.text" in statement:
-            read[0] += sum(len(json.loads(each)) for each in given if isinstance(each, str) and each.startswith("[["))
+    def note(store: Database, statement: str, **values: Any) -> list[tuple[Any, ...]]:
+        if statement in TURNS_AT.values():
+            read[0] += len(json.loads(values["pairs"]))
+        return glance(store, statement, **values)
 
     with MemoryBank.open(place) as bank:
-        event.listen(bank.storage._store.engine, "before_cursor_execute", note)
+        monkeypatch.setattr(Database, "glance", note)
         found = bank.recall(SCOPE, "kayak", where={"metadata.number": {"lt": 20}}, token_budget=100)
         assert 0 < len(found.turns) <= read[0] <= 20
         # The notice notices: without a filter, more is read than these twenty.

@@ -17,15 +17,15 @@ import pytest
 from embedders import HashingEmbedder
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, event, func, select, update
 from test_growing_index import AT, FACT, LONG, QUERIES, QUESTION, SCOPE, STEPS, Step, take, told
 
 from secom_core.bank import MemoryBank, kept_index
 from secom_core.bank.scope_cache import ScopeCache
 from secom_core.errors import DegradedWarning, InvalidScope, StoreError
 from secom_core.indexes import bm25
+from secom_core.indexes.packed import packed, unpacked
 from secom_core.indexes.postings import digest_of
-from secom_core.stores.index_blocks import packed, unpacked
 from secom_core.stores.schema import index_blocks
 
 WORDS = [f"{first}{second}" for first in ("bar", "kel", "mon", "tur", "vis") for second in ("dan", "lo", "rik", "sem")]
@@ -325,6 +325,9 @@ def test_arrays_are_read_as_they_were_kept(data: st.DataObject) -> None:
     assert about == {"of": "it"}
     for name, array in arrays.items():
         assert (read[name].dtype, read[name].tolist()) == (array.dtype, array.tolist())
+    wider = np.empty(len(values), dtype=np.int64)
+    read.copy_to(wider, "whole")
+    assert wider.tolist() == rising
 
 
 def test_numbers_that_rise_by_little_take_a_byte_each() -> None:
@@ -440,3 +443,17 @@ def test_nothing_is_prepared_where_nothing_is_remembered(tmp_path: Path) -> None
         assert bank.scopes() == []
         with pytest.raises(InvalidScope):
             bank.prepare("alice")
+
+
+def test_a_first_recall_compiles_no_statement(tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "a.db") as bank:
+        filled(bank, 60)
+        bank.recall(SCOPE, "bardan")
+    statements: list[str] = []
+    with MemoryBank.open(tmp_path / "a.db") as bank:
+        event.listen(bank._store.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+        assert bank.recall(SCOPE, "bardan kello", token_budget=400).hits
+        # What SQLAlchemy runs, it compiles first.
+        assert not statements
+        bank.remember(SCOPE, exchange(1, random.Random(1)), session="new")
+    assert statements

@@ -1,0 +1,171 @@
+"""The columns of a scope's passages: those that came from disk are read when somebody first looks into them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ..indexes.postings import Longs
+
+Reals = npt.NDArray[np.float64]
+Smalls = npt.NDArray[np.int8]
+Ints = npt.NDArray[np.int32]
+
+ColumnReader: TypeAlias = Callable[[str, np.dtype[Any]], npt.NDArray[Any]]
+"""Gives a column by its name, as an array of its own of a type."""
+
+_OF_A_QUERY, _HIGHEST = 8, 31 << 20
+
+_NUMBERS: Final = np.dtype(np.int64)
+_KINDS: Final[dict[str, tuple[np.dtype[Any], int]]] = {
+    **dict.fromkeys(("before", "after", "head", "previous", "following", "session", "memory"), (_NUMBERS, -1)),
+    **dict.fromkeys(("source", "index", "shown", "said", "digest"), (_NUMBERS, -1)),
+    **dict.fromkeys(("cast", "day", "place", "start", "stop"), (np.dtype(np.int32), -1)),
+    **dict.fromkeys(("about_first", "about_last"), (np.dtype(np.int32), -1)),
+    "kind": (np.dtype(np.int8), -1),
+    **dict.fromkeys(("asks", "stands", "non_answer", "latest", "short"), (np.dtype(np.int8), 0)),
+    **dict.fromkeys(("terms", "tokens", "turn_tokens", "times"), (np.dtype(np.int32), 0)),
+    **dict.fromkeys(("length", "moment"), (np.dtype(np.float64), 0)),
+}
+"""Of each column the type, and what it has where a row is empty."""
+
+
+def _keep_freed_memory(nbytes: int) -> None:
+    """Have the C library keep the memory of freed arrays of this size, of which a query makes a dozen, for the next.
+
+    glibc gives what is larger than a threshold back to the system at once, and each new array then costs a page fault
+    for every 4 KiB: a recall of 100,000 exchanges took 21 ms in place of 12. The threshold rises to the size of the
+    largest array that was freed so far, up to 32 MiB (mallopt(3), M_MMAP_THRESHOLD). No byte of this one is touched.
+    """
+    np.empty(min(_OF_A_QUERY * nbytes, _HIGHEST), dtype=np.int8)
+
+
+def _nothing(name: str, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    raise KeyError(f"no column {name!r} of {kind} is on disk")
+
+
+class Columns:
+    """Columns of one length, which grow together.
+
+    Attributes:
+        before, after: the row before it, and after it, in its session, or -1.
+        head: the first row of its turn.
+        previous, following: of a turn's first row, that of the turn before it, and after it, or -1.
+        session: the number of its session.
+        cast: the place of its speakers in `PassageTable.casts`.
+        memory: the number of its memory, or -1.
+        kind: an utterance among people, what a user says to an assistant, or a reply.
+        day: the day on which it was said, as `datetime.date.toordinal` counts, or 0.
+        source: the row whose words it repeats, which is indexed in its place; itself where it repeats none.
+        index: the place of its turn in the session.
+        shown: of a source, the row that says the same last.
+        latest: whether it was not said again later.
+        place: which message of its turn it is of.
+        start, stop: where it begins and ends in the message, in characters.
+        said: a number that is the same for what says the same (`secom_core.ranking.repeats.said`).
+        digest: a number that stands for the id of its turn.
+        about_first, about_last: the first and the last day that it speaks of, or 0.
+        length: the logarithm of its length in characters.
+        terms: how many terms it has in the lexical index.
+        asks: 1 where it ends as a question; of what a user says to an assistant, where it tells nothing besides.
+        stands: the place in `STANDING` of what a user says that holds from then on.
+        non_answer: 1 where it says that nothing is known.
+        tokens: how many tokens it has.
+        turn_tokens: how many tokens its turn has with its labels.
+        short: whether its turn is ranked and shown whole.
+        moment: when it was said, in seconds since 1970.
+        times: of a source, how many rows say the same.
+    """
+
+    before: Longs
+    after: Longs
+    head: Longs
+    previous: Longs
+    following: Longs
+    session: Longs
+    cast: Ints
+    memory: Longs
+    kind: Smalls
+    day: Ints
+    source: Longs
+    index: Longs
+    shown: Longs
+    latest: Smalls
+    place: Ints
+    start: Ints
+    stop: Ints
+    said: Longs
+    digest: Longs
+    about_first: Ints
+    about_last: Ints
+    length: Reals
+    terms: Ints
+    asks: Smalls
+    stands: Smalls
+    non_answer: Smalls
+    tokens: Ints
+    turn_tokens: Ints
+    short: Smalls
+    moment: Reals
+    times: Ints
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._read: ColumnReader = _nothing
+        self._held = {name: np.full(16, empty, dtype=kind) for name, (kind, empty) in _KINDS.items()}
+
+    def __len__(self) -> int:
+        return self._size
+
+    # Called for what is no attribute yet: a column that nobody has asked for since the last row came.
+    def __getattr__(self, name: str) -> npt.NDArray[Any]:
+        if name not in _KINDS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if name not in self._held:
+            self._held[name] = self._read(name, _KINDS[name][0])
+        column = self.__dict__[name] = self._held[name][: self._size]
+        return column
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes they take once all are read."""
+        return self._size * sum(kind.itemsize for kind, _ in _KINDS.values())
+
+    def hold(self) -> None:
+        """Read what was not read yet, before rows come or go."""
+        if self._read is not _nothing:
+            for name in _KINDS:
+                getattr(self, name)
+            self._read = _nothing
+
+    def columns(self, rows: Longs) -> dict[str, npt.NDArray[Any]]:
+        """All that is known of rows beside their words: a column by name."""
+        return {name: getattr(self, name)[rows] for name in _KINDS}
+
+    def _hold_columns(self, read: ColumnReader) -> None:
+        """Hold what `columns` gave of all rows, in the place of what is held."""
+        self._hide()
+        head = read("head", _NUMBERS)
+        self._held, self._read, self._size = {"head": head}, read, len(head)
+        _keep_freed_memory(_NUMBERS.itemsize * len(head))
+
+    def _add_row(self) -> int:
+        """A new, empty row."""
+        self.hold()
+        self._hide()
+        if self._size == len(self._held["head"]):
+            for name, (kind, empty) in _KINDS.items():
+                self._held[name] = np.concatenate([self._held[name], np.full(max(16, self._size), empty, dtype=kind)])
+        self._size += 1
+        return self._size - 1
+
+    def _empty_row(self, row: int) -> None:
+        for name, (_, empty) in _KINDS.items():
+            getattr(self, name)[row] = empty
+
+    def _hide(self) -> None:
+        for name in _KINDS:
+            self.__dict__.pop(name, None)
