@@ -125,7 +125,7 @@ def sources_of(options: argparse.Namespace) -> list[Source]:
 def index_of(source: Source, embedder: Embedder | None, weights: Mapping[str, float]) -> ScopeIndex:
     """The scope as the bank would hold it, ranked by these weights."""
     index = ScopeIndex(dense=embedder is not None, weights=weights, counter=token_counter()[0])
-    with MemoryBank.open(":memory:") as bank:
+    with MemoryBank.open(":memory:", embedder=embedder) as bank:
         for session in source.sessions:
             bank.remember(SCOPE, session, close=True)
         for session in source.sessions:

@@ -165,8 +165,7 @@ class ScopeIndex:
         before = known.searched, known.message.role, known.message.at, known.turn.at
         if before != (passage.searched, passage.message.role, passage.message.at, passage.turn.at):
             return False
-        source = self._table.source.item(row)
-        return not also_vector or self.indexes.passage_vectors.vectors_of([source]) is not None
+        return not also_vector or self.indexes.passage_vectors.vectors_of([self._table.source.item(row)]) is not None
 
     def _add_passages(self, rows: Sequence[int], vectors: Vectors | None, same: Collection[int]) -> None:
         """Index the words of rows but the same, or let them stand behind those that say the same."""
@@ -332,10 +331,11 @@ class ScopeIndex:
         """What may be shown where what was found leaves room, in order: its surroundings, then the latest turns.
 
         Args:
-            found: what was found, best first.
+            found: what was found, best first; what only holds whatever is asked has its surroundings left out.
         """
         least = min((each.score for each in found), default=0.0) - 1
-        return self._shown(besides(self._table, map(self._row_of, found)), found, score=least)
+        rows = (self._row_of(each) for each in found if each.kind == "relevant")
+        return self._shown(besides(self._table, rows), found, score=least)
 
     def asked_about(self, subject: Subject, exclude: Collection[str] = ()) -> Iterator[Candidate]:
         """What answers a question about the conversation itself, the most telling first.

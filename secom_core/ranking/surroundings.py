@@ -87,6 +87,8 @@ def standing_statements(table: PassageTable) -> list[tuple[Passage, Standing]]:
 def besides(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
     """What may be shown besides what was found, in order: what stands around the best finds, then the latest turns.
 
+    Of the latest turns, the users' own words come before the replies to them.
+
     Args:
         table: the passages.
         found: the rows that were found, best first.
@@ -130,11 +132,16 @@ def _around(table: PassageTable, found: Sequence[int]) -> Iterable[int]:
 
 
 def _latest(table: PassageTable) -> Iterator[int]:
+    """The latest turns: how the users' messages begin, then how the replies begin, then the rest, each latest first.
+
+    So one long message does not take the room of the short ones before it.
+    """
     rows = np.flatnonzero((table.memory >= 0) & (table.head == np.arange(len(table))))
     rows = rows[np.isin(rows, table.head[table.latest > 0])]
     latest = [row for head in reversed(_in_time(table, rows)[-_RECENT:]) for row in table.rows_from(head)]
     table.read(latest)
-    yield from latest
+    # Stable: the latest turn stays first.
+    yield from sorted(latest, key=lambda row: (table.start.item(row) > 0, table.kind.item(row) == REPLY))
 
 
 def _in_time(table: PassageTable, rows: Rows) -> list[int]:

@@ -70,6 +70,37 @@ def test_what_fills_the_room_is_what_was_said_last(week: MemoryBank) -> None:
     assert recall.confidence == 0.0
 
 
+PANTRY = "My sourdough starter lives in the pantry."
+JARS = "honey rice oats beans lentils flour sugar salt tea cocoa raisins almonds walnuts barley millet pepper".split()
+ADVICE = " ".join(f"Put the {one} above the {other}, away from the stove." for one in JARS for other in JARS[:6])
+
+
+@pytest.mark.parametrize("before", ["I own a red bike.", "Tell me about the moon."])
+def test_long_replies_leave_room_for_what_the_user_said_before(before: str) -> None:
+    with MemoryBank.open() as bank:
+        for day, text in enumerate([PANTRY, before, "Help me tidy a shelf."]):
+            talk = [("user", text), ("assistant", f"On day {day}: {ADVICE}")]
+            bank.remember(SCOPE, talk, session=f"day {day}", at=AT + timedelta(days=day), close=True)
+        for budget in range(100, 1500, 10):
+            recall = bank.recall(SCOPE, "Do I own a zeppelin?", token_budget=budget)
+            assert PANTRY in recall.text, budget
+            assert before in recall.text, budget
+            # The room that is left is for the replies, the latest first.
+            assert "On day 2" in recall.text or budget < 250
+            assert "On day 1" in recall.text or budget < 450
+            assert budget / 2 < recall.tokens <= budget or budget < 250
+
+
+def test_a_pasted_page_leaves_room_for_what_was_said_before_it() -> None:
+    with MemoryBank.open() as bank:
+        told(bank, PANTRY, session="one", day=0)
+        told(bank, f"Read this. {ADVICE}", session="two", day=1)
+        for budget in range(200, 1000, 10):
+            recall = bank.recall(SCOPE, "Do I own a zeppelin?", token_budget=budget)
+            assert PANTRY in recall.text, budget
+            assert "Read this." in recall.text, budget
+
+
 def test_everything_is_excluded_but_one_turn(week: MemoryBank) -> None:
     ids = [turn.id for name in week.sessions(SCOPE) for turn in week.turns(SCOPE, name)]
     for left in (ids[0], ids[5], ids[-1]):

@@ -70,6 +70,16 @@ def test_a_memory_is_never_empty_however_long_the_replies(characters: int) -> No
                 assert NEEDLE in found
 
 
+@pytest.mark.parametrize("budget", range(150, 600, 50))
+def test_what_the_user_said_is_shown_before_long_replies(budget: int) -> None:
+    with MemoryBank.open() as bank:
+        chat(bank, 4_000)
+        memory = SecomMemory(bank=bank, scope=ANN, session="new", token_budget=budget)
+        block = memory.load_memory_variables({"input": "Quux frobnicates?"})["history"]
+        assert [n for n in range(5) if f"Tell me of subject number {n}, please." not in block] == []
+        assert bank.token_counter(block) <= budget
+
+
 @pytest.mark.slow
 def test_without_a_budget_k_long_memories_are_short_enough() -> None:
     with MemoryBank.open() as bank:

@@ -239,3 +239,18 @@ def test_a_question_that_was_asked_often_does_not_hide_its_answer(
             nodes = SecomRetriever(bank, ANN, token_budget=budget).retrieve(query)
             assert any("I'm allergic to peanuts." in node.node.get_content() for node in nodes)
             bank.forget(ANN, session=memory.session)
+
+
+@pytest.mark.parametrize("budget", range(150, 600, 50))
+def test_what_the_user_said_is_shown_before_long_replies(tmp_path: Path, budget: int) -> None:
+    said = ["My sourdough starter lives in the pantry.", "Help me tidy a shelf."]
+    with MemoryBank.open(tmp_path / "m.db") as bank:
+        for place, text in enumerate(said):
+            talk = [("user", text), ("assistant", f"{place}. {reply(5_500)}")]
+            bank.remember(ANN, talk, session=f"s{place}", close=True)
+        memory = SecomMemory(scope=ANN, bank=bank, token_limit=1500, token_budget=budget)
+        memory.put(user("Does anybody fly zeppelins?"))
+        block = texts(memory.get())[-1]
+        assert [text for text in said if text not in block] == []
+        nodes = SecomRetriever(bank, ANN, token_budget=budget).retrieve("Does anybody fly zeppelins?")
+        assert [text for text in said if not any(text in node.node.get_content() for node in nodes)] == []
