@@ -32,6 +32,9 @@ _BY_WORDS: Final = frozenset(
 _STANDING_ROWS: Final = 50
 """How many passages that hold whatever is asked are ranked with what is found, the newest."""
 
+_FAR: Final = 100
+"""In how many characters it is counted how far into a message a passage begins."""
+
 _BY_VECTOR: Final = frozenset({"passage_dense", "window_dense"})
 
 
@@ -166,6 +169,9 @@ class ScopeSearch:
                 return recent(table.day[pool], today)
             case "length":
                 return table.length[pool]
+            case "depth":
+                depth = np.log1p(table.start[pool] / _FAR)
+                return np.asarray(np.where(table.kind[pool] == SAID_BY_USER, depth, 0.0))
             case "asks":
                 return table.asks[pool].astype(np.float64)
             case "user":

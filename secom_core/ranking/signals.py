@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ..indexes.scoring import Words, saturated, summed_scores
 from ..text.dates import Span
 from .passage_table import PassageTable, Rows
-from .weights import HINTS, USERS
+from .weights import UNSCALED, USERS
 
 Column = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -215,7 +215,7 @@ def behind(scores: Column, which: Mask) -> Column:
 
 
 def comparable(name: str, column: Column, among: Mask) -> Column:
-    """The signal with mean 0; a hint, which is 0 or 1, keeps its size however few turns it holds for.
+    """The signal with mean 0 and deviation 1; those in `UNSCALED` keep their size.
 
     Args:
         name: the signal's.
@@ -223,7 +223,7 @@ def comparable(name: str, column: Column, among: Mask) -> Column:
         among: those whose mean and deviation are taken.
     """
     centred = column - column[among].mean()
-    if name in HINTS:
+    if name in UNSCALED:
         return np.asarray(2 * centred)
     deviation = float(column[among].std())
     if name == "length" and deviation < _LENGTHS:

@@ -22,6 +22,7 @@ SIGNALS: Final[Mapping[str, str]] = MappingProxyType(
         "date": "whether it was said on, soon after, or about a day that the query names",
         "recency": "how lately it was said, before the query is asked or else before the scope's latest turn",
         "length": "the logarithm of its length, in characters",
+        "depth": "the logarithm of how far into a user's message it begins, in hundreds of characters; else 0",
         "asks": "whether it ends as a question",
         "answers": "whether what stands before it ends as a question",
         "user": "whether a user says it to an assistant",
@@ -45,6 +46,9 @@ HINTS: Final = frozenset(
 )
 """Signals that hold for a turn or do not."""
 
+UNSCALED: Final = HINTS | {"depth"}
+"""Signals that keep their size however few passages they are not 0 for."""
+
 STANDS: Final = frozenset({"instruction", "preference", "fact"})
 """Signals of what holds whatever is asked."""
 
@@ -59,12 +63,13 @@ LEXICAL: Final[Mapping[str, float]] = MappingProxyType(
         "length": 0.37,
         "asks": -0.25,
         "answers": 0.31,
-        "user": 1.4,
+        "user": 1.45,
         "instruction": 0.8,
         "preference": 0.4,
         "fact": 0.1,
-        "user_passage_lexical": 0.32,
+        "user_passage_lexical": 0.3,
         "user_length": -0.52,
+        "depth": -0.23,
         "non_answer": -1.0,
     }
 )
@@ -75,8 +80,8 @@ is; and ``non_answer``, of which neither set holds any."""
 
 DENSE: Final[Mapping[str, float]] = MappingProxyType(
     {
-        "window_lexical": 0.47,
-        "segment_lexical": 0.18,
+        "window_lexical": 0.5,
+        "segment_lexical": 0.13,
         "session_lexical": 0.27,
         "passage_coverage": 0.04,
         "passage_dense": 0.37,
@@ -91,12 +96,13 @@ DENSE: Final[Mapping[str, float]] = MappingProxyType(
         "instruction": 0.5,
         "preference": 0.45,
         "fact": 0.05,
-        "user_passage_lexical": 0.12,
-        "user_session_lexical": -0.2,
+        "user_passage_lexical": 0.13,
+        "user_session_lexical": -0.23,
         "user_passage_dense": 0.47,
-        "user_window_dense": -0.4,
-        "user_segment_dense": -0.22,
+        "user_window_dense": -0.37,
+        "user_segment_dense": -0.27,
         "user_length": -0.69,
+        "depth": -0.2,
         "non_answer": -1.0,
     }
 )
@@ -117,16 +123,17 @@ STATIC: Final[Mapping[str, float]] = MappingProxyType(
         "length": 0.53,
         "asks": -0.29,
         "answers": 0.27,
-        "user": 1.46,
+        "user": 1.5,
         "instruction": 0.5,
         "preference": 0.45,
         "fact": 0.05,
-        "user_passage_lexical": 0.08,
+        "user_passage_lexical": 0.09,
         "user_session_lexical": -0.2,
-        "user_passage_dense": 0.47,
+        "user_passage_dense": 0.44,
         "user_window_dense": -0.38,
         "user_segment_dense": -0.05,
         "user_length": -0.74,
+        "depth": -0.17,
         "non_answer": -1.0,
     }
 )

@@ -193,6 +193,22 @@ def test_each_signal_can_stand_alone(name: str) -> None:
     assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
 
 
+def test_how_a_long_message_of_a_user_begins_comes_before_how_it_goes_on() -> None:
+    asked = "Please look at the report of the harbour. "
+    filler = "".join(f"Crane {n} lifts crates on pier {n} while gulls circle over the planks. " for n in range(25))
+    messages = (Message(f"{asked}{filler}{asked}", "user"), Message(f"{filler}{asked}{filler}", "assistant"))
+    index = index_with([Turn(messages, "s", 0, id="long")])
+    found = [each for each in index.search("What of the report of the harbour?") if each.passage]
+    first, *others = [each for each in found if each.passage and each.passage.place == 0]
+    assert first.passage
+    assert first.passage.start == 0
+    begins = {each.passage.start: each.signals["depth"] for each in (first, *others) if each.passage}
+    assert len(begins) > 2
+    assert [begins[start] for start in sorted(begins)] == sorted(begins.values())
+    # How far into a reply it is counts for nothing.
+    assert {each.signals["depth"] for each in found if each.passage and each.passage.place == 1} == {begins[0]}
+
+
 def test_the_key_is_searched_and_not_the_value() -> None:
     index = ScopeIndex(dense=False, weights={"segment_lexical": 1.0}, counter=count_tokens)
     index.add_turns(TALK, None)

@@ -28,6 +28,7 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
         "date": "it has the date that the query names",
         "recency": "how recently it was said",
         "length": "how long it is",
+        "depth": "how far into the user's message it begins",
         "asks": "it ends with a question",
         "answers": "it answers a question",
         "user": "the user says it, not the assistant",
