@@ -396,7 +396,6 @@ def cold() -> str:
     names = (
         "first_recall_ms",
         "slowest_ms",
-        "least_processor_ms",
         "second_recall_ms",
         "made_anew_ms",
         "forget_ms",
@@ -412,7 +411,6 @@ def cold() -> str:
         "store",
         "first recall, ms",
         "slowest",
-        "processor, ms",
         "second recall",
         "without the index",
         "forget, recall",

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 
 import pytest
 from layered_bank import ANN, BOB, MAY, QUERIES, TALK, filled, layered, told
-from sqlalchemy import create_engine, func, insert, select, text
+from sqlalchemy import create_engine, event, func, insert, select, text
 from sqlalchemy.engine import make_url
 
 from secom_core.bank import MemoryBank, Parts
@@ -68,6 +68,18 @@ def test_names_of_any_length_are_found_by_index(postgres_url):
             (store.scope(ANN).id, "m1", "m2", "m1", "m2"),
         )
         assert "messages_by_name" in str(plan.all())
+    store.close()
+
+
+def test_one_statement_takes_one_way_to_the_server(postgres_url):
+    store = open_store(postgres_url)
+    store.append(ANN, "s", said("words"))
+    statements: list[str] = []
+    event.listen(store.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+    assert [row.name for row in store.sessions(store.scope(ANN).id)] == ["s"]
+    assert len(statements) == 2
+    assert store.turns(store.session_named(ANN, "s"))[0].text == "user: words"
+    assert len(statements) > 4, "more than one statement is still as of one moment"
     store.close()
 
 

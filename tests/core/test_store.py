@@ -11,10 +11,11 @@ from sqlalchemy import insert
 
 from secom_core.conversation import Message
 from secom_core.errors import DuplicateId, InvalidInput, SchemaTooNew, StoreError
+from secom_core.stores.derived import SessionIds
 from secom_core.stores.migrations import VERSION
 from secom_core.stores.opening import open_store
 from secom_core.stores.rows import MemoryRow
-from secom_core.stores.schema import schema_versions
+from secom_core.stores.schema import messages, part_states, schema_versions
 from secom_core.stores.sql import SqlStore
 from secom_core.stores.sqlite import open_sqlite
 
@@ -52,6 +53,28 @@ NASTY = [
     "a" * 1_000_000,
     "'; --",
 ]
+
+
+ODD_NAMES = ["s", "a\0b", "\ud800", "\ue000json:[1]", "100% :key 'a' $1", "n" * 5000]
+
+
+def test_turns_and_keys_are_found_by_places_in_sessions_of_any_name(store):
+    for name in ODD_NAMES:
+        store.append(ANN, name, [said(f"in {name}"), said(f"again in {name}")])
+        row = store.session_named(ANN, name)
+        assert row is not None
+        assert (row.name, row.turns) == (name, 2)
+        assert store.save_memories(row, [MemoryRow(0, 2, f"of {name}", "digest")], settled=0)
+    known = SessionIds(store.scope(ANN).id)
+    places = [(name, 1) for name in ODD_NAMES]
+    assert {place: turn.text for place, turn in store.turns_at(known, [*places, ("s", 2), ("t", 0)]).items()} == {
+        (name, 1): f"user: again in {name}" for name in ODD_NAMES
+    }
+    assert store.keys_at(known, [(name, 0) for name in ODD_NAMES]) == {(name, 0): f"of {name}" for name in ODD_NAMES}
+    assert [len(each) for each in store.messages_at(known, places).values()] == [1] * len(places)
+    assert {row.name for row in store.sessions(store.scope(ANN).id)} == set(ODD_NAMES)
+    assert store.has_rows(messages, known.scope_id)
+    assert not store.has_rows(part_states, known.scope_id)
 
 
 @pytest.mark.slow
