@@ -38,6 +38,7 @@ from ..conversation import Message, Turn
 from ..protocols import Vectors
 from ..text.batches import batches
 from .database import retry_if_contended
+from .glances import rows_of, run
 from .index_blocks import IndexBlocks, WithoutThem, delete_index
 from .messages import turns_of, without_words
 from .rows import MOST, MemoryRow, SessionRow, session_row
@@ -187,11 +188,11 @@ class DerivedRows(IndexBlocks):
             if not is_unchanged(connection, session):
                 return False
             if first:
-                connection.execute(_DROP_MEMORIES, {"session": session.id, "since": first})
+                run(connection, _DROP_MEMORIES, {"session": session.id, "since": first})
             else:
-                connection.execute(_ALL_OF_SESSION, {"session": session.id})
+                run(connection, _ALL_OF_SESSION, {"session": session.id})
             if rows:
-                connection.execute(_ADD_MEMORIES, [memory_values(session, row) for row in rows])
+                run(connection, _ADD_MEMORIES, *(memory_values(session, row) for row in rows))
             if first < session.settled:
                 new_epoch(connection, session.scope_id)
             counts = {"turns": session.turns, "messages": session.messages, "derived": session.messages}
@@ -320,8 +321,7 @@ class SessionIds:
 
 def session_of(connection: Connection, session_id: int) -> SessionRow | None:
     """The session as it is in this transaction, or nothing where it was forgotten."""
-    rows = connection.execute(_SESSION, {"id": session_id}).all()
-    return session_row(rows[0]) if rows else None
+    return next((session_row(row) for row in rows_of(connection, _SESSION, {"id": session_id})), None)
 
 
 def memories_since(connection: Connection, session_id: int, start: int) -> list[MemoryRow]:
@@ -342,14 +342,14 @@ def _is_part(scope_id: int, part: str) -> ColumnElement[bool]:
 
 def count_revision(connection: Connection, scope_id: int) -> None:
     """Count a change in the scope."""
-    connection.execute(_COUNT_REVISION, {"scope": scope_id})
+    run(connection, _COUNT_REVISION, {"scope": scope_id})
 
 
 def touch(connection: Connection, session_id: int, scope_id: int, **values: int | str | None) -> None:
     """Count a change in the scope and the session, and set the session's ``values``."""
     count_revision(connection, scope_id)
     new = {f"new_{name}": value for name, value in values.items()}
-    connection.execute(_touching(tuple(values)), {"scope": scope_id, "session": session_id, **new})
+    run(connection, _touching(tuple(values)), {"scope": scope_id, "session": session_id, **new})
 
 
 @lru_cache(maxsize=16)

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Select, bindparam, select
 from ..conversation import Scope, Turn
 from ..processes import ForkLock
 from .database import Database
+from .glances import rows_of
 from .messages import turns_of
 from .rows import SessionRow, scope_key, session_row
 from .schema import is_one_of, messages, scopes, sessions
@@ -30,15 +31,19 @@ TURNS: Final = (
     .where(messages.c.session_id == bindparam("session"), messages.c.turn >= bindparam("start"))
     .order_by(messages.c.turn, messages.c.position)
 )
+TURNS_UNTIL: Final = TURNS.where(messages.c.turn <= bindparam("end"))
 _FIRSTS: Final = select(messages.c.turn).where(messages.c.session_id == bindparam("session"), messages.c.position == 0)
 LAST: Final = TURNS.where(messages.c.turn.in_(_FIRSTS.order_by(messages.c.turn.desc()).limit(bindparam("last"))))
 
 
 def session_named(connection: Connection, scope: Scope, name: str) -> tuple[SessionRow, int] | None:
     """The scope's session of that name and the scope's epoch, or nothing where there is none."""
-    by_hash = connection.dialect.name == "postgresql"
-    named = _OF_SCOPE.where(is_one_of(connection, sessions.c.name, [name])) if by_hash else _NAMED
-    row = connection.execute(named, {"key": scope_key(scope), "name": name}).first()
+    values = {"key": scope_key(scope), "name": name}
+    if connection.dialect.name == "postgresql":
+        by_hash = _OF_SCOPE.where(is_one_of(connection, sessions.c.name, [name]))
+        row: Any = connection.execute(by_hash, values).first()
+    else:
+        row = next(iter(rows_of(connection, _NAMED, values)), None)
     return (session_row(row), row.epoch) if row is not None else None
 
 
@@ -55,8 +60,7 @@ def turns_from(
     connection: Connection, session: SessionRow, start: int = 0, statement: Select[Any] = TURNS, **given: int
 ) -> list[Turn]:
     """The session's turns from ``start`` on, in order."""
-    found = connection.execute(statement, {"session": session.id, "start": start, **given})
-    return turns_of(found, session.name)
+    return turns_of(rows_of(connection, statement, {"session": session.id, "start": start, **given}), session.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +105,20 @@ class LatestTurns:
         known = self._known.get((scope, name))
         # One statement that finds nothing new is quick; on a server, it would be one more way there and back.
         if known is not None and self._store.is_sqlite:
-            found = named_at_once(self._store, scope, name)
-            if found is not None and known.is_current(*found, count):
+            session = named_at_once(self._store, scope, name)
+            if session is not None and known.is_current(*session, count):
                 return list(known.turns[-count:]) if count else []
         with self._store.transaction(write=False) as connection:
-            found = session_named(connection, scope, name)
-            if found is None:
+            session = session_named(connection, scope, name)
+            if session is None:
                 return []
-            if known is not None and known.is_current(*found, count):
+            if known is not None and known.is_current(*session, count):
                 return list(known.turns[-count:]) if count else []
-            turns = known.grown(connection, *found, count) if known is not None else None
+            turns = known.grown(connection, *session, count) if known is not None else None
             most = count if turns is None or known is None else known.count
             if turns is None:
-                turns = turns_from(connection, found[0], statement=LAST, last=count)
-        self._keep(scope, name, _Latest(*found, most, turns))
+                turns = turns_from(connection, session[0], statement=LAST, last=count)
+        self._keep(scope, name, _Latest(*session, most, turns))
         return turns[-count:] if count else []
 
     def _keep(self, scope: Scope, name: str, latest: _Latest) -> None:

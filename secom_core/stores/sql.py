@@ -17,8 +17,9 @@ from .cipher import Cipher
 from .database import retry_if_contended
 from .derived import DerivedRows, memories_since, memory_values, new_epoch, session_of, touch
 from .endings import LATEST_FIRST, end, ending, open_sessions, resting_scopes
+from .glances import rows_of, run
 from .index_blocks import WithoutThem, delete_index
-from .latest import LAST, TURNS, named_at_once, session_named, turns_from
+from .latest import LAST, TURNS, TURNS_UNTIL, named_at_once, session_named, turns_from
 from .messages import message_rows, microseconds, turn_ids_among, turn_ids_of, turns_of, unknown_messages
 from .migrations import migrate
 from .ownership import delete_of_scope, delete_of_session, of_scope
@@ -41,6 +42,7 @@ _Forget = Callable[[Connection, int], None]
 _SCOPE: Final = select(scopes.c.id, scopes.c.revision, scopes.c.epoch).where(scopes.c.key == bindparam("key"))
 _SESSIONS: Final = select(sessions).where(sessions.c.scope_id == bindparam("scope")).order_by(sessions.c.id)
 _CHANGED: Final = _SESSIONS.where(sessions.c.revision > bindparam("since"))
+_ADD_MESSAGES: Final = insert(messages)
 _OF_SCOPE: Final = (
     select(sessions).join(scopes, scopes.c.id == sessions.c.scope_id).where(scopes.c.key == bindparam("key"))
 )
@@ -91,11 +93,12 @@ class SqlStore(DerivedRows):
         """
         ended: list[SessionRow] = []
         with self.transaction(scope=scope) as connection:
-            scope_id = scope_id_of(connection, scope)
+            known = _session(connection, scope, session)
+            scope_id = known.scope_id if known is not None else scope_id_of(connection, scope)
             if only_in not in (None, scope_id):
                 return Appended(0, (), 0)
             scope_id = scope_id or insert_row(connection, scopes, key=scope_key(scope))
-            row = _session(connection, scope, session) or _new_session(connection, scope_id, session)
+            row = known or _new_session(connection, scope_id, session)
             places = dict(zip(map(id, new), turns, strict=True)) if turns is not None else None
             fresh = unknown_messages(connection, scope_id, new)
             rows = list(message_rows(connection, row, fresh, places))
@@ -103,7 +106,7 @@ class SqlStore(DerivedRows):
                 ended = ending(connection, row, rows[0]["at_us"], idle) if idle is not None else []
                 end(connection, [each for each in ended if each.id != row.id])
                 before = row.messages if row.id in {each.id for each in ended} else row.ended
-                connection.execute(insert(messages), rows)
+                run(connection, _ADD_MESSAGES, *rows)
                 if rows[0]["turn"] < row.settled:
                     row = _unsettle(connection, row, rows[0]["turn"])
                 touch(
@@ -129,12 +132,11 @@ class SqlStore(DerivedRows):
     def turns(
         self, session: SessionRow, start: int = 0, *, last: int | None = None, end: int | None = None
     ) -> list[Turn]:
-        """The session's turns from ``start`` on, to ``end`` at most, or the ``last`` so many of them, in order."""
+        """The session's turns from ``start`` on, to ``end`` at most, or else the ``last`` so many of them, in order."""
         statement, given = (TURNS, {}) if last is None else (LAST, {"last": last})
         if end is not None:
-            statement = statement.where(messages.c.turn <= end)
-        with self.transaction(write=False) as connection:
-            return turns_from(connection, session, start, statement, **given)
+            statement, given = TURNS_UNTIL, {"end": end}
+        return turns_of(self.glance(statement, session=session.id, start=start, **given), session.name)
 
     def unsettled(
         self, session_id: int, *, afresh: bool = False, ended: bool = False, known: Unsettled | None = None
@@ -369,13 +371,12 @@ class SqlStore(DerivedRows):
 
 def scope_id_of(connection: Connection, scope: Scope) -> int | None:
     """The id of the scope's row; nothing where nothing is remembered."""
-    found: int | None = connection.scalar(_SCOPE, {"key": scope_key(scope)})
-    return found
+    return next((row.id for row in rows_of(connection, _SCOPE, {"key": scope_key(scope)})), None)
 
 
 def _session(connection: Connection, scope: Scope, name: str) -> SessionRow | None:
-    found = session_named(connection, scope, name)
-    return found[0] if found is not None else None
+    known = session_named(connection, scope, name)
+    return known[0] if known is not None else None
 
 
 def _new_session(connection: Connection, scope_id: int, name: str) -> SessionRow:
