@@ -50,16 +50,26 @@ class Ending:
     is_whole: bool = False
 
 
-def is_due(store: SqlStore, scope: Scope, now: datetime) -> bool:
-    """Whether anything of the scope is to go at a moment; reads a row, however much the scope and the bank hold."""
-    found = store.glance(_STATE, key=scope_key(scope))
-    if not found:
-        return False
-    row, moment = found[0], microseconds(now)
-    if isinstance(row.first_end, int) and row.first_end <= moment:
-        return True
-    is_capped = row.checked is not None
-    return is_capped and (row.checked != row.revision or (row.next_us is not None and row.next_us <= moment))
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What a scope's lifetimes ask for at a moment.
+
+    Args:
+        now: whether anything of it is to go.
+        is_capped: whether a write may make anything of it too much.
+    """
+
+    now: bool = False
+    is_capped: bool = False
+
+
+def due(store: SqlStore, scope: Scope, now: datetime) -> Due:
+    """What is to be done of the scope at a moment; reads a row, however much the scope and the bank hold."""
+    for row in store.glance(_STATE, key=scope_key(scope)):
+        moment, is_capped = microseconds(now), row.checked is not None
+        is_over = is_capped and (row.checked != row.revision or (row.next_us is not None and row.next_us <= moment))
+        return Due(is_over or (isinstance(row.first_end, int) and row.first_end <= moment), is_capped)
+    return Due()
 
 
 def due_scopes(connection: Connection, now: datetime) -> list[str]:

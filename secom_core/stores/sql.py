@@ -147,7 +147,7 @@ class SqlStore(DerivedRows):
             session_id: the session's id.
             afresh: all of its turns are, even where nothing is to be derived.
             ended: also where it lacks nothing but to be cut as a session that has ended.
-            known: these turns as they were, so that only what has come since need be read.
+            known: these as they were, so that only what has come since need be read.
 
         Returns:
             Nothing where it was forgotten; no turns and no memories where it is derived.
@@ -160,8 +160,7 @@ class SqlStore(DerivedRows):
                 since = 0 if afresh else row.settled
                 return row, turns_from(connection, row, since), memories_since(connection, row.id, since)
             turns = known.grown(row, turns_from(connection, row, known.turns[-1].index))
-            turns = turns or turns_from(connection, row, row.settled)
-            return row, turns, memories_since(connection, row.id, row.settled)
+            return row, turns or turns_from(connection, row, row.settled), list(known.rows)
 
     @retry_if_contended
     def close_session(self, scope: Scope, session: str) -> SessionRow | None:
