@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from sqlalchemy import Connection, Select, bindparam, select
@@ -65,27 +66,41 @@ def turns_from(
 
 @dataclass(frozen=True, slots=True)
 class _Latest:
-    """The last ``count`` turns of a session, as of one version of it and one epoch of its scope."""
+    """The last ``count`` turns of a session, as of so many messages of it and one epoch of its scope."""
 
     session: SessionRow
     epoch: int
     count: int
     turns: Sequence[Turn]
 
-    def is_current(self, session: SessionRow, epoch: int, count: int) -> bool:
-        known = self.session
-        same = (known.id, known.version, self.epoch) == (session.id, session.version, epoch)
-        return same and count <= self.count
+    def grown(
+        self, session: SessionRow, epoch: int, count: int, read: Callable[[SessionRow, int], list[Turn]]
+    ) -> _Latest | None:
+        """As many with what has come since; nothing where something else may have changed.
 
-    def grown(self, connection: Connection, session: SessionRow, epoch: int, count: int) -> list[Turn] | None:
-        """As many with what has come since; nothing where something else may have changed."""
+        Args:
+            session: the session now.
+            epoch: its scope's now.
+            count: how many are asked for.
+            read: gives the session's turns from one on.
+        """
         known = self.session
-        if (known.id, self.epoch) != (session.id, epoch) or count > self.count or not self.turns:
+        if (known.id, self.epoch) != (session.id, epoch) or count > self.count:
+            return None
+        if known.messages == session.messages:
+            # It was cut, at most, which leaves its words as they are.
+            return self
+        if not self.turns:
             return None
         *before, last = self.turns
-        new = turns_from(connection, session, last.index) if session.messages > known.messages else [last]
+        new = read(session, last.index)
         came = sum(len(turn.messages) for turn in new) - len(last.messages)
-        return [*before, *new][-self.count :] if came == session.messages - known.messages else None
+        turns = [*before, *new][-self.count :]
+        return _Latest(session, epoch, self.count, turns) if came == session.messages - known.messages else None
+
+    def last(self, count: int) -> list[Turn]:
+        """So many of them."""
+        return list(self.turns[-count:]) if count else []
 
 
 class LatestTurns:
@@ -103,23 +118,28 @@ class LatestTurns:
     def of(self, scope: Scope, name: str, count: int) -> list[Turn]:
         """The last ``count`` turns of the session, in order; none where there is no such session."""
         known = self._known.get((scope, name))
-        # One statement that finds nothing new is quick; on a server, it would be one more way there and back.
+        # Single statements are quick; on a server, each would be one more way there and back.
         if known is not None and self._store.is_sqlite:
             session = named_at_once(self._store, scope, name)
-            if session is not None and known.is_current(*session, count):
-                return list(known.turns[-count:]) if count else []
+            latest = known.grown(*session, count, self._turns) if session is not None else None
+            if latest is not None:
+                return self._kept(scope, name, latest, known).last(count)
         with self._store.transaction(write=False) as connection:
             session = session_named(connection, scope, name)
             if session is None:
                 return []
-            if known is not None and known.is_current(*session, count):
-                return list(known.turns[-count:]) if count else []
-            turns = known.grown(connection, *session, count) if known is not None else None
-            most = count if turns is None or known is None else known.count
-            if turns is None:
-                turns = turns_from(connection, session[0], statement=LAST, last=count)
-        self._keep(scope, name, _Latest(*session, most, turns))
-        return turns[-count:] if count else []
+            latest = known.grown(*session, count, partial(turns_from, connection)) if known is not None else None
+            latest = latest or _Latest(*session, count, turns_from(connection, session[0], statement=LAST, last=count))
+        return self._kept(scope, name, latest, known).last(count)
+
+    def _turns(self, session: SessionRow, start: int) -> list[Turn]:
+        return turns_of(self._store.glance(TURNS, session=session.id, start=start), session.name)
+
+    def _kept(self, scope: Scope, name: str, latest: _Latest, known: _Latest | None) -> _Latest:
+        """Those that are kept from now on."""
+        if latest is not known:
+            self._keep(scope, name, latest)
+        return latest
 
     def _keep(self, scope: Scope, name: str, latest: _Latest) -> None:
         with self._lock:
