@@ -8,6 +8,7 @@ import uuid
 from collections import ChainMap, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from langchain_core.documents import Document
@@ -148,8 +149,14 @@ def _is_spoken(message: BaseMessage) -> bool:
     return not (made_up or isinstance(message, RemoveMessage) or _role(message) == "system")
 
 
-def _results_after_calls(messages: Sequence[BaseMessage]) -> Iterator[BaseMessage]:
+def _results_after_calls(messages: Sequence[BaseMessage]) -> Iterable[BaseMessage]:
     """The same messages, each tool result moved up to the call it answers: the nearest of its id before it."""
+    if not any(isinstance(message, ToolMessage) for message in messages):
+        return messages
+    return _with_results(messages)
+
+
+def _with_results(messages: Sequence[BaseMessage]) -> Iterator[BaseMessage]:
     callers: dict[str | None, int] = {}
     results: defaultdict[int, list[ToolMessage]] = defaultdict(list)
     for place, message in enumerate(messages):
@@ -175,7 +182,12 @@ def _without_calls(message: BaseMessage) -> BaseMessage:
 def _role(message: BaseMessage) -> str:
     if isinstance(message, ChatMessage):
         return _CHAT_ROLES.get(message.role.casefold(), message.role)
-    return next((role for kind, role in _ROLES if isinstance(message, kind)), "user")
+    return _role_of(type(message))
+
+
+@lru_cache(maxsize=64)
+def _role_of(kind: type[BaseMessage]) -> str:
+    return next((role for base, role in _ROLES if issubclass(kind, base)), "user")
 
 
 def _call(call: Mapping[str, Any]) -> str:

@@ -77,6 +77,15 @@ class Message:
     def __post_init__(self) -> None:
         if self.at is not None and not isinstance(self.at, datetime):
             raise InvalidInput(f"a message's time is a datetime or None, not {shorten(self.at)}")
+        speaker, id_ = self.speaker is None or _is_plain(self.speaker), self.id is None or _is_plain(self.id)
+        if not (speaker and id_ and _is_plain(self.text) and _is_plain(self.role)):
+            self._check_texts()
+        if self.id == "":
+            object.__setattr__(self, "id", None)
+        if self.at is not None and self.at.tzinfo is None:
+            object.__setattr__(self, "at", self.at.replace(tzinfo=timezone.utc))
+
+    def _check_texts(self) -> None:
         for name, value in (("text", self.text), ("role", self.role), ("speaker", self.speaker), ("id", self.id)):
             optional = name in ("speaker", "id")
             if not isinstance(value, str) and not (optional and value is None):
@@ -84,10 +93,6 @@ class Message:
                 raise InvalidInput(f"a message's {name} is {expected}, not {shorten(value)}")
             if value and not value.isascii():
                 object.__setattr__(self, name, joined(value))
-        if self.id == "":
-            object.__setattr__(self, "id", None)
-        if self.at is not None and self.at.tzinfo is None:
-            object.__setattr__(self, "at", self.at.replace(tzinfo=timezone.utc))
 
     @property
     def label(self) -> str:
@@ -98,6 +103,11 @@ class Message:
     def line(self) -> str:
         """The message as it is shown: ``"Ann: Hello"``."""
         return f"{self.label}: {self.text}" if self.label else self.text
+
+
+def _is_plain(value: object) -> bool:
+    """Whether it is a text that is kept as it is; most are."""
+    return type(value) is str and value.isascii()
 
 
 @dataclass(frozen=True, slots=True)

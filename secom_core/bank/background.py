@@ -86,6 +86,8 @@ class BackgroundWriter:
         self._waiting: OrderedDict[tuple[Scope, str], _Waiting] = OrderedDict()
         self._unwritten: deque[Unwritten] = deque()
         self._flushing, self._busy, self._closed, self._gives_up = 0, False, False, False
+        self._wakes = float("-inf")
+        """When the thread looks again by itself; always, while it is at work."""
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
@@ -252,7 +254,9 @@ class BackgroundWriter:
             if len(self._waiting) > self._limit:
                 oldest = self._waiting.popitem(last=False)
             self._closed = False
-            self._start()
+            # A thread that looks before that is not woken: most messages come while others wait.
+            if not self._lives() or due < self._wakes:
+                self._start()
         if oldest is not None:
             self._derive(*oldest)
 
@@ -305,7 +309,9 @@ class BackgroundWriter:
                 if left <= 0 and key is not None:
                     self._busy = True
                     return partial(self._derive, key, self._waiting.pop(key))
+                self._wakes = due
                 self._changed.wait(None if left == float("inf") else left)
+                self._wakes = float("-inf")
             return None
 
     def _write(self, waiting: Unwritten) -> None:

@@ -226,10 +226,10 @@ class MemoryBank(Looking):
             DegradedWarning: the messages are stored, but something could not be derived from them; it is derived at the
                 next opportunity.
         """
-        scope, ending = self._inside.current(check_scope(scope)), self._inside.lifetimes.ending(expires)
-        name = check_session_name(messages, session)
+        scope, lifetimes = check_scope(scope), self._inside.lifetimes
+        may_end, ending = lifetimes.before_write(scope) or expires is not None, lifetimes.ending(expires)
+        name, moment = check_session_name(messages, session), check_moment("at", at)
         given = messages.messages if isinstance(messages, Session) else read_messages(messages)
-        moment = check_moment("at", at)
         new = [stamped(redacted_message(message, self._parts.redact), moment) for message in given]
         if self._parts.denoiser is not None and not later:
             self._inside.scopes.caught_up(scope)
@@ -238,7 +238,7 @@ class MemoryBank(Looking):
         ended = appended.ended if not close else (*appended.ended, name)
         if not later:
             self._inside.deriving.after_write(scope, appended.session_id, turns=len(appended.turn_ids), ended=ended)
-        self._inside.lifetimes.after_write(scope)
+        lifetimes.after_write(scope, may_end=may_end)
         return Remembered(appended.turn_ids, appended.new, ended)
 
     def close_session(self, scope: Sequence[str], session: str) -> None:

@@ -153,31 +153,42 @@ class Lifetimes:
         Warns:
             DegradedWarning: a vector store outside did not forget it yet; nothing of it is shown.
         """
-        if not self._is_due(scope):
-            return scope
+        self.before_write(scope)
+        return scope
+
+    def before_write(self, scope: Scope) -> bool:
+        """As `current`; whether a write may make anything of the scope too much."""
+        due = self._due(scope)
+        if not due.now:
+            return due.is_capped
         try:
             self._end(scope, datetime.now(timezone.utc))
         except StoreError as error:
-            if self._is_due(scope):
+            if self._due(scope).now:
                 raise
             warn_degraded(
                 "what has expired is deleted from the bank, but the external vector store still holds it", error
             )
-        return scope
+        return True
 
-    def after_write(self, scope: Scope) -> None:
+    def after_write(self, scope: Scope, *, may_end: bool) -> None:
         """Forget what is too much now. The words are stored, so nothing is raised.
+
+        Args:
+            scope: what was written to.
+            may_end: whether there may be anything (`before_write`).
 
         Warns:
             DegradedWarning: it failed; the next call that reads the scope does it.
         """
         try:
-            self.current(scope)
+            if may_end:
+                self.current(scope)
         except StoreError as error:
             warn_degraded("what has expired could not be deleted; the next call tries again before it reads", error)
 
-    def _is_due(self, scope: Scope) -> bool:
-        return rows.is_due(self._store, scope, datetime.now(timezone.utc))
+    def _due(self, scope: Scope) -> rows.Due:
+        return rows.due(self._store, scope, datetime.now(timezone.utc))
 
     def _end(self, scope: Scope, now: datetime) -> int:
         gone = 0

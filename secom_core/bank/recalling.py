@@ -165,11 +165,13 @@ class Recalling:
         if not verdict.ask(_by_scope(searched, found)):
             return searched
         now = [(each, self.scopes.caught_up(each.scope, besides=each.exclude)) for each in searched]
-        return [replace(each, loaded=loaded) for each, loaded in now if loaded is not None]
+        sources = self.standing.sources_of
+        return [replace(each, loaded=it, sources=sources(it.row.id)) for each, it in now if it is not None]
 
     def _pinned(self, searched: SearchedScope, finds: Finds, budget: int | None, k: int | None) -> Finds:
         """With what is shown whatever is asked, in a small share of the budget, and in half of ``k`` at most."""
-        ids = [each for each in self.standing.pinned(searched.loaded.row.id) if each not in searched.exclude]
+        known = self.standing.pinned(searched.loaded.row.id, searched.sources)
+        ids = [each for each in known if each not in searched.exclude]
         pinned = searched.index.turns_named(ids[: k // 2 if k is not None else None], "standing") if ids else []
         room = int(_PINNED * (MOST_TOKENS if budget is None else budget))
         return replace(finds, before=[*within(pinned, room), *finds.before])
@@ -185,7 +187,7 @@ class Recalling:
         ids = {each.turn.id for part in parts for each in part}
         if is_whole:
             ids.update(turn.id for part in parts for each in part for turn in each.memory.turns)
-        replaced = self.standing.of(searched.loaded.row.id, ids)
+        replaced = self.standing.of(searched.loaded.row.id, ids, searched.sources)
         past = bool(replaced) and asks_of_the_past(query)
         held = partial(with_replacements, replaced=replaced, turns_named=index.turns_named, history=options.history)
         parts = tuple(held(part, exclude=searched.exclude, past=past) for part in parts)
@@ -211,7 +213,8 @@ class Recalling:
             loaded = self.scopes.caught_up(scope, retry_vectors=vector is not None, besides=without)
             nearest = self._nearest(scope, asked, loaded, where) if self.vector_store is not None else None
             if loaded is not None:
-                searched.append(SearchedScope(scope, loaded, where, without, nearest))
+                sources = self.standing.sources_of(loaded.row.id)
+                searched.append(SearchedScope(scope, loaded, where, without, nearest, sources))
         return searched
 
     def found(self, scope: Scope, query: str, now: datetime | None) -> Found | None:

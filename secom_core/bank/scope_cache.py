@@ -240,8 +240,7 @@ class ScopeCache:
 
     def _follow_session(self, scope: Scope, loaded: LoadedScope, row: SessionRow) -> None:
         last_turn, settled = loaded.known.get(row.id, (0, 0))
-        turns = self._store.turns(row, min(last_turn, settled))
-        memories = self._derivation.memories(scope, row, turns, settled)
+        turns, memories = self._derivation.grown(scope, row, last_turn, settled)
         # What another writer adds between these reads has no memory yet; the next call sees it.
         end = memories[-1].turns[-1].index if memories else -1
         # The last turn may have had a reply since, but not once it had settled: it keeps the memory that it is in.

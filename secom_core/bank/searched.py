@@ -11,6 +11,7 @@ from typing import Final
 from ..context import MOST_TOKENS
 from ..conversation import Scope
 from ..filters import Joined
+from ..layers import Layer
 from ..memory import RecallOptions
 from ..ranking import Candidate, ScopeIndex
 from ..ranking.memory_table import Shown
@@ -45,6 +46,7 @@ class SearchedScope:
         where: what is searched of it; all of it where there is no filter.
         exclude: ids of turns that are in the prompt already.
         nearest: what a vector store outside has found.
+        sources: the layers that know of anything in it that holds no more, or is to be shown.
     """
 
     scope: Scope
@@ -52,6 +54,7 @@ class SearchedScope:
     where: Joined | None
     exclude: frozenset[str]
     nearest: Sequence[DocumentPlace] | None = None
+    sources: Sequence[type[Layer]] = ()
 
     @property
     def index(self) -> ScopeIndex:

@@ -54,22 +54,27 @@ class Standing:
             registered((_CHANGES,))
         return [layer for layer in saying_what_holds() if self.changes or layer.name != _CHANGES]
 
-    def _sources_of(self, scope_id: int) -> list[type[Layer]]:
+    def sources_of(self, scope_id: int) -> list[type[Layer]]:
         """Those of them that have noted anything of the scope: of most scopes, none has."""
         return [layer for layer in self._sources if not layer.tables or self._is_in(layer.tables, scope_id)]
 
     def _is_in(self, tables: Iterable[Table], scope_id: int) -> bool:
         return any("scope_id" not in each.c or self.store.has_rows(each, scope_id) for each in tables)
 
-    def pinned(self, scope_id: int) -> list[str]:
-        """The ids of the turns that every recall of the scope shows, the first of them first."""
-        sources = self._sources_of(scope_id)
+    def pinned(self, scope_id: int, sources: Sequence[type[Layer]] | None = None) -> list[str]:
+        """The ids of the turns that every recall of the scope shows, the first of them first.
+
+        Args:
+            scope_id: whose turns.
+            sources: `sources_of` the scope, where they are at hand.
+        """
+        sources = self.sources_of(scope_id) if sources is None else sources
         if not sources:
             return []
         with self.store.transaction(write=False) as connection:
             return [each for layer in sources for each in layer.pinned(connection, scope_id)]
 
-    def of(self, scope_id: int, turn_ids: Collection[str]) -> Replaced:
+    def of(self, scope_id: int, turn_ids: Collection[str], sources: Sequence[type[Layer]] | None = None) -> Replaced:
         """What holds no more of these turns, and of those in their place, as every source knows it.
 
         Where what came in the place of a turn was replaced in turn, `Replacement.newer` is what holds now.
@@ -77,8 +82,9 @@ class Standing:
         Args:
             scope_id: whose turns.
             turn_ids: the ids of turns that may be shown.
+            sources: `sources_of` the scope, where they are at hand.
         """
-        sources = self._sources_of(scope_id)
+        sources = self.sources_of(scope_id) if sources is None else sources
         if not sources:
             return {}
         found: dict[str, tuple[Replacement, ...]] = {}

@@ -9,7 +9,8 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select
 
 from ..stores.database import retry_if_contended
-from ..stores.messages import among
+from ..stores.driver import rows_of, run
+from ..stores.messages import rows_among
 from ..stores.rows import SessionRow
 from ..stores.schema import messages, sessions
 from ..stores.sound import collected, sound_records, sound_rows
@@ -21,7 +22,9 @@ from .tables import chat_messages
 
 # Statements that every message needs are made once.
 _THERE: Final = select(sessions.c.id).where(sessions.c.id == bindparam("session"))
-_LAST_PLACE: Final = select(func.max(chat_messages.c.place)).where(chat_messages.c.session_id == bindparam("session"))
+_LAST_PLACE: Final = select(func.max(chat_messages.c.place).label("last")).where(
+    chat_messages.c.session_id == bindparam("session")
+)
 _PLACES: Final = select(messages.c.name, messages.c.turn).where(messages.c.session_id == bindparam("session"))
 _ADD: Final = insert(chat_messages)
 
@@ -42,11 +45,11 @@ def write(store: SqlStore, session: SessionRow, records: Sequence[ChatRecord], *
     # What was said is on disk already; of tools' results a power failure may cost the latest.
     with store.transaction(durable=False, scope=session.scope_id) as connection:
         mine = {"session": session.id}
-        if connection.scalar(_THERE, mine) is None:
+        if not rows_of(connection, _THERE, mine):
             return False
         if anew:
             connection.execute(delete(chat_messages).where(chat_messages.c.session_id == session.id))
-        last = connection.scalar(_LAST_PLACE, mine)
+        [(last,)] = rows_of(connection, _LAST_PLACE, mine)
         turns = _turns(connection, session, {each.turn_id for each in records if each.turn_id is not None})
         rows = [
             {"session_id": session.id, "place": place, "turn": turns.get(each.turn_id or ""), **_values(each)}
@@ -54,7 +57,7 @@ def write(store: SqlStore, session: SessionRow, records: Sequence[ChatRecord], *
             if each.turn_id is None or each.turn_id in turns
         ]
         if rows:
-            connection.execute(_ADD, rows)
+            run(connection, _ADD, *rows)
     return True
 
 
@@ -65,8 +68,7 @@ def _values(record: ChatRecord) -> dict[str, Any]:
 def _turns(connection: Connection, session: SessionRow, turn_ids: Collection[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for batch in batches(sorted(turn_ids)):
-        named = among(connection, _PLACES, messages.c.name, batch, session=session.id)
-        found.update(connection.execute(*named).tuples().all())
+        found.update(rows_among(connection, _PLACES, messages.c.name, batch, session=session.id))
     return found
 
 

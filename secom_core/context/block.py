@@ -78,6 +78,8 @@ def _dated(hit: Hit) -> Iterator[str]:
 
 def shown_turns(hit: Hit) -> list[str]:
     """What is shown of each turn of a hit, quoted; how often it was said, and what of it holds no more."""
+    if not (hit.excerpts or hit.repeats or hit.replaced):
+        return list(map(quoted_turn, hit.turns))
     lines = hit.lines_by_turn()
     return [
         quoted_turn(turn, lines[turn.id]) + how_often(hit.repeats.get(turn.id, 1)) + marks_of(hit, turn)

@@ -16,6 +16,7 @@ from ..conversation import Replacement, Scope, Turn
 from ..memory import CUT, GAP, Hit, Passage
 from ..protocols import TokenCounter
 from ..ranking import Candidate
+from ..ranking.candidate import plain
 from .block import how_often, render, shown_turns
 from .lines import CLOSE, OPEN, day_of, first_day, owner, quoted_lines
 from .replacing import marked, replaced_of, replacements_of, with_numbers
@@ -258,7 +259,8 @@ class _Growing:
     def _beside(self, candidate: Candidate, counter: TokenCounter) -> int:
         """What stands beside the words: how often they were said; of a passage who speaks, and the marks of a cut."""
         passage, often = candidate.passage, counter(how_often(candidate.said)) if candidate.said > 1 else 0
-        often += sum(counter(marked(replace(each, number=99))) for each in replacements_of(candidate))
+        if candidate.replaced:
+            often += sum(counter(marked(replace(each, number=99))) for each in replacements_of(candidate))
         if passage is None:
             return often
         cut = counter(f" {CUT} ")
@@ -280,7 +282,7 @@ class _Growing:
             self._in_order(),
             first.score,
             0,
-            dict(first.signals),
+            plain(first.signals),
             tuple(sorted(chain(*self._excerpts.values()), key=lambda each: (each.turn.index, each.place, each.start))),
             first.kind,
             self._relevance,
@@ -325,7 +327,7 @@ def _whole(candidates: Iterable[Candidate]) -> list[Hit]:
             shown: dict[str, Any] = {"kind": candidate.kind, "relevance": candidate.relevance, "repeats": repeats}
             shown["replaced"] = replaced_of(memory.turns, candidate.replaced)
             shown |= {"scope": candidate.scope, "is_named": bool(candidate.scope)}
-            best[candidate.unit] = Hit(memory, memory.turns, candidate.score, 0, dict(candidate.signals), **shown)
+            best[candidate.unit] = Hit(memory, memory.turns, candidate.score, 0, plain(candidate.signals), **shown)
     return list(best.values())
 
 

@@ -72,6 +72,8 @@ def _words(turn: Turn, replacement: Replacement) -> str:
 
 def replacements_of(candidate: Candidate) -> tuple[Replacement, ...]:
     """What holds no more of what a candidate shows."""
+    if not candidate.replaced:
+        return ()
     found, shown = candidate.replaced.get(candidate.turn.id, ()), candidate.passage
     return tuple(each for each in found if shown is None or each.touches(shown.place, shown.start, shown.stop))
 

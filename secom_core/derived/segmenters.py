@@ -54,7 +54,7 @@ class ScopeSegmenters:
     def _segmenter(self) -> Segmenter:
         return self._made()
 
-    @property
+    @cached_property
     def _template(self) -> LearningSegmenter | None:
         return self._segmenter if isinstance(self._segmenter, LearningSegmenter) else None
 

@@ -92,7 +92,7 @@ class Derivation:
                     self.vectors(row.id, [*(each.key for each in rows), *searched_texts(tail)], afresh=afresh)
                 saved = replace(row, derived=row.messages, settled=settled, cut=upto, cut_by=cuts.by)
                 saved = replace(saved, version=next_count(row.version))
-                self._recent.keep(saved, tail)
+                self._recent.keep(saved, tail, rows)
                 return saved
         return None
 
@@ -104,6 +104,23 @@ class Derivation:
     def memories(self, scope: Scope, row: SessionRow, turns: Sequence[Turn], since: int = 0) -> list[Memory]:
         """The session's memories from turn ``since`` on, as `rows` gives them, with their turns."""
         return memories_of(row.name, self.rows(scope, row, turns, since), [t for t in turns if t.index >= since])
+
+    def grown(self, scope: Scope, row: SessionRow, known: int, since: int) -> tuple[Sequence[Turn], list[Memory]]:
+        """A session's last turns and memories, as `memories` gives them.
+
+        Args:
+            scope: whose session it is.
+            row: the session as `derive` gave it.
+            known: the first turn that is asked for, unless ``since`` is before it.
+            since: the first turn whose memories are asked for; a memory begins with it.
+        """
+        recent, first = self._recent.of(row.id), min(known, since)
+        if recent is not None and recent.session == row and row.settled <= first:
+            # What this process has just made and written.
+            rows = [each for each in recent.rows if each.start >= since]
+            return recent.turns, memories_of(row.name, rows, recent.turns)
+        turns = self._store.turns(row, first)
+        return turns, self.memories(scope, row, turns, since)
 
     def rows(self, scope: Scope, row: SessionRow, turns: Sequence[Turn], since: int = 0) -> list[MemoryRow]:
         """The session's memories from turn ``since`` on; made again, with a warning, where the turns are not all there.

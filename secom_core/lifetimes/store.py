@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, or_, select, text, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, or_, select, update
 
 from ..conversation import Scope
 from ..errors import InvalidInput
 from ..stores.database import retry_if_contended
+from ..stores.driver import glance_in
 from ..stores.messages import microseconds
 from ..stores.rows import MOST, is_count, scope_key
 from ..stores.schema import is_one_of, messages, scopes, sessions
@@ -33,6 +34,19 @@ _STATE: Final = (
 )
 
 
+class _State(NamedTuple):
+    """A row of the statement above: a scope's counts, its cap and what was noted of it, and its first end."""
+
+    id: int
+    revision: int
+    checked: int | None
+    next_us: int | None
+    first_end: int | None
+    turns: int | None
+    bytes: int | None
+    age_us: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Ending:
     """What of a scope is to go at a moment.
@@ -50,15 +64,26 @@ class Ending:
     is_whole: bool = False
 
 
-def is_due(store: SqlStore, scope: Scope, now: datetime) -> bool:
-    """Whether anything of the scope is to go at a moment; reads a row, however much the scope and the bank hold."""
-    found = store.glance(_STATE, key=scope_key(scope))
-    if not found:
-        return False
-    (_, revision, checked, next_us, first_end, *_), moment = found[0], microseconds(now)
-    if isinstance(first_end, int) and first_end <= moment:
-        return True
-    return checked is not None and (checked != revision or (next_us is not None and next_us <= moment))
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What a scope's lifetimes ask for at a moment.
+
+    Args:
+        now: whether anything of it is to go.
+        is_capped: whether a write may make anything of it too much.
+    """
+
+    now: bool = False
+    is_capped: bool = False
+
+
+def due(store: SqlStore, scope: Scope, now: datetime) -> Due:
+    """What is to be done of the scope at a moment; reads a row, however much the scope and the bank hold."""
+    for row in map(_State._make, store.glance(_STATE, key=scope_key(scope))):
+        moment, is_capped = microseconds(now), row.checked is not None
+        is_over = is_capped and (row.checked != row.revision or (row.next_us is not None and row.next_us <= moment))
+        return Due(is_over or (isinstance(row.first_end, int) and row.first_end <= moment), is_capped)
+    return Due()
 
 
 def due_scopes(connection: Connection, now: datetime) -> list[str]:
@@ -108,7 +133,7 @@ def _overflow(connection: Connection, scope: Scope, now: datetime, pinned: Colle
 
     Where nothing is too much, that is noted with the scope's revision.
     """
-    row = connection.execute(text(_STATE), {"key": scope_key(scope)}).one_or_none()
+    row = next(map(_State._make, glance_in(connection, _STATE, key=scope_key(scope))), None)
     if row is None or row.checked is None:
         return ()
     cap, moment = _cap(row), microseconds(now)
@@ -239,7 +264,7 @@ def cap_of(connection: Connection, scope_id: int) -> Cap | None:
     return _cap(row) if row is not None else None
 
 
-def _cap(row: Row[Any]) -> Cap:
+def _cap(row: Row[Any] | _State) -> Cap:
     return Cap(row.turns, row.bytes, timedelta(microseconds=row.age_us) if row.age_us is not None else None)
 
 

@@ -42,6 +42,13 @@ def signals_of(names: Iterable[str], matrix: npt.NDArray[np.float64]) -> list[Si
     return [Signals(columns, matrix, row) for row in range(len(matrix))]
 
 
+def plain(signals: Mapping[str, float]) -> dict[str, float]:
+    """The same as a dictionary."""
+    if isinstance(signals, Signals):
+        return dict(zip(signals.names, signals.matrix[signals.row].tolist(), strict=True))
+    return dict(signals)
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A turn, or a passage of a long one, that may answer the query.

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from ..conversation import Turn
 from ..errors import InvalidInput
@@ -309,7 +308,8 @@ class ScopeIndex:
             relevance = np.where(columns["window_coverage"][best] > 0, relevance, np.minimum(relevance, _NEAREST))
         self._table.read(pool[best].tolist())
         signals = signals_of(weights, np.round(matrix[best], _DIGITS))
-        found = self._candidates(pool[best], total[best].tolist(), signals, relevance.tolist(), kinds[best].tolist())
+        scored = pool[best].tolist(), total[best].tolist(), signals, relevance.tolist(), kinds[best].tolist()
+        found = [self._candidate(*each) for each in zip(*scored, strict=True)]
         worth = search.worth if narrow else {}
         firsts = zip(found[:narrow], map(self._table.passage, pool[best[:narrow]].tolist()), strict=True)
         return [*(with_narrower(*each, worth) for each in firsts), *found[narrow:]]
@@ -363,32 +363,20 @@ class ScopeIndex:
         """Candidates for rows that were not searched for, each turn or passage once."""
         seen = {(each.turn.id, each.passage) for each in known}
         for row, kind in rows:
-            [candidate] = self._candidates([row], [score], [{}], [relevance], [kind])
+            candidate = self._candidate(row, score, {}, relevance, kind)
             if (key := (candidate.turn.id, candidate.passage)) not in seen:
                 seen.add(key)
                 yield candidate
 
-    def _candidates(
-        self,
-        rows: npt.ArrayLike,
-        scores: Sequence[float],
-        signals: Sequence[Mapping[str, float]],
-        relevance: Sequence[float],
-        kinds: Sequence[HitKind],
-    ) -> list[Candidate]:
-        table, places = self._table, np.asarray(rows, dtype=np.int64)
-        short, often = table.short[places] > 0, table.times[table.source[places]] > 1
-        tokens = np.where(short, table.turn_tokens[places], table.tokens[places]).astype(int).tolist()
-        passages, numbers = map(table.passage, places.tolist()), table.memory[places].tolist()
-        said = [self._times_said(row) if many else 1 for row, many in zip(places.tolist(), often.tolist(), strict=True)]
-        return [
-            Candidate(
-                passage.turn, self.memories[number], score, of, length, None if whole else passage, kind, chance, times
-            )
-            for passage, number, score, of, length, whole, kind, chance, times in zip(
-                passages, numbers, scores, signals, tokens, short.tolist(), kinds, relevance, said, strict=True
-            )
-        ]
+    def _candidate(
+        self, row: int, score: float, signals: Mapping[str, float], relevance: float, kind: HitKind
+    ) -> Candidate:
+        table, passage = self._table, self._table.passage(row)
+        is_whole = table.short.item(row) > 0
+        tokens = int((table.turn_tokens if is_whole else table.tokens).item(row))
+        shown, memory = None if is_whole else passage, self.memories[table.memory.item(row)]
+        said = self._times_said(row) if table.times.item(table.source.item(row)) > 1 else 1
+        return Candidate(passage.turn, memory, score, signals, tokens, shown, kind, relevance, said)
 
     def _usable_weights(self, vector: Vectors | None, nearest: Sequence[DocumentPlace] | None) -> Mapping[str, float]:
         """The weights of a search with this vector, or what a vector store has found; or of one without either."""

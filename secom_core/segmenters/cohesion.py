@@ -206,23 +206,23 @@ def _models(entries: _Entries, window: int) -> Floats:
 
 def _shared_gains(entries: _Entries, window: int) -> Floats:
     """What the terms on both sides of the gap before each unit add, shape ``(size,)``."""
-    size, gains = entries.size, np.zeros(entries.size)
+    size = entries.size
     # Sorted, so that a term's entries from a unit on are found by searching.
     keys = entries.terms * size + entries.units
     counted = np.concatenate([[0], np.cumsum(entries.counts)])
     after = entries.again
     first = np.maximum(entries.units[after - 1] + 1, entries.units[after] - window + 1)
     last = np.minimum(entries.units[after], entries.units[after - 1] + window)
-    for step in range(window):
-        there = np.flatnonzero(first + step <= last)
-        entry, gap = after[there], first[there] + step
-        base = entries.terms[entry] * size
-        begin = np.searchsorted(keys, base + np.maximum(gap - window, 0))
-        end = np.searchsorted(keys, base + np.minimum(gap + window, size))
-        counts = counted[np.stack([end, entry, end])] - counted[np.stack([begin, begin, entry])]
-        both, left, right = _log_rising(counts, _ALPHA)
-        gains += np.bincount(gap, left + right - both, size)
-    return gains
+    step, there = np.nonzero(first + np.arange(window)[:, None] <= last)
+    entry, gap = after[there], first[there] + step
+    base = entries.terms[entry] * size
+    begin = np.searchsorted(keys, base + np.maximum(gap - window, 0))
+    end = np.searchsorted(keys, base + np.minimum(gap + window, size))
+    counts = counted[np.stack([end, entry, end])] - counted[np.stack([begin, begin, entry])]
+    both, left, right = _log_rising(counts, _ALPHA)
+    gains = np.bincount(step * size + gap, left + right - both, window * size)
+    # Of nothing, numpy counts in whole numbers.
+    return np.asarray(gains.reshape(window, size).sum(axis=0), dtype=np.float64)
 
 
 def alternation(bags: Sequence[Counter[str]]) -> float:

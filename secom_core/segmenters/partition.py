@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import lgamma, log, log1p
 
 import numpy as np
@@ -23,6 +24,7 @@ def check_options(max_length: int, mean_length: float, threshold: float) -> None
         raise InvalidInput(f"the threshold lies between 0 and 1, got {threshold}")
 
 
+@lru_cache(maxsize=64)
 def length_prior(mean: float, longest: int, shape: float = 3.0, floor: float = 1e-4) -> Floats:
     """The log probability of each segment length: a negative binomial with a floor, so that long ones stay possible.
 
@@ -33,7 +35,7 @@ def length_prior(mean: float, longest: int, shape: float = 3.0, floor: float = 1
         floor: what is added to each before the probabilities are made to sum to 1.
 
     Returns:
-        Shape ``(longest,)``, for the lengths 1 to ``longest``.
+        Shape ``(longest,)``, for the lengths 1 to ``longest``; not to be changed, as the same are asked for again.
     """
     chance = shape / (shape + max(mean, 1.01) - 1)
     logs = [lgamma(n + shape) - lgamma(shape) - lgamma(n + 1) + n * log1p(-chance) for n in range(longest)]

@@ -13,7 +13,7 @@ from threading import TIMEOUT_MAX
 from typing import Any, Final, ParamSpec, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, Table, inspect, text
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 
 from ..conversation import Scope
 from ..errors import InvalidInput, SecomError, StoreError, StoreLocked, warn_degraded
@@ -143,6 +143,12 @@ class Database:
         return self._engine
 
     @property
+    def _driver_error(self) -> type[Exception]:
+        """What the driver raises, where a statement goes straight through it (`secom_core.stores.driver`)."""
+        error: type[Exception] = self._engine.dialect.loaded_dbapi.Error
+        return error
+
+    @property
     def dialect(self) -> str:
         """The name of its kind of SQL: ``"sqlite"`` or ``"postgresql"``."""
         return self._engine.dialect.name
@@ -218,7 +224,7 @@ class Database:
                 connection = raw.execution_options(secom_write=write, secom_durable=durable, secom_scope=key, **named)
                 with connection.begin():
                     yield connection
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, self._driver_error) as error:
             raise self._translated(error, until) from error
         except (ValueError, TypeError) as error:
             # While a transaction only reads, nothing but what it reads can be wrong.
@@ -249,7 +255,7 @@ class Database:
                     driver: Any = pooled.driver_connection
                     wait_at_most(driver, pooled.info, max(0.0, self._until() - time.monotonic()))
                     return read(driver.execute(statement, values))
-            except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error, ValueError, TypeError):
+            except (SQLAlchemyError, self._driver_error, ValueError, TypeError):
                 # The transaction below waits, or says what is wrong.
                 pass
         with self.transaction(write=False, single=True) as connection:
@@ -283,10 +289,10 @@ class Database:
         finally:
             self._writers.release()
 
-    def _translated(self, error: SQLAlchemyError, until: float) -> StoreError:
-        original = getattr(error, "orig", None)
+    def _translated(self, error: Exception, until: float) -> StoreError:
+        original = getattr(error, "orig", error)
         # Of SQLite's errors, the driver for encrypted files gives no code.
-        locked = self.is_sqlite and isinstance(error, DBAPIError) and "locked" in str(original)
+        locked = self.is_sqlite and isinstance(original, self._driver_error) and "locked" in str(original)
         state = getattr(original, "sqlstate", None)
         if locked or (state == _LOCK_TIMEOUT and time.monotonic() >= until):
             return self._locked()

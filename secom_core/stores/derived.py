@@ -35,6 +35,7 @@ from ..conversation import Message, Turn
 from ..protocols import Vectors
 from ..text.batches import batches
 from .database import retry_if_contended
+from .driver import glance_in, run
 from .glances import ABOUT_AT, KEYS_AT, NAMES, SESSION, TURNS_AT, MessageRow
 from .index_blocks import IndexBlocks, WithoutThem, delete_index
 from .messages import turns_of, without_words
@@ -53,7 +54,6 @@ def grown(number: Column[int]) -> ColumnElement[int]:
 
 
 # Statements that every turn needs are made once: making one costs more than running it.
-_SESSION: Final = select(sessions).where(sessions.c.id == bindparam("id"))
 _MEMORIES: Final = (
     select(memories.c.start, memories.c.stop, memories.c.key, memories.c.digest)
     .where(memories.c.session_id == bindparam("session"))
@@ -154,11 +154,11 @@ class DerivedRows(IndexBlocks):
             if not is_unchanged(connection, session):
                 return False
             if first:
-                connection.execute(_DROP_MEMORIES, {"session": session.id, "since": first})
+                run(connection, _DROP_MEMORIES, {"session": session.id, "since": first})
             else:
-                connection.execute(_ALL_OF_SESSION, {"session": session.id})
+                run(connection, _ALL_OF_SESSION, {"session": session.id})
             if rows:
-                connection.execute(_ADD_MEMORIES, [memory_values(session, row) for row in rows])
+                run(connection, _ADD_MEMORIES, *(memory_values(session, row) for row in rows))
             if first < session.settled:
                 new_epoch(connection, session.scope_id)
             counts = {"turns": session.turns, "messages": session.messages, "derived": session.messages}
@@ -278,8 +278,7 @@ class SessionIds:
 
 def session_of(connection: Connection, session_id: int) -> SessionRow | None:
     """The session as it is in this transaction, or nothing where it was forgotten."""
-    rows = connection.execute(_SESSION, {"id": session_id}).all()
-    return session_row(rows[0]) if rows else None
+    return next((session_row(row) for row in glance_in(connection, SESSION, id=session_id)), None)
 
 
 def memories_since(connection: Connection, session_id: int, start: int) -> list[MemoryRow]:
@@ -300,14 +299,14 @@ def _is_part(scope_id: int, part: str) -> ColumnElement[bool]:
 
 def count_revision(connection: Connection, scope_id: int) -> None:
     """Count a change in the scope."""
-    connection.execute(_COUNT_REVISION, {"scope": scope_id})
+    run(connection, _COUNT_REVISION, {"scope": scope_id})
 
 
 def touch(connection: Connection, session_id: int, scope_id: int, **values: int | str | None) -> None:
     """Count a change in the scope and the session, and set the session's ``values``."""
     count_revision(connection, scope_id)
     new = {f"new_{name}": value for name, value in values.items()}
-    connection.execute(_touching(tuple(values)), {"scope": scope_id, "session": session_id, **new})
+    run(connection, _touching(tuple(values)), {"scope": scope_id, "session": session_id, **new})
 
 
 @lru_cache(maxsize=16)

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Select, bindparam, func, select
 
 from ..conversation import Scope
 from .derived import touch
+from .driver import rows_of
 from .rows import SessionRow, is_count, session_row
 from .schema import IS_OPEN, messages, scopes, sessions
 
@@ -47,8 +48,8 @@ class OpenSession:
 
 def open_sessions(connection: Connection, scope_id: int) -> list[OpenSession]:
     """The scope's open sessions, in the order in which they came."""
-    found = connection.execute(_OPEN, {"scope": scope_id}).all()
-    return [OpenSession(session_row(each), each.said, each.last) for each in found if is_count(each.last)]
+    rows = rows_of(connection, _OPEN, {"scope": scope_id})
+    return [OpenSession(session_row(each), each.said, each.last) for each in rows if is_count(each.last)]
 
 
 def ending(connection: Connection, session: SessionRow, at: int, idle: timedelta) -> list[SessionRow]:

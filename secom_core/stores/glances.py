@@ -3,7 +3,8 @@
 SQLAlchemy takes longer to compile a statement of its own, once in each process, than SQLite takes to find the rows. A
 name after a colon stands for a value.
 
-`secom_core.stores.database.Database.glance` runs them.
+`secom_core.stores.database.Database.glance` runs them by themselves, `secom_core.stores.driver.glance_in` in a
+transaction.
 """
 
 from __future__ import annotations
@@ -33,12 +34,20 @@ LATEST_FIRST: Final = _sql(
     "ORDER BY turn DESC, position DESC LIMIT 1) DESC, sessions.id DESC",
 )
 """The scope's sessions, that with the latest last message first; of two at the same moment, that which came later."""
-NAMED: Final = _sql(
+_NAMED: Final = _sql(
     _SESSION,
     ", scopes.epoch FROM sessions JOIN scopes ON scopes.id = sessions.scope_id",
     "WHERE scopes.key = :key AND sessions.name = :name",
 )
-"""A session and its scope's epoch; on SQLite, where the index of names is over the names themselves."""
+NAMED: Final = {
+    "sqlite": _NAMED,
+    "postgresql": _sql(
+        _NAMED,
+        "AND hashtextextended(sessions.name, 0) = hashtextextended(:name, 0)",
+        "AND hashtextextended(sessions.name, 1) = hashtextextended(:name, 1)",
+    ),
+}
+"""By dialect: a session and its scope's epoch. On PostgreSQL, the index of names is over hashes of them."""
 
 NAMES: Final = {
     "sqlite": "SELECT id, name FROM sessions WHERE scope_id = :scope AND name IN (SELECT value FROM json_each(:names))",
@@ -69,15 +78,26 @@ def _at(columns: str, table: str, place: str, order: str = "") -> Mapping[str, s
 
 
 _IN_ORDER: Final = "ORDER BY session_id, turn, position"
+_MESSAGE: Final = "messages.id, session_id, turn, name, role, speaker, text, at, metadata"
 KEYS_AT: Final = _at("session_id, memories.start, memories.key", "memories", "memories.start")
-TURNS_AT: Final = _at(
-    "messages.id, session_id, turn, name, role, speaker, text, at, metadata", "messages", "turn", _IN_ORDER
-)
+TURNS_AT: Final = _at(_MESSAGE, "messages", "turn", _IN_ORDER)
 """By dialect: messages, each as a `MessageRow`."""
 ABOUT_AT: Final = _at(
     "messages.id, session_id, turn, name, role, speaker, '', '', metadata", "messages", "turn", _IN_ORDER
 )
 """The same without their words and times."""
+
+_FROM: Final = _sql("SELECT", _MESSAGE, "FROM messages WHERE session_id = :session AND turn >= :start")
+TURNS: Final = _sql(_FROM, _IN_ORDER)
+"""A session's messages from a turn on, each as a `MessageRow`."""
+TURNS_UNTIL: Final = _sql(_FROM, "AND turn <= :end", _IN_ORDER)
+LAST: Final = _sql(
+    _FROM,
+    "AND turn IN (SELECT turn FROM messages WHERE session_id = :session AND position = 0",
+    "ORDER BY turn DESC LIMIT :last)",
+    _IN_ORDER,
+)
+"""The same of its last turns."""
 
 _OF_INDEX: Final = "FROM index_blocks WHERE scope_id = :scope AND space = :space"
 BLOCKS: Final = _sql(

@@ -3,86 +3,97 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, bindparam, select
+from sqlalchemy import Connection
 
 from ..conversation import Scope, Turn
 from ..processes import ForkLock
 from .database import Database
-from .glances import NAMED
+from .driver import glance_in
+from .glances import LAST, NAMED, TURNS, MessageRow
 from .messages import turns_of
 from .rows import SessionRow, scope_key, session_row
-from .schema import escaped, is_one_of, messages, scopes, sessions
+from .schema import escaped
 
 _CHARACTERS: Final = 4_000_000
 """How long the turns that are kept may be together."""
 
-_OF_SCOPE: Final = (
-    select(sessions, scopes.c.epoch)
-    .join(scopes, scopes.c.id == sessions.c.scope_id)
-    .where(scopes.c.key == bindparam("key"))
-)
-_NAMED: Final = _OF_SCOPE.where(sessions.c.name == bindparam("name"))
-TURNS: Final = (
-    select(messages)
-    .where(messages.c.session_id == bindparam("session"), messages.c.turn >= bindparam("start"))
-    .order_by(messages.c.turn, messages.c.position)
-)
-_FIRSTS: Final = select(messages.c.turn).where(messages.c.session_id == bindparam("session"), messages.c.position == 0)
-LAST: Final = TURNS.where(messages.c.turn.in_(_FIRSTS.order_by(messages.c.turn.desc()).limit(bindparam("last"))))
-
 
 def session_named(connection: Connection, scope: Scope, name: str) -> tuple[SessionRow, int] | None:
     """The scope's session of that name and the scope's epoch, or nothing where there is none."""
-    by_hash = connection.dialect.name == "postgresql"
-    named = _OF_SCOPE.where(is_one_of(connection, sessions.c.name, [name])) if by_hash else _NAMED
-    row = connection.execute(named, {"key": scope_key(scope), "name": name}).first()
-    return (session_row(row), row.epoch) if row is not None else None
+    return _named(glance_in(connection, NAMED[connection.dialect.name], **_values(scope, name)))
 
 
 def named_at_once(store: Database, scope: Scope, name: str) -> tuple[SessionRow, int] | None:
     """As `session_named`, in no transaction with anything else."""
-    if not store.is_sqlite:
-        with store.transaction(write=False) as connection:
-            return session_named(connection, scope, name)
-    row = next(iter(store.glance(NAMED, key=scope_key(scope), name=escaped(name))), None)
-    return (session_row(row), row[-1]) if row is not None else None
+    return _named(store.glance(NAMED[store.dialect], **_values(scope, name)))
+
+
+def _values(scope: Scope, name: str) -> dict[str, str]:
+    return {"key": scope_key(scope), "name": escaped(name)}
+
+
+def _named(rows: Iterable[Sequence[Any]]) -> tuple[SessionRow, int] | None:
+    return next(((session_row(row), row[-1]) for row in rows), None)
 
 
 def turns_from(
-    connection: Connection, session: SessionRow, start: int = 0, statement: Select[Any] = TURNS, **given: int
+    connection: Connection, session: SessionRow, start: int = 0, statement: str = TURNS, **given: int
 ) -> list[Turn]:
     """The session's turns from ``start`` on, in order."""
-    found = connection.execute(statement, {"session": session.id, "start": start, **given})
-    return turns_of(found, session.name)
+    rows = glance_in(connection, statement, session=session.id, start=start, **given)
+    return turns_of(map(MessageRow._make, rows), session.name)
+
+
+def turns_at_once(
+    store: Database, session: SessionRow, start: int = 0, statement: str = TURNS, **given: int
+) -> list[Turn]:
+    """As `turns_from`, in no transaction with anything else."""
+    rows = store.glance(statement, session=session.id, start=start, **given)
+    return turns_of(map(MessageRow._make, rows), session.name)
 
 
 @dataclass(frozen=True, slots=True)
 class _Latest:
-    """The last ``count`` turns of a session, as of one version of it and one epoch of its scope."""
+    """The last ``count`` turns of a session, as of so many messages of it and one epoch of its scope."""
 
     session: SessionRow
     epoch: int
     count: int
     turns: Sequence[Turn]
 
-    def is_current(self, session: SessionRow, epoch: int, count: int) -> bool:
-        known = self.session
-        same = (known.id, known.version, self.epoch) == (session.id, session.version, epoch)
-        return same and count <= self.count
+    def grown(
+        self, session: SessionRow, epoch: int, count: int, read: Callable[[SessionRow, int], list[Turn]]
+    ) -> _Latest | None:
+        """As many with what has come since; nothing where something else may have changed.
 
-    def grown(self, connection: Connection, session: SessionRow, epoch: int, count: int) -> list[Turn] | None:
-        """As many with what has come since; nothing where something else may have changed."""
+        Args:
+            session: the session now.
+            epoch: its scope's now.
+            count: how many are asked for.
+            read: gives the session's turns from one on.
+        """
         known = self.session
-        if (known.id, self.epoch) != (session.id, epoch) or count > self.count or not self.turns:
+        if (known.id, self.epoch) != (session.id, epoch) or count > self.count:
+            return None
+        if known.messages == session.messages:
+            # It was cut, at most, which leaves its words as they are.
+            return self
+        if not self.turns:
             return None
         *before, last = self.turns
-        new = turns_from(connection, session, last.index) if session.messages > known.messages else [last]
+        new = read(session, last.index)
         came = sum(len(turn.messages) for turn in new) - len(last.messages)
-        return [*before, *new][-self.count :] if came == session.messages - known.messages else None
+        turns = [*before, *new][-self.count :]
+        return _Latest(session, epoch, self.count, turns) if came == session.messages - known.messages else None
+
+    def last(self, count: int) -> list[Turn]:
+        """So many of them."""
+        return list(self.turns[-count:]) if count else []
 
 
 class LatestTurns:
@@ -100,23 +111,25 @@ class LatestTurns:
     def of(self, scope: Scope, name: str, count: int) -> list[Turn]:
         """The last ``count`` turns of the session, in order; none where there is no such session."""
         known = self._known.get((scope, name))
-        # One statement that finds nothing new is quick; on a server, it would be one more way there and back.
+        # Single statements are quick; on a server, each would be one more way there and back.
         if known is not None and self._store.is_sqlite:
-            found = named_at_once(self._store, scope, name)
-            if found is not None and known.is_current(*found, count):
-                return list(known.turns[-count:]) if count else []
+            session = named_at_once(self._store, scope, name)
+            latest = known.grown(*session, count, partial(turns_at_once, self._store)) if session is not None else None
+            if latest is not None:
+                return self._kept(scope, name, latest, known).last(count)
         with self._store.transaction(write=False) as connection:
-            found = session_named(connection, scope, name)
-            if found is None:
+            session = session_named(connection, scope, name)
+            if session is None:
                 return []
-            if known is not None and known.is_current(*found, count):
-                return list(known.turns[-count:]) if count else []
-            turns = known.grown(connection, *found, count) if known is not None else None
-            most = count if turns is None or known is None else known.count
-            if turns is None:
-                turns = turns_from(connection, found[0], statement=LAST, last=count)
-        self._keep(scope, name, _Latest(*found, most, turns))
-        return turns[-count:] if count else []
+            latest = known.grown(*session, count, partial(turns_from, connection)) if known is not None else None
+            latest = latest or _Latest(*session, count, turns_from(connection, session[0], statement=LAST, last=count))
+        return self._kept(scope, name, latest, known).last(count)
+
+    def _kept(self, scope: Scope, name: str, latest: _Latest, known: _Latest | None) -> _Latest:
+        """Those that are kept from now on."""
+        if latest is not known:
+            self._keep(scope, name, latest)
+        return latest
 
     def _keep(self, scope: Scope, name: str, latest: _Latest) -> None:
         with self._lock:

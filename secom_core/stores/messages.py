@@ -14,6 +14,7 @@ from sqlalchemy import Column, Connection, Row, Select, bindparam, select, tuple
 from ..conversation import Message, Turn, json_flaw, opens_turn
 from ..errors import DuplicateId, InvalidInput, StoreError, shorten
 from ..text.batches import batches
+from .driver import rows_of
 from .glances import MessageRow
 from .rows import SessionRow
 from .schema import is_one_of, messages
@@ -22,6 +23,8 @@ _Row: TypeAlias = Row[Any] | MessageRow
 
 _NO_METADATA: Final = "{}"
 _DAMAGES: Final = (ValueError, TypeError, RecursionError)
+_FEW: Final = 4
+"""Of so many names, each stands in a statement that is made once."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LAST: Final = (
     select(messages.c.role, messages.c.turn, messages.c.position)
@@ -32,6 +35,9 @@ _LAST: Final = (
 _OF_SCOPE: Final = messages.c.scope_id == bindparam("scope")
 _WORDS: Final = select(messages.c.name, messages.c.role, messages.c.text).where(_OF_SCOPE)
 _PLACES: Final = select(messages.c.session_id, messages.c.turn).where(_OF_SCOPE).order_by(messages.c.id)
+_FIRST: Final = select(messages.c.name).where(
+    messages.c.session_id == bindparam("session"), messages.c.turn == bindparam("turn"), messages.c.position == 0
+)
 _FIRSTS: Final = (
     select(messages.c.name)
     .where(
@@ -42,18 +48,27 @@ _FIRSTS: Final = (
 )
 
 
-def among(
+def rows_among(
     connection: Connection, statement: Select[Any], name: Column[str], wanted: Sequence[str], **values: int
-) -> tuple[Select[Any], dict[str, Any]]:
-    """A statement's rows of which the name is one of ``wanted``, with the statement's values (`is_one_of`)."""
+) -> list[Any]:
+    """A statement's rows of which the name is one of ``wanted``, by the statement's values (`is_one_of`)."""
     if connection.dialect.name == "postgresql":
-        return statement.where(is_one_of(connection, name, wanted)), values
-    return _among(statement, name), {**values, "names": list(wanted)}
+        return list(connection.execute(statement.where(is_one_of(connection, name, wanted)), values))
+    if len(wanted) > _FEW:
+        return list(connection.execute(_among(statement, name), {**values, "names": list(wanted)}))
+    # One that is asked for twice is found once.
+    names = {f"name_{place}": wanted[min(place, len(wanted) - 1)] for place in range(_FEW)}
+    return rows_of(connection, _among_few(statement, name), {**values, **names})
 
 
 @lru_cache(maxsize=32)
 def _among(statement: Select[Any], name: Column[str]) -> Select[Any]:
     return statement.where(name.in_(bindparam("names", expanding=True)))
+
+
+@lru_cache(maxsize=32)
+def _among_few(statement: Select[Any], name: Column[str]) -> Select[Any]:
+    return statement.where(name.in_([bindparam(f"name_{place}", type_=name.type) for place in range(_FEW)]))
 
 
 def microseconds(at: datetime) -> int:
@@ -68,8 +83,8 @@ def unknown_messages(connection: Connection, scope_id: int, new: Sequence[Messag
     names = list({m.id for m in new if m.id})
     known: dict[str, tuple[str, str]] = {}
     for batch in batches(names):
-        found = connection.execute(*among(connection, _WORDS, messages.c.name, batch, scope=scope_id))
-        known.update({name: (role, text) for name, role, text in found})
+        rows = rows_among(connection, _WORDS, messages.c.name, batch, scope=scope_id)
+        known.update({name: (role, text) for name, role, text in rows})
     fresh: list[Message] = []
     for message in new:
         if message.id is None:
@@ -109,10 +124,9 @@ def message_rows(
 
 
 def _last_message(connection: Connection, session: SessionRow) -> tuple[Message | None, int, int]:
-    row = connection.execute(_LAST, {"session": session.id}).one_or_none()
-    if row is None:
-        return None, session.turns - 1, 0
-    return Message("", role=row.role), row.turn, row.position
+    for row in rows_of(connection, _LAST, {"session": session.id}):
+        return Message("", role=row.role), row.turn, row.position
+    return None, session.turns - 1, 0
 
 
 def _message_row(session: SessionRow, message: Message, turn: int, position: int) -> dict[str, Any]:
@@ -151,8 +165,11 @@ def turn_ids_of(connection: Connection, scope_id: int, names: Sequence[str]) -> 
     """The ids of the turns that hold the messages with these ids, in order."""
     found: dict[tuple[int, int], None] = {}
     for batch in batches(names):
-        rows = connection.execute(*among(connection, _PLACES, messages.c.name, batch, scope=scope_id))
+        rows = rows_among(connection, _PLACES, messages.c.name, batch, scope=scope_id)
         found.update({(row[0], row[1]): None for row in rows})
+    if len(found) == 1:
+        [(session, turn)] = found
+        return tuple(row.name for row in rows_of(connection, _FIRST, {"session": session, "turn": turn}))
     return tuple(name for places in batches(list(found)) for name in connection.scalars(_FIRSTS, {"places": places}))
 
 

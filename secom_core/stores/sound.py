@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, select
 from sqlalchemy.types import NullType
 
 from ..errors import warn_degraded
+from .driver import rows_of
 from .rows import is_count
 from .schema import messages, scopes, sessions
 
@@ -28,7 +29,7 @@ def sound_rows(
 
     Args:
         connection: a transaction.
-        statement: what is read.
+        statement: what is read; one that is made once, where it has parameters.
         table: what it is read from, for the warning.
         owner: whose rows they are, for the warning.
         values: of the statement's parameters.
@@ -37,7 +38,7 @@ def sound_rows(
         DegradedWarning: some are not, and are set aside.
     """
     checks = [_check_of(column) for column in statement.selected_columns]
-    rows = connection.execute(statement, values).all()
+    rows = connection.execute(statement).all() if values is None else rows_of(connection, statement, values)
     return sound_records(connection, rows, lambda row: _checked(row, checks), table, owner)
 
 

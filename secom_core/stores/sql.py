@@ -16,10 +16,11 @@ from ..text.batches import batches
 from .cipher import Cipher
 from .database import retry_if_contended
 from .derived import DerivedRows, memories_since, memory_values, new_epoch, session_of, touch
+from .driver import glance_in, run
 from .endings import end, ending, open_sessions, resting_scopes
-from .glances import CHANGED, LATEST_FIRST, SCOPE, SESSIONS
+from .glances import CHANGED, LAST, LATEST_FIRST, SCOPE, SESSIONS, TURNS, TURNS_UNTIL
 from .index_blocks import WithoutThem, delete_index
-from .latest import LAST, TURNS, named_at_once, session_named, turns_from
+from .latest import named_at_once, session_named, turns_at_once, turns_from
 from .messages import message_rows, microseconds, turn_ids_among, turn_ids_of, turns_of, unknown_messages
 from .migrations import migrate
 from .ownership import delete_of_scope, delete_of_session, of_scope
@@ -39,7 +40,7 @@ from .statements import count_turns_where, delete_among, insert_row, is_unchange
 from .unsettled import Unsettled
 
 _Forget = Callable[[Connection, int], None]
-_SCOPE: Final = select(scopes.c.id, scopes.c.revision, scopes.c.epoch).where(scopes.c.key == bindparam("key"))
+_ADD_MESSAGES: Final = insert(messages)
 _OF_SCOPE: Final = (
     select(sessions).join(scopes, scopes.c.id == sessions.c.scope_id).where(scopes.c.key == bindparam("key"))
 )
@@ -90,11 +91,12 @@ class SqlStore(DerivedRows):
         """
         ended: list[SessionRow] = []
         with self.transaction(scope=scope) as connection:
-            scope_id = scope_id_of(connection, scope)
+            known = _session(connection, scope, session)
+            scope_id = known.scope_id if known is not None else scope_id_of(connection, scope)
             if only_in not in (None, scope_id):
                 return Appended(0, (), 0)
             scope_id = scope_id or insert_row(connection, scopes, key=scope_key(scope))
-            row = _session(connection, scope, session) or _new_session(connection, scope_id, session)
+            row = known or _new_session(connection, scope_id, session)
             places = dict(zip(map(id, new), turns, strict=True)) if turns is not None else None
             fresh = unknown_messages(connection, scope_id, new)
             rows = list(message_rows(connection, row, fresh, places))
@@ -102,7 +104,7 @@ class SqlStore(DerivedRows):
                 ended = ending(connection, row, rows[0]["at_us"], idle) if idle is not None else []
                 end(connection, [each for each in ended if each.id != row.id])
                 before = row.messages if row.id in {each.id for each in ended} else row.ended
-                connection.execute(insert(messages), rows)
+                run(connection, _ADD_MESSAGES, *rows)
                 if rows[0]["turn"] < row.settled:
                     row = _unsettle(connection, row, rows[0]["turn"])
                 touch(
@@ -128,12 +130,11 @@ class SqlStore(DerivedRows):
     def turns(
         self, session: SessionRow, start: int = 0, *, last: int | None = None, end: int | None = None
     ) -> list[Turn]:
-        """The session's turns from ``start`` on, to ``end`` at most, or the ``last`` so many of them, in order."""
+        """The session's turns from ``start`` on, to ``end`` at most, or else the ``last`` so many of them, in order."""
         statement, given = (TURNS, {}) if last is None else (LAST, {"last": last})
         if end is not None:
-            statement = statement.where(messages.c.turn <= end)
-        with self.transaction(write=False) as connection:
-            return turns_from(connection, session, start, statement, **given)
+            statement, given = TURNS_UNTIL, {"end": end}
+        return turns_at_once(self, session, start, statement, **given)
 
     def unsettled(
         self, session_id: int, *, afresh: bool = False, ended: bool = False, known: Unsettled | None = None
@@ -144,7 +145,7 @@ class SqlStore(DerivedRows):
             session_id: the session's id.
             afresh: all of its turns are, even where nothing is to be derived.
             ended: also where it lacks nothing but to be cut as a session that has ended.
-            known: these turns as they were, so that only what has come since need be read.
+            known: these as they were, so that only what has come since need be read.
 
         Returns:
             Nothing where it was forgotten; no turns and no memories where it is derived.
@@ -157,8 +158,7 @@ class SqlStore(DerivedRows):
                 since = 0 if afresh else row.settled
                 return row, turns_from(connection, row, since), memories_since(connection, row.id, since)
             turns = known.grown(row, turns_from(connection, row, known.turns[-1].index))
-            turns = turns or turns_from(connection, row, row.settled)
-            return row, turns, memories_since(connection, row.id, row.settled)
+            return row, turns or turns_from(connection, row, row.settled), list(known.rows)
 
     @retry_if_contended
     def close_session(self, scope: Scope, session: str) -> SessionRow | None:
@@ -373,13 +373,12 @@ class SqlStore(DerivedRows):
 
 def scope_id_of(connection: Connection, scope: Scope) -> int | None:
     """The id of the scope's row; nothing where nothing is remembered."""
-    found: int | None = connection.scalar(_SCOPE, {"key": scope_key(scope)})
-    return found
+    return next((row[0] for row in glance_in(connection, SCOPE, key=scope_key(scope))), None)
 
 
 def _session(connection: Connection, scope: Scope, name: str) -> SessionRow | None:
-    found = session_named(connection, scope, name)
-    return found[0] if found is not None else None
+    known = session_named(connection, scope, name)
+    return known[0] if known is not None else None
 
 
 def _new_session(connection: Connection, scope_id: int, name: str) -> SessionRow:

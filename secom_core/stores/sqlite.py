@@ -23,6 +23,8 @@ from .sql import SqlStore
 _CACHE_KIB: Final = 4000
 BUSY_TIMEOUT_S: Final = 60.0
 """How many seconds a writer waits for another one."""
+_SYNCED: Final = "secom_synced"
+"""Where a connection notes how its commits are synced."""
 _UNENFORCED: Final = "secom_unenforced"
 """Where a connection notes that foreign keys are not enforced in it."""
 _OWN_TABLES: Final = frozenset({"schema_versions", "scopes"})
@@ -186,23 +188,25 @@ def _may_write(connection: Connection) -> bool:
 def _begin(connection: Connection) -> None:
     options = connection.get_execution_options()
     wait = options.get("secom_wait")
-    driver = connection.connection.driver_connection
+    driver: Any = connection.connection.driver_connection
     wait_at_most(driver, connection.info, BUSY_TIMEOUT_S if wait is None else wait)
     if not _may_write(connection):
-        connection.exec_driver_sql("BEGIN")
+        driver.execute("BEGIN")
         return
     # FULL: a turn that was acknowledged survives a power cut. What is derived can be made again, and waits for the
     # next turn's sync.
-    durable = options.get("secom_durable", True)
-    connection.exec_driver_sql("PRAGMA synchronous=FULL" if durable else "PRAGMA synchronous=NORMAL")
+    synced = "FULL" if options.get("secom_durable", True) else "NORMAL"
+    if connection.info.get(_SYNCED) != synced:
+        driver.execute(f"PRAGMA synchronous={synced}")
+        connection.info[_SYNCED] = synced
     if options.get("secom_migrating", False):
         # A table that is made anew is dropped, and the rows that name its rows would go with it. Inside a transaction
         # this has no effect.
-        connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
+        driver.execute("PRAGMA foreign_keys=OFF")
         connection.info[_UNENFORCED] = True
     # A transaction that starts by reading and then writes can fail at once when another process writes; one that
     # takes the write lock at the start waits its turn.
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    driver.execute("BEGIN IMMEDIATE")
 
 
 def _enforce_references(connection: Any | None, record: Any) -> None:

@@ -1,4 +1,4 @@
-"""The unsettled turns of the sessions that were written to last, so that one more turn does not read them all again."""
+"""The unsettled ends of the sessions that were written to last, so that one more turn does not read them all again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..conversation import Turn
-from .rows import SessionRow
+from .rows import MemoryRow, SessionRow
 
 _SESSIONS: Final = 128
 _CHARACTERS: Final = 400_000
@@ -23,10 +23,12 @@ class Unsettled:
     Args:
         session: its row as it was.
         turns: one or more, in order, from where it had settled to its end.
+        rows: their memories.
     """
 
     session: SessionRow
     turns: Sequence[Turn]
+    rows: Sequence[MemoryRow]
 
     def was_before(self, session: SessionRow) -> bool:
         """Whether messages have come since in one write, and nothing else has changed."""
@@ -46,24 +48,25 @@ def _messages(turns: Sequence[Turn]) -> int:
 
 
 class RecentlyUnsettled:
-    """The unsettled turns of the sessions that this process derived last. Any thread may ask."""
+    """The unsettled ends of the sessions that this process derived last. Any thread may ask."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[int, Unsettled] = OrderedDict()
         self._lock = threading.Lock()
 
     def of(self, session_id: int) -> Unsettled | None:
-        """Those of a session, where they are known."""
+        """That of a session, where it is known."""
         return self._known.get(session_id)
 
-    def keep(self, session: SessionRow, turns: Sequence[Turn]) -> None:
-        """Keep the turns that have not settled, where they are not long."""
+    def keep(self, session: SessionRow, turns: Sequence[Turn], rows: Sequence[MemoryRow]) -> None:
+        """Keep what has not settled of turns and their memories, where it is not long."""
         left = [turn for turn in turns if turn.index >= session.settled]
+        open_rows = [row for row in rows if row.start >= session.settled]
         fits = sum(len(message.text) for turn in left for message in turn.messages) <= _CHARACTERS
         with self._lock:
             self._known.pop(session.id, None)
             if left and fits:
-                self._known[session.id] = Unsettled(session, left)
+                self._known[session.id] = Unsettled(session, left, open_rows)
             while len(self._known) > _SESSIONS:
                 self._known.popitem(last=False)
 

@@ -65,6 +65,10 @@ def span_of(name: str) -> Iterator[Span]:
     # Nothing is imported here that the application has not.
     from opentelemetry import trace
 
+    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        # The SDK is loaded, as LangChain's client for traces does, and nobody follows: there may be metrics.
+        yield Span(name, trace.INVALID_SPAN)
+        return
     tracer = trace.get_tracer(_PREFIX)
     # What an error says may hold somebody's words.
     with tracer.start_as_current_span(

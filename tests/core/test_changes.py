@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import event
 
 from secom_core import MemoryBank
 from secom_core.changes import links_of, statements_of
@@ -176,8 +176,8 @@ def test_one_more_turn_is_compared_with_as_few_whatever_was_said() -> None:
             for place in range(turns):
                 bank.remember(ANN, [("user", f"The rent is {900 + place} euros now.")], session=f"s{place}", close=True)
             executed: list[str] = []
-            engine = bank._inside.deriving.store.engine
-            event.listen(engine, "after_cursor_execute", lambda *arguments: executed.append(arguments[2]))
+            connection: Any = bank._inside.deriving.store.engine.raw_connection().driver_connection
+            connection.set_trace_callback(executed.append)
             bank.remember(ANN, [("user", "The rent is 1 euros now.")], session="last", close=True)
             return len(executed)
 

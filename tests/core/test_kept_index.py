@@ -17,7 +17,9 @@ import pytest
 from embedders import HashingEmbedder
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import delete, event, func, select, update
+from sqlalchemy import Dialect, delete, func, select, update
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.elements import ClauseElement
 from test_growing_index import AT, FACT, LONG, QUERIES, QUESTION, SCOPE, STEPS, Step, take, told
 
 from secom_core.bank import MemoryBank, kept_index
@@ -26,6 +28,7 @@ from secom_core.errors import DegradedWarning, InvalidScope, StoreError
 from secom_core.indexes import bm25
 from secom_core.indexes.packed import packed, unpacked
 from secom_core.indexes.postings import digest_of
+from secom_core.stores import driver
 from secom_core.stores.schema import index_blocks
 
 WORDS = [f"{first}{second}" for first in ("bar", "kel", "mon", "tur", "vis") for second in ("dan", "lo", "rik", "sem")]
@@ -445,15 +448,22 @@ def test_nothing_is_prepared_where_nothing_is_remembered(tmp_path: Path) -> None
             bank.prepare("alice")
 
 
-def test_a_first_recall_compiles_no_statement(tmp_path: Path) -> None:
+def test_a_first_recall_compiles_no_statement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with MemoryBank.open(tmp_path / "a.db") as bank:
         filled(bank, 60)
         bank.recall(SCOPE, "bardan")
-    statements: list[str] = []
+    compiled: list[str] = []
+    begin = SQLCompiler.__init__
+
+    def note(compiler: SQLCompiler, dialect: Dialect, statement: ClauseElement, *given: Any, **named: Any) -> None:
+        compiled.append(type(statement).__name__)
+        begin(compiler, dialect, statement, *given, **named)
+
     with MemoryBank.open(tmp_path / "a.db") as bank:
-        event.listen(bank._store.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+        driver._compiled.cache_clear()
+        monkeypatch.setattr(SQLCompiler, "__init__", note)
         assert bank.recall(SCOPE, "bardan kello", token_budget=400).hits
-        # What SQLAlchemy runs, it compiles first.
-        assert not statements
-        bank.remember(SCOPE, exchange(1, random.Random(1)), session="new")
-    assert statements
+        assert not compiled
+        bank.forget(SCOPE, session="s0")
+    # The notice notices.
+    assert compiled

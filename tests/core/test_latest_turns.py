@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import event
 
 from secom_core import MemoryBank
 from secom_core.conversation import Message
@@ -71,10 +71,12 @@ def test_what_has_not_changed_is_not_read_again() -> None:
         bank.remember(SCOPE, [_question(number) for number in range(20)], session="s1")
         bank.turns(SCOPE, "s1", last=10)
         statements: list[str] = []
-        event.listen(bank._store.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+        connection: Any = bank._store.engine.raw_connection().driver_connection
+        connection.set_trace_callback(statements.append)
 
         assert [turn.id for turn in bank.turns(SCOPE, "s1", last=3)] == ["q17", "q18", "q19"]
 
+        assert statements
         assert not any("FROM messages" in each for each in statements)
 
 
