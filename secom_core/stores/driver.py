@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from sqlalchemy import Connection, Dialect, Insert, Select, Update, text
@@ -108,11 +108,16 @@ def run(connection: Connection, statement: Insert | Update | Delete, *rows: Mapp
     driver.executemany(compiled.sql, [compiled.parameters(each) for each in rows])
 
 
+@cache
+def _dialect(kind: Callable[[], Dialect]) -> Dialect:
+    return kind()
+
+
 @lru_cache(maxsize=_STATEMENTS)
 def _compiled(
     statement: Select[Any] | Insert | Update | Delete, kind: Callable[[], Dialect], columns: tuple[str, ...] = ()
 ) -> _Compiled:
-    dialect = kind()
+    dialect = _dialect(kind)
     if isinstance(statement, Insert):
         # Without the number of a new row, which nobody asks for here.
         statement = statement.inline()

@@ -14,7 +14,7 @@ from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
 from secom_core.memory import Memory
 from secom_core.segmenters import cohesion
-from secom_core.stores import messages
+from secom_core.stores import driver, messages
 from secom_core.text.kept import Kept, forget_kept
 
 ANN = ("acme", "ann")
@@ -63,6 +63,15 @@ def test_statements_and_rows_are_few() -> None:
     assert len(statements) <= 23, statements
     assert sum(each.startswith("BEGIN IMMEDIATE") for each in statements) == 2
     assert sum(each.startswith("INSERT INTO memories") for each in statements) <= 2  # of the last segment or two
+
+
+def test_a_second_bank_compiles_no_statement_of_the_driver_again(tmp_path: Path) -> None:
+    missed = []
+    for name in ("a.db", "b.db"):
+        with MemoryBank.open(tmp_path / name) as bank:
+            bank.remember(ANN, exchange(0), session="s")
+        missed.append(driver._compiled.cache_info().misses)
+    assert 0 < missed[0] == missed[1]
 
 
 def each_by_each(path: Path, act: Callable[[MemoryBank, int], object], *, anew: bool) -> list[Memory]:
