@@ -15,8 +15,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 from ..conversation import Replacement, Scope, Turn
 from ..memory import CUT, GAP, Hit, Passage
 from ..protocols import TokenCounter
-from ..ranking import Candidate
-from ..ranking.candidate import plain
+from ..ranking.candidate import Candidate, plain
 from .block import how_often, render, shown_turns
 from .lines import CLOSE, OPEN, day_of, first_day, owner, quoted_lines
 from .replacing import marked, replaced_of, replacements_of, with_numbers
@@ -259,8 +258,7 @@ class _Growing:
     def _beside(self, candidate: Candidate, counter: TokenCounter) -> int:
         """What stands beside the words: how often they were said; of a passage who speaks, and the marks of a cut."""
         passage, often = candidate.passage, counter(how_often(candidate.said)) if candidate.said > 1 else 0
-        if candidate.replaced:
-            often += sum(counter(marked(replace(each, number=99))) for each in replacements_of(candidate))
+        often += sum(counter(marked(replace(each, number=99))) for each in replacements_of(candidate))
         if passage is None:
             return often
         cut = counter(f" {CUT} ")

@@ -195,11 +195,9 @@ class BM25:
         if not isinstance(query, str):
             return [(term,) for term in query]
         common = [language for language, share in self.languages.items() if share >= _COMMON_LANGUAGE]
-        # Where the units have no other languages, that of the query is one of these, or none that counts.
-        if not 0 < len(common) == len(self._languages):
-            own = latin_language_of(query)
-            if own not in common and (own in self._languages or not common):
-                common.append(own)
+        own = latin_language_of(query) if not common or len(common) < len(self._languages) else common[0]
+        if own not in common and (own in self._languages or not common):
+            common.append(own)
         return kept_variants((query, *common))
 
     def _held(self, query: str | Sequence[str]) -> list[tuple[str, ...]]:
