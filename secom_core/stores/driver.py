@@ -88,7 +88,8 @@ def rows_of(connection: Connection, statement: Select[Any], values: Mapping[str,
     """
     if connection.dialect.name != "sqlite":
         return list(connection.execute(statement, values))
-    return _compiled(statement, type(connection.dialect)).rows(connection.connection.driver_connection, values)
+    kind: Callable[[], Dialect] = type(connection.dialect)
+    return _compiled(statement, kind).rows(connection.connection.driver_connection, values)
 
 
 def run(connection: Connection, statement: Insert | Update | Delete, *rows: Mapping[str, Any]) -> None:
@@ -103,7 +104,8 @@ def run(connection: Connection, statement: Insert | Update | Delete, *rows: Mapp
         connection.execute(statement, rows)
         return
     columns = tuple(rows[0]) if isinstance(statement, Insert) else ()
-    compiled = _compiled(statement, type(connection.dialect), columns)
+    kind: Callable[[], Dialect] = type(connection.dialect)
+    compiled = _compiled(statement, kind, columns)
     driver: Any = connection.connection.driver_connection
     driver.executemany(compiled.sql, [compiled.parameters(each) for each in rows])
 
