@@ -868,7 +868,7 @@ SECTIONS = {
         "and nothing else.\n"
         "- *Answers*: with 500 tokens of memory and vectors of the static table.\n"
         "- *Summaries*: the model copies the session word for word, and then the old summary. A fact counts as said "
-        "if half of its words are there. The last nine of nineteen sessions were left out to save time.\n"
+        "if half of its words are there. With retention, one question was asked in all nineteen sessions.\n"
         "- *Tokens read* leaves out tokens that the server had cached as the beginning of an earlier prompt.",
     ),
     "How much does a summary lose if the model misbehaves?": (
