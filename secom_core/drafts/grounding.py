@@ -79,17 +79,13 @@ def joins(text: str, parts: Sequence[str], *, names: Iterable[str] = ()) -> bool
 
 
 def tells_of(text: str, events: Sequence[str]) -> bool:
-    """Whether a text has two words of one of the events, as one may be a name, or is in another language than they are.
+    """Whether a text has a word of one of the events, or is in another language than all of them.
 
     Args:
         text: what a model made of them.
         events: what it was given.
     """
-    words = set(terms(text))
-    held = [set(terms(event)) for event in events]
-    return any(len(words & event) >= min(2, len(event)) for event in held) or all(
-        language_of(event) != language_of(text) for event in events
-    )
+    return shares_words(terms(text), events) or language_of(text) not in map(language_of, events)
 
 
 def language_of(text: str) -> tuple[str, str]:

@@ -26,7 +26,7 @@ def memory_of(text: str) -> str:
 
 
 def reply(request: ScriptedRequest) -> str:
-    """A model that copies: a word of the memories for an answer, a line of the session for a summary."""
+    """A model that copies: a word of the memories for an answer, a line of the session for a summary, a timeline."""
     text = request.text
     if "[[correct]]" in text:
         return "Hm. [[correct]]" if "<answer>\nunknown" not in text else "[[incorrect]]"
@@ -36,6 +36,8 @@ def reply(request: ScriptedRequest) -> str:
         return "<memory>\n" + "\n".join([*lines, session[2]][-20:]) + "\n</memory>"
     if "Question:" in text:
         return "matt quartz in fog grey" if "quartz" in text else "unknown"
+    if "<timeline>" in text:
+        return text.rpartition("<timeline>\n")[2].partition("\n</timeline>")[0]
     return "I cannot say."
 
 

@@ -29,7 +29,7 @@ from langchain_secom.answers import CITED
 from secom_core.bank import MemoryBank
 from secom_core.citations.prompt import CITE_INSTRUCTION
 from secom_core.conversation import Message
-from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope, StoreError
+from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope
 from secom_core.testing import Answer, Fault, ScriptedRequest, ScriptedServer, ToolCall
 from secom_core.timelines import TimelineOptions
 from secom_core.topics import TopicOptions
@@ -804,7 +804,7 @@ async def test_the_event_loop_is_not_blocked(how: str, tmp_path: Any) -> None:
         other = with_citation_feedback(PROMPT | model, bank, retriever=compressed(bank))
         await ask(how, PROMPT | model, {"question": QUESTION, "context": ""})  # what is loaded once
         with MemoryBank.open() as control, blockbuster.blockbuster_ctx():
-            with pytest.raises(StoreError, match="Blocking call"):
+            with pytest.raises(blockbuster.BlockingError):
                 control.scopes()
             await ask(how, chain, QUESTION)
             await ask(how, other, QUESTION)

@@ -18,7 +18,7 @@ from langchain_secom import CitationReranker, SecomRetriever
 from secom_core.bank import MemoryBank
 from secom_core.citations import RerankerOptions
 from secom_core.conversation import Message
-from secom_core.errors import InvalidInput, InvalidScope, StoreError
+from secom_core.errors import InvalidInput, InvalidScope
 
 ANN, BOB = ("acme", "ann"), ("acme", "bob")
 
@@ -193,7 +193,7 @@ async def test_it_does_not_block_the_event_loop(bank: MemoryBank) -> None:
     kept = SecomRetriever(bank=bank, scope=ANN, k=4).invoke("owl show")
     reranker = CitationReranker(bank=bank)
     with MemoryBank.open() as control, blockbuster.blockbuster_ctx():
-        with pytest.raises(StoreError, match="Blocking call"):
+        with pytest.raises(blockbuster.BlockingError):
             control.scopes()
         await reranker.acompress_documents(kept, "owl show")
 

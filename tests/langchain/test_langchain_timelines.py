@@ -548,7 +548,7 @@ async def test_the_worker_thread_keeps_context_variables(path: Path) -> None:
 
     def answer(request: Any) -> str:
         seen.append((tenant.get(), threading.current_thread() is threading.main_thread()))
-        return f"<notes>{NOTES}</notes>"
+        return f"<notes>{NOTES} The bread has rye flour.</notes>"
 
     with MemoryBank.open(path, model=ScriptedModel(answer), timelines=True) as bank:
         tenant.set("acme")
