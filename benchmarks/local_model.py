@@ -12,7 +12,7 @@ takes another number of samples, the same ones first. Parts:
 - ``citations``: questions about a conversation, answered from 500 tokens of it with the instruction to cite
 - ``segmentation``: dialogues cut by `ZeroShotSegmenter`, held to the JSON schema and not, and by a bank as sessions
   end; beside `LexicalSegmenter` on the same ones
-- ``rubric``: the same dialogues cut with two rules at most that `RubricLearner` learned from others
+- ``rubric``: those of DialSeg711 cut with two rules at most that `RubricLearner` learned from others
 - ``summaries``: a running summary over a conversation's first sessions, with retention, without it, without a model
 - ``layers``: timelines and topics of the first sessions, and what is recalled with them and without
 - ``answering``: questions answered without memory, from the last turns, from ours and from LangChain's vector memory
@@ -225,7 +225,7 @@ def segmentation(setting: Setting) -> dict[str, Any]:
 
 
 def rubric(setting: Setting) -> dict[str, Any]:
-    return {name: with_rubric(setting, *files) for name, files in SETS.items()}
+    return {"DialSeg711": with_rubric(setting, *SETS["DialSeg711"])}
 
 
 def segmentation_of(setting: Setting, file: str) -> dict[str, Any]:
@@ -267,7 +267,7 @@ def cut_by(setting: Setting, dialogues: Sequence[Dialogue], model: AskedModel, *
 
 def with_rubric(setting: Setting, measured: str, learned: str) -> dict[str, Any]:
     """Two rules at most, learned from six dialogues that are not measured."""
-    dialogues = dialogues_of(setting, measured, setting.first(20))
+    dialogues = dialogues_of(setting, measured, setting.first(16))
     taken = {each.turns[0].id for each in dialogues_of(setting, measured, 20)}
     others = [each for each in dialogues_of(setting, learned, 40) if each.turns[0].id not in taken][:6]
     model = setting.model(hold_to_schema=False)
