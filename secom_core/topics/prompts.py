@@ -183,9 +183,9 @@ def _merges(answer: str, reply: str) -> Iterator[str]:
         yield from (_as_arguments(record) for record in said if record["action"].strip().casefold() == "merge")
         return
     actions = list(_ACTION.finditer(answer))
-    if not actions and _NO_ACTION.search(answer):
+    if not actions and (cut_off(reply) or _NO_ACTION.search(answer)):
         return
-    if not actions and not cut_off(reply):
+    if not actions:
         raise BadReply("there is neither Add() nor Merge(number, text) in the reply", reply)
     ends = [*(action.start() for action in actions[1:]), len(answer)]
     yield from (answer[action.end() : end] for action, end in zip(actions, ends, strict=True) if not action["add"])

@@ -243,6 +243,7 @@ def test_bad_actions_are_refused_with_the_value(reply, said):
     [
         ("Merge(0, Ann sails)\nMerge(8, Ann rows)", {0: "Ann sails"}),
         (Reply("Merge(0, Ann sails)\nMerge(1, Ann ro", cut_off=True), {0: "Ann sails"}),
+        (Reply("The new text is about the", cut_off=True), {}),
     ],
 )
 def test_the_good_merges_of_a_bad_reply_can_be_kept(reply, kept):
