@@ -15,7 +15,7 @@ understands the reply takes from it,
 ``FOLDER`` is a checkout of the project as it was, such as one that ``git worktree add`` makes. The second asks the
 model at an OpenAI-compatible endpoint about the talks and writes what it sends, a line a reply, to
 ``benchmarks/results/replies_NAME.jsonl``. What stands there already is not asked again. ``--recorded`` then measures
-it too. A recorded line may have ``said``, written by a person who read the reply: what it says, in the form of
+it too. A recorded line may have ``said``, written by hand by who read the reply: what it says, in the form of
 ``right``, or null where it says nothing that can be used, so that it has to be refused. "Kept" is then of that, and a
 second figure says how much of what is right of the talk was kept, which the model answers for. What has no ``said`` is
 measured by what is right of the talk.

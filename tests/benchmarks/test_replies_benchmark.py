@@ -24,7 +24,7 @@ def test_the_corpus_has_three_hundred_replies_over_all_prompts():
     assert {*prompts} == {purpose for purpose, *_ in replies.questions()} == {*SHOWN["kept"]}
 
 
-def test_half_as_many_were_really_sent_and_each_was_read_by_a_person():
+def test_half_as_many_were_really_sent_and_what_each_says_is_written_by_hand():
     assert len(SENT) >= 150
     assert {entry["prompt"] for entry in SENT} == {entry["prompt"] for entry in ENTRIES}
     assert all("said" in entry and entry["model"] for entry in SENT)
