@@ -455,6 +455,22 @@ def test_a_mail_is_the_users_by_name_or_address(tmp_path: Path) -> None:
         assert [row[0] for row in found] == ["user", ""]
 
 
+def test_a_mail_without_an_id_is_a_thread_of_its_own(tmp_path: Path) -> None:
+    mail = "From {0}@example.org\nFrom: {0}@example.org\nTo: choir@example.org\nSubject: Hello {0}\n\nI am {0}.\n\n"
+    box = "".join(map(mail.format, range(3000)))
+    assert [len(each) for each in of(tmp_path, "box.mbox", box).values()] == [1] * 3000
+
+
+def test_a_reply_that_comes_before_its_mail_is_in_the_same_thread(tmp_path: Path) -> None:
+    mail = (
+        "From ann@example.org\nFrom: Ann\nSubject: Tea\nMessage-ID: <{0}>\n{1}"
+        "Date: Fri, 3 May 2024 14:0{0}:00 +0200\n\n{0}\n\n"
+    )
+    rows = [("3", "In-Reply-To: <2>\n"), ("2", "In-Reply-To: <1>\n")]
+    [found] = of(tmp_path, "box.mbox", "".join(mail.format(*row) for row in rows)).values()
+    assert [row[3] for row in found] == ["2", "3"]
+
+
 def test_a_user_whom_nobody_knows_is_refused_with_those_who_speak(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"chat\.txt: nobody is called 'Anne' in it; those who speak are: Bob, Ann"):
         of(tmp_path, "chat.txt", examples.ANDROID, me="Anne")

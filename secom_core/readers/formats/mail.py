@@ -89,10 +89,11 @@ def _mails(file: File, reading: Reading) -> Iterator[bytes]:
 
 def _thread(mail: EmailMessage, roots: dict[str, str]) -> str:
     """The first mail of the thread, by its id; a mail without one is a thread of its own."""
-    own = str(mail.get("Message-ID") or "").strip()
+    own = str(mail.get("Message-ID") or "").strip() or f"without an id, after {len(roots)}"
     earlier = _IDS.findall(f"{mail.get('References') or ''} {mail.get('In-Reply-To') or ''}")
-    root = next((roots[each] for each in earlier if each in roots), earlier[0] if earlier else own or str(id(mail)))
-    roots.update(dict.fromkeys([own, *earlier], root))
+    known = [*earlier, own]
+    root = next((roots[each] for each in known if each in roots), known[0])
+    roots.update(dict.fromkeys(known, root))
     return root
 
 
