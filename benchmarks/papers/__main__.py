@@ -2,7 +2,7 @@
 
     python -m benchmarks.papers --list
     python -m benchmarks.papers --table NAME --data DIR [DIR …] [--model M --base-url URL] [--judge M] [--budget TOKENS]
-        [--samples N] [--conversations N] [--peers] [--json OUT]
+        [--samples N] [--conversations N] [--rows LABEL …] [--peers] [--json OUT]
 
 DIR is a folder or a file of a data set (`benchmarks.datasets`); a table is made of each. Before anything is asked, the
 calls and tokens that it will take are estimated and printed; ``--estimate`` does no more than that, and ``--budget``
@@ -54,8 +54,19 @@ COMPARING = ("answers", "shown", "teafarm")
 # -- what is run ------------------------------------------------------------------------------------------------------
 
 
-def rows_of(table: Table, setting: Setting, peers: bool) -> dict[str, str]:
-    """The rows of a table, and what each runs."""
+def rows_of(table: Table, setting: Setting, peers: bool, only: Sequence[str] = ()) -> dict[str, str]:
+    """The rows of a table, or only some of them, and what each runs.
+
+    Raises:
+        SystemExit: for a row that the table does not have.
+    """
+    rows = _every_row(table, setting, peers)
+    if unknown := [name for name in only if name not in rows]:
+        raise SystemExit(f"--rows {unknown[0]!r} is no row of this table; its rows are: {', '.join(rows)}")
+    return {label: kind for label, kind in rows.items() if not only or label in only}
+
+
+def _every_row(table: Table, setting: Setting, peers: bool) -> dict[str, str]:
     if table.runner == "judges":
         return {name: name for name in JUDGES}
     retriever = "BM25" if setting.embedder == "none" else "dense"
@@ -200,7 +211,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     settings = list(settings_of(options))
     cost = Cost()
     for name, setting in settings:
-        cost += estimate.expected(TABLES[name], rows_of(TABLES[name], setting, options.peers), setting)
+        cost += estimate.expected(TABLES[name], rows_of(TABLES[name], setting, options.peers, options.rows), setting)
     counted = {"calls": cost.calls, "tokens_in": cost.tokens_in, "tokens_out": cost.tokens_out}
     print(f"estimated: {cost_line(counted)}")
     if options.budget is not None and cost.tokens_in + cost.tokens_out > options.budget:
@@ -216,7 +227,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name, setting in settings:
             table = TABLES[name]
             served = replace(setting, url=url)
-            rows = rows_of(table, served, options.peers)
+            rows = rows_of(table, served, options.peers, options.rows)
             found: dict[str, Any] = {"table": name, "data": setting.title}
             found |= run(name, table, rows, served, options.quiet)
             found |= {"settings": asked_with(options, setting)}
@@ -307,6 +318,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--estimate", action="store_true", help="only tell what it will take")
     parser.add_argument("--samples", type=int, help="questions of each conversation, or dialogues, at most")
     parser.add_argument("--conversations", type=int, help="how many at most")
+    parser.add_argument("--rows", nargs="+", default=[], metavar="LABEL", help="only these rows, by their labels")
     parser.add_argument("--peers", action="store_true", help="memories of other packages too")
     parser.add_argument("--embedder", default="none", help="none, static, minilm, or a sentence-transformers folder")
     parser.add_argument("--memory-tokens", type=int, help="of what a memory shows; the paper's unless given")

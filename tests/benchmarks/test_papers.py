@@ -13,6 +13,8 @@ import pytest
 
 pytest.importorskip("openai", reason="the client speaks HTTP")
 
+from benchmarks.answering import chats_in
+from benchmarks.datasets import beginnings
 from benchmarks.evaluation.agreement import JUDGES, labelled_cases
 from benchmarks.memories import registry
 from benchmarks.papers import __main__ as papers
@@ -243,6 +245,32 @@ def test_another_setting_or_other_data_is_another_row(ran: Ran, data: Path, tmp_
     (data / "talk.json").write_text(json.dumps(changed), encoding="utf-8")
     assert ran("secom-f2", model=False)["rows"]["turns"]["figures"]["questions"] == 1
     assert len(list((tmp_path / "work" / "rows").iterdir())) == 9
+
+
+def test_only_the_rows_that_are_named(ran: Ran) -> None:
+    found = ran("secom-f2", "--rows", "turns", "sessions", model=False)
+    assert list(found["rows"]) == ["turns", "sessions"]
+    with pytest.raises(SystemExit, match="--rows 'turn' is no row of this table; its rows are: turns, segments, sess"):
+        ran("secom-f2", "--rows", "turn", model=False)
+
+
+def test_the_first_sessions_as_a_small_data_set(ran: Ran, tmp_path: Path, data: Path) -> None:
+    noted = {"Ann": [["Ann has a boat.", "D1:1"]], "Bob": []}
+    whole = {"speaker_a": "Ann", "speaker_b": "Bob", **TALK, "session_1_observation": noted}
+    (data / "talk.json").write_text(json.dumps(whole), encoding="utf-8")
+    small = tmp_path / "small"
+    beginnings.main(["--data", str(data), "--sessions", "1", "--out", str(small)])
+    [chat] = chats_in(small)
+    assert [len(chat.sessions), *(each.question for each in chat.questions)] == [1, "Where is the boat?"]
+
+    beginnings.main(["--data", str(data), "--sessions", "2", "--out", str(small), "--replies"])
+    [chat] = chats_in(small / "session_2.txt")
+    [asked] = chat.questions
+    assert [turn.text for turn in chat.turns] == [turn.text for turn in chats_in(data)[0].sessions[0].turns]
+    assert (asked.speaker, asked.gold, asked.known) == ("Ann", "Lovely.", "Speaker 1: Ann has a boat.")
+    found = ran("rsum-3", "--rows", "RSum", on=small / "session_2.txt")
+    assert found["data"] == "MSC"
+    assert found["rows"]["RSum"]["figures"]["F1"] is not None
 
 
 def test_a_budget_below_the_estimate_refuses_before_anything_is_asked(ran: Ran, server: ScriptedServer) -> None:
