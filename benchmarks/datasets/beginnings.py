@@ -56,9 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     read = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in locomo_files(options.data)}
     if without := [name for name, found in read.items() if not found.get(f"session_{options.sessions}")]:
-        raise SystemExit(
-            f"{', '.join(without)} has no session {options.sessions}: give a smaller --sessions"
-        )
+        raise SystemExit(f"{', '.join(without)} has no session {options.sessions}: give a smaller --sessions")
     if options.replies:
         rows = [json.dumps(carried_on(found, name, options.sessions)) for name, found in read.items()]
         (options.out / f"session_{options.sessions}.txt").write_text("\n".join(rows) + "\n", encoding="utf-8")
