@@ -24,6 +24,8 @@ from .records import Remembered
 from .unwritten import Unwritten, epoch_of, with_id_and_time, written
 
 _LOOK_S: Final = 0.5
+_SILENT_S: Final = 3.0
+"""How long closing waits before it tells why."""
 _FOR_ANSWER: Final = 25
 """How many times as long as after an answer a session waits at most for one."""
 _LOG: Final = logging.getLogger(__name__)
@@ -238,8 +240,15 @@ class BackgroundWriter:
             self._changed.wait_for(lambda: not self._unwritten or not self._lives(), patience)
             self._gives_up, thread = True, self._thread
             self._changed.notify_all()
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(timeout)
+        if thread is None or thread is threading.current_thread():
+            return
+        thread.join(_SILENT_S if timeout is None else timeout)
+        if timeout is None and thread.is_alive():
+            _LOG.warning(
+                "closing waits until the layers of a session are made, which asks a model; all words are on disk, so "
+                "that nothing is lost if the process is ended now"
+            )
+            thread.join()
 
     # -- the thread -----------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -243,6 +244,32 @@ def test_close_says_what_is_left(bank: MemoryBank, monkeypatch: pytest.MonkeyPat
     gate.set()
     writer.close()
     assert len(writer) == 0
+
+
+def test_closing_tells_why_it_waits(
+    bank: MemoryBank, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("secom_core.bank.background._SILENT_S", 0.05)
+    gate = threading.Event()
+    derive = bank.derive
+
+    def slow(scope: tuple[str, ...], session: str, **more: Any) -> int:
+        gate.wait(20)
+        return derive(scope, session, **more)
+
+    monkeypatch.setattr(bank, "derive", slow)
+    writer = BackgroundWriter(bank, debounce=0)
+    writer.remember(ANN, said("I moved to Ghent."), session="s")
+    closing = threading.Thread(target=writer.close)
+    closing.start()
+    until = time.monotonic() + 20
+    while "closing waits" not in caplog.text and time.monotonic() < until:
+        time.sleep(0.01)
+    assert closing.is_alive()
+    gate.set()
+    closing.join(20)
+    assert "nothing is lost if the process is ended now" in caplog.text
+    assert memories(bank) == 1
 
 
 def test_bad_input_is_refused_at_once(bank: MemoryBank) -> None:
