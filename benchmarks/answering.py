@@ -60,9 +60,9 @@ from secom_core.llm.quoting import quoted, without_thoughts
 from secom_core.models import OpenAIModel
 from secom_core.protocols import ChatModel, Embedder
 from secom_core.readers import read_messages
-from secom_core.summaries import Summarizer
-from secom_core.summaries.prompts import response_example
+from secom_core.summaries import Summarizer, response_example
 from secom_core.text.terms import count_tokens
+from secom_core.timelines import response_prompt
 
 MEMORIES = ("summary", "golden", *registry.MEMORIES)
 
@@ -272,6 +272,8 @@ def sought(question: Question) -> str:
 def _reply(question: Question, context: str, today: datetime, made: Run) -> Procedure[str]:
     if question.speaker:
         said = "\n".join(message.line for message in question.context)
+        if made.options.replies == "theanine":
+            return str((yield response_prompt(said, context, speaker=question.speaker))).strip()
         replying = Summarizer(made.model, response_examples=made.examples)
         return (yield from replying.response_procedure(said, context, speaker=question.speaker))
     before = "\n".join(message.line for message in question.context)
@@ -380,7 +382,7 @@ def ask_all(conversations: Sequence[Chat], open_: Callable[[Chat], Memory], made
 
 
 def settings_of(options: argparse.Namespace) -> dict[str, Any]:
-    names = ("memory", "model", "judge", "embedder", "budget", "window", "questions", "answers", "examples")
+    names = ("memory", "model", "judge", "embedder", "budget", "window", "questions", "answers", "examples", "replies")
     return {name: getattr(options, name) for name in names} | {"weights": str(options.weights or "as shipped")}
 
 
@@ -496,6 +498,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         default=0,
         help="replies of so many conversations at the end to learn from, not measured",
     )
+    parser.add_argument("--replies", choices=["rsum", "theanine"], default="rsum", help="whose prompt asks for a reply")
     parser.add_argument("--answers", choices=list(HOW), default="short", help="how long they are to be")
     parser.add_argument("--max-tokens", type=int, help="the longest answer")
     parser.add_argument("--price-in", type=float)

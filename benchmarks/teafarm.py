@@ -37,7 +37,7 @@ from benchmarks.retrieval import weights_for
 from benchmarks.segmentation import choose_embedder
 from secom_core.errors import InvalidInput, ModelError
 from secom_core.llm.flow import Metered, run
-from secom_core.summaries import Summarizer
+from secom_core.timelines import response_prompt
 
 
 def farm(conversations: Sequence[Chat], model: Metered, options: argparse.Namespace) -> list[Episode]:
@@ -66,14 +66,13 @@ def written(conversation: Chat) -> list[list[dict[str, str]]]:
 
 
 def agent_with(memory: Memory, model: Metered, speakers: tuple[str, str]) -> Agent:
-    """A model that answers from its memory and the session so far (RSum equation 3, whatever the memory is)."""
+    """A model that answers from its memory and the session so far, by Theanine's prompt whatever the memory is."""
 
     def agent(asked: FollowUp) -> str:
         speaker = next(name for name in speakers if name != asked.speaker)
         # The last few utterances tell what the question is about.
         query = "\n".join(said for _, said in asked.dialogue[-3:])
-        procedure = Summarizer(model).response_procedure(asked.text, memory.context(query), speaker=speaker)
-        return run(procedure, model)
+        return model.complete(response_prompt(asked.text, memory.context(query), speaker=speaker)).strip()
 
     return agent
 

@@ -83,6 +83,8 @@ class RecursiveSummaryMemory(SecomMemory):
             budget empty.
         query: makes what ``retrieve`` searches for out of the session's latest messages and the input; the input's
             words unless given.
+        response_examples: replies that used a memory, which `response_messages` shows to the model; written by
+            `secom_core.summaries.response_example` (RSum Tables 7 and 15).
         max_tokens: how many tokens of the current session are given: whole turns, the latest, the last one always.
         window: how many of its messages are given at most.
         token_counter: counts the tokens of the current session; an estimate unless given.
@@ -95,6 +97,7 @@ class RecursiveSummaryMemory(SecomMemory):
     token_budget: StrictInt | None = 2000
     window: int = Field(default=200, ge=0)
     retrieve: bool = False
+    response_examples: Sequence[str] = ()
     max_tokens: int = Field(default=2000, ge=1)
     token_counter: Callable[[str], int] = Field(default=count_tokens, exclude=True)
 
@@ -225,6 +228,7 @@ class RecursiveSummaryMemory(SecomMemory):
             "\n".join(self._summarised([turn.id for turn in turns])),
             speaker=self.ai_prefix,
             retrieved=recall.text if recall is not None else "",
+            examples=self.response_examples,
         )
         return [SystemMessage(prompt.system or ""), HumanMessage(prompt.text)]
 

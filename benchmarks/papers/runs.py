@@ -148,10 +148,12 @@ def _answered(table: Table, kind: str, setting: Setting) -> tuple[list[Answer], 
     kind, _, examples = kind.partition(" ")
     _check(kind, setting)
     how = "full" if setting.title in WHOLE_REPLIES else "short"
-    out = setting.path("answers", kind, how, examples).with_suffix(".jsonl")
+    replies = "theanine" if table.paper == "Theanine" else "rsum"
+    out = setting.path("answers", kind, how, examples, replies).with_suffix(".jsonl")
     arguments = ["--data", str(setting.data), "--model", setting.model, "--base-url", setting.url, "--memory", kind]
     arguments += ["--embedder", setting.embedder, "--budget", str(setting.tokens), "--answers", how]
     arguments += ["--out", str(out), "--timeout", "600", "--quiet", "--examples", examples or "0"]
+    arguments += ["--replies", replies]
     for name, value in (("questions", setting.samples), ("conversations", setting.conversations)):
         arguments += [f"--{name}", str(value)] if value is not None else []
     arguments += ["--weights", str(setting.weights)] if setting.weights else []

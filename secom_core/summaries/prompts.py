@@ -97,17 +97,38 @@ def response_prompt(
         retrieved: what a search of earlier sessions brought back (Table 14).
         examples: replies that used a memory, as `response_example` writes them (Tables 7 and 15).
     """
-    examples_text = "\n\n".join(examples)
     text = _TEXTS.part(
         "respond",
         speaker=quoted(speaker),
+        guidance=_TEXTS.part("guidance"),
         retrieved_too=", and what was found in them" if retrieved else "",
-        examples=_TEXTS.part("replies", examples=examples_text) if examples_text else "",
+        examples=_examples_of_replies(examples),
         memory=quoted(memory) or _NONE,
         retrieved=_TEXTS.part("retrieved", retrieved=quoted(retrieved)) if retrieved else "",
         current=quoted(current),
     )
     return _TEXTS.prompt(text, "respond")
+
+
+def response_instructions(*, speaker: str = "the assistant", examples: Sequence[str] = ()) -> str:
+    """Tell an agent to reply from its memory as `response_prompt` does, where a framework puts the memory beside it.
+
+    For the ``system_prompt`` of an agent or a chat engine; the framework's memory brings the summary and the session.
+
+    Args:
+        speaker: who replies.
+        examples: replies that used a memory, as `response_example` writes them (Tables 7 and 15).
+    """
+    return _TEXTS.part(
+        "instructions",
+        speaker=quoted(speaker),
+        guidance=_TEXTS.part("guidance"),
+        examples=_examples_of_replies(examples),
+    ).strip()
+
+
+def _examples_of_replies(examples: Sequence[str]) -> str:
+    return _TEXTS.part("replies", examples="\n\n".join(examples)) if examples else ""
 
 
 def response_example(memory: str, current: str, reply: str) -> str:

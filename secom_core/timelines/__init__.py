@@ -2,7 +2,8 @@
 
 `graph` holds one scope's events and links. `events` takes events from a closed session, `linking` finds what each new
 one follows from (Phase I), `retrieval` draws the timelines around what a query found (Phase II-1), and `refinement`
-rewrites them for the dialogue at hand (Phase II-2). `layer` does all of it in a bank.
+rewrites them for the dialogue at hand (Phase II-2). `layer` does all of it in a bank. `response_prompt` asks for a
+reply from them (Phase III).
 """
 
 from __future__ import annotations
@@ -11,5 +12,16 @@ from .linking import SameTopicRule
 from .options import TimelineOptions
 from .picture import timeline_picture
 from .records import Event, Link, Relation, Timeline
+from .responding import response_instructions, response_prompt
 
-__all__ = ["Event", "Link", "Relation", "SameTopicRule", "Timeline", "TimelineOptions", "timeline_picture"]
+__all__ = [
+    "Event",
+    "Link",
+    "Relation",
+    "SameTopicRule",
+    "Timeline",
+    "TimelineOptions",
+    "response_instructions",
+    "response_prompt",
+    "timeline_picture",
+]

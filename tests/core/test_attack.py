@@ -29,7 +29,7 @@ from secom_core.llm.quoting import quoted
 from secom_core.memory import segments_of
 from secom_core.segmenters import zero_shot_prompt as segmentation
 from secom_core.summaries import prompts as summary
-from secom_core.timelines import TimelineOptions, events
+from secom_core.timelines import TimelineOptions, events, response_prompt
 from secom_core.timelines import linking_prompt as linking
 from secom_core.topics import TopicOptions
 from secom_core.topics import prompts as topics
@@ -121,6 +121,7 @@ def test_a_stored_order_cannot_leave_its_place_in_any_prompt(poison):
         lambda said: records_prompt([Line(1, 0, 0, said, said, None, said, said)] * 2, 1, tokens=500),
         lambda said: summary.summary_prompt(said, said),
         lambda said: summary.response_prompt(said, said, retrieved=said),
+        lambda said: response_prompt(said, said, speaker=said),
         lambda said: judge.score_prompt(said, context=said, known=said),
         lambda said: reply_prompt("hello", [said], ""),
     ):

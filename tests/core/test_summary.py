@@ -18,8 +18,8 @@ from secom_core.conversation import Message, Turn, as_turns, group_messages
 from secom_core.derived.coverage import covering
 from secom_core.errors import BadReply, DegradedWarning, InvalidInput
 from secom_core.llm.flow import run
-from secom_core.summaries import Summarizer
-from secom_core.summaries.prompts import response_example, summary_example
+from secom_core.summaries import Summarizer, response_example, response_instructions
+from secom_core.summaries.prompts import summary_example
 from secom_core.summaries.reading import read_summary
 from secom_core.summaries.retention import lost_sentences, retention
 from secom_core.testing import Answer, Fault, ScriptedModel, ScriptedServer
@@ -198,6 +198,16 @@ def test_the_reply_rests_on_the_latest_summary_the_current_session_and_what_was_
     assert run(asked, model) == "Ghent suits you!"
     text = model.requests[0].text
     assert text.index("Off you go!") < text.index(WANTED) < text.index("I like ramen.") < text.index("Where shall we")
+
+
+def test_an_agent_is_told_to_reply_as_the_papers_prompt_does() -> None:
+    example = response_example("Bob skis.", "Bob: {Snow}!", "Off you go!")
+    told = response_instructions(speaker="Ann", examples=[example])
+    assert told.startswith("You are Ann.")
+    assert "do not make up a past" in told
+    assert told.endswith("Reply:\n<reply>\nOff you go!\n</reply>")
+    assert "{Snow}" in told
+    assert "Replies that used" not in response_instructions()
 
 
 def test_what_is_quoted_cannot_close_its_tag() -> None:

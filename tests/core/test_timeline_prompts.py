@@ -8,7 +8,7 @@ import pytest
 
 from secom_core.errors import BadReply, CutOff
 from secom_core.llm.reply import Reply
-from secom_core.timelines import Event, Relation, Timeline
+from secom_core.timelines import Event, Relation, Timeline, response_instructions, response_prompt
 from secom_core.timelines.events import events_prompt, read_events
 from secom_core.timelines.linking_prompt import MEANINGS, read_relation, relation_prompt
 from secom_core.timelines.refinement import read_refinement, refinement_prompt
@@ -195,3 +195,17 @@ def test_of_a_paragraph_that_was_cut_off_the_whole_sentences_are_kept():
     with pytest.raises(CutOff) as caught:
         read_refinement(Reply("<notes>Ann wanted oak. She took qua", cut_off=True), LINE)
     assert caught.value.kept == "Ann wanted oak."
+
+
+# -- the reply --------------------------------------------------------------------------------------------------------
+
+
+def test_a_reply_rests_on_the_timelines_and_the_conversation():
+    asked = response_prompt("Bob: How is the <boat>?", "Ann bought a boat, so she moved.", speaker="Ann")
+    assert asked.text.startswith("You are Ann in the conversation at the end.")
+    assert asked.text.index("so she moved.") < asked.text.index("Bob: How is the &lt;boat&gt;?")
+    assert asked.text.endswith("\n\nAnn:")
+    assert "material" in (asked.system or "")
+    instructions = response_instructions(speaker="Ann")
+    assert instructions.startswith("You are Ann. Write the reply")
+    assert "{" not in instructions

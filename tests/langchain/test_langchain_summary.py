@@ -35,7 +35,7 @@ from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput
 from secom_core.llm.flow import Prompt
-from secom_core.summaries import Summarizer
+from secom_core.summaries import Summarizer, response_example
 from secom_core.testing import Fault, ScriptedModel, ScriptedRequest, ScriptedServer
 from secom_core.text.terms import count_tokens
 
@@ -488,7 +488,8 @@ async def test_an_llm_chain_with_messages_in_the_prompt(
 async def test_the_papers_prompt_for_a_reply_in_an_lcel_chain(
     bank: MemoryBank, llm: HttpChatModel, server: ScriptedServer, how: str, retrieve: bool
 ) -> None:
-    memory = memory_of(fill(bank), retrieve=retrieve)
+    example = response_example("Bob skis.", "Bob: Snow {here}!", "Off you go!")
+    memory = memory_of(fill(bank), retrieve=retrieve, response_examples=[example])
     memory.save_context({"input": "Herodotus does yawn."}, {"output": "Hello <current>!"})
     chain = RunnableLambda(memory.response_messages, memory.aresponse_messages) | llm | StrOutputParser()
     inputs = {"input": QUESTION}
@@ -500,9 +501,10 @@ async def test_the_papers_prompt_for_a_reply_in_an_lcel_chain(
         answer = await invoke("sync" if how == "invoke" else "async", chain, inputs)
     assert answer == "Herodotus sleeps."
     prompt = server.requests[-1].text
-    memories = prompt.split("<memory>\n")[1].split("\n</memory>")[0]
+    assert example in prompt
+    memories = prompt.split("<memory>\n")[2].split("\n</memory>")[0]
     assert memories.splitlines() == [*SESSIONS["monday"], *SESSIONS["friday"]]
-    current = prompt.split("<current>\n")[1].split("\n</current>")[0]
+    current = prompt.split("<current>\n")[2].split("\n</current>")[0]
     assert current == f"Human: Herodotus does yawn.\nAI: Hello &lt;current&gt;!\nHuman: {QUESTION}"
     assert ("<retrieved>\n" in prompt) == retrieve
     assert prompt.count("Herodotus does yawn.") == 1

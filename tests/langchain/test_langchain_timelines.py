@@ -41,7 +41,7 @@ from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope
 from secom_core.testing import Answer, Fault, ScriptedModel, ScriptedRequest, ScriptedServer, ToolCall
 from secom_core.text.terms import count_tokens
-from secom_core.timelines import Event, Relation, Timeline, TimelineOptions
+from secom_core.timelines import Event, Relation, Timeline, TimelineOptions, response_instructions
 
 ANN, BOB = ("acme", "ann"), ("acme", "bob")
 FACTS = [
@@ -494,7 +494,7 @@ async def test_an_agent_takes_it_as_a_tool_and_its_user_sees_no_inner_call(path:
         with MemoryBank.open(path, model=LangChainChatModel(llm), timelines=True) as bank:
             retriever = TimelineRetriever(bank=bank, scope_keys=("tenant", "user_id"))
             tool = create_retriever_tool(retriever, "timelines", "How things came about.")
-            agent = agents.create_agent(llm, [tool])
+            agent = agents.create_agent(llm, [tool], system_prompt=response_instructions())
             inputs: Any = {"messages": [HumanMessage(QUERY)]}
             config: Any = {"configurable": {"tenant": "acme", "user_id": "ann"}}
             if how.endswith("invoke"):
@@ -507,6 +507,11 @@ async def test_an_agent_takes_it_as_a_tool_and_its_user_sees_no_inner_call(path:
                 texts = [message.text async for message, _ in agent.astream(inputs, config, stream_mode="messages")]
     assert texts == ["", NOTES, "It has healed."]
     assert ["<notes>" in request.prompt for request in server.requests] == [False, True, False]
+    assert [request.messages[0] == ("system", response_instructions()) for request in server.requests] == [
+        True,
+        False,
+        True,
+    ]
 
 
 # -- traces, serialisation, the event loop ----------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from llamaindex_secom import LlamaIndexChatModel, RecursiveSummaryMemoryBlock, S
 from secom_core import DegradedWarning, InvalidInput, InvalidScope, MemoryBank, StoreError
 from secom_core.context.block import render
 from secom_core.memory import Section
+from secom_core.summaries import response_example, response_instructions
 from secom_core.testing import Answer, Fault, ScriptedServer, ToolCall
 from secom_core.text.terms import count_tokens
 
@@ -539,18 +540,19 @@ def weather(city: str) -> str:
 async def test_a_function_agent_over_http(bank: MemoryBank, streaming: bool) -> None:
     block = RecursiveSummaryMemoryBlock(scope=ANN, bank=bank)
     memory = memory_with(block, token_limit=120)
+    told = response_instructions(examples=[response_example("Bob skis.", "Bob: Snow {here}!", "Off you go!")])
     plain = ["I see."] * len(TALK)
     replies = [*plain, Answer("", (ToolCall("weather", {"city": "Ghent"}, "c1"),)), "12 degrees."]
     with ScriptedServer(replies) as server:
         agent = FunctionAgent(
-            tools=[weather], llm=HttpLLM(base_url=server.base_url), system_prompt="Be kind.", streaming=streaming
+            tools=[weather], llm=HttpLLM(base_url=server.base_url), system_prompt=told, streaming=streaming
         )
         for text in TALK:
             await agent.run(text, memory=memory)
         assert str(await agent.run("How warm is it where I live?", memory=memory)) == "12 degrees."
         await block.asettle()
         messages = server.requests[-1].messages
-    assert messages[0] == ("system", "Be kind.")
+    assert messages[0] == ("system", told)
     assert "I moved to Ghent" in "\n".join(text for role, text in messages if role == "system")
     assert [role for role, _ in messages][-2:] == ["assistant", "tool"]
     window = [str(message.content) for message in await memory.aget() if message.role.value == "user"]

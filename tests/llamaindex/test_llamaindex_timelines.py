@@ -52,7 +52,7 @@ from llamaindex_secom.property_graph import SCOPE_KEY
 from llamaindex_secom.timeline_nodes import timeline_node, timeline_of
 from secom_core import DegradedWarning, InvalidInput, InvalidScope, MemoryBank
 from secom_core.testing import Answer, Fault, ScriptedServer, ToolCall
-from secom_core.timelines import Event, Relation, Timeline
+from secom_core.timelines import Event, Relation, Timeline, response_instructions
 
 ANN, BOB = ("acme", "ann"), ("acme", "bob")
 DAY = datetime(2025, 3, 3, tzinfo=timezone.utc)
@@ -298,12 +298,14 @@ def test_a_context_chat_engine_over_http(bank: MemoryBank, streaming: bool) -> N
             retriever=TimelineRetriever(bank, ANN, k=1),
             memory=ChatMemoryBuffer.from_defaults(token_limit=3000),
             llm=HttpLLM(base_url=server.base_url),
+            system_prompt=response_instructions(),
         )
         response = engine.stream_chat(QUERY) if streaming else engine.chat(QUERY)
         answer = "".join(response.response_gen) if streaming else str(response)
         system = server.requests[0].messages[0]
     assert answer == "A new one."
     assert system[0] == "system"
+    assert response_instructions() in system[1]
     assert "→ (SameTopic)" in system[1]
     assert [turn_ids_of(each) for each in response.source_nodes] == [("t1", "t2", "t3")]
 
