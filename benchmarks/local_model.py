@@ -225,7 +225,7 @@ def segmentation(setting: Setting) -> dict[str, Any]:
 
 
 def rubric(setting: Setting) -> dict[str, Any]:
-    return {"DialSeg711": with_rubric(setting, *SETS["DialSeg711"])}
+    return {name: with_rubric(setting, *files) for name, files in SETS.items()}
 
 
 def segmentation_of(setting: Setting, file: str) -> dict[str, Any]:
@@ -267,7 +267,7 @@ def cut_by(setting: Setting, dialogues: Sequence[Dialogue], model: AskedModel, *
 
 def with_rubric(setting: Setting, measured: str, learned: str) -> dict[str, Any]:
     """Two rules at most, learned from six dialogues that are not measured."""
-    dialogues = dialogues_of(setting, measured, setting.first(16))
+    dialogues = dialogues_of(setting, measured, setting.first(20))
     taken = {each.turns[0].id for each in dialogues_of(setting, measured, 20)}
     others = [each for each in dialogues_of(setting, learned, 40) if each.turns[0].id not in taken][:6]
     model = setting.model(hold_to_schema=False)

@@ -862,7 +862,7 @@ SECTIONS = {
         "- *Segmentation*: asked in words, the model repeats the numbers of the prompt's example. Held to the schema, "
         "it makes one segment, or names an end that does not exist and then also repeats the example. *Live* means as "
         "the sessions of a bank end; there the model is asked in words, and answers the same. The learned rubric has "
-        "one rule of two, and was tried on the first sixteen of DialSeg711's dialogues only, to save time.\n"
+        "one rule of two on each set; both are about the views of the model and of people, and not about topics.\n"
         "- *Citations* are compared with the turns that contain a question's evidence (LoCoMo 26). *By chance*: the "
         "precision of a random number among those shown. With an earlier instruction, 24 of 25 answers were a number "
         "and nothing else.\n"
