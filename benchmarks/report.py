@@ -669,9 +669,10 @@ SECTIONS = {
         "- A unit that does not fit is skipped.\n"
         "- *Recall* and *DCG* count the evidence turns, for memories that show turns. *Precision* is the share of the "
         "block's words that are in sentences of the evidence. *Drift* is the share of the block's pairs of "
-        "neighbouring words that nobody said; dates and marks count.\n\n"
-        "With so few questions, differences below a tenth mean nothing. mem0 and LlamaIndex's fusion were not "
-        "installed.",
+        "neighbouring words that nobody said; dates and marks count.\n"
+        "- *mem0* keeps what was said word for word, without a language model, and searches by words and vectors; "
+        "*llamaindex-fusion* and *langchain-ensemble* are BM25 and vectors over chunks.\n\n"
+        "With so few questions, differences below a tenth mean nothing.",
     ),
     "What do the papers' tables show without a language model?": (
         papers,

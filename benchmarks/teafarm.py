@@ -7,6 +7,9 @@ counterfactual questions with their answers, and for each a follow-up session th
 test, a model with the chosen memory, answers each question; ``verdicts-<memory>.jsonl`` has what it said and whether
 the judge (``--judge``, else the model itself) found it right. Several memories are tested on the same episodes.
 
+A small model farms badly. ``--episodes FILE`` takes episodes that were farmed or written before in place of that:
+``benchmarks/teabag/mara.jsonl`` has one of ten questions, written by us, about ``examples/data``.
+
 Run it again, and it goes on where it stopped. What the model failed on has no line and is tried again.
 """
 
@@ -35,7 +38,7 @@ from benchmarks.chats import Chat
 from benchmarks.evaluation.teafarm import Agent, Episode, FollowUp, Verdict, farmed, questioned, success_rate
 from benchmarks.retrieval import weights_for
 from benchmarks.segmentation import choose_embedder
-from secom_core.errors import InvalidInput, ModelError
+from secom_core.errors import BadReply, InvalidInput, ModelError
 from secom_core.llm.flow import Metered, run
 from secom_core.timelines import response_prompt
 
@@ -55,6 +58,24 @@ def farm(conversations: Sequence[Chat], model: Metered, options: argparse.Namesp
         append(out, {**episode.as_json(), "sessions": written(conversation), "cost": spent(model.cost, before)})
         found[episode.name] = episode
     return list(found.values())
+
+
+def given(file: Path, conversations: Sequence[Chat]) -> list[Episode]:
+    """The episodes of a file, of these conversations.
+
+    Raises:
+        SystemExit: where none is of them.
+        InvalidInput: for a line that is no episode.
+    """
+    lines = file.read_text(encoding="utf-8").splitlines()
+    found = [Episode.from_json(json.loads(line)) for line in lines if '"settings"' not in line[:12]]
+    names = {each.name for each in conversations}
+    if not (kept := [each for each in found if each.name in names]):
+        raise SystemExit(
+            f"{file} has episodes of {', '.join(each.name for each in found) or 'nothing'}, and --data has none of "
+            "these conversations; give both of the same"
+        )
+    return kept
 
 
 def written(conversation: Chat) -> list[list[dict[str, str]]]:
@@ -84,7 +105,10 @@ def put_to_the_test(
     out: Path,
     settings: Mapping[str, Any],
 ) -> tuple[list[Verdict], int]:
-    """Each question to its agent and each answer to the judge; the verdicts, and on how many a model failed."""
+    """Each question to its agent and each answer to the judge; the verdicts, and on how many a model failed.
+
+    A judgement that cannot be read twice is kept as such, and does not count.
+    """
     lines = read_lines(out, settings)
     done = {(line["episode"], line["number"]): verdict_of(line) for line in lines}
     failed = 0
@@ -92,9 +116,13 @@ def put_to_the_test(
         left = [n for n in range(len(episode.follow_ups)) if (episode.name, n) not in done]
         agent = agent_for(episode) if left else None
         for number in left:
-            follow_up = episode.follow_ups[number]
+            follow_up, response = episode.follow_ups[number], ""
             try:
-                verdict = run(questioned(follow_up, agent(follow_up)), judge)  # type: ignore[misc]
+                response = agent(follow_up)  # type: ignore[misc]
+                verdict = run(questioned(follow_up, response), judge)
+            except BadReply as error:
+                print(f"{episode.name}, question {number}: the judgement cannot be read: {error}")
+                verdict = Verdict(follow_up.question, follow_up.answer, response, None)
             except ModelError as error:
                 failed += 1
                 print(f"{episode.name}, question {number}: no verdict: {error}")
@@ -118,12 +146,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--judge", help="the model that judges; the model itself unless given")
     parser.add_argument("--out", type=Path, required=True, help="a folder")
     parser.add_argument("--conversations", type=int, help="only the first so many")
+    parser.add_argument("--episodes", type=Path, help="a file of episodes; farmed from the data unless given")
     parser.add_argument("--limit", type=int, default=8, help="how many sessions are summarised at once")
     options = parser.parse_args(arguments)
     model, judge = endpoint(options, options.model), endpoint(options, options.judge or options.model)
     embedder = choose_embedder(options.embedder)
     conversations = {each.name: each for each in chats_in(options.data)[: options.conversations]}
-    episodes = farm(list(conversations.values()), model, options)
+    chats = list(conversations.values())
+    episodes = given(options.episodes, chats) if options.episodes else farm(chats, model, options)
 
     def agent_for(episode: Episode) -> Agent:
         banks = options.out / f"banks-{options.memory}"
@@ -147,10 +177,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     verdicts, failed = put_to_the_test(
         tested, agent_for, judge, options.out / f"verdicts-{options.memory}.jsonl", settings
     )
-    if verdicts:
-        print(f"{options.memory}: success rate {success_rate(verdicts):.3f} of {len(verdicts)} questions")
+    if judged := [each for each in verdicts if each.correct is not None]:
+        print(f"{options.memory}: success rate {success_rate(judged):.3f} of {len(judged)} questions")
         print(json.dumps({"model": vars_cost(model), "judge": vars_cost(judge)}))
-    if failed or len(tested) < len(conversations):
+    if failed or (len(tested) < len(conversations) and not options.episodes):
         raise SystemExit("something is missing; run the command again to go on with it")
 
 

@@ -112,13 +112,13 @@ class Verdict:
         question: the counterfactual question.
         reference: the right answer.
         response: what the agent said.
-        correct: whether the judge found it right.
+        correct: whether the judge found it right; None where its judgement cannot be read.
     """
 
     question: str
     reference: str
     response: str
-    correct: bool
+    correct: bool | None
 
 
 def speakers_of(sessions: Sequence[Session]) -> tuple[str, str]:
@@ -192,12 +192,12 @@ def questioned(follow_up: FollowUp, response: str) -> Procedure[Verdict]:
 
 
 def success_rate(verdicts: Iterable[Verdict]) -> float:
-    """The share of questions that did not fool the agent (Theanine Table 4).
+    """The share of the judged questions that did not fool the agent (Theanine Table 4).
 
     Raises:
         InvalidInput: where there is none.
     """
-    counted = [verdict.correct for verdict in verdicts]
+    counted = [verdict.correct for verdict in verdicts if verdict.correct is not None]
     if not counted:
         raise InvalidInput("there is no verdict to count")
     return fmean(counted)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from benchmarks import teafarm
 from benchmarks.chats import Chat
 from benchmarks.datasets.cut import read_rows
 from benchmarks.evaluation import paper_judges
@@ -148,9 +149,12 @@ def expected(table: Table, rows: Mapping[str, str], setting: Setting) -> Cost:
     total = Cost()
     if table.runner == "teafarm":
         # Two counterfactual questions of each conversation, made once; each answer is judged.
-        chats = len(setting.chats)
-        total += calling(size.sessions + 3 * chats, size.tokens // max(size.sessions, 1))
-        size = replace(size, questions=2 * chats, read=2 * size.tokens, pairs=2 * size.sessions)
+        asked = 2 * len(setting.chats)
+        if setting.episodes:
+            asked = sum(len(each.follow_ups) for each in teafarm.given(setting.episodes, setting.chats))
+        else:
+            total += calling(size.sessions + 3 * len(setting.chats), size.tokens // max(size.sessions, 1))
+        size = replace(size, questions=asked, read=asked * size.tokens, pairs=asked * size.sessions)
     for kind in dict.fromkeys([*rows.values(), *([table.versus] if table.versus else [])]):
         total += remembering(kind, size, setting.tokens)
         total += answering(kind, size, setting.tokens) if table.runner in ANSWERING else Cost()

@@ -16,7 +16,6 @@ from typing import Any, Final
 from benchmarks import answering, denoising, local_model, segmentation, teafarm
 from benchmarks.chats import Chat
 from benchmarks.evaluation import agreement, judge, paper_judges
-from benchmarks.evaluation.teafarm import success_rate
 from benchmarks.locomo import LocomoQuestion
 from benchmarks.memories import __main__ as shown_by
 from benchmarks.memories import registry
@@ -70,6 +69,7 @@ class Setting:
         bert: a folder with an encoder for BERTScore.
         llmlingua: a folder with LLMLingua-2's weights.
         title: what the data set is called.
+        episodes: a file of TeaFarm's episodes; farmed from the data unless given.
     """
 
     data: Path
@@ -85,6 +85,7 @@ class Setting:
     bert: str | None = None
     llmlingua: Path | None = None
     title: str = ""
+    episodes: Path | None = None
 
     @cached_property
     def chats(self) -> list[Chat]:
@@ -234,16 +235,21 @@ def fooled(table: Table, kind: str, setting: Setting) -> Figures:
     """TeaFarm over a memory, by `benchmarks.teafarm`."""
     setting.asked(setting.model)
     _check(kind, setting)
-    out = setting.path("teafarm")
+    out = setting.path("teafarm", setting.episodes or "")
     arguments = ["--data", str(setting.data), "--model", setting.model, "--base-url", setting.url, "--memory", kind]
     arguments += ["--embedder", setting.embedder, "--budget", str(setting.tokens), "--out", str(out), "--quiet"]
     arguments += ["--timeout", "600", "--judge", setting.judge or setting.model]
     arguments += ["--conversations", str(setting.conversations)] if setting.conversations is not None else []
-    with redirect_stdout(io.StringIO()):
-        teafarm.main(arguments)
+    arguments += ["--episodes", str(setting.episodes)] if setting.episodes else []
+    with redirect_stdout(io.StringIO()) as said:
+        try:
+            teafarm.main(arguments)
+        except SystemExit as end:
+            raise SystemExit(f"{said.getvalue()}{kind}: {end}") from end
     verdicts = out / f"verdicts-{kind}.jsonl"
     lines = answering.read_lines(verdicts, _settings(verdicts))
-    return {"success": success_rate(map(teafarm.verdict_of, lines)) if lines else None}
+    correct = [teafarm.verdict_of(line).correct for line in lines]
+    return measures.within("success", correct) | {"unread": correct.count(None), "questions": len(lines)}
 
 
 # -- without a judge --------------------------------------------------------------------------------------------------

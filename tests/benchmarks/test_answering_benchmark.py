@@ -265,6 +265,31 @@ def test_teafarm_goes_on_after_faults(tmp_path) -> None:
     assert len(lines(tmp_path / "verdicts-ours.jsonl")) == 5
 
 
+def test_teafarm_takes_episodes_that_were_written_before(tmp_path, capsys) -> None:
+    def reply(request: ScriptedRequest) -> str:
+        if "[[correct]]" not in request.text:
+            return "You left the firm." if "registrar" in request.text else "I cannot say."
+        answer = request.text.partition("<answer>")[2]
+        return "[[correct]]" if "You left" in answer else "[[incorrect]]" if "Halden" in request.text else "Hm."
+
+    bag = Path(teafarm.__file__).parent / "teabag" / "mara.jsonl"
+    with ScriptedServer(reply) as server:
+        teafarm.main([*arguments(server, tmp_path, "ours"), "--episodes", str(bag)])
+        prompts = [request.prompt for request in server.requests if "[[correct]]" not in request.prompt]
+        assert len(prompts) == 10
+        assert all(text.endswith("\n\nassistant:") and "\n</conversation>" in text for text in prompts)
+        other = tmp_path / "other.jsonl"
+        other.write_text(bag.read_text(encoding="utf-8").replace('"mara"', '"nobody"'), encoding="utf-8")
+        with pytest.raises(SystemExit, match="has episodes of nobody, and --data has none of these conversations"):
+            teafarm.main([*arguments(server, tmp_path / "x", "ours"), "--episodes", str(other)])
+    said = capsys.readouterr().out
+    assert "the judgement cannot be read" in said
+    verdicts = [line["correct"] for line in lines(tmp_path / "verdicts-ours.jsonl")[1:]]
+    assert True in verdicts
+    assert None in verdicts
+    assert f"of {10 - verdicts.count(None)} questions" in said
+
+
 def test_examples_are_of_conversations_with_replies(server, tmp_path) -> None:
     with pytest.raises(SystemExit, match="--examples takes conversations that ask for replies"):
         ask(server, tmp_path / "a.jsonl", "--examples", "1")

@@ -462,7 +462,7 @@ def test_teafarm_is_run_by_its_own_benchmark(ran: Ran, monkeypatch: pytest.Monke
 
     monkeypatch.setattr("benchmarks.teafarm.main", farmed)
     rows = ran("theanine-4")["rows"]
-    assert rows["Theanine"]["figures"] == {"success": 0.5}
+    assert rows["Theanine"]["figures"] == {"success": 0.5, "success ±": 0.98, "unread": 0, "questions": 2}
     assert len({arguments[arguments.index("--out") + 1] for arguments in asked}) == 1, "all on the same episodes"
 
 

@@ -288,14 +288,14 @@ def test_a_model_that_gives_up_when_it_is_asked_again_takes_nothing_back():
 
 def test_an_example_of_the_prompt_is_no_event_where_the_talk_has_half_of_its_words():
     # A model of 1.5 billion parameters put the speaker's name into the example, beside an exchange on something else.
-    lines = ("The kiln is cold.", "My nephew wants to learn the cello.")
+    lines = ("The kiln is cold.", "My nephew will sell fish from May on.")
     talk = group_messages([Message(line, speaker="Mara") for line in lines], "s")
     prompt = events_prompt([turn.text for turn in talk]).text
-    sail = "Mara wants to learn to sail this summer."
-    assert sail.partition(" ")[2] in prompt
-    assert resting_on(sail, [0], talk, prompt) == resting_on(sail, [1], talk, prompt) == ()
-    [said] = group_messages([Message("I want to learn to sail this summer.")], "s")
-    assert resting_on(sail, [0], [*talk, said], events_prompt([turn.text for turn in [*talk, said]]).text) == (2,)
+    eel = "Mara will sell smoked eel at the fish market from May on."
+    assert eel.partition(" ")[2] in prompt
+    assert resting_on(eel, [0], talk, prompt) == resting_on(eel, [1], talk, prompt) == ()
+    [said] = group_messages([Message("I will sell smoked eel at the fish market from May on.")], "s")
+    assert resting_on(eel, [0], [*talk, said], events_prompt([turn.text for turn in [*talk, said]]).text) == (2,)
 
 
 def test_a_merged_note_has_words_of_both():
