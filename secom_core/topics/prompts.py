@@ -20,10 +20,6 @@ from ..llm.windows import numbered
 from ..text.patterns import regex
 from ..text.terms import count_tokens
 
-NO_TRAIT: Final = "NO_TRAIT"
-"""The reply where a session says nothing about the speaker (D.1.1)."""
-
-
 _TEXTS: Final = PromptTexts(__package__, "extraction_prompt.txt")
 _UPDATE: Final = PromptTexts(__package__, "extraction_prompt.txt", "update_prompt.txt")
 _SUMMARY: Final = RecordForm(
@@ -46,7 +42,10 @@ _MOST_CHARACTERS: Final = 200_000
 
 
 def topics_prompt(texts: Sequence[str], *, speaker: str, date: str = "", complaint: str | None = None) -> Prompt:
-    """Ask what a conversation says about one speaker.
+    """Ask what a conversation says about one speaker (D.1.1).
+
+    Where it says nothing, an empty list is asked for. The paper's ``NO_TRAIT``, which is read too, is what a small
+    model replies whatever was said.
 
     Args:
         texts: its exchanges, quoted, in order.
@@ -59,20 +58,18 @@ def topics_prompt(texts: Sequence[str], *, speaker: str, date: str = "", complai
     text = _TEXTS.part(
         "task",
         speaker=name,
-        example=json.dumps(name if speaker.strip() else "Ann", ensure_ascii=False)[1:-1],
         count=len(texts),
         last=len(texts) - 1,
         date=when,
-        no_trait=NO_TRAIT,
         exchanges=numbered(texts),
     )
-    return _TEXTS.prompt(text, "topics", complaint=complaint, schema=_SCHEMA, no_trait=NO_TRAIT)
+    return _TEXTS.prompt(text, "topics", complaint=complaint, schema=_SCHEMA)
 
 
 def read_topics(reply: str, count: int) -> Texts:
-    """The summaries in a reply, each with the numbers of its exchanges, in rising order; none for ``NO_TRAIT``.
+    """The summaries in a reply, each with the numbers of its exchanges, in rising order.
 
-    What is repaired is said in `secom_core.llm.records` and `secom_core.llm.replies`.
+    An empty list and ``NO_TRAIT`` are none. What is repaired is said in `secom_core.llm.records` and `secom_core.llm.replies`.
 
     Args:
         reply: the model's reply.
@@ -86,7 +83,7 @@ def read_topics(reply: str, count: int) -> Texts:
     """
     found = _SUMMARY.found_in(reply)
     if not (found.records or found.broken or cut_off(reply)) and not _NOTHING.search(without_thoughts(reply)):
-        raise BadReply(f"there is no summary in the reply, and no {NO_TRAIT}", reply)
+        raise BadReply("there is no summary in the reply, and no empty list", reply)
     said = [each for each in found.records if not _says_nothing(each)]
     return _SUMMARY.read(replace(found, records=said), count, reply)
 
