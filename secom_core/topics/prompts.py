@@ -69,7 +69,8 @@ def topics_prompt(texts: Sequence[str], *, speaker: str, date: str = "", complai
 def read_topics(reply: str, count: int) -> Texts:
     """The summaries in a reply, each with the numbers of its exchanges, in rising order.
 
-    An empty list and ``NO_TRAIT`` are none. What is repaired is said in `secom_core.llm.records` and `secom_core.llm.replies`.
+    An empty list and ``NO_TRAIT`` are none. What is repaired is said in `secom_core.llm.records` and
+    `secom_core.llm.replies`.
 
     Args:
         reply: the model's reply.
