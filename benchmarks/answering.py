@@ -30,7 +30,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import blake2b
 from itertools import groupby
@@ -382,7 +382,8 @@ def ask_all(conversations: Sequence[Chat], open_: Callable[[Chat], Memory], made
 
 
 def settings_of(options: argparse.Namespace) -> dict[str, Any]:
-    names = ("memory", "model", "judge", "embedder", "budget", "window", "questions", "answers", "examples", "replies")
+    asked = ("memory", "model", "judge", "embedder", "budget", "window", "questions", "answers", "examples")
+    names = (*asked, "replies", "reply_tokens")
     return {name: getattr(options, name) for name in names} | {"weights": str(options.weights or "as shipped")}
 
 
@@ -470,6 +471,7 @@ def shared_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", type=int, default=2000, help="tokens of the memories")
     parser.add_argument("--window", type=int, default=100_000, help="tokens of --memory full")
     parser.add_argument("--weights", type=Path, help="of --memory ours, fitted without each conversation")
+    parser.add_argument("--reply-tokens", type=int, help="the longest reply: a small model may not end by itself")
     parser.add_argument("--timeout", type=float, default=60.0)
     parser.add_argument("--retries", type=int, default=2)
     parser.add_argument("--quiet", action="store_true")
@@ -481,8 +483,21 @@ def file_name(conversation: str) -> str:
     return f"{conversation if plain else blake2b(conversation.encode(), digest_size=8).hexdigest()}.db"
 
 
+class Limited(OpenAIModel):
+    """A model that is asked for replies of at most so many tokens, whatever a prompt asks for."""
+
+    most: int | None = None
+
+    def complete(self, prompt: Prompt) -> str:
+        if self.most is not None:
+            prompt = replace(prompt, max_tokens=min(prompt.max_tokens or self.most, self.most))
+        return super().complete(prompt)
+
+
 def endpoint(options: argparse.Namespace, name: str) -> Metered:
-    return Metered(OpenAIModel(name, base_url=options.base_url, timeout=options.timeout, max_retries=options.retries))
+    model = Limited(name, base_url=options.base_url, timeout=options.timeout, max_retries=options.retries)
+    model.most = options.reply_tokens
+    return Metered(model)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

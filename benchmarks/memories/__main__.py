@@ -222,6 +222,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--weights", type=Path)
     parser.add_argument("--model", help="the model's name at the endpoint")
     parser.add_argument("--base-url", help="the endpoint; OpenAI's own unless given")
+    parser.add_argument("--reply-tokens", type=int, help="the longest reply: a small model may not end by itself")
     parser.add_argument("--timeout", type=float, default=60.0)
     parser.add_argument("--retries", type=int, default=2)
     parser.add_argument("--json", type=Path)

@@ -99,6 +99,7 @@ def key_of(name: str, label: str, kind: str, setting: Setting) -> str:
     about |= {"table": name, "label": label, "kind": kind, "data": digest(setting.data), "versions": _versions()}
     about["weights"] = digest(setting.weights) if setting.weights else ""
     about |= {"episodes": digest(setting.episodes)} if setting.episodes else {}
+    about |= {"longest": setting.longest} if setting.longest else {}
     return blake2b(json.dumps(about, sort_keys=True, default=str).encode(), digest_size=10).hexdigest()
 
 
@@ -271,7 +272,7 @@ def upstream(options: argparse.Namespace) -> tuple[str | None, str | None]:
 
 def asked_with(options: argparse.Namespace, setting: Setting) -> dict[str, Any]:
     """The settings for the results: no folder of this machine."""
-    names = ("model", "judge", "embedder", "samples", "conversations")
+    names = ("model", "judge", "embedder", "samples", "conversations", "reply_tokens")
     about: dict[str, Any] = {name: getattr(options, name) for name in names} | {"embedder": Path(options.embedder).name}
     return about | {"tokens": setting.tokens, "weights": options.weights.name if options.weights else "as shipped"}
 
@@ -298,6 +299,7 @@ def settings_of(options: argparse.Namespace) -> Iterator[tuple[str, Setting]]:
                     options.llmlingua,
                     data_set(table, data) if options.data else "",
                     options.episodes if table.runner == "teafarm" else None,
+                    options.reply_tokens,
                 ),
             )
 
@@ -328,6 +330,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--bert", help="a folder with an encoder, for BERTScore")
     parser.add_argument("--llmlingua", type=Path, help="a folder with LLMLingua-2's weights")
     parser.add_argument("--episodes", type=Path, help="of TeaFarm, in place of farming them")
+    parser.add_argument("--reply-tokens", type=int, help="the longest reply: a small model may not end by itself")
     parser.add_argument("--work", type=Path, default=Path(".papers"), help="where rows and replies are kept")
     parser.add_argument("--json", type=Path, help="the results with versions")
     parser.add_argument("--quiet", action="store_true")

@@ -70,6 +70,7 @@ class Setting:
         llmlingua: a folder with LLMLingua-2's weights.
         title: what the data set is called.
         episodes: a file of TeaFarm's episodes; farmed from the data unless given.
+        longest: tokens of a reply, at most; as the model ends it unless given.
     """
 
     data: Path
@@ -86,6 +87,7 @@ class Setting:
     llmlingua: Path | None = None
     title: str = ""
     episodes: Path | None = None
+    longest: int | None = None
 
     @cached_property
     def chats(self) -> list[Chat]:
@@ -100,7 +102,7 @@ class Setting:
         """
         if not name:
             raise LeftOut("it asks a model: give --model NAME and --base-url URL, and --judge NAME where one judges")
-        options = argparse.Namespace(base_url=self.url, timeout=600.0, retries=2)
+        options = argparse.Namespace(base_url=self.url, timeout=600.0, retries=2, reply_tokens=self.longest)
         return answering.endpoint(options, name)
 
     def means(self, chat: Chat | None = None) -> registry.Means:
@@ -158,6 +160,7 @@ def _answered(table: Table, kind: str, setting: Setting) -> tuple[list[Answer], 
     for name, value in (("questions", setting.samples), ("conversations", setting.conversations)):
         arguments += [f"--{name}", str(value)] if value is not None else []
     arguments += ["--weights", str(setting.weights)] if setting.weights else []
+    arguments += ["--reply-tokens", str(setting.longest)] if setting.longest else []
     with redirect_stdout(io.StringIO()):
         answering.main(arguments)
     lines = [line for line in answering.read_lines(out, _settings(out)) if "taken_in" in line or "question" in line]
@@ -241,6 +244,7 @@ def fooled(table: Table, kind: str, setting: Setting) -> Figures:
     arguments += ["--timeout", "600", "--judge", setting.judge or setting.model]
     arguments += ["--conversations", str(setting.conversations)] if setting.conversations is not None else []
     arguments += ["--episodes", str(setting.episodes)] if setting.episodes else []
+    arguments += ["--reply-tokens", str(setting.longest)] if setting.longest else []
     with redirect_stdout(io.StringIO()) as said:
         try:
             teafarm.main(arguments)
