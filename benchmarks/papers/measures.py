@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from random import Random
 from statistics import fmean, stdev
 from typing import Any, Final
 
@@ -59,34 +60,55 @@ def answers_in(lines: Sequence[Mapping[str, Any]], chats: Sequence[Chat]) -> lis
 
 
 def text_figures(answers: Sequence[Answer], wanted: Sequence[str], bert: str | None) -> Figures:
-    """What needs no judge: the text measures that are wanted, tokens and seconds.
+    """What needs no judge: the text measures that are wanted, with intervals, and tokens.
 
     Answers whose question has no reference are left out. Without ``bert``, a folder with an encoder, BERTScore is None,
     and Mauve always is.
     """
     pairs = [(each.text, each.question.gold) for each in answers if each.question.gold]
-    ours, theirs = [mine for mine, _ in pairs], [yours for _, yours in pairs]
-    made: dict[str, Callable[[], float]] = {
-        "BLEU": partial(bleu, ours, theirs),
-        "BLEU-1": partial(bleu, ours, theirs, order=1),
-        "BLEU-2": partial(bleu, ours, theirs, order=2),
-        "METEOR": partial(meteor, ours, theirs),
-        **{name: partial(_rouge, ours, theirs, kind) for name, kind in _ROUGES.items()},
-    }
-    if bert is not None:
-        made["BERTScore"] = partial(bert_score, ours, theirs, model=bert)
-    found: Figures = {name: 100 * made[name]() if name in made and pairs else None for name in wanted if name in _TEXT}
-    found |= within("F1", [token_f1(mine, yours) for mine, yours in pairs], 100) if "F1" in wanted else {}
+    found: Figures = {}
+    for name in wanted:
+        if name in _EACH:
+            found |= within(name, [_EACH[name](mine, yours) for mine, yours in pairs], 100)
+        elif name in _ORDERS:
+            found |= _bleu(name, pairs) if pairs else {name: None}
+        elif name in _TEXT:
+            ours, theirs = [mine for mine, _ in pairs], [yours for _, yours in pairs]
+            given = name == "BERTScore" and bert is not None and pairs
+            found[name] = 100 * bert_score(ours, theirs, model=bert) if given and bert else None
     return found | {name: fmean(each.line[key] for each in answers) for name, key in _COUNTED.items() if name in wanted}
 
 
-_TEXT: Final = ("F1", "BLEU", "BLEU-1", "BLEU-2", "METEOR", "Rouge1", "Rouge2", "RougeL", "BERTScore", "Mauve")
-_ROUGES: Final = {"Rouge1": "rouge1", "Rouge2": "rouge2", "RougeL": "rougeL"}
+_TEXT: Final = ("BERTScore", "Mauve")
+_ORDERS: Final = {"BLEU": 4, "BLEU-1": 1, "BLEU-2": 2}
 _COUNTED: Final = {"tokens": "context_tokens"}
+_RESAMPLES: Final = 200
 
 
-def _rouge(ours: Sequence[str], theirs: Sequence[str], kind: str) -> float:
-    return rouge(ours, theirs, kinds=(kind,))[kind]
+def _rouge(kind: str, mine: str, yours: str) -> float:
+    return rouge([mine], [yours], kinds=(kind,))[kind]
+
+
+_EACH: Final[Mapping[str, Callable[[str, str], float]]] = {
+    "F1": token_f1,
+    "METEOR": lambda mine, yours: meteor([mine], [yours]),
+    **{name: partial(_rouge, name.replace("R", "r", 1)) for name in ("Rouge1", "Rouge2", "RougeL")},
+}
+"""The measures of one answer."""
+
+
+def _bleu(name: str, pairs: Sequence[tuple[str, str]]) -> Figures:
+    """BLEU of all, and half of its 95 per cent interval, by answers drawn again (Efron's bootstrap, percentiles)."""
+
+    def of(drawn: Sequence[tuple[str, str]]) -> float:
+        return 100 * bleu([mine for mine, _ in drawn], [yours for _, yours in drawn], order=_ORDERS[name])
+
+    draw = Random(0)
+    if len(pairs) < 2:
+        return {name: of(pairs), f"{name} ±": None}
+    found = sorted(of(draw.choices(pairs, k=len(pairs))) for _ in range(_RESAMPLES))
+    low, high = found[round(0.025 * _RESAMPLES)], found[round(0.975 * _RESAMPLES) - 1]
+    return {name: of(pairs), f"{name} ±": (high - low) / 2}
 
 
 def judged_figures(answers: Sequence[Answer], wanted: Sequence[str], judge: ChatModel) -> Figures:
