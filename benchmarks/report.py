@@ -89,12 +89,23 @@ def memories() -> str:
 
 
 def papers() -> str:
+    return _paper_tables("papers")
+
+
+def papers_model() -> str:
+    return _paper_tables("papers_model")
+
+
+def _paper_tables(name: str) -> str:
     rows: list[list[object]] = []
-    for table in result("papers")["tables"]:
-        vectors = {"none": "no vectors", "static": "static vectors"}[table["settings"]["embedder"]]
+    for table in result(name)["tables"]:
+        vectors = {"none": "no vectors", "static": "static vectors"}.get(
+            table["settings"]["embedder"], table["settings"]["embedder"]
+        )
         for label, row in table["rows"].items():
-            figures = {name: each for name, each in row["figures"].items() if not name.endswith("±")}
-            asked = next(int(figures.pop(name)) for name in ("questions", "dialogues") if name in figures)
+            known = {name: each for name, each in row["figures"].items() if each is not None}
+            figures = {name: each for name, each in known.items() if not name.endswith("±")}
+            asked = next(int(figures.pop(name)) for name in ("questions", "dialogues", "cases") if name in figures)
             halves = {name: row["figures"].get(f"{name} ±") for name in figures}
             shown = ", ".join(
                 f"{name} {value:.3f}" + (f" ± {halves[name]:.3f}" if halves[name] is not None else "")
@@ -686,6 +697,23 @@ SECTIONS = {
         "keys.\n"
         "- `theanine-3`: the turns on which the shown events rest, within 1,000 tokens and without a language model. "
         "Six events alone rank the evidence higher than three events with their timelines, and find no less of it.",
+    ),
+    "What do the papers' tables show with a language model of 1.5 billion parameters?": (
+        papers_model,
+        "`benchmarks.papers`, with Qwen2.5-Coder-1.5B-Instruct in four bits on llama.cpp, replies of at most 600 tokens "
+        "where the model does not end by itself, and 500 tokens of memory. It answers and it judges, so only the order "
+        "of large differences means anything, and here there is none: most intervals overlap. The texts are those of "
+        "LoCoMo's first five sessions (`benchmarks.datasets.beginnings`), where the papers have more.\n\n"
+        "- `secom-6`: ten questions on each of two conversations. No session fits into 500 tokens, so *sessions* "
+        "answers from nothing. The judge's figure cannot be read for more than half of the answers.\n"
+        "- `rsum-3`: replies in the fifth session, four of each of two conversations, in the form of MSC.\n"
+        "- `theanine-4`: ten counterfactual questions that we wrote about our own conversation "
+        "(`benchmarks/teabag/mara.jsonl`). The model cannot farm episodes by itself: of two that it tried, neither "
+        "had a follow-up session that ends with the question.\n"
+        "- `secom-f2`: whole units ranked by all-mpnet-base-v2, which the paper's dense rows use, on two conversations "
+        "of LoCoMo. No language model is asked.\n"
+        "- `judges`: how far the model agrees with 56 cases that have one clear answer. For most judges it is no "
+        "better than chance, so nothing that it judges says anything about a memory.",
     ),
     "How much is found in chats with an assistant?": (
         chats,

@@ -143,7 +143,7 @@ def answers(table: Table, kind: str, setting: Setting) -> Figures:
         each.line["recall_seconds"] + each.line["answer_seconds"] for each in found
     ) / len(found)
     told = [name for name in figures if name == "unread" or name.endswith(" ±")]
-    return {name: figures.get(name) for name in (*table.columns, *told)}
+    return {name: figures.get(name) for name in (*table.columns, *told)} | {"questions": len(found)}
 
 
 def _answered(table: Table, kind: str, setting: Setting) -> tuple[list[Answer], list[dict[str, Any]]]:
