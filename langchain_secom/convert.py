@@ -145,6 +145,8 @@ def to_messages(messages: Iterable[BaseMessage], *, tools: Tools = "brief") -> l
 
 def _is_spoken(message: BaseMessage) -> bool:
     """Whether the user, the model or a tool wrote it, not the developer or a framework."""
+    if type(message) is HumanMessage and not message.additional_kwargs:
+        return True
     made_up = message.additional_kwargs.get(_SYNTHETIC) not in _SPOKEN or is_notice(message)
     return not (made_up or isinstance(message, RemoveMessage) or _role(message) == "system")
 

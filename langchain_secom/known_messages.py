@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -181,8 +181,19 @@ def named_messages(
     return _named(_converted(thread, session, options, ended), session)
 
 
+def ids_of_messages(
+    thread: Sequence[BaseMessage], session: str, options: ThreadOptions, ended: Collection[str] | None = None
+) -> list[str]:
+    """The ids of `named_messages`, which takes the same."""
+    return [stable_id(session, message) for message in _converted(thread, session, options, ended)]
+
+
 def _named(messages: Iterable[Message], session: str) -> list[Message]:
-    return [replace(message, id=stable_id(session, message)) for message in messages]
+    # As dataclasses.replace, which takes twice as long.
+    return [
+        Message(each.text, each.role, each.speaker, stable_id(session, each), each.at, each.metadata)
+        for each in messages
+    ]
 
 
 def _without_memory_tools(thread: Sequence[BaseMessage]) -> list[BaseMessage]:

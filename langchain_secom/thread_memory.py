@@ -11,11 +11,10 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import ensure_config
 
 from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
-from secom_core.conversation import Message
 from secom_core.errors import MissingExtra
 
 from .agent_turn import AgentTurn, is_subagent, owner_of
-from .known_messages import ThreadOptions, named_messages, new_messages
+from .known_messages import ThreadOptions, ids_of_messages, named_messages, new_messages
 from .lineage import Lineage, Retracted, follow
 from .messages import is_summary, place_of
 
@@ -89,7 +88,8 @@ class ThreadMemory:
             begins: whether a run begins; where one goes on, frameworks may have taken messages out since it began.
         """
         others, summed_up = turn.others, any(map(is_summary, messages))
-        named = [each for each in self._named(turn, messages) if place_of(str(each.id)) not in others]
+        named = named_messages(messages, turn.session, self.options, turn.ended)
+        named = [each for each in named if place_of(str(each.id)) not in others]
         ended = turn.mine
         branches = tuple if ended else partial(_ids_in_checkpoints, key)
         lineage = Lineage(named, ended if begins else (), summed_up, branches)
@@ -98,10 +98,8 @@ class ThreadMemory:
     def held(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> dict[str, list[str]]:
         """The ids by which the bank knows the thread's messages, by whose memory took each in (`owner_of`)."""
         mine, others = owner_of(turn.scope), turn.others
-        own = [str(each.id) for each in self._named(turn, messages) if place_of(str(each.id)) not in others]
+        ids = ids_of_messages(messages, turn.session, self.options, turn.ended)
+        own = [each for each in ids if place_of(each) not in others]
         # What became of the others' messages is for their own next runs to see.
         theirs = {owner: list(ids) for owner, ids in (turn.held or {}).items() if owner != mine}
         return {**theirs, mine: own}
-
-    def _named(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> list[Message]:
-        return named_messages(messages, turn.session, self.options, turn.ended)

@@ -33,7 +33,7 @@ class Asked:
     @classmethod
     def of(cls, query: str, context: Sequence[Message] = ()) -> Asked:
         """The query after these messages."""
-        said = [replace(each, text=cut(without_recalled(each.text))) for each in context[-_READ:]]
+        said = [_worded(each, cut(without_recalled(each.text))) for each in context[-_READ:]]
         return cls(cut(query), tuple(weighted_context(query, said)), bool(context))
 
     @property
@@ -50,3 +50,8 @@ class Asked:
 def cut(text: str) -> str:
     """A text as it is searched for: of a page its beginning and its end, where what it is about is mostly said."""
     return text if len(text) <= 2 * _PAGE else f"{text[:_PAGE]}\n{text[-_PAGE:]}"
+
+
+def _worded(message: Message, text: str) -> Message:
+    """The message with these words, which are most often its own."""
+    return message if message.text == text else replace(message, text=text)

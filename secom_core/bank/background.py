@@ -26,8 +26,8 @@ from .unwritten import Unwritten, epoch_of, with_id_and_time, written
 _LOOK_S: Final = 0.5
 _SILENT_S: Final = 3.0
 """How long closing waits before it tells why."""
-_FOR_ANSWER: Final = 25
-"""How many times as long as after an answer a session waits at most for one."""
+_LONGEST: Final = 25
+"""How many times as long as a quiet one a session waits at most, for an answer or because many wait."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -62,7 +62,8 @@ class BackgroundWriter:
     Args:
         bank: where everything is remembered. The writer does not close it; the bank's own `close` ends the writer.
         debounce: how many seconds a session stays untouched before it is derived, so that a burst of messages is
-            derived once; up to 25 times as long where the user spoke last, as the answer is still to come.
+            derived once. Up to 25 times as long where the user spoke last, as the answer is still to come; and where
+            many sessions wait, so many times as long, so that under load several turns of each are derived at once.
         limit: how many sessions may wait; beyond, `remember` derives the one that waits longest itself.
 
     Raises:
@@ -256,9 +257,9 @@ class BackgroundWriter:
         oldest, now = None, time.monotonic()
         with self._changed:
             before = self._waiting.pop(key, None) or _Waiting(now, now)
-            due = now + self._debounce
-            if asks:
-                due = max(due, before.since + _FOR_ANSWER * self._debounce)
+            longest = before.since + _LONGEST * self._debounce
+            due = longest if asks else min(longest, now + self._debounce * (len(self._waiting) + 1))
+            due = max(due, now + self._debounce)
             self._waiting[key] = _Waiting(due, before.since, before.turns + turns, before.ended or ended)
             if len(self._waiting) > self._limit:
                 oldest = self._waiting.popitem(last=False)

@@ -125,10 +125,10 @@ class PackTurns(_BudgetPacker):
         """What was searched for by its worth, what stands between in its own order."""
 
         def price(each: Candidate) -> float:
-            return self._thrift * math.log1p(_length(each, counter)) - each.score if each.signals else 0.0
+            return self._thrift * math.log1p(_length(each, counter)) - each.score
 
         runs = groupby(candidates, lambda each: bool(each.signals))
-        return [each for _, run in runs for each in sorted(run, key=price)]
+        return [each for searched, run in runs for each in (sorted(run, key=price) if searched else run)]
 
 
 class PackMemories(_BudgetPacker):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from ..errors import InvalidInput
 from ..text.terms import is_pair, kept_variants, latin_language_of, terms
 from .postings import Arrays, FrozenPostings, FrozenUnits, Ints, Longs, Postings, frozen, in_memory, joined
-from .scoring import Words
+from .scoring import Entries, Words, words_of
 from .top import Ids, Scores, best, distinct
 
 _MOST_WORDS: Final = 64
@@ -78,7 +79,8 @@ class BM25:
     @property
     def languages(self) -> dict[str, float]:
         """The share of each language among the units given as text, the most common first."""
-        return {language: count / self._languages.total() for language, count in self._languages.most_common()}
+        total = self._languages.total()
+        return {language: count / total for language, count in self._languages.most_common()}
 
     @property
     def units(self) -> tuple[Ids, Ints]:
@@ -97,7 +99,8 @@ class BM25:
         if self._kept.thinned:
             return len(self._where(term)[0])
         own = self._postings.get(term)
-        return len(self._kept.of(term)) + (own.live if own is not None else 0)
+        live = own.live if own is not None else 0
+        return live + len(self._kept.of(term)) if self._kept.stop else live
 
     def add(self, ids: Sequence[int], units: Sequence[str | Sequence[str]]) -> None:
         """Add units, or replace those whose id is known.
@@ -144,23 +147,19 @@ class BM25:
 
     def _rarest(self, query: str | Sequence[str]) -> list[tuple[float, tuple[str, ...]]]:
         """The variants of the query's words that any unit holds, with what they weigh, the rarest first."""
-        often = ((each, self._frequency(each)) for each in self._held(query))
-        weighed = [(self._idf(count), each) for each, count in often if count]
-        return sorted(weighed, key=lambda word: -word[0])[:_MOST_WORDS]
+        weighed = [(self._idf(count), each) for each in self._held(query) if (count := self._frequency(each))]
+        return sorted(weighed, key=itemgetter(0), reverse=True)[:_MOST_WORDS]
 
     def _words(self, weighed: Sequence[tuple[float, tuple[str, ...]]]) -> Words:
         """Where words occur, each given with what it weighs and its variants."""
-        occurrences = [self._occurrences(variants) for _, variants in weighed]
-        slots = np.concatenate([_NONE, *(each for each, _ in occurrences)])
-        counts = np.concatenate([_NONE, *(each for _, each in occurrences)])
-        return Words(
-            tuple(variants[0] for _, variants in weighed),
-            np.array([idf for idf, _ in weighed], dtype=np.float64),
-            np.repeat(np.arange(len(weighed)), [len(each) for each, _ in occurrences]),
-            self._ids[slots],
-            counts.astype(np.float64),
-            self._lengths[slots].astype(np.float64),
-        )
+        entries = [self._entries_of(variants) for _, variants in weighed]
+        return words_of([(variants[0], idf) for idf, variants in weighed], entries, self._ids, self._lengths)
+
+    def _entries_of(self, variants: tuple[str, ...]) -> Entries:
+        """As `_occurrences`, not copied where they are as they are wanted already, which is so of most words."""
+        own = self._postings.get(variants[0]) if len(variants) == 1 and not self._kept.stop else None
+        whole = own is not None and own.live == len(own.slots)
+        return (own.slots, own.counts) if own is not None and whole else self._occurrences(variants)
 
     def known(self, query: str | Sequence[str]) -> float:
         """What share of the query's words, by weight, any unit holds; 1 where it has none.
@@ -208,6 +207,8 @@ class BM25:
 
     def _frequency(self, variants: tuple[str, ...]) -> int:
         """How many units hold any of a word's variants."""
+        if len(variants) == 1:
+            return self.frequency(variants[0])
         often = [count for count in map(self.frequency, variants) if count]
         return len(self._occurrences(variants)[0]) if len(often) > 1 else sum(often)
 
@@ -224,8 +225,8 @@ class BM25:
 
     def _where(self, term: str) -> tuple[Ints, Ints]:
         """The slots that hold a term, in rising order, and how often each does."""
-        slots, counts = self._postings[term].arrays() if term in self._postings else (_NONE, _NONE)
-        entries = self._kept.of(term)
+        own, entries = self._postings.get(term), self._kept.of(term)
+        slots, counts = own.arrays() if own is not None else (_NONE, _NONE)
         if not len(entries):
             return slots, counts
         live = entries[self._lengths[entries[:, 0]] >= 0] if self._kept.thinned else entries
@@ -369,8 +370,7 @@ class BM25:
 
     def _entries(self, slots: range) -> tuple[Longs, Ints]:
         """The digests and the entries of the terms of own units."""
-        many = len(slots) * _MANY > self._used
-        digests, entries = joined(self._postings if many else self._postings_of(slots))
+        digests, entries = joined(self._postings if len(slots) * _MANY > self._used else self._postings_of(slots))
         return digests[entries[:, 0] >= slots.start], entries[entries[:, 0] >= slots.start]
 
     def _postings_of(self, slots: range) -> dict[str, Postings]:

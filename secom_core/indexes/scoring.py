@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
+from .postings import Ints
 from .top import Ids, Scores
+
+Entries: TypeAlias = tuple["array[int] | Ints", "array[int] | Ints"]
+"""The slots that hold a word, in rising order, and how often each does; 32 bits a number."""
 
 _K1: Final = 1.5
 _B: Final = 0.75
@@ -40,6 +46,30 @@ class Words:
     def scores(self, mean: float) -> Scores:
         """What each occurrence adds to the score of its unit, where units have ``mean`` terms on average."""
         return np.asarray(self.idf[self.numbers] * saturated(self.counts, self.lengths, mean))
+
+
+def words_of(weighed: Sequence[tuple[str, float]], entries: Sequence[Entries], ids: Ids, lengths: Ints) -> Words:
+    """The words of a query, in one pass over their entries: an array for each would cost more than the search.
+
+    Args:
+        weighed: each word with what it weighs.
+        entries: of each word.
+        ids: of the units, by slot.
+        lengths: how many terms each unit has, by slot.
+    """
+    places, counts = array("i"), array("i")
+    for slots, often in entries:
+        places.frombytes(slots.tobytes())
+        counts.frombytes(often.tobytes())
+    rows = np.array(places, dtype=np.int32)
+    return Words(
+        tuple(term for term, _ in weighed),
+        np.array([weight for _, weight in weighed], dtype=np.float64),
+        np.repeat(np.arange(len(weighed)), [len(slots) for slots, _ in entries]),
+        ids[rows],
+        np.array(counts, dtype=np.float64),
+        lengths[rows].astype(np.float64),
+    )
 
 
 def saturated(counts: Scores, lengths: Scores, mean: float) -> Scores:

@@ -12,7 +12,8 @@ from ..conversation import Replacement, Scope, Turn
 from ..memory import HitKind, Memory, Passage
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# Neither is frozen: a recall makes over a hundred of each, which would take three times as long.
+@dataclass(slots=True, eq=False)
 class Signals(Mapping[str, float]):
     """A row of a matrix by the names of its columns: most of what is found is never asked for its signals.
 
@@ -49,7 +50,7 @@ def plain(signals: Mapping[str, float]) -> dict[str, float]:
     return dict(signals)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Candidate:
     """A turn, or a passage of a long one, that may answer the query.
 
@@ -72,14 +73,14 @@ class Candidate:
     turn: Turn
     memory: Memory
     score: float
-    signals: Mapping[str, float] = field(default_factory=dict, hash=False)
+    signals: Mapping[str, float] = field(default_factory=dict)
     tokens: int = 0
     passage: Passage | None = None
     kind: HitKind = "relevant"
     relevance: float = 0.0
     said: int = 1
     narrower: tuple[Passage, ...] = ()
-    replaced: Mapping[str, tuple[Replacement, ...]] = field(default_factory=dict, hash=False)
+    replaced: Mapping[str, tuple[Replacement, ...]] = field(default_factory=dict)
     newer: tuple[Candidate, ...] = ()
     scope: Scope = ()
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TypeAlias
+
 import numpy as np
 
 from ..indexes.top import begins
@@ -9,6 +12,17 @@ from .passage_table import PassageTable, Rows
 
 _FEWEST, _ENOUGH = 100, 6
 """How many finds a budget is filled from: the fewest, and how much more than there is room for."""
+
+Measures: TypeAlias = tuple[int, bool, int, int, bool]
+"""Of a row: itself, whether its turn is shown whole, how many tokens are, its memory, whether it was said again."""
+
+
+def measures(table: PassageTable, rows: Rows) -> Iterator[Measures]:
+    """What a find is made of, for all rows at once: a recall looks at more than a hundred."""
+    is_whole = table.short[rows] > 0
+    tokens = np.where(is_whole, table.turn_tokens[rows], table.tokens[rows])
+    columns = rows, is_whole, tokens, table.memory[rows], table.times[table.source[rows]] > 1
+    return zip(*(column.tolist() for column in columns), strict=True)
 
 
 def enough_for(table: PassageTable, budget: int, rows: Rows) -> int:

@@ -7,6 +7,7 @@ from typing import Final
 
 from ..conversation import Message
 from ..text.intents import leans
+from ..text.kept import KEPT, Kept
 
 _LOOKED_AT: Final = 6
 """How many messages before the query are looked at."""
@@ -23,6 +24,10 @@ _FADING: Final = 0.5
 """How much less an exchange weighs than the one after it."""
 
 
+# What was said before one query was said before the next few.
+_leans: Final[Kept[str, bool]] = Kept(leans, characters=KEPT)
+
+
 def weighted_context(query: str, context: Sequence[Message]) -> list[tuple[str, float]]:
     """What was said before the query, the nearest first, each with what its words weigh beside the query's.
 
@@ -35,12 +40,12 @@ def weighted_context(query: str, context: Sequence[Message]) -> list[tuple[str, 
         before.pop()
     if not before:
         return []
-    asked, answered = _LEANING if leans(query) else _STANDING_ALONE
+    asked, answered = _LEANING if _leans(query) else _STANDING_ALONE
     weighted: list[tuple[str, float]] = []
     fading = 1.0
     for message in reversed(before[-_LOOKED_AT:]):
         is_reply = message.role in ("assistant", "ai", "tool", "function")
         weighted.append((message.text, fading * (answered if is_reply else asked)))
         # A question that leans itself hands on what it leans on.
-        fading *= 1.0 if is_reply or leans(message.text) else _FADING
+        fading *= 1.0 if is_reply or _leans(message.text) else _FADING
     return weighted

@@ -22,7 +22,7 @@ from ..text.intents import Subject
 from ..vectors import DocumentPlace
 from .blocks import Mark
 from .candidate import Candidate, signals_of
-from .choosing import TimesSaid, each_once, enough_for
+from .choosing import Measures, TimesSaid, each_once, enough_for, measures
 from .cores import with_narrower
 from .filtered import FilteredParts
 from .memory_table import MemoryTable, place_of
@@ -308,8 +308,8 @@ class ScopeIndex:
             relevance = np.where(columns["window_coverage"][best] > 0, relevance, np.minimum(relevance, _NEAREST))
         self._table.read(pool[best].tolist())
         signals = signals_of(weights, np.round(matrix[best], _DIGITS))
-        scored = pool[best].tolist(), total[best].tolist(), signals, relevance.tolist(), kinds[best].tolist()
-        found = [self._candidate(*each) for each in zip(*scored, strict=True)]
+        scored = total[best].tolist(), signals, relevance.tolist(), kinds[best].tolist()
+        found = [self._made(*each) for each in zip(measures(self._table, pool[best]), *scored, strict=True)]
         worth = search.worth if narrow else {}
         firsts = zip(found[:narrow], map(self._table.passage, pool[best[:narrow]].tolist()), strict=True)
         return [*(with_narrower(*each, worth) for each in firsts), *found[narrow:]]
@@ -371,11 +371,14 @@ class ScopeIndex:
     def _candidate(
         self, row: int, score: float, signals: Mapping[str, float], relevance: float, kind: HitKind
     ) -> Candidate:
-        table, passage = self._table, self._table.passage(row)
-        is_whole = table.short.item(row) > 0
-        tokens = int((table.turn_tokens if is_whole else table.tokens).item(row))
-        shown, memory = None if is_whole else passage, self.memories[table.memory.item(row)]
-        said = self._times_said(row) if table.times.item(table.source.item(row)) > 1 else 1
+        return self._made(next(measures(self._table, np.array([row]))), score, signals, relevance, kind)
+
+    def _made(
+        self, measured: Measures, score: float, signals: Mapping[str, float], relevance: float, kind: HitKind
+    ) -> Candidate:
+        row, is_whole, tokens, number, is_repeated = measured
+        passage, memory = self._table.passage(row), self.memories[number]
+        shown, said = None if is_whole else passage, self._times_said(row) if is_repeated else 1
         return Candidate(passage.turn, memory, score, signals, tokens, shown, kind, relevance, said)
 
     def _usable_weights(self, vector: Vectors | None, nearest: Sequence[DocumentPlace] | None) -> Mapping[str, float]:

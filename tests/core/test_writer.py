@@ -99,6 +99,26 @@ def test_a_burst_is_derived_once(bank: MemoryBank, monkeypatch: pytest.MonkeyPat
     assert len(seen) <= 2
 
 
+def test_where_many_sessions_wait_several_turns_of_each_are_derived_at_once(
+    bank: MemoryBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(bank, "derive", lambda scope, session, *, turns, ended: seen.append(turns))
+    with BackgroundWriter(bank, debounce=0.04) as writer:
+        for number in range(4):
+            for user in range(20):
+                told = [Message(f"Number {number} it is.", "user"), Message("Noted.", "assistant")]
+                writer.remember(("acme", f"user-{user}"), told, session="s")
+            # A session that waits alone is derived before its next turn comes.
+            time.sleep(0.1)
+        deadline = time.monotonic() + 10
+        while len(writer) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not len(writer), "a session waits so long at most, however many others do"
+    assert sum(seen) == 4 * 20
+    assert len(seen) <= 2 * 20
+
+
 def test_it_derives_by_itself_once_a_session_is_quiet(bank: MemoryBank) -> None:
     with BackgroundWriter(bank, debounce=0.05) as writer:
         writer.remember(ANN, said("I moved to Ghent."), session="s")
