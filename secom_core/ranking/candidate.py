@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ..conversation import Replacement, Scope, Turn
 from ..memory import HitKind, Memory, Passage
+
+
+# A dictionary for each of a hundred candidates would make the garbage collector look at all objects more often.
+_NO_SIGNALS: Final[Mapping[str, float]] = {}
+_NOTHING_REPLACED: Final[Mapping[str, tuple[Replacement, ...]]] = {}
 
 
 # Neither is frozen: a recall makes over a hundred of each, which would take three times as long.
@@ -73,14 +79,14 @@ class Candidate:
     turn: Turn
     memory: Memory
     score: float
-    signals: Mapping[str, float] = field(default_factory=dict)
+    signals: Mapping[str, float] = field(default_factory=lambda: _NO_SIGNALS)
     tokens: int = 0
     passage: Passage | None = None
     kind: HitKind = "relevant"
     relevance: float = 0.0
     said: int = 1
     narrower: tuple[Passage, ...] = ()
-    replaced: Mapping[str, tuple[Replacement, ...]] = field(default_factory=dict)
+    replaced: Mapping[str, tuple[Replacement, ...]] = field(default_factory=lambda: _NOTHING_REPLACED)
     newer: tuple[Candidate, ...] = ()
     scope: Scope = ()
 
