@@ -8,7 +8,7 @@ test, a model with the chosen memory, answers each question; ``verdicts-<memory>
 the judge (``--judge``, else the model itself) found it right. Several memories are tested on the same episodes.
 
 A small model farms badly. ``--episodes FILE`` takes episodes that were farmed or written before in place of that:
-``benchmarks/teabag/mara.jsonl`` has one of ten questions, written by us, about ``examples/data``.
+``benchmarks/teabag`` has two, of ten and six questions, written by us about the conversations of ``examples/data``.
 
 Run it again, and it goes on where it stopped. What the model failed on has no line and is tried again.
 """

@@ -290,6 +290,17 @@ def test_teafarm_takes_episodes_that_were_written_before(tmp_path, capsys) -> No
     assert f"of {10 - verdicts.count(None)} questions" in said
 
 
+@pytest.mark.parametrize("name", ["mara", "lin"])
+def test_our_own_episodes_are_of_our_own_conversations(name: str) -> None:
+    chats = {chat.name: chat for chat in answering.chats_in(DATA)}
+    [episode] = teafarm.given(Path(teafarm.__file__).parent / "teabag" / f"{name}.jsonl", list(chats.values()))
+    assert len(episode.summaries) == len(chats[name].sessions)
+    for each in episode.follow_ups:
+        assert each.dialogue[-1] == (each.speaker, each.question)
+        assert [who for who, _ in each.dialogue] == ["user", "assistant"] * (len(each.dialogue) // 2) + ["user"]
+        assert each.answer not in each.text
+
+
 def test_examples_are_of_conversations_with_replies(server, tmp_path) -> None:
     with pytest.raises(SystemExit, match="--examples takes conversations that ask for replies"):
         ask(server, tmp_path / "a.jsonl", "--examples", "1")
