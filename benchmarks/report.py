@@ -700,20 +700,20 @@ SECTIONS = {
     ),
     "What do the papers' tables show with a language model of 1.5 billion parameters?": (
         papers_model,
-        "`benchmarks.papers`, with Qwen2.5-Coder-1.5B-Instruct in four bits on llama.cpp, replies of at most 600 tokens "
-        "where the model does not end by itself, and 500 tokens of memory. It answers and it judges, so only the order "
-        "of large differences means anything, and here there is none: most intervals overlap. The texts are those of "
-        "LoCoMo's first five sessions (`benchmarks.datasets.beginnings`), where the papers have more.\n\n"
-        "- `secom-6`: ten questions on each of two conversations. No session fits into 500 tokens, so *sessions* "
-        "answers from nothing. The judge's figure cannot be read for more than half of the answers.\n"
-        "- `rsum-3`: replies in the fifth session, four of each of two conversations, in the form of MSC.\n"
-        "- `theanine-4`: ten counterfactual questions that we wrote about our own conversation "
-        "(`benchmarks/teabag/mara.jsonl`). The model cannot farm episodes by itself: of two that it tried, neither "
-        "had a follow-up session that ends with the question.\n"
-        "- `secom-f2`: whole units ranked by all-mpnet-base-v2, which the paper's dense rows use, on two conversations "
-        "of LoCoMo. No language model is asked.\n"
+        "`benchmarks.papers`, with Qwen2.5-Coder-1.5B-Instruct in four bits on llama.cpp and 500 tokens of memory. The "
+        "model answers and judges. These are small samples of a small model: most intervals overlap, and the figures "
+        "say nothing about other models.\n\n"
+        "- `secom-6`: ten questions on each of two conversations of LoCoMo, cut to their first five sessions "
+        "(`benchmarks.datasets.beginnings`). No session fits into 500 tokens, so *sessions* answers from nothing. More "
+        "than half of the judgements could not be read.\n"
+        "- `rsum-3`: replies in the fifth session of the same conversations, in the form of MSC, four of each.\n"
+        "- `theanine-4`: six counterfactual questions about a conversation of our own (`benchmarks/teabag/lin.jsonl`), "
+        "with replies of at most 600 tokens. The model cannot farm episodes by itself: none of its follow-up sessions "
+        "ended with the question.\n"
+        "- `secom-f2`: whole units of 4,000 tokens together, ranked by all-mpnet-base-v2, which the paper's dense rows "
+        "use, on two conversations of LoCoMo. No language model is asked.\n"
         "- `judges`: how far the model agrees with 56 cases that have one clear answer. For most judges it is no "
-        "better than chance, so nothing that it judges says anything about a memory.",
+        "better than chance, so what it judges says nothing about a memory.",
     ),
     "How much is found in chats with an assistant?": (
         chats,

@@ -41,8 +41,10 @@ OTHERS: Final[Mapping[str, Table]] = {
         },
         _REPLIED,
         "a model",
-        about="MSC and CareCall are not here; without people's judgement",
-        differs="words are told apart by us; the summary keeps what an update drops",
+        "run",
+        "eight replies in the fifth session of two LoCoMo conversations by a small model, within 500 tokens: "
+        "`results/papers_model.json`; MSC and CareCall are not here; without people's judgement",
+        "words are told apart by us; the summary keeps what an update drops",
         published={"MSC": published.RSUM_3_MSC, "CareCall": published.RSUM_3_CARECALL},
     ),
     "rsum-4": Table(
@@ -166,8 +168,10 @@ OTHERS: Final[Mapping[str, Table]] = {
         },
         ("MSC", "Conversation Chronicles"),
         JUDGED,
-        about="on any conversation of two",
-        differs="episodes are farmed anew from the data given, with prompts of our own",
+        "run",
+        "six questions of our own on a conversation of our own by a small model, within 500 tokens: "
+        "`results/papers_model.json`; on any conversation of two",
+        "episodes are farmed anew from the data given, with prompts of our own",
         published=published.THEANINE_4,
     ),
     "theanine-5": Table(
@@ -310,7 +314,9 @@ OTHERS: Final[Mapping[str, Table]] = {
         {},
         (),
         "a model",
-        about="56 cases of our own; RMM's people agree with a model to a kappa of 0.69 and 0.71 (Table 7)",
-        differs="no paper has it but RMM, of other cases",
+        "run",
+        "56 cases of our own by a small model: `results/papers_model.json`; RMM's people agree with a model to a kappa "
+        "of 0.69 and 0.71 (Table 7)",
+        "no paper has it but RMM, of other cases",
     ),
 }

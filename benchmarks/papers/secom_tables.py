@@ -108,7 +108,10 @@ SECOM: Final[Mapping[str, Table]] = {
         {name: kind for name, kind in _SECOM_ROWS.items() if kind in ("full", "memochat", "turn", "session", "secom")},
         ("LoCoMo",),
         JUDGED,
-        differs=_KEYS,
+        "run",
+        "20 questions on the first five sessions of two conversations by a small model, within 500 tokens: "
+        "`results/papers_model.json`",
+        _KEYS,
         published={"": published.SECOM_6},
         budget=4000,
     ),
@@ -142,7 +145,8 @@ SECOM: Final[Mapping[str, Table]] = {
         ("LoCoMo", "Long-MT-Bench+"),
         "nothing",
         "run",
-        "760 questions of five LoCoMo conversations by BM25, 179 by static vectors: `results/papers.json`",
+        "760 questions of five LoCoMo conversations by BM25, 179 by static vectors: `results/papers.json`; 231 of two "
+        "by all-mpnet-base-v2: `results/papers_model.json`",
         "units of the same tokens where the paper has the same number of turns; local cuts; raw keys. The paper's "
         "figure has no numbers",
         budget=4000,
