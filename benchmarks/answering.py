@@ -461,6 +461,17 @@ def cost_line(cost: Mapping[str, Any]) -> str:
 # -- the command ------------------------------------------------------------------------------------------------------
 
 
+def positive(text: str) -> int:
+    """A number of at least 1, for `argparse`.
+
+    Raises:
+        ArgumentTypeError: for anything else.
+    """
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of at least 1")
+    return int(text)
+
+
 def shared_arguments(parser: argparse.ArgumentParser) -> None:
     """What this command and `benchmarks.teafarm` have in common."""
     parser.add_argument("--data", type=Path, required=True)
@@ -471,7 +482,7 @@ def shared_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", type=int, default=2000, help="tokens of the memories")
     parser.add_argument("--window", type=int, default=100_000, help="tokens of --memory full")
     parser.add_argument("--weights", type=Path, help="of --memory ours, fitted without each conversation")
-    parser.add_argument("--reply-tokens", type=int, help="the longest reply: a small model may not end by itself")
+    parser.add_argument("--reply-tokens", type=positive, help="the longest reply: a small model may not end by itself")
     parser.add_argument("--timeout", type=float, default=60.0)
     parser.add_argument("--retries", type=int, default=2)
     parser.add_argument("--quiet", action="store_true")
@@ -505,8 +516,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     shared_arguments(parser)
     parser.add_argument("--judge", help="the model that judges the answers; none unless given")
     parser.add_argument("--out", type=Path, required=True, help="JSON lines, one a question")
-    parser.add_argument("--questions", type=int, help="only the first so many of each conversation")
-    parser.add_argument("--conversations", type=int, help="only the first so many")
+    parser.add_argument("--questions", type=positive, help="only the first so many of each conversation")
+    parser.add_argument("--conversations", type=positive, help="only the first so many")
     parser.add_argument(
         "--examples",
         type=int,

@@ -64,11 +64,13 @@ def given(file: Path, conversations: Sequence[Chat]) -> list[Episode]:
     """The episodes of a file, of these conversations.
 
     Raises:
-        SystemExit: where none is of them.
-        InvalidInput: for a line that is no episode.
+        SystemExit: where none is of them, or the file has something else in it.
     """
-    lines = file.read_text(encoding="utf-8").splitlines()
-    found = [Episode.from_json(json.loads(line)) for line in lines if '"settings"' not in line[:12]]
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+        found = [Episode.from_json(json.loads(line)) for line in lines if '"settings"' not in line[:12]]
+    except (OSError, ValueError, InvalidInput) as error:
+        raise SystemExit(f"--episodes {file}: it has no episodes, a JSON object a line ({error})") from error
     names = {each.name for each in conversations}
     if not (kept := [each for each in found if each.name in names]):
         raise SystemExit(

@@ -13,9 +13,22 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from benchmarks.retrieval import locomo_files
+
+_MARK: Final = "beginning"
+
+
+def _title(sessions: int) -> str:
+    return f"LoCoMo, the first {sessions} sessions"
+
+
+def title_of(file: Path) -> str:
+    """What a file that was written here is of; empty for any other."""
+    with file.open(encoding="utf-8", errors="replace") as text:
+        _, is_marked, rest = text.read(100).partition(f'{{"{_MARK}": "')
+    return rest.partition('"')[0] if is_marked else ""
 
 
 def beginning(found: Mapping[str, Any], sessions: int) -> dict[str, Any]:
@@ -25,7 +38,8 @@ def beginning(found: Mapping[str, Any], sessions: int) -> dict[str, Any]:
     kept = {key: value for key, value in found.items() if key in taken}
     said = {each["dia_id"] for name in names for each in found.get(name, ())}
     asked = [each for each in found["qa"] if each.get("evidence") and said.issuperset(each["evidence"])]
-    return {"speaker_a": found["speaker_a"], "speaker_b": found["speaker_b"], **kept, "qa": asked}
+    speakers = {key: found[key] for key in ("speaker_a", "speaker_b")}
+    return {_MARK: _title(sessions), **speakers, **kept, "qa": asked}
 
 
 def carried_on(found: Mapping[str, Any], name: str, sessions: int) -> dict[str, Any]:
@@ -39,6 +53,7 @@ def carried_on(found: Mapping[str, Any], name: str, sessions: int) -> dict[str, 
         for speaker, lines in found.get(f"session_{number}_observation", {}).items():
             noted.setdefault(speaker, []).extend(line for line, _ in lines)
     return {
+        _MARK: _title(sessions),
         "previous_dialogs": [{"dialog": dialog} for dialog in dialogs[:-1]],
         "dialog": dialogs[-1],
         "personas": list(noted.values()),
@@ -55,14 +70,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
     read = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in locomo_files(options.data)}
+    if options.sessions < 1 + options.replies:
+        least = "2, as there has to be a session to remember" if options.replies else "1"
+        raise SystemExit(f"--sessions {options.sessions}: give at least {least}")
     if without := [name for name, found in read.items() if not found.get(f"session_{options.sessions}")]:
         raise SystemExit(f"{', '.join(without)} has no session {options.sessions}: give a smaller --sessions")
     if options.replies:
         rows = [json.dumps(carried_on(found, name, options.sessions)) for name, found in read.items()]
         (options.out / f"session_{options.sessions}.txt").write_text("\n".join(rows) + "\n", encoding="utf-8")
+        print(f"{len(rows)} conversations: {options.out / f'session_{options.sessions}.txt'}")
         return
     for name, found in read.items():
         (options.out / f"{name}.json").write_text(json.dumps(beginning(found, options.sessions)), encoding="utf-8")
+    print(f"{len(read)} conversations: {options.out}")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from benchmarks.answering import cost_line
+from benchmarks.answering import cost_line, positive
+from benchmarks.datasets import beginnings
 from benchmarks.datasets.registry import form_of
 from benchmarks.evaluation.agreement import JUDGES
 from benchmarks.memories import frameworks, registry
@@ -47,6 +48,7 @@ from .tables import TABLES, Table
 PEERS = tuple(
     name for name in registry.MEMORIES if name.partition("-")[0] in ("langchain", "llamaindex", "langmem", "mem0")
 )
+_AWAY = "gave no answer"
 COMPARING = ("answers", "shown", "teafarm")
 """The runners whose rows are memories, to which others can be added."""
 
@@ -85,9 +87,10 @@ def data_set(table: Table, data: Path) -> str:
         return next((name for part in called for name in table.published if name in part), data.stem)
     file = data if data.is_file() else next((each for each in sorted(data.glob("*")) if each.is_file()), data)
     try:
-        return form_of(file)[0].title
+        title = form_of(file)[0].title
     except InvalidTranscript:
         return data.stem
+    return beginnings.title_of(file) or title
 
 
 def key_of(name: str, label: str, kind: str, setting: Setting) -> str:
@@ -127,7 +130,10 @@ def run(name: str, table: Table, rows: Mapping[str, str], setting: Setting, quie
             continue
         begin = time.perf_counter()
         try:
-            figures = RUNNERS[table.runner](table, kind, setting)
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("ignore")
+                warnings.simplefilter("always", DegradedWarning)
+                figures = RUNNERS[table.runner](table, kind, setting)
         except LeftOut as reason:
             found["left_out"][label] = str(reason)
             continue
@@ -138,7 +144,10 @@ def run(name: str, table: Table, rows: Mapping[str, str], setting: Setting, quie
             continue
         rounded = {each: value if value is None else round(value, 4) for each, value in figures.items()}
         found["rows"][label] = {"figures": rounded, "seconds": round(time.perf_counter() - begin, 1)}
-        write(kept, found["rows"][label])
+        if degraded := [str(each.message) for each in warned if issubclass(each.category, DegradedWarning)]:
+            found["rows"][label]["degraded"] = {"times": len(degraded), "first": degraded[0]}
+        if not any(_AWAY in each for each in degraded):  # what a model that was away would have said is asked again
+            write(kept, found["rows"][label])
     return found
 
 
@@ -181,11 +190,20 @@ def markdown(table: Table, found: Mapping[str, Any]) -> str:
         theirs = [_cell(each) for each in papers.get(label, (None,) * len(table.columns))]
         pairs = zip(ours, theirs, strict=True)
         rows.append([label, *(part for pair in pairs for part in (pair if papers else pair[:1]))])
-    title = f"{table.paper} {table.number}: {table.title}".strip("- ")
+    title = f"{table.paper} {table.number}: {table.title}".removeprefix("- -: ")
     lines = [f"## {title}, on {found['data']}", "", grid(head, rows)]
     if table.data and found["data"] not in table.data and not papers:
         lines += ["", f"The paper has it on {' and '.join(table.data)}."]
     lines += [f"\nLeft out: {label}: {reason}" for label, reason in found["left_out"].items()]
+    for label, row in found["rows"].items():
+        if unread := row["figures"].get("unread"):
+            lines.append(f"\n{label}: {unread:.0f} judgements could not be read, and do not count.")
+        if degraded := row.get("degraded"):
+            lines.append(
+                f"\n{label}: a part without the model took over {degraded['times']} times, first: {degraded['first']}"
+            )
+    if any(name.endswith(" ±") for row in found["rows"].values() for name in row["figures"]):
+        lines.append("\n± is half of a 95 per cent interval.")
     return "\n".join([*lines, *([f"\nDiffers: {table.differs}."] if table.differs else [])])
 
 
@@ -224,8 +242,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.estimate:
         return
     made = []
-    with serving(options) as url, warnings.catch_warnings():
-        warnings.simplefilter("ignore", DegradedWarning)
+    with serving(options) as url:
         for name, setting in settings:
             table = TABLES[name]
             served = replace(setting, url=url)
@@ -235,8 +252,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             found |= {"settings": asked_with(options, setting)}
             print(f"\n{markdown(table, found)}", flush=True)
             made.append(found)
-    if options.json:
-        write(options.json, {"versions": _versions(), "tables": made})
+            if options.json:
+                write(options.json, {"versions": _versions(), "tables": made})
 
 
 @contextmanager
@@ -320,17 +337,17 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--key-variable", help="the environment variable that holds the endpoint's key")
     parser.add_argument("--budget", type=int, help="refuse to run above so many tokens, in and out together")
     parser.add_argument("--estimate", action="store_true", help="only tell what it will take")
-    parser.add_argument("--samples", type=int, help="questions of each conversation, or dialogues, at most")
-    parser.add_argument("--conversations", type=int, help="how many at most")
+    parser.add_argument("--samples", type=positive, help="questions of each conversation, or dialogues, at most")
+    parser.add_argument("--conversations", type=positive, help="how many at most")
     parser.add_argument("--rows", nargs="+", default=[], metavar="LABEL", help="only these rows, by their labels")
     parser.add_argument("--peers", action="store_true", help="memories of other packages too")
     parser.add_argument("--embedder", default="none", help="none, static, minilm, or a sentence-transformers folder")
-    parser.add_argument("--memory-tokens", type=int, help="of what a memory shows; the paper's unless given")
+    parser.add_argument("--memory-tokens", type=positive, help="of what a memory shows; the paper's unless given")
     parser.add_argument("--weights", type=Path, help="of ours, fitted without each conversation")
     parser.add_argument("--bert", help="a folder with an encoder, for BERTScore")
     parser.add_argument("--llmlingua", type=Path, help="a folder with LLMLingua-2's weights")
     parser.add_argument("--episodes", type=Path, help="of TeaFarm, in place of farming them")
-    parser.add_argument("--reply-tokens", type=int, help="the longest reply: a small model may not end by itself")
+    parser.add_argument("--reply-tokens", type=positive, help="the longest reply: a small model may not end by itself")
     parser.add_argument("--work", type=Path, default=Path(".papers"), help="where rows and replies are kept")
     parser.add_argument("--json", type=Path, help="the results with versions")
     parser.add_argument("--quiet", action="store_true")

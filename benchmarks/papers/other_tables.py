@@ -171,7 +171,7 @@ OTHERS: Final[Mapping[str, Table]] = {
         "run",
         "six questions of our own on a conversation of our own by a small model, within 500 tokens: "
         "`results/papers_model.json`; on any conversation of two",
-        "episodes are farmed anew from the data given, with prompts of our own",
+        "episodes are farmed anew from the data given, with prompts of our own, or are those of `--episodes`",
         published=published.THEANINE_4,
     ),
     "theanine-5": Table(

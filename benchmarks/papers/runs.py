@@ -161,8 +161,12 @@ def _answered(table: Table, kind: str, setting: Setting) -> tuple[list[Answer], 
         arguments += [f"--{name}", str(value)] if value is not None else []
     arguments += ["--weights", str(setting.weights)] if setting.weights else []
     arguments += ["--reply-tokens", str(setting.longest)] if setting.longest else []
-    with redirect_stdout(io.StringIO()):
-        answering.main(arguments)
+    with redirect_stdout(io.StringIO()) as said:
+        try:
+            answering.main(arguments)
+        except SystemExit as end:
+            failed = [line for line in said.getvalue().splitlines() if ": no answer: " in line]
+            raise SystemExit("\n".join([*failed[:1], f"{kind}: {end}"])) from end
     lines = [line for line in answering.read_lines(out, _settings(out)) if "taken_in" in line or "question" in line]
     return measures.answers_in(lines, setting.chats), lines
 

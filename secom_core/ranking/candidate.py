@@ -12,7 +12,6 @@ import numpy.typing as npt
 from ..conversation import Replacement, Scope, Turn
 from ..memory import HitKind, Memory, Passage
 
-
 # A dictionary for each of a hundred candidates would make the garbage collector look at all objects more often.
 _NO_SIGNALS: Final[Mapping[str, float]] = {}
 _NOTHING_REPLACED: Final[Mapping[str, tuple[Replacement, ...]]] = {}

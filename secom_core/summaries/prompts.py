@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from ..errors import InvalidInput
 from ..llm.flow import Prompt
 from ..llm.prompt_texts import PromptTexts
 from ..llm.quoting import quoted
@@ -128,6 +129,8 @@ def response_instructions(*, speaker: str = "the assistant", examples: Sequence[
 
 
 def _examples_of_replies(examples: Sequence[str]) -> str:
+    if isinstance(examples, str) or not all(isinstance(each, str) for each in examples):
+        raise InvalidInput(f"examples is a list of texts, as response_example writes them, got {examples!r:.100}")
     return _TEXTS.part("replies", examples="\n\n".join(examples)) if examples else ""
 
 

@@ -270,8 +270,35 @@ def test_the_first_sessions_as_a_small_data_set(ran: Ran, tmp_path: Path, data: 
     assert [turn.text for turn in chat.turns] == [turn.text for turn in chats_in(data)[0].sessions[0].turns]
     assert (asked.speaker, asked.gold, asked.known) == ("Ann", "Lovely.", "Speaker 1: Ann has a boat.")
     found = ran("rsum-3", "--rows", "RSum", on=small / "session_2.txt")
-    assert found["data"] == "MSC"
+    assert found["data"] == "LoCoMo, the first 2 sessions"
     assert found["rows"]["RSum"]["figures"]["F1"] is not None
+
+
+def test_what_was_made_without_the_model_is_told_and_after_an_outage_made_again(
+    ran: Ran, only: Any, server: ScriptedServer, capsys: Any
+) -> None:
+    only("secom-6", "SeCom ({retriever})")
+
+    def without_cuts(request: ScriptedRequest) -> str | Fault:
+        return Fault(status=503) if "segment" in request.prompt.lower() else reply(request)
+
+    with ScriptedServer(without_cuts) as broken:
+        row = ran("secom-6", "--base-url", broken.base_url)["rows"]["SeCom (BM25)"]
+    assert row["degraded"]["times"] > 0
+    assert "SeCom (BM25): a part without the model took over" in capsys.readouterr().out
+    assert "degraded" not in ran("secom-6")["rows"]["SeCom (BM25)"]
+
+
+def test_a_run_without_answers_says_why(ran: Ran, only: Any) -> None:
+    only("secom-6", "full history")
+    with (
+        ScriptedServer(Fault(status=400)) as refusing,
+        pytest.raises(SystemExit, match=r"no answer: .*400.*\nfull: 2 questions have no answer"),
+    ):
+        ran("secom-6", "--base-url", refusing.base_url)
+    for bad in (["--samples", "0"], ["--reply-tokens", "-3"], ["--conversations", "x"]):
+        with pytest.raises(SystemExit, match="2"):
+            ran("secom-6", *bad)
 
 
 def test_a_budget_below_the_estimate_refuses_before_anything_is_asked(ran: Ran, server: ScriptedServer) -> None:

@@ -208,6 +208,9 @@ def test_an_agent_is_told_to_reply_as_the_papers_prompt_does() -> None:
     assert told.endswith("Reply:\n<reply>\nOff you go!\n</reply>")
     assert "{Snow}" in told
     assert "Replies that used" not in response_instructions()
+    for bad in ("a text", [1]):
+        with pytest.raises(InvalidInput, match="examples is a list of texts"):
+            response_instructions(examples=bad)
 
 
 def test_what_is_quoted_cannot_close_its_tag() -> None:
