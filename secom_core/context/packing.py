@@ -17,6 +17,7 @@ from ..memory import CUT, GAP, Hit, Passage
 from ..protocols import TokenCounter
 from ..ranking.candidate import Candidate, plain
 from .block import how_often, render, shown_turns
+from .excerpts import cut_short, excerpted
 from .lines import CLOSE, OPEN, day_of, first_day, owner, quoted_lines
 from .replacing import marked, replaced_of, replacements_of, with_numbers
 
@@ -151,7 +152,7 @@ class PackMemories(_BudgetPacker):
 
 
 class PackTopics(_BudgetPacker):
-    """Whole memories in rank order; of one that is too long for what is left, its best turns.
+    """Whole memories in rank order; of one that is too long for what is left, its best turns, or passages of the best.
 
     A topic grows with every session that comes back to it, and may become longer than any block.
 
@@ -171,16 +172,20 @@ class PackTopics(_BudgetPacker):
         return chosen
 
     def _fitting(self, hit: Hit, room: _Room) -> Hit | None:
-        """As much of the hit as there is room for, its best turns first; nothing where there is none for a turn."""
-        if room.has(hit, first_day(hit), _tokens_of(hit, room.counter)):
+        """As much of the hit as there is room for, its best turns first; else passages of the best, or nothing."""
+
+        def fits(part: Hit) -> bool:
+            return room.has(part, first_day(part), _tokens_of(part, room.counter))
+
+        if fits(hit):
             return hit
         part: Hit | None = None
-        for turn in sorted(hit.turns, key=lambda turn: -self._worth.get(turn.id, -math.inf))[:_TRIED]:
+        best = sorted(hit.turns, key=lambda turn: -self._worth.get(turn.id, -math.inf))[:_TRIED]
+        for turn in best:
             ids = {turn.id, *(part.turn_ids if part is not None else ())}
             grown = replace(hit, turns=tuple(each for each in hit.turns if each.id in ids))
-            if room.has(grown, first_day(grown), _tokens_of(grown, room.counter)):
-                part = grown
-        return part
+            part = grown if fits(grown) else part
+        return part or excerpted(hit, best[0], fits)
 
 
 def _best_memories(candidates: Sequence[Candidate], k: int | None, room: _Room) -> Iterator[Hit]:
@@ -380,17 +385,7 @@ def _fitted(hits: list[Hit], budget: int, counter: TokenCounter) -> list[Hit]:
 
 def _numbered(hits: Iterable[Hit]) -> list[Hit]:
     order = enumerate(sorted(hits, key=_when), start=1)
-    return with_numbers([replace(hit, number=number, excerpts=_cut_short(hit.excerpts)) for number, hit in order])
-
-
-def _cut_short(excerpts: Sequence[Passage]) -> tuple[Passage, ...]:
-    """Those of turns of which anything is left out."""
-    shown: dict[str, int] = {}
-    for each in excerpts:
-        shown[each.turn.id] = shown.get(each.turn.id, 0) + each.stop - each.start
-    return tuple(
-        each for each in excerpts if shown[each.turn.id] < sum(len(message.text) for message in each.turn.messages)
-    )
+    return with_numbers([replace(hit, number=number, excerpts=cut_short(hit.excerpts)) for number, hit in order])
 
 
 def _when(hit: Hit) -> tuple[datetime, list[str | int], int]:

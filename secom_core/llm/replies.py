@@ -178,7 +178,7 @@ class RecordForm:
 
     def _text_of(self, record: Mapping[str, Any]) -> str:
         text = self.text(record)
-        if not isinstance(text, str) or not text.strip():
+        if not isinstance(text, str) or not any(map(str.isalnum, text)):
             given = shown(record)[:200]
             raise ValueError(f'{self.name} needs words under "{self.text_keys[0]}", got {given}')
         if count_tokens(text) > self.max_tokens:

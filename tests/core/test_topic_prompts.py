@@ -73,6 +73,7 @@ def test_nothing_about_a_speaker_is_an_answer(reply):
     [
         ("They talk about many things.", "no summary"),
         ("{}", "needs words"),
+        ('{"summary": "...", "reference": [0]}', "needs words"),
         ('{"summary": " ", "reference": [0]}', "needs words"),
         ('{"summary": 3, "reference": [0]}', "needs words"),
         ('{"summary": "Ann sails."}', "whole numbers"),

@@ -327,6 +327,21 @@ def test_where_no_word_is_shared_the_latest_topics_are_shown(tmp_path):
         assert bank.recall(CLUB, nothing, layers=["topics"]).text == recall.text, "the same after a restart"
 
 
+@pytest.mark.parametrize("budget", [100, 300, 1000])
+def test_of_a_topic_whose_reply_is_longer_than_the_budget_its_best_passages_are_shown(budget):
+    noted = '{"extracted_memories": [{"summary": "The user keeps 14 beehives in Tartu.", "reference": [0]}]}'
+    reply = " ".join(f"Step {number}: look at frame {number} in the morning." for number in range(300))
+    said = [("user", "I keep 14 beehives in Tartu."), ("assistant", f"{reply} In Tartu beehives freeze in March.")]
+    with MemoryBank.open(topics=True, model=ScriptedModel({"extracted_memories": noted, "": "Add()"})) as bank:
+        bank.remember(("ann",), said, session="a", close=True)
+        bank.remember(("ann",), [("user", "Thank you."), ("assistant", "Gladly.")], session="b", close=True)
+        recall = bank.recall(("ann",), "Where are my beehives?", token_budget=budget, layers=["topics"])
+    assert "[1] The user keeps 14 beehives in Tartu.\nuser: I keep 14 beehives in Tartu.\n" in recall.text
+    assert "In Tartu beehives freeze in March." in recall.text
+    assert recall.tokens == count_tokens(recall.text) <= budget
+    assert all(each.turn.id in recall.hits[0].turn_ids for each in recall.hits[0].excerpts)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("model", [None, ScriptedModel(answer)])
 def test_the_block_keeps_its_budget(talk, model):

@@ -1,0 +1,46 @@
+"""Excerpts of a turn that is too long to be shown whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ..conversation import Turn
+from ..memory import Hit, Passage, passages_of
+from ..text.terms import terms
+
+_USERS = frozenset({"user", "human"})
+
+
+def excerpted(hit: Hit, turn: Turn, fits: Callable[[Hit], bool]) -> Hit | None:
+    """The hit with as many passages of one of its turns as fit; nothing where none does.
+
+    What a user says comes first, then what shares most words with the memory's summary.
+
+    Args:
+        hit: a memory.
+        turn: one of its turns.
+        fits: whether there is room for a hit.
+    """
+    about = set(terms(hit.memory.summary or hit.memory.key))
+
+    def telling(passage: Passage) -> tuple[bool, int]:
+        is_users = turn.messages[passage.place].role in _USERS
+        return not is_users, -len(about.intersection(terms(passage.text)))
+
+    part: Hit | None = None
+    for passage in sorted(passages_of(turn), key=telling):
+        kept = (*(part.excerpts if part is not None else ()), passage)
+        grown = replace(hit, turns=(turn,), excerpts=tuple(sorted(kept, key=lambda each: (each.place, each.start))))
+        part = grown if fits(grown) else part
+    return part
+
+
+def cut_short(excerpts: Sequence[Passage]) -> tuple[Passage, ...]:
+    """Those of turns of which anything is left out."""
+    shown: dict[str, int] = {}
+    for each in excerpts:
+        shown[each.turn.id] = shown.get(each.turn.id, 0) + each.stop - each.start
+    return tuple(
+        each for each in excerpts if shown[each.turn.id] < sum(len(message.text) for message in each.turn.messages)
+    )
