@@ -50,9 +50,14 @@ _waits: ContextVar[bool] = ContextVar("_waits", default=False)
 _LAYERS = ("summaries", "timelines", "topics")
 
 
+def _conversation(request: ScriptedRequest) -> str:
+    """The request without the example that stands before its conversation."""
+    return request.text.rpartition("<conversation>")[2]
+
+
 def reply(request: ScriptedRequest) -> str:
     """What the model that memory asks says, in the form that it is asked for."""
-    shown = [(int(number), said) for number, said in _EXCHANGE.findall(request.text)]
+    shown = [(int(number), said) for number, said in _EXCHANGE.findall(_conversation(request))]
     if request.purpose == "segment":
         return f"<segmentation>\n{as_jsonl(segments_from(range(3, len(shown) - 1, 4), len(shown)))}\n</segmentation>"
     if request.purpose == "join":

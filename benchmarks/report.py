@@ -878,7 +878,9 @@ SECTIONS = {
         "says, and a reply that says nothing, or copies the prompt's example, has to be refused. *Right*: how much of "
         "the right answer is kept, for which the model answers. *Before* is a checkout before replies were read in "
         "this way. Eleven of the replies were misread until we had read them, so *after* is no figure of what the "
-        "reader makes of replies that nobody has seen.",
+        "reader makes of replies that nobody has seen. Since then, the prompts for events and topics have other "
+        "examples: sixteen replies to them, at temperature 0, took the place of fourteen that copied the earlier ones. "
+        "Two of them are a summary of seven sentences, which is refused because it is too long.",
     ),
     "How well does a language model of 1.5 billion parameters work?": (
         local_model,

@@ -97,7 +97,7 @@ class RecursiveSummaryMemory(SecomMemory):
     token_budget: StrictInt | None = 2000
     window: int = Field(default=200, ge=0)
     retrieve: bool = False
-    response_examples: Sequence[str] = ()
+    response_examples: list[str] = Field(default_factory=list)
     max_tokens: int = Field(default=2000, ge=1)
     token_counter: Callable[[str], int] = Field(default=count_tokens, exclude=True)
 

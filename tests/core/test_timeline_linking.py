@@ -230,7 +230,7 @@ def test_of_a_reply_about_one_turn_that_was_cut_off_what_is_whole_is_kept():
 def test_a_conversation_that_is_too_long_for_the_model_is_asked_about_in_halves_and_the_size_is_remembered():
     class Small:
         def complete(self, prompt: Prompt) -> str:
-            if prompt.text.count("[Exchange ") > 3:
+            if prompt.text.partition("<conversation>")[2].count("[Exchange ") > 3:
                 raise ContextTooLong("maximum context length")
             return events_by_word(ScriptedRequest({"messages": [{"role": "user", "content": prompt.text}]}))
 

@@ -332,7 +332,8 @@ def test_of_a_topic_whose_reply_is_longer_than_the_budget_its_best_passages_are_
     noted = '{"extracted_memories": [{"summary": "The user keeps 14 beehives in Tartu.", "reference": [0]}]}'
     reply = " ".join(f"Step {number}: look at frame {number} in the morning." for number in range(300))
     said = [("user", "I keep 14 beehives in Tartu."), ("assistant", f"{reply} In Tartu beehives freeze in March.")]
-    with MemoryBank.open(topics=True, model=ScriptedModel({"extracted_memories": noted, "": "Add()"})) as bank:
+    model = ScriptedModel({"Thank you.": '{"extracted_memories": []}', "extracted_memories": noted, "": "Add()"})
+    with MemoryBank.open(topics=True, model=model) as bank:
         bank.remember(("ann",), said, session="a", close=True)
         bank.remember(("ann",), [("user", "Thank you."), ("assistant", "Gladly.")], session="b", close=True)
         recall = bank.recall(("ann",), "Where are my beehives?", token_budget=budget, layers=["topics"])
