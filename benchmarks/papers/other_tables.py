@@ -42,7 +42,7 @@ OTHERS: Final[Mapping[str, Table]] = {
         _REPLIED,
         "a model",
         "run",
-        "eight replies in the fifth session of two LoCoMo conversations by a small model, within 500 tokens: "
+        "four replies in the fifth session of a LoCoMo conversation by a small model, within 500 tokens: "
         "`results/papers_model.json`; MSC and CareCall are not here; without people's judgement",
         "words are told apart by us; the summary keeps what an update drops",
         published={"MSC": published.RSUM_3_MSC, "CareCall": published.RSUM_3_CARECALL},
