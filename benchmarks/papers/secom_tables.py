@@ -165,7 +165,7 @@ SECOM: Final[Mapping[str, Table]] = {
         ("LoCoMo",),
         "nothing; `--llmlingua FOLDER` for its rows",
         "run",
-        "179 questions of five LoCoMo conversations, by BM25 and static vectors: `results/papers.json`; weights of "
+        "760 questions of five LoCoMo conversations by BM25, 179 by static vectors: `results/papers.json`; weights of "
         "LLMLingua-2 are not to be had here",
         "budgets in tokens where the paper has a number of segments; the paper's figure has no numbers",
     ),
