@@ -239,10 +239,10 @@ def segmentation_of(setting: Setting, file: str) -> dict[str, Any]:
 
 
 def scores(dialogues: Sequence[Dialogue], cuts: Sequence[Sequence[Segment]]) -> dict[str, Any]:
-    """Pk, WindowDiff, F1 and Score, means of dialogues, and boundaries a turn."""
+    """Pk, WindowDiff, F1 and Score, means of dialogues with half of their intervals, and boundaries a turn."""
     score = evaluate([each.boundaries for each in dialogues], [boundaries_of(each) for each in cuts])
-    named = {"Pk": score.pk, "WindowDiff": score.window_diff, "F1": score.f1, "Score": score.score}
-    return rounded({"dialogues": len(dialogues), **named, "density": score.density, "true density": score.true_density})
+    density = {"density": score.density, "true density": score.true_density}
+    return rounded({"dialogues": len(dialogues), **score.measures, **density})
 
 
 def cut_by(setting: Setting, dialogues: Sequence[Dialogue], model: AskedModel, **learned: Any) -> dict[str, Any]:

@@ -64,6 +64,7 @@ class Recorder:
         self.used: list[Line] = []
         self.missing: list[str] = []
         self._path, self._upstream, self._key = path, upstream, key
+        self._away = ""  # why the server gave no answer the last time
         self._lock = threading.Lock()
         self._asking: dict[str, threading.Lock] = {}
         text = path.read_text(encoding="utf-8") if path.exists() else ""
@@ -86,7 +87,8 @@ class Recorder:
         with asking:  # two who ask the same at once are answered by one call
             line = self._known.get(key) or self._asked(key, request)
         if line is None:
-            return Fault(status=503)
+            why = self._away or f"the request is not in {self._path.name}, and there is no model to ask"
+            return Fault(status=503, body=json.dumps({"error": {"message": why}}))
         with self._lock:
             self.used.append(line)
         if "status" in line:
@@ -111,11 +113,13 @@ class Recorder:
             sent = {"authorization": f"Bearer {self._key}"} if self._key else {}
             address = f"{(self._upstream or '').rstrip('/')}/chat/completions"
             response = httpx.post(address, json=dict(request.body), headers=sent, timeout=3600)
-        except httpx.HTTPError:
+        except httpx.HTTPError as error:
+            self._away = f"{self._upstream}: {error}"
             return None
         about = {"key": key, "part": self.part, "request": request.messages[0][1][:_BEGINNING]}
         timed = {"at": round(began, 2), "seconds": round(time.time() - began, 2)}
         if response.status_code >= 500 or response.status_code == 429:
+            self._away = f"{self._upstream}: HTTP status {response.status_code}, {response.text[:200]}"
             return None
         if response.status_code >= 400:
             return about | {"status": response.status_code, "reply": response.text} | timed

@@ -225,15 +225,7 @@ def measure(segmenter: Segmenter, dialogues: Sequence[Dialogue]) -> tuple[Segmen
 
 
 def figures(score: SegmentationScore, seconds: float) -> dict[str, float]:
-    return {
-        "Pk": score.pk,
-        "WindowDiff": score.window_diff,
-        "F1": score.f1,
-        "Score": score.score,
-        "density": score.density,
-        "true_density": score.true_density,
-        "seconds": seconds,
-    }
+    return {**score.measures, "density": score.density, "true_density": score.true_density, "seconds": seconds}
 
 
 def versions(*more: str) -> dict[str, str]:

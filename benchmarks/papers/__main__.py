@@ -6,10 +6,11 @@
 
 DIR is a folder or a file of a data set (`benchmarks.datasets`); a table is made of each. Before anything is asked, the
 calls and tokens that it will take are estimated and printed; ``--estimate`` does no more than that, and ``--budget``
-refuses a run whose estimate is above it. Each row that is done is kept in ``--work`` under a digest of all that it
-depends on, and so is each reply of a model: a run that was killed goes on where it stopped. ``--peers`` adds the
-memories of other packages to the tables that compare memories. Where something is missing for a row, such as a model,
-it is left out, and the reason is told.
+refuses a run whose estimate is above it; rows that are done already are not counted. ``--list`` with ``--table`` names
+the rows of a table. Each row that is done is kept in ``--work`` under a digest of all that it depends on, and so is
+each reply of a model: a run that was killed goes on where it stopped. ``--peers`` adds the memories of other packages
+to the tables that compare memories. Where something is missing for a row, such as a model, it is left out, and the
+reason is told.
 """
 
 from __future__ import annotations
@@ -106,6 +107,11 @@ def key_of(name: str, label: str, kind: str, setting: Setting) -> str:
     return blake2b(json.dumps(about, sort_keys=True, default=str).encode(), digest_size=10).hexdigest()
 
 
+def kept_row(name: str, label: str, kind: str, setting: Setting) -> Path:
+    """Where a row is kept once it is done."""
+    return setting.work / "rows" / f"{name}-{key_of(name, label, kind, setting)}.json"
+
+
 @lru_cache(maxsize=1)
 def _versions() -> dict[str, str]:
     return versions("openai")
@@ -124,7 +130,7 @@ def run(name: str, table: Table, rows: Mapping[str, str], setting: Setting, quie
     """The table: each row from the folder of work, or computed and kept there."""
     found: dict[str, Any] = {"rows": {}, "left_out": {}}
     for label, kind in tqdm(rows.items(), desc=f"{name}, {setting.data.stem}", unit="row", disable=quiet):
-        kept = setting.work / "rows" / f"{name}-{key_of(name, label, kind, setting)}.json"
+        kept = kept_row(name, label, kind, setting)
         if kept.is_file():
             found["rows"][label] = json.loads(kept.read_text(encoding="utf-8"))
             continue
@@ -162,8 +168,11 @@ def write(path: Path, content: Any) -> None:
 # -- what is shown ----------------------------------------------------------------------------------------------------
 
 
-def listing() -> str:
-    """Every table: what it takes, what of it was run here, and how our definitions differ."""
+def listing(names: Sequence[str] = ()) -> str:
+    """Every table: what it takes, what of it was run here, and how our definitions differ.
+
+    Of the named ones alone, where there are some, with the labels of their rows.
+    """
     rows = [
         [
             f"`{name}`" if table.runner else "",
@@ -175,8 +184,18 @@ def listing() -> str:
             table.differs,
         ]
         for name, table in TABLES.items()
+        if not names or name in names
     ]
-    return grid(["`--table`", "of", "what", "on", "needs", "state", "differs"], rows)
+    labels = [f"\nRows of {name}, for --rows: {_labels(TABLES[name])}" for name in names]
+    return "\n".join([grid(["`--table`", "of", "what", "on", "needs", "state", "differs"], rows), *labels])
+
+
+def _labels(table: Table) -> str:
+    if table.runner == "shown" and not table.rows:
+        return "every memory of `benchmarks.memories` that it can run"
+    labels = [*JUDGES] if table.runner == "judges" else [label.format(retriever="BM25") for label in table.rows]
+    dense = any("{retriever}" in label for label in table.rows)
+    return ", ".join(labels) + ("; with --embedder, write dense in place of BM25" if dense else "")
 
 
 def markdown(table: Table, found: Mapping[str, Any]) -> str:
@@ -224,16 +243,18 @@ def _cell(value: float | None) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     options = parsed(arguments)
     if options.list:
-        print(listing())
+        print(listing(options.table))
         return
     logging.disable(logging.WARNING)
     frameworks.without_deprecations()
     settings = list(settings_of(options))
-    cost = Cost()
+    cost, done = Cost(), 0
     for name, setting in settings:
-        cost += estimate.expected(TABLES[name], rows_of(TABLES[name], setting, options.peers, options.rows), setting)
+        rows = rows_of(TABLES[name], setting, options.peers, options.rows)
+        left = {label: kind for label, kind in rows.items() if not kept_row(name, label, kind, setting).is_file()}
+        cost, done = cost + estimate.expected(TABLES[name], left, setting), done + len(rows) - len(left)
     counted = {"calls": cost.calls, "tokens_in": cost.tokens_in, "tokens_out": cost.tokens_out}
-    print(f"estimated: {cost_line(counted)}")
+    print(f"estimated: {cost_line(counted)}" + (f", without the {done} rows that are done" if done else ""))
     if options.budget is not None and cost.tokens_in + cost.tokens_out > options.budget:
         raise SystemExit(
             f"the estimate of {cost.tokens_in + cost.tokens_out} tokens is above the budget of {options.budget}; "
@@ -355,7 +376,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     if not options.list and not options.table:
         parser.error("give --table NAME, or --list to see them")
     needing = [name for name in options.table if TABLES[name].runner != "judges"]
-    if needing and not options.data:
+    if needing and not options.data and not options.list:
         parser.error(f"{', '.join(needing)} needs --data DIR with {' or '.join(TABLES[needing[0]].data)}")
     return options
 

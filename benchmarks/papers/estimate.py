@@ -1,8 +1,9 @@
 """What a table will cost in calls and tokens, told before it is run.
 
 An estimate: how often a memory asks a model follows from its procedure, how much it writes does not. The replies are
-taken to have `REPLY` tokens, and a prompt `PROMPT` beside what it quotes. What is asked again is not counted, and pairs
-of sentences of memory update, whose number grows with what the model writes, are taken at a guess.
+taken to have `REPLY` tokens, or fewer where the setting bounds them, and a prompt `PROMPT` beside what it quotes. What
+is asked again is not counted, and pairs of sentences of memory update, whose number grows with what the model writes,
+are taken at a guess.
 """
 
 from __future__ import annotations
@@ -136,6 +137,11 @@ def calling(calls: int, quoted: int = 1_000) -> Cost:
 
 def expected(table: Table, rows: Mapping[str, str], setting: Setting) -> Cost:
     """What the rows of a table will take."""
+    cost = _expected(table, rows, setting) if rows else Cost()
+    return replace(cost, tokens_out=cost.calls * min(REPLY, setting.longest or REPLY))
+
+
+def _expected(table: Table, rows: Mapping[str, str], setting: Setting) -> Cost:
     if table.runner == "judges":
         return calling(sum(2 if case.judge in IN_BOTH_ORDERS else 1 for case in labelled_cases()), PROMPT)
     if not setting.model or table.runner == "denoising":
@@ -151,7 +157,10 @@ def expected(table: Table, rows: Mapping[str, str], setting: Setting) -> Cost:
         # Two counterfactual questions of each conversation, made once; each answer is judged.
         asked = 2 * len(setting.chats)
         if setting.episodes:
-            asked = sum(len(each.follow_ups) for each in teafarm.given(setting.episodes, setting.chats))
+            episodes = teafarm.given(setting.episodes, setting.chats)
+            names = {each.name for each in episodes}
+            size = size_of([chat for chat in setting.chats if chat.name in names], 0)
+            asked = sum(len(each.follow_ups) for each in episodes)
         else:
             total += calling(size.sessions + 3 * len(setting.chats), size.tokens // max(size.sessions, 1))
         size = replace(size, questions=asked, read=asked * size.tokens, pairs=asked * size.sessions)

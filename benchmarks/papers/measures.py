@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from random import Random
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any, Final
 
 from benchmarks.answering import whole
 from benchmarks.chats import Chat, Question
 from benchmarks.evaluation import paper_judges
 from benchmarks.evaluation.generation import bert_score, bleu, meteor, rouge, token_f1
+from benchmarks.evaluation.segmentation import half_interval
 from secom_core.errors import BadReply
 from secom_core.llm.flow import ChatModel, Procedure, run
 
@@ -175,5 +176,4 @@ def within(name: str, values: Sequence[Any], times: float = 1) -> Figures:
     are more alike than that, so it is rather too narrow.
     """
     there = [float(each) * times for each in values if each is not None]
-    half = 1.96 * stdev(there) / len(there) ** 0.5 if len(there) > 1 else None
-    return {name: mean(there), f"{name} ±": half}
+    return {name: mean(there), f"{name} ±": half_interval(there)}

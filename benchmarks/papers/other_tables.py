@@ -152,7 +152,8 @@ OTHERS: Final[Mapping[str, Table]] = {
         "run",
         "760 questions of five LoCoMo conversations, events and links without a model: `results/papers.json`",
         "evidence of LoCoMo's questions where people looked at 50 replies; without a model nothing is refined and "
-        "relations are likeness and date, so no row of the paper stands beside",
+        "relations are likeness and date, so no row of the paper stands beside; recall counts a turn whose event is "
+        "shown, coverage only its words that are",
         budget=1000,
     ),
     "theanine-4": Table(

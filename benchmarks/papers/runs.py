@@ -317,7 +317,8 @@ def cut(table: Table, name: str, setting: Setting) -> Figures:
     score, seconds = segmentation.measure(_segmenter(name, setting, dialogues, ours), dialogues)
     turns = sum(len(each.turns) for each in dialogues)
     measured = segmentation.figures(score, seconds)
-    figures: Figures = {column: measured[column] for column in table.columns}
+    wanted = {*table.columns, *(f"{column} ±" for column in table.columns)}
+    figures: Figures = {name: each for name, each in measured.items() if name in wanted}
     # Where a model's reply cannot be used, our local segmenter cuts in its place.
     left = {"left to ours": ours.turns / turns} if name in ("zero-shot", "rubric") else {}
     return figures | left | {"dialogues": len(dialogues)}

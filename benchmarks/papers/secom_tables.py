@@ -145,7 +145,7 @@ SECOM: Final[Mapping[str, Table]] = {
         ("LoCoMo", "Long-MT-Bench+"),
         "nothing",
         "run",
-        "760 questions of five LoCoMo conversations by BM25, 179 by static vectors: `results/papers.json`; 231 of two "
+        "760 questions of five LoCoMo conversations, by BM25 and by static vectors: `results/papers.json`; 231 of two "
         "by all-mpnet-base-v2: `results/papers_model.json`",
         "units of the same tokens where the paper has the same number of turns; local cuts; raw keys. The paper's "
         "figure has no numbers",
@@ -165,7 +165,7 @@ SECOM: Final[Mapping[str, Table]] = {
         ("LoCoMo",),
         "nothing; `--llmlingua FOLDER` for its rows",
         "run",
-        "760 questions of five LoCoMo conversations by BM25, 179 by static vectors: `results/papers.json`; weights of "
+        "760 questions of five LoCoMo conversations, by BM25 and by static vectors: `results/papers.json`; weights of "
         "LLMLingua-2 are not to be had here",
         "budgets in tokens where the paper has a number of segments; the paper's figure has no numbers",
     ),

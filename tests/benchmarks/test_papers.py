@@ -19,9 +19,10 @@ from benchmarks.denoising_speed import make_segments, write_model
 from benchmarks.evaluation.agreement import JUDGES, labelled_cases
 from benchmarks.memories import registry
 from benchmarks.papers import __main__ as papers
+from benchmarks.papers import estimate
 from benchmarks.papers.measures import shares, within
 from benchmarks.papers.published import rows_in
-from benchmarks.papers.runs import RUNNERS, _agreement
+from benchmarks.papers.runs import RUNNERS, Setting, _agreement
 from benchmarks.papers.tables import TABLES
 from secom_core.testing import Fault, ScriptedRequest, ScriptedServer
 from secom_core.text.terms import count_tokens
@@ -313,6 +314,47 @@ def test_only_the_estimate(ran: Ran, server: ScriptedServer, capsys: Any, tmp_pa
         ran("secom-6", "--estimate")
     assert "estimated: " in capsys.readouterr().out
     assert not server.requests
+
+
+def test_the_estimate_leaves_out_what_is_done_and_bounds_replies(
+    ran: Ran, only: Any, server: ScriptedServer, capsys: Any
+) -> None:
+    only("secom-6", "full history", "MemoChat")
+    ran("secom-6", "--rows", "full history")
+    asked, _ = len(server.requests), capsys.readouterr()
+    ran("secom-6", "--estimate")
+    told = capsys.readouterr().out
+    assert "without the 1 rows that are done" in told
+    ran("secom-6", "--estimate", "--rows", "MemoChat")
+    assert told.partition(", without")[0] == capsys.readouterr().out.strip()
+    ran("secom-6", "--estimate", "--reply-tokens", "10")
+    words = capsys.readouterr().out.partition("estimated: ")[2].replace(",", "").split()
+    assert int(words[5]) == 10 * int(words[0])
+    assert len(server.requests) == asked
+
+
+def test_the_estimate_counts_the_conversations_of_the_episodes_alone() -> None:
+    table, root = TABLES["theanine-4"], Path(papers.__file__).parents[2]
+    sizes = {chat.name: len(chat.sessions) for chat in chats_in(root / "examples" / "data")}
+    for name, questions in (("lin", 6), ("mara", 10)):
+        episodes = root / "benchmarks" / "teabag" / f"{name}.jsonl"
+        setting = Setting(root / "examples" / "data", Path(), "m", episodes=episodes)
+        # A call for the events of a session and fifteen relations; of a question three, the answer and its judgement.
+        told = estimate.expected(table, {"Theanine": "theanine-timelines"}, setting).calls
+        assert told == 16 * sizes[name] + 5 * questions
+
+
+def test_the_rows_of_a_table_are_listed(capsys: Any) -> None:
+    papers.main(["--list", "--table", "secom-6", "judge-free"])
+    printed = capsys.readouterr().out
+    assert "Rows of secom-6, for --rows: full history, turns (BM25), sessions (BM25), MemoChat, SeCom (BM25)" in printed
+    assert "Rows of judge-free, for --rows: every memory" in printed
+    assert "theanine-3" not in printed
+
+
+def test_a_model_that_cannot_be_reached_is_named_by_its_own_address(ran: Ran) -> None:
+    with pytest.raises(SystemExit, match=r"http://127\.0\.0\.1:9/v1: .*[Rr]efused"):
+        ran("judges", "--base-url", "http://127.0.0.1:9/v1", "--rows", "score")
 
 
 @pytest.mark.parametrize("kind", ["none", "turn", "summem", "conditionmem", "memorybank-turns", "secom", "comedy"])

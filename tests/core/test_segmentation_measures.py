@@ -57,6 +57,15 @@ def test_averaged_over_dialogues_not_over_turns() -> None:
     assert score.dialogues == 2
 
 
+def test_means_come_with_half_of_their_interval() -> None:
+    # F1 of the four is 1, 0, 1 and 0: variance 4 x 0.25 / 3, standard error sqrt(1 / 3 / 4).
+    score = evaluate([TRUTH] * 4, [TRUTH, NONE] * 2)
+    assert score.measures["F1 ±"] == pytest.approx(1.96 * (1 / 12) ** 0.5)
+    assert score.measures["Pk ±"] == pytest.approx(1.96 * 4 / 11 * (1 / 12) ** 0.5)
+    assert list(score.measures) == ["Pk", "WindowDiff", "F1", "Score", "Pk ±", "WindowDiff ±", "F1 ±", "Score ±"]
+    assert not evaluate([TRUTH], [NONE]).halves, "one dialogue has no interval"
+
+
 def test_one_turn() -> None:
     assert evaluate([[0]], [[0]]).pk == 0
 
