@@ -7,13 +7,11 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Final
 
-from sqlalchemy import Connection
-
 from ..conversation import Scope, check_scope
 from ..errors import InvalidInput, StoreError, shorten, warn_degraded
 from ..lifetimes import store as rows
 from ..lifetimes.records import Cap, Lifetime
-from ..stores.sql import SqlStore
+from ..stores.sql import Also, SqlStore
 from .checks import check_moment
 from .standing import Standing
 
@@ -108,12 +106,12 @@ class Lifetimes:
         )
 
     @staticmethod
-    def ending(expires: datetime | None) -> Callable[[Connection, int, Sequence[str]], None] | None:
+    def ending(expires: datetime | None) -> list[Also]:
         """What notes in the transaction that writes turns when they end; nothing where they have no end."""
         moment = check_expires(expires)
         if moment is None:
-            return None
-        return lambda connection, scope_id, turn_ids: rows.put_turns(connection, scope_id, turn_ids, moment)
+            return []
+        return [lambda connection, session, turn_ids: rows.put_turns(connection, session.scope_id, turn_ids, moment)]
 
     # -- look ---------------------------------------------------------------------------------------------------------
 

@@ -39,6 +39,7 @@ from .schema import (
 from .statements import count_turns_where, delete_among, insert_row, is_unchanged, keep_vectors, scopes_within
 from .unsettled import Unsettled
 
+Also = Callable[[Connection, SessionRow, Sequence[str]], None]
 _Forget = Callable[[Connection, int], None]
 _ADD_MESSAGES: Final = insert(messages)
 _OF_SCOPE: Final = (
@@ -72,7 +73,7 @@ class SqlStore(DerivedRows):
         close: bool = False,
         only_in: int | None = None,
         idle: timedelta | None = None,
-        also: Callable[[Connection, int, Sequence[str]], None] | None = None,
+        also: Sequence[Also] = (),
     ) -> Appended:
         """Commit messages, in order. Those whose id and words are known already are passed over.
 
@@ -84,7 +85,7 @@ class SqlStore(DerivedRows):
             close: the session ends here.
             only_in: the scope's id as it was known; where the scope was forgotten since, nothing is written.
             idle: how long a silence ends a session; unless given, none ends by itself.
-            also: what else writes in the transaction, given the connection, the scope's id and those of the turns.
+            also: what else writes in the transaction, given the connection, the session and the ids of the turns.
 
         Raises:
             DuplicateId: an id belongs to another message of the scope; nothing is written.
@@ -122,8 +123,8 @@ class SqlStore(DerivedRows):
             touched = turn_ids_among(rows) if len(rows) == len(new) else None
             if touched is None:
                 touched = turn_ids_of(connection, scope_id, [m.id for m in new if m.id] + [r["name"] for r in rows])
-            if also is not None:
-                also(connection, scope_id, touched)
+            for write in also:
+                write(connection, row, touched)
         began = sum(each["position"] == 0 for each in rows)
         return Appended(row.id, touched, len(rows), tuple(each.name for each in ended), began)
 
