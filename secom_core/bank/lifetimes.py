@@ -7,10 +7,13 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Final
 
+from sqlalchemy import Connection
+
 from ..conversation import Scope, check_scope
 from ..errors import InvalidInput, StoreError, shorten, warn_degraded
 from ..lifetimes import store as rows
 from ..lifetimes.records import Cap, Lifetime
+from ..stores.rows import ScopeRow
 from ..stores.sql import Also, SqlStore
 from .checks import check_moment
 from .standing import Standing
@@ -153,6 +156,11 @@ class Lifetimes:
         """
         self.before_write(scope)
         return scope
+
+    def row(self, scope: Scope) -> ScopeRow | None:
+        """As `current`; the scope as it is stored, or nothing where nothing is remembered."""
+        due = self._due(scope)
+        return self._store.scope(self.current(scope)) if due.now else due.row
 
     def before_write(self, scope: Scope) -> bool:
         """As `current`; whether a write may make anything of the scope too much."""

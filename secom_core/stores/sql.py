@@ -18,7 +18,7 @@ from .database import retry_if_contended
 from .derived import DerivedRows, memories_since, memory_values, new_epoch, session_of, touch
 from .driver import glance_in, run
 from .endings import end, ending, open_sessions, resting_scopes
-from .glances import CHANGED, LAST, LATEST_FIRST, SCOPE, SESSIONS, TURNS, TURNS_UNTIL
+from .glances import CHANGED, LAST, LATEST_FIRST, SCOPE, SESSIONS, TURN_IDS, TURNS, TURNS_UNTIL
 from .index_blocks import WithoutThem, delete_index
 from .latest import named_at_once, session_named, turns_at_once, turns_from
 from .messages import message_rows, microseconds, turn_ids_among, turn_ids_of, turns_of, unknown_messages
@@ -136,6 +136,10 @@ class SqlStore(DerivedRows):
         if end is not None:
             statement, given = TURNS_UNTIL, {"end": end}
         return turns_at_once(self, session, start, statement, **given)
+
+    def turn_ids(self, session: SessionRow, start: int = 0) -> list[str]:
+        """The ids of the session's turns from ``start`` on, in any order."""
+        return [name for (name,) in self.glance(TURN_IDS, session=session.id, start=start)]
 
     def unsettled(
         self, session_id: int, *, afresh: bool = False, ended: bool = False, known: Unsettled | None = None
