@@ -19,6 +19,8 @@ class CachedRecall:
     Args:
         asked: the query as the user said it.
         recall: the recall.
+        text: its block, as it is put into messages.
+        tokens: how long that is.
         put: whether the query has been put into the session; some chat engines read before they put it.
         epoch: the scope's epoch at that time; another one means that something was forgotten since.
         early: whether it was recalled before the query was put.
@@ -28,6 +30,8 @@ class CachedRecall:
 
     asked: str
     recall: Recall
+    text: str
+    tokens: int
     put: bool
     epoch: tuple[int, int] | None = None
     early: bool = False

@@ -40,10 +40,9 @@ def records(entries: Sequence[WindowEntry], turn: str | None) -> list[ChatRecord
 
 def _body(entry: WindowEntry) -> dict[str, Any] | None:
     """The entry as JSON; nothing where the message that is remembered of it says it all."""
-    values = dumped(entry)
     spoken = to_messages([entry.message]) if entry.name and entry.message.role in _SPOKEN else []
     plain = ChatMessage(role=entry.message.role, content=spoken[0].text) if len(spoken) == 1 else None
-    return None if plain == entry.message and values.keys() <= {"message"} else values
+    return None if plain == entry.message and entry.step is None else dumped(entry)
 
 
 def dumped(entry: WindowEntry) -> dict[str, Any]:

@@ -313,7 +313,8 @@ def excerpts_of(node: NodeWithScore | TextNode) -> list[dict[str, Any]]:
 def copied(chat: ChatMessage) -> ChatMessage:
     """The message with blocks and arguments of its own, which whoever has it may change."""
     blocks = [block.model_copy(deep=not isinstance(block, TextBlock)) for block in chat.blocks]
-    return chat.model_copy(update={"blocks": blocks, "additional_kwargs": deepcopy(chat.additional_kwargs)})
+    extra = deepcopy(chat.additional_kwargs) if chat.additional_kwargs else {}
+    return chat.model_copy(update={"blocks": blocks, "additional_kwargs": extra})
 
 
 def escape_braces(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -107,6 +108,7 @@ class SecomMemory(SessionMessages):
     citations: bool = False
     trace_contents: bool = True
     _count: Callable[[str], int] = PrivateAttr()
+    _counted: Callable[[str], int] = PrivateAttr()
     _hook: QueryHook | None = PrivateAttr()
     _cached: CachedRecall | None = PrivateAttr(default=None)
     _citations: Citations | None = PrivateAttr(default=None)
@@ -169,7 +171,8 @@ class SecomMemory(SessionMessages):
             **options.arguments,
             **saved,
         )
-        self._count, self._hook = token_counter, hook  # set before super().__init__(), they would be lost
+        self._count, self._counted = token_counter, lru_cache(2 * _ENTRIES)(token_counter)
+        self._hook = hook  # set before super().__init__(), they would be lost
         if self._recalled_room >= self.token_limit:
             raise InvalidInput(f"token_budget {self.token_budget} leaves no room in token_limit {self.token_limit}")
         self._show(self.window)
@@ -297,13 +300,11 @@ class SecomMemory(SessionMessages):
             raise InvalidInput(f"initial_token_count {initial_token_count} is over token_limit {self.token_limit}")
         with self._lock:
             epoch = self._drop_forgotten()
-            room = self.token_limit - initial_token_count - self._recalled_room
-            visible = fitting(self.window, room, self._count)
-            text = escape_braces(self._recall(query_of(input, visible), visible, epoch).text)
-            put = self._cached is not None and self._cached.put
-            place = last_user([entry.seen for entry in visible]) if put else None
+            visible = fitting(self.window, self.token_limit - initial_token_count - self._recalled_room, self._counted)
+            cached = self._recall(query_of(input, visible), visible, epoch)
+            text, self._injected = (cached.text, cached.tokens) if cached is not None else ("", 0)
+            place = last_user([entry.seen for entry in visible]) if cached is not None and cached.put else None
             messages = [copied(entry.message) for entry in visible]
-            self._injected = self._count(text) if text else 0
         if not text or self.insert_method == "off":
             return messages
         return insert_recalled(messages, text, method=self.insert_method, query=place)
@@ -312,16 +313,17 @@ class SecomMemory(SessionMessages):
     def _recalled_room(self) -> int:
         return 0 if self.insert_method == "off" else self.token_budget + self._count("\n")
 
-    def _recall(self, asked: str, visible: Sequence[WindowEntry], epoch: tuple[int, int] | None) -> Recall:
+    def _recall(self, asked: str, visible: Sequence[WindowEntry], epoch: tuple[int, int] | None) -> CachedRecall | None:
         if not asked.strip() or self.insert_method == "off":
-            return Recall(asked, (), "", 0)
+            return None
         # Agents read several times a turn; the recalled block and its numbers stay the same until the next query.
         if self._cached is None or not self._cached.answers(asked, epoch):
             answered = self._cached is not None and self._cached.over
             put = is_query_put(visible, asked) and not answered
             recall = self._searched(asked, self._before(put=put), {entry.turn for entry in visible if entry.turn})
-            self._cached = CachedRecall(asked, recall, put, epoch)
-        return self._cached.recall
+            text = escape_braces(recall.text)
+            self._cached = CachedRecall(asked, recall, text, self._count(text) if text else 0, put, epoch)
+        return self._cached
 
     def _before(self, *, put: bool) -> list[ChatMessage]:
         messages = [entry.seen for entry in self.window]
@@ -343,8 +345,6 @@ class SecomMemory(SessionMessages):
     @property
     def _last_epoch(self) -> tuple[int, int] | None:
         return self._cached.epoch if self._cached else None
-
-    # -- writing --------------------------------------------------------------------------------------------------
 
     def _latest(self, entries: list[WindowEntry]) -> list[WindowEntry]:
         # Counted again only when so many more have come.

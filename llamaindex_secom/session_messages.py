@@ -14,6 +14,7 @@ from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr, fie
 from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.bank.answers import shared_writer, waiting_for_a_lock
 from secom_core.bank.unwritten import is_forgotten, with_id_and_time
+from secom_core.chats import ChatRecord
 from secom_core.conversation import Message, Scope, Turn, check_scope
 from secom_core.errors import StoreLocked
 from secom_core.processes import ForkLock
@@ -25,20 +26,12 @@ from .edits import check_ids, edited_away, turns_from
 from .known_messages import match_messages, memorable_by_place
 from .saved import know
 from .saving import SavedMessages
-from .unstored import (
-    FAILURES,
-    Unstored,
-    keep_meanwhile,
-    store_all,
-    warn_store_failed,
-)
+from .unstored import FAILURES, Unstored, keep_meanwhile, remember_with_chat, store_all, warn_store_failed
 from .window import SYSTEM, TOOL, WindowEntry, forgotten_turns, without_forgotten
 
 
 class SessionMessages(SavedMessages):
-    """Stores each message of a session in the bank when it is put, and keeps the window of the session.
-
-    `SecomMemory` adds what is recalled for a query.
+    """Stores each message of a session in the bank when it is put, and keeps its window; `SecomMemory` adds recalls.
 
     Args:
         bank: where the messages are remembered.
@@ -122,9 +115,9 @@ class SessionMessages(SavedMessages):
         """Add messages to the session and remember them, all together."""
         entries = self._entries(messages)
         with self._lock:
-            entries = self._remembered([self._received(entry) for entry in entries])
+            entries, is_kept = self._remembered([self._received(entry) for entry in entries])
             self._show([*self.window, *entries], whole=self._is_whole)
-            self._keep(entries)
+            self._keep([] if is_kept else entries)
 
     def set(self, messages: list[ChatMessage]) -> None:
         """Replace the chat; messages that the session does not hold yet are remembered.
@@ -169,7 +162,7 @@ class SessionMessages(SavedMessages):
         told = {place: again[name] for place, name in names.items() if name in again}
         shown = {entry.name for entry in kept}
         first = [message for name, message in again.items() if name not in shown]
-        entries = self._remembered(entries, self._known(entries), names, told, first)
+        entries, _ = self._remembered(entries, self._known(entries), names, told, first, anew=True)
         self._show(entries)
         self._keep(entries, anew=True)
 
@@ -230,8 +223,12 @@ class SessionMessages(SavedMessages):
         names: Mapping[int, str] = MappingProxyType({}),
         told: Mapping[int, Message] = MappingProxyType({}),
         first: Sequence[Message] = (),
-    ) -> list[WindowEntry]:
-        """The entries with their turns; those that have none yet, and are worth it, go into the bank.
+        *,
+        anew: bool = False,
+    ) -> tuple[list[WindowEntry], bool]:
+        """The entries with their turns, and whether the chat has them too, with all that waited for it.
+
+        Those that have no turn yet, and are worth it, go into the bank.
 
         Args:
             entries: in order.
@@ -239,35 +236,44 @@ class SessionMessages(SavedMessages):
             names: by place, the ids that messages have in the bank.
             told: by place, how messages were remembered before.
             first: messages of no entry, which are stored before them, all together.
+            anew: the chat is to be kept anew, which `_keep` does.
         """
-        turns = dict(known)
         new = {
             place: told.get(place) or with_id_and_time(message)
             for place, entry in enumerate(entries)
-            if place not in turns
+            if place not in known
             for message in to_messages([entry.seen], tools=self.remember_tools)
         }
-        if new or first:
-            turns |= zip(new, self._stored([*first, *new.values()])[len(first) :], strict=True)
-        ids = {**names, **{place: message.id for place, message in new.items()}}
-        return [
+        made = {place: str(message.id) for place, message in new.items()}
+        # The ids of new messages stand for their turns until these are known.
+        turns, ids = {**known, **made}, {**names, **made}
+        told_of = [
             entry.model_copy(update={"turn": turns.get(place), "name": ids.get(place)})
             for place, entry in enumerate(entries)
         ]
+        if not (new or first):
+            return told_of, False
+        chat = [] if anew or self._is_anew else [*self._unkept, *told_of]
+        stored, is_kept = self._stored([*first, *new.values()], records(chat, self._kept_turn))
+        for place, turn in zip(new, stored[len(first) :], strict=True):
+            told_of[place].turn = turn
+        if is_kept:
+            self._unkept, self._kept_turn = [], stored[-1]
+        return told_of, is_kept
 
-    def _stored(self, messages: list[Message]) -> list[str]:
-        """The turns of the messages; if the store fails, the ids of the messages stand for them until it works."""
+    def _stored(self, messages: list[Message], chat: Sequence[ChatRecord]) -> tuple[list[str], bool]:
+        """The turns of the messages, or the ids that stand for them where the store fails; whether the chat is kept."""
         waiting = Unstored(session=self.session, messages=messages)
         try:
             with waiting_for_a_lock(shared_writer(self._bank), self.scope):
                 self._store_unstored()
-                return self._target.remember(self.scope, messages, session=self.session).turns_of(messages)
+                return remember_with_chat(self._target, self.scope, messages, chat, session=self.session)
         except StoreLocked:
             keep_meanwhile(self._bank, self.scope, [waiting])
         except FAILURES as error:
             self._failed("messages are kept and stored with the next ones", error)
         self.unstored = [*self.unstored, waiting]
-        return [str(message.id) for message in messages]
+        return [str(message.id) for message in messages], False
 
     def _store_unstored(self) -> None:
         if not self.unstored:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any, Final
 
 from llama_index.core.bridge.pydantic import Field
@@ -15,6 +16,8 @@ from secom_core.memory import Recall
 from secom_core.stores.database import waiting_at_most
 
 _DISPATCHER: Final = get_dispatcher(__name__)
+_call: ContextVar[Callable[[], None]] = ContextVar("call")
+"""What the span is of."""
 
 
 class SecomRecallEvent(BaseEvent):
@@ -60,18 +63,29 @@ def traced_recall(
     Raises:
         StoreError: the store failed; the span is dropped.
     """
-    recalls = []
+    recalls: list[Recall] = []
 
-    # Handlers of spans see arguments and results: there are none.
     def recall() -> None:
         # Somebody waits for the answer that the recall is for.
         with waiting_at_most(ANSWER_WAITS_S):
             recalls.append(bank.recall(scope, query, **about))
         _DISPATCHER.event(_event(recalls[0], session, contents=contents))
 
-    recall.__qualname__ = "SecomRecall"
-    _DISPATCHER.span(recall)()
+    token = _call.set(recall)
+    try:
+        _in_span()
+    finally:
+        _call.reset(token)
     return recalls[0]
+
+
+# Handlers of spans see arguments and results: there are none. It is made once, as making it takes time.
+def _in_span() -> None:
+    _call.get()()
+
+
+_in_span.__qualname__ = "SecomRecall"
+_in_span = _DISPATCHER.span(_in_span)
 
 
 def _event(recall: Recall, session: str | None, *, contents: bool) -> SecomRecallEvent:

@@ -11,8 +11,9 @@ from llama_index.core.bridge.pydantic import BaseModel, Field
 
 from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.bank.answers import shared_writer
+from secom_core.chats import ChatRecord
 from secom_core.conversation import Message, Scope
-from secom_core.errors import InvalidInput, ModelError, StoreError, warn_degraded
+from secom_core.errors import InvalidInput, ModelError, StoreError, StoreLocked, warn_degraded
 
 FAILURES: Final = (StoreError, ModelError)
 """Errors that may pass by themselves; any other is the caller's to fix."""
@@ -52,6 +53,38 @@ def store_all(target: MemoryBank | BackgroundWriter, scope: Scope, waiting: list
         turns |= {str(message.id): turn for message, turn in zip(waiting[0].messages, stored, strict=True)}
         waiting.pop(0)
     return turns
+
+
+def remember_with_chat(
+    target: MemoryBank | BackgroundWriter,
+    scope: Scope,
+    messages: Sequence[Message],
+    chat: Sequence[ChatRecord],
+    *,
+    session: str,
+) -> tuple[list[str], bool]:
+    """Store messages, and in the same transaction what is kept beside them; without it where that alone fails.
+
+    Args:
+        target: the bank, or its background writer.
+        scope: whose memory it is.
+        messages: what is remembered.
+        chat: what is kept beside it.
+        session: the session they belong to.
+
+    Returns:
+        For each message its turn, and whether the chat is kept.
+
+    Raises:
+        StoreError: the store failed; nothing was written.
+    """
+    try:
+        done, is_kept = target.remember(scope, messages, session=session, chat=chat), bool(chat)
+    except StoreError as error:
+        if not chat or isinstance(error, StoreLocked):
+            raise
+        done, is_kept = target.remember(scope, messages, session=session), False
+    return done.turns_of(messages), is_kept
 
 
 def keep_meanwhile(bank: MemoryBank, scope: Scope, waiting: Sequence[Unstored]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
 from ..conversation import Message, Scope, Session, check_scope
@@ -22,6 +22,9 @@ from ..stores.database import waiting_at_most
 from .bank import MemoryBank
 from .records import Remembered
 from .unwritten import Unwritten, epoch_of, with_id_and_time, written
+
+if TYPE_CHECKING:
+    from ..chats import ChatRecord
 
 _LOOK_S: Final = 0.5
 _SILENT_S: Final = 3.0
@@ -137,9 +140,11 @@ class BackgroundWriter:
         at: datetime | None = None,
         close: bool = False,
         expires: datetime | None = None,
+        chat: Sequence[ChatRecord] = (),
     ) -> Remembered:
         """Store messages, as `MemoryBank.remember`, which lists the errors."""
-        done = self._bank.remember(scope, messages, session=session, at=at, close=close, later=True, expires=expires)
+        given: dict[str, Any] = {"session": session, "at": at, "close": close, "expires": expires, "chat": chat}
+        done = self._bank.remember(scope, messages, later=True, **given)
         scope = check_scope(scope)
         # Those that ended before it come first, as their words do.
         for other in done.ended:

@@ -22,6 +22,7 @@ from .records import Finding, Health, Remembered
 from .redaction import redacted_message
 
 if TYPE_CHECKING:
+    from ..chats import ChatRecord
     from ..citations.options import RerankerOptions
     from ..context.packing import Packer
     from ..layers import LayerFactory
@@ -93,9 +94,8 @@ class MemoryBank(Looking):
             key: the passphrase of an encrypted file (SQLCipher, extra ``encrypted``).
             busy_timeout: how many seconds a call waits for other writers before it raises `StoreLocked`; unless given,
                 60 for a file, and the limit of the server for PostgreSQL.
-            segmenter: cuts sessions into segments. Unless given, it is `AdaptiveSegmenter` with any embedder except
-                `StaticEmbedder`, and otherwise `LexicalSegmenter`. The former learns how the people of each scope
-                change the subject.
+            segmenter: cuts sessions into segments. Unless given, it is `AdaptiveSegmenter`, which learns how people
+                change the subject, with any embedder except `StaticEmbedder`, and otherwise `LexicalSegmenter`.
             denoiser: makes the search keys; unless given, the keys are the full text.
             embedder: adds search by vector to search by words.
             vector_store: an external vector store for the search by vector, such as `LangChainVectorStore`,
@@ -108,8 +108,7 @@ class MemoryBank(Looking):
                 how many hits it judges and how much it counts. If it fails, the order stays as it was.
             packer: fills the token budget; `PackTurns` unless given.
             token_counter: counts tokens as the model that reads the block does; unless given, tokens are estimated.
-            model: the language model that makes summaries, events and topics from closed sessions; without one, rules
-                make them from sentences of the sessions.
+            model: the language model that makes summaries, events and topics from closed sessions; else rules do.
             summaries: keep a running summary of the closed sessions (RSum), for ``bank.summaries`` and
                 ``recall(layers=["summaries"])``; a `Summarizer` has its own model and limits.
             timelines: make events from the closed sessions and link them (Theanine), for ``bank.timelines`` and
@@ -134,8 +133,7 @@ class MemoryBank(Looking):
                 redacted text unchanged. If it raises, nothing is stored.
             max_memory: about how many bytes the indexes of all scopes may take in memory, 1 GiB unless given. The least
                 recently used index is dropped first, and loaded again when it is needed.
-            max_scopes: the largest number of scopes that are kept in memory, whatever their size. Unless given, there
-                is a limit of 1000 only for topics and events, which are small.
+            max_scopes: the largest number of scopes that are kept in memory; unless given, 1000 for topics and events.
             progress: show progress bars during long work; off unless given.
 
         Raises:
@@ -203,6 +201,7 @@ class MemoryBank(Looking):
         close: bool = False,
         later: bool = False,
         expires: datetime | None = None,
+        chat: Sequence[ChatRecord] = (),
     ) -> Remembered:
         """Store messages. When this returns, they are on disk and can be recalled; if it raises, none is stored.
 
@@ -216,6 +215,8 @@ class MemoryBank(Looking):
                 and vectors (`BackgroundWriter`).
             expires: when the turns expire and are forgotten; if messages join an existing turn, this whole turn expires
                 then. See `lifetimes`.
+            chat: messages in the framework's own form (`chats`), which are added to the chat of the session in the same
+                transaction. Their ``turn_id`` may be the id of any message of the turn, also of a new one.
 
         Raises:
             InvalidScope, InvalidInput: for a bad scope, messages that no reader understands, or a missing session.
@@ -223,17 +224,17 @@ class MemoryBank(Looking):
             StoreError: the store failed.
 
         Warns:
-            DegradedWarning: the messages are stored, but something could not be derived from them; it is derived at the
-                next opportunity.
+            DegradedWarning: the messages are stored, but something is not derived from them yet; it is tried again.
         """
         scope, lifetimes = check_scope(scope), self._inside.lifetimes
-        may_end, ending = lifetimes.before_write(scope) or expires is not None, lifetimes.ending(expires)
+        may_end = lifetimes.before_write(scope) or expires is not None
+        also = [*lifetimes.ending(expires), *(self._inside.chats.beside(chat) if chat else ())]
         name, moment = check_session_name(messages, session), check_moment("at", at)
         given = messages.messages if isinstance(messages, Session) else read_messages(messages)
         new = [stamped(redacted_message(message, self._parts.redact), moment) for message in given]
         if self._parts.denoiser is not None and not later:
             self._inside.scopes.caught_up(scope)
-        appended = self._store.append(scope, name, new, close=close, idle=self._parts.silence, also=ending)
+        appended = self._store.append(scope, name, new, close=close, idle=self._parts.silence, also=also)
         self._inside.spending.came(appended.turns)
         ended = appended.ended if not close else (*appended.ended, name)
         if not later:
@@ -394,7 +395,6 @@ class MemoryBank(Looking):
         scope = check_scope(scope)
         if session is not None:
             check_name(session)
-        if turn_ids is not None:
-            check_ids("turn_ids", turn_ids)
+        check_ids("turn_ids", turn_ids or ())
         earlier = check_moment("before", before) if before is not None else None
         return self._inside.forget(scope, session, turn_ids, earlier)

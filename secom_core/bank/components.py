@@ -116,7 +116,7 @@ class Components:
         """Where the bank is, and how its scopes leave and enter."""
         from .storage import Storage
 
-        return Storage(self.deriving, self._parts, self.current)
+        return Storage(self.deriving, self._parts, self.lifetimes)
 
     @cached_property
     def forgetting(self) -> Forgetting:

@@ -16,7 +16,7 @@ from ..derived.progress import make_again
 from ..errors import InvalidInput
 from ..layers import registered
 from ..memory import Hit
-from ..stores.rows import session_row
+from ..stores.rows import SessionRow, session_row
 from ..stores.schema import sessions
 from .checks import check_moment
 from .deriving import Deriving
@@ -70,12 +70,12 @@ class Corrections:
         message = redacted_message(Message(text, role, first.speaker, None, moment, first.metadata), self._redact)
         session = _session_of(turn)
 
-        def mark(connection: Connection, scope_id: int, turn_ids: Sequence[str]) -> None:
-            older = rows.last_of(rows.marks(connection, scope_id), turn.id)
-            rows.put(connection, scope_id, Mark(older, "corrected", moment, turn_ids[0]))
-            self._let_go(connection, scope_id, older)
+        def mark(connection: Connection, written: SessionRow, turn_ids: Sequence[str]) -> None:
+            older = rows.last_of(rows.marks(connection, written.scope_id), turn.id)
+            rows.put(connection, written.scope_id, Mark(older, "corrected", moment, turn_ids[0]))
+            self._let_go(connection, written.scope_id, older)
 
-        made = self._store.append(named, session, [message], close=True, also=mark)
+        made = self._store.append(named, session, [message], close=True, also=[mark])
         self._derive(named, made.session_id, session, turns=1)
         return made.turn_ids[0]
 
@@ -168,12 +168,12 @@ class Corrections:
         """
         moment = datetime.now(timezone.utc)
 
-        def mark(connection: Connection, scope_id: int, turn_ids: Sequence[str]) -> None:
+        def mark(connection: Connection, written: SessionRow, turn_ids: Sequence[str]) -> None:
             for turn_id in turn_ids:
-                rows.put(connection, scope_id, Mark(turn_id, "retracted", moment))
+                rows.put(connection, written.scope_id, Mark(turn_id, "retracted", moment))
 
         kept = [redacted_message(message, self._redact) for message in messages]
-        return self._store.append(check_scope(scope), session, kept, also=mark).turn_ids
+        return self._store.append(check_scope(scope), session, kept, also=[mark]).turn_ids
 
     def _write(
         self,

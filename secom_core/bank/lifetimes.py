@@ -13,7 +13,8 @@ from ..conversation import Scope, check_scope
 from ..errors import InvalidInput, StoreError, shorten, warn_degraded
 from ..lifetimes import store as rows
 from ..lifetimes.records import Cap, Lifetime
-from ..stores.sql import SqlStore
+from ..stores.rows import ScopeRow
+from ..stores.sql import Also, SqlStore
 from .checks import check_moment
 from .standing import Standing
 
@@ -108,12 +109,12 @@ class Lifetimes:
         )
 
     @staticmethod
-    def ending(expires: datetime | None) -> Callable[[Connection, int, Sequence[str]], None] | None:
+    def ending(expires: datetime | None) -> list[Also]:
         """What notes in the transaction that writes turns when they end; nothing where they have no end."""
         moment = check_expires(expires)
         if moment is None:
-            return None
-        return lambda connection, scope_id, turn_ids: rows.put_turns(connection, scope_id, turn_ids, moment)
+            return []
+        return [lambda connection, session, turn_ids: rows.put_turns(connection, session.scope_id, turn_ids, moment)]
 
     # -- look ---------------------------------------------------------------------------------------------------------
 
@@ -155,6 +156,11 @@ class Lifetimes:
         """
         self.before_write(scope)
         return scope
+
+    def row(self, scope: Scope) -> ScopeRow | None:
+        """As `current`; the scope as it is stored, or nothing where nothing is remembered."""
+        due = self._due(scope)
+        return self._store.scope(self.current(scope)) if due.now else due.row
 
     def before_write(self, scope: Scope) -> bool:
         """As `current`; whether a write may make anything of the scope too much."""

@@ -173,7 +173,7 @@ class ScopeCache:
         for session_id in dict.fromkeys([*loaded.left, *changed]):
             current = changed.get(session_id)
             waits = current is None or not current.is_derived
-            if waits and besides and self._has_only(besides, session_id, loaded):
+            if waits and besides and self._has_only(besides, session_id, current, loaded):
                 loaded.left.add(session_id)
                 continue
             if waits and not is_locked:
@@ -230,13 +230,13 @@ class ScopeCache:
             loaded.weighed_at = len(loaded.index)
             self._states.weighed(scope, loaded, loaded.index.nbytes)
 
-    def _has_only(self, turns: set[str], session_id: int, loaded: LoadedScope) -> bool:
+    def _has_only(self, turns: set[str], session_id: int, row: SessionRow | None, loaded: LoadedScope) -> bool:
         """Whether the session waits to be derived, and all that is new in it is among these turns."""
-        row = self._store.session(session_id)
+        row = row or self._store.session(session_id)
         if row is None or row.is_derived:
             return False
         last_turn, _ = loaded.known.get(session_id, (0, 0))
-        return all(turn.id in turns for turn in self._store.turns(row, last_turn))
+        return turns.issuperset(self._store.turn_ids(row, last_turn))
 
     def _follow_session(self, scope: Scope, loaded: LoadedScope, row: SessionRow) -> None:
         last_turn, settled = loaded.known.get(row.id, (0, 0))

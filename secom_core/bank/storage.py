@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
@@ -14,6 +14,7 @@ from ..conversation import Message, Scope, Turn, check_scope
 from ..derived.whole import agree
 from ..layers import registered
 from .deriving import Deriving
+from .lifetimes import Lifetimes
 from .parts import Parts
 from .redaction import redacted_message, redacted_text
 
@@ -24,11 +25,11 @@ class Storage:
     Args:
         deriving: the bank's, which derives what a writer that was killed had not, and what comes in.
         parts: what the bank is made of.
-        current: gives the scope back, after what has ended of it is forgotten.
+        lifetimes: the bank's, which forgets what has ended of a scope before it is read.
     """
 
-    def __init__(self, deriving: Deriving, parts: Parts, current: Callable[[Scope], Scope]) -> None:
-        self._current = current
+    def __init__(self, deriving: Deriving, parts: Parts, lifetimes: Lifetimes) -> None:
+        self._lifetimes = lifetimes
         self._deriving, self._redact = deriving, parts.redact
         self._store, self._layers = deriving.store, deriving.layers
         self.id = self._store.path or f"memory:{uuid4().hex}"
@@ -56,7 +57,7 @@ class Storage:
 
         It may also change when nothing was forgotten. Nothing where nothing is remembered.
         """
-        row = self._store.scope(self._current(check_scope(scope)))
+        row = self._lifetimes.row(check_scope(scope))
         return (row.id, row.epoch) if row is not None else None
 
     def write(self, scope: Scope, session: str, messages: Sequence[Message], *, only_in: int | None) -> int:
@@ -83,7 +84,7 @@ class Storage:
 
         What layers can make again, such as summaries and events, is there for people to read: `import_` passes over it.
         """
-        scope = self._current(check_scope(scope))
+        scope = self._lifetimes.current(check_scope(scope))
         yield header(scope)
         for row in self._store.sessions_of(scope):
             current = self._deriving.derivation.derive(row.id, scope) or row

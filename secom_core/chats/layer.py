@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from ..conversation import Scope, check_scope
 from ..layers import Layer, register
 from ..stores.rows import SessionRow
-from ..stores.sql import SqlStore
+from ..stores.sql import Also, SqlStore
 from . import store as rows
 from .records import ChatRecord, redacted
 from .tables import chat_messages
@@ -54,8 +54,15 @@ class Chats:
             StoreError: the store failed; nothing was written.
         """
         row = self._store.session_named(check_scope(scope), session)
-        new = [replace(each, body=self.redacted(each.body)) for each in records]
-        return row is not None and rows.write(self._store, row, new, anew=anew)
+        return row is not None and rows.write(self._store, row, self._kept(records), anew=anew)
+
+    def beside(self, records: Sequence[ChatRecord]) -> list[Also]:
+        """What adds messages to the chat in the transaction that writes turns; nothing where there are none."""
+        new = self._kept(records)
+        return [lambda connection, session, _turns: rows.add(connection, session, new)] if new else []
+
+    def _kept(self, records: Sequence[ChatRecord]) -> list[ChatRecord]:
+        return [replace(each, body=self.redacted(each.body)) for each in records]
 
     def redacted(self, value: Any) -> Any:
         """A value that JSON can hold, such as the body of a message, as it is kept."""

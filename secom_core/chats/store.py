@@ -44,21 +44,25 @@ def write(store: SqlStore, session: SessionRow, records: Sequence[ChatRecord], *
     """
     # What was said is on disk already; of tools' results a power failure may cost the latest.
     with store.transaction(durable=False, scope=session.scope_id) as connection:
-        mine = {"session": session.id}
-        if not rows_of(connection, _THERE, mine):
+        if not rows_of(connection, _THERE, {"session": session.id}):
             return False
         if anew:
             connection.execute(delete(chat_messages).where(chat_messages.c.session_id == session.id))
-        [(last,)] = rows_of(connection, _LAST_PLACE, mine)
-        turns = _turns(connection, session, {each.turn_id for each in records if each.turn_id is not None})
-        rows = [
-            {"session_id": session.id, "place": place, "turn": turns.get(each.turn_id or ""), **_values(each)}
-            for place, each in enumerate(records, start=(last if last is not None else -1) + 1)
-            if each.turn_id is None or each.turn_id in turns
-        ]
-        if rows:
-            run(connection, _ADD, *rows)
+        add(connection, session, records)
     return True
+
+
+def add(connection: Connection, session: SessionRow, records: Sequence[ChatRecord]) -> None:
+    """Add records to the chat of a session that is there; the id of any message of a turn names the turn."""
+    [(last,)] = rows_of(connection, _LAST_PLACE, {"session": session.id})
+    turns = _turns(connection, session, {each.turn_id for each in records if each.turn_id is not None})
+    rows = [
+        {"session_id": session.id, "place": place, "turn": turns.get(each.turn_id or ""), **_values(each)}
+        for place, each in enumerate(records, start=(last if last is not None else -1) + 1)
+        if each.turn_id is None or each.turn_id in turns
+    ]
+    if rows:
+        run(connection, _ADD, *rows)
 
 
 def _values(record: ChatRecord) -> dict[str, Any]:

@@ -109,13 +109,14 @@ class PackTurns(_BudgetPacker):
         for candidate, tokens in self._with_newer(candidates, room.counter):
             if not room.is_possible(tokens) and not candidate.narrower:
                 continue
-            growing = chosen.get(candidate.unit)
+            unit = candidate.unit
+            growing = chosen.get(unit)
             if growing is None:
                 if k is not None and len(chosen) >= k:
                     continue
                 growing = _Growing(candidate)
             if growing.take(candidate, tokens, room) or growing.take_part(candidate, room):
-                chosen[candidate.unit] = growing
+                chosen[unit] = growing
         return [growing.hit() for growing in chosen.values()]
 
     def _with_newer(self, candidates: Sequence[Candidate], counter: TokenCounter) -> Iterator[tuple[Candidate, int]]:
@@ -340,6 +341,7 @@ class _Room:
     def __init__(self, budget: int, counter: TokenCounter) -> None:
         self.counter: TokenCounter = cache(counter)
         self.left = budget - self.counter(OPEN) - self.counter(CLOSE)
+        self._least = self.counter("\n") + min(self.counter(GAP), self.counter("[99]"))
         self._units: set[tuple[Scope, str]] = set()
         self._days: set[str] = set()
 
@@ -358,8 +360,8 @@ class _Room:
         return self.left // parts
 
     def is_possible(self, tokens: int) -> bool:
-        """Whether there is room for so many tokens at all."""
-        return tokens < self.left
+        """Whether there is room for so many tokens at all, and for what every turn has beside its words."""
+        return tokens + self._least <= self.left
 
     def has(self, of: Candidate | Hit, day: str, tokens: int) -> bool:
         """Whether there is room for so many tokens of the memory's turns."""

@@ -15,7 +15,7 @@ from ..errors import InvalidInput
 from ..stores.database import retry_if_contended
 from ..stores.driver import glance_in
 from ..stores.messages import microseconds
-from ..stores.rows import MOST, is_count, scope_key
+from ..stores.rows import MOST, ScopeRow, is_count, scope_key
 from ..stores.schema import is_one_of, messages, scopes, sessions
 from ..stores.sound import collected, sound_records, sound_rows
 from ..stores.sql import SqlStore, scope_id_of
@@ -27,7 +27,7 @@ from .tables import lifetimes, scope_caps
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _STATE: Final = (
-    "SELECT scopes.id, scopes.revision, scope_caps.checked, scope_caps.next_us, "
+    "SELECT scopes.id, scopes.revision, scopes.epoch, scope_caps.checked, scope_caps.next_us, "
     "(SELECT min(lifetimes.at_us) FROM lifetimes WHERE lifetimes.scope_id = scopes.id), "
     "scope_caps.turns, scope_caps.bytes, scope_caps.age_us "
     "FROM scopes LEFT JOIN scope_caps ON scope_caps.scope_id = scopes.id WHERE scopes.key = :key"
@@ -39,6 +39,7 @@ class _State(NamedTuple):
 
     id: int
     revision: int
+    epoch: int
     checked: int | None
     next_us: int | None
     first_end: int | None
@@ -71,10 +72,12 @@ class Due:
     Args:
         now: whether anything of it is to go.
         is_capped: whether a write may make anything of it too much.
+        row: the scope; nothing where nothing is remembered.
     """
 
     now: bool = False
     is_capped: bool = False
+    row: ScopeRow | None = None
 
 
 def due(store: SqlStore, scope: Scope, now: datetime) -> Due:
@@ -82,7 +85,8 @@ def due(store: SqlStore, scope: Scope, now: datetime) -> Due:
     for row in map(_State._make, store.glance(_STATE, key=scope_key(scope))):
         moment, is_capped = microseconds(now), row.checked is not None
         is_over = is_capped and (row.checked != row.revision or (row.next_us is not None and row.next_us <= moment))
-        return Due(is_over or (isinstance(row.first_end, int) and row.first_end <= moment), is_capped)
+        has_ended = isinstance(row.first_end, int) and row.first_end <= moment
+        return Due(is_over or has_ended, is_capped, ScopeRow(row.id, row.revision, row.epoch))
     return Due()
 
 

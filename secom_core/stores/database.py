@@ -20,6 +20,7 @@ from ..errors import InvalidInput, SecomError, StoreError, StoreLocked, warn_deg
 from ..processes import FairLock, ForkGate, ForkLock, in_child
 from .cipher import Cipher
 from .glances import as_given
+from .log_syncing import sync_log
 from .rows import scope_key
 
 _TRIES: Final = 8
@@ -219,7 +220,7 @@ class Database:
             named["isolation_level"] = "AUTOCOMMIT"
         until = self._until()
         try:
-            with self._call(), self._lock, self._turn(write, until), self._engine.connect() as raw:
+            with self._call(), self._lock, self._turn(write, until, durable), self._engine.connect() as raw:
                 named["secom_wait"] = None if until == math.inf else max(0.0, until - time.monotonic())
                 connection = raw.execution_options(secom_write=write, secom_durable=durable, secom_scope=key, **named)
                 with connection.begin():
@@ -277,8 +278,8 @@ class Database:
                 raise StoreError(f"the store at {self._place} can only be read")
 
     @contextmanager
-    def _turn(self, write: bool, until: float) -> Iterator[None]:
-        """A writer's turn among the threads of this process."""
+    def _turn(self, write: bool, until: float, durable: bool = False) -> Iterator[None]:
+        """A writer's turn among the threads of this process; what it has written is on disk after it."""
         if not write or self._writers is None:
             yield
             return
@@ -288,6 +289,9 @@ class Database:
             yield
         finally:
             self._writers.release()
+        # Whoever writes next does not wait for the disk.
+        if durable and self.path is not None:
+            sync_log(self.path)
 
     def _translated(self, error: Exception, until: float) -> StoreError:
         original = getattr(error, "orig", error)

@@ -91,6 +91,7 @@ _FROM: Final = _sql("SELECT", _MESSAGE, "FROM messages WHERE session_id = :sessi
 TURNS: Final = _sql(_FROM, _IN_ORDER)
 """A session's messages from a turn on, each as a `MessageRow`."""
 TURNS_UNTIL: Final = _sql(_FROM, "AND turn <= :end", _IN_ORDER)
+TURN_IDS: Final = "SELECT name FROM messages WHERE session_id = :session AND turn >= :start AND position = 0"
 LAST: Final = _sql(
     _FROM,
     "AND turn IN (SELECT turn FROM messages WHERE session_id = :session AND position = 0",

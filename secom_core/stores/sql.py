@@ -18,7 +18,7 @@ from .database import retry_if_contended
 from .derived import DerivedRows, memories_since, memory_values, new_epoch, session_of, touch
 from .driver import glance_in, run
 from .endings import end, ending, open_sessions, resting_scopes
-from .glances import CHANGED, LAST, LATEST_FIRST, SCOPE, SESSIONS, TURNS, TURNS_UNTIL
+from .glances import CHANGED, LAST, LATEST_FIRST, SCOPE, SESSIONS, TURN_IDS, TURNS, TURNS_UNTIL
 from .index_blocks import WithoutThem, delete_index
 from .latest import named_at_once, session_named, turns_at_once, turns_from
 from .messages import message_rows, microseconds, turn_ids_among, turn_ids_of, turns_of, unknown_messages
@@ -39,6 +39,7 @@ from .schema import (
 from .statements import count_turns_where, delete_among, insert_row, is_unchanged, keep_vectors, scopes_within
 from .unsettled import Unsettled
 
+Also = Callable[[Connection, SessionRow, Sequence[str]], None]
 _Forget = Callable[[Connection, int], None]
 _ADD_MESSAGES: Final = insert(messages)
 _OF_SCOPE: Final = (
@@ -72,7 +73,7 @@ class SqlStore(DerivedRows):
         close: bool = False,
         only_in: int | None = None,
         idle: timedelta | None = None,
-        also: Callable[[Connection, int, Sequence[str]], None] | None = None,
+        also: Sequence[Also] = (),
     ) -> Appended:
         """Commit messages, in order. Those whose id and words are known already are passed over.
 
@@ -84,7 +85,7 @@ class SqlStore(DerivedRows):
             close: the session ends here.
             only_in: the scope's id as it was known; where the scope was forgotten since, nothing is written.
             idle: how long a silence ends a session; unless given, none ends by itself.
-            also: what else writes in the transaction, given the connection, the scope's id and those of the turns.
+            also: what else writes in the transaction, given the connection, the session and the ids of the turns.
 
         Raises:
             DuplicateId: an id belongs to another message of the scope; nothing is written.
@@ -122,8 +123,8 @@ class SqlStore(DerivedRows):
             touched = turn_ids_among(rows) if len(rows) == len(new) else None
             if touched is None:
                 touched = turn_ids_of(connection, scope_id, [m.id for m in new if m.id] + [r["name"] for r in rows])
-            if also is not None:
-                also(connection, scope_id, touched)
+            for write in also:
+                write(connection, row, touched)
         began = sum(each["position"] == 0 for each in rows)
         return Appended(row.id, touched, len(rows), tuple(each.name for each in ended), began)
 
@@ -135,6 +136,10 @@ class SqlStore(DerivedRows):
         if end is not None:
             statement, given = TURNS_UNTIL, {"end": end}
         return turns_at_once(self, session, start, statement, **given)
+
+    def turn_ids(self, session: SessionRow, start: int = 0) -> list[str]:
+        """The ids of the session's turns from ``start`` on, in any order."""
+        return [name for (name,) in self.glance(TURN_IDS, session=session.id, start=start)]
 
     def unsettled(
         self, session_id: int, *, afresh: bool = False, ended: bool = False, known: Unsettled | None = None

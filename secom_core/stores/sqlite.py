@@ -17,6 +17,7 @@ from sqlalchemy.pool import StaticPool
 from ..errors import InvalidInput, SecomError, StoreError, shorten
 from .cipher import Cipher
 from .database import wait_at_most
+from .log_syncing import CAN_SYNC
 from .places import file_at
 from .sql import SqlStore
 
@@ -25,6 +26,8 @@ BUSY_TIMEOUT_S: Final = 60.0
 """How many seconds a writer waits for another one."""
 _SYNCED: Final = "secom_synced"
 """Where a connection notes how its commits are synced."""
+_LOGGED: Final = "secom_logged"
+"""Where a connection notes that what is committed is in a log, which can be put on disk afterwards."""
 _UNENFORCED: Final = "secom_unenforced"
 """Where a connection notes that foreign keys are not enforced in it."""
 _OWN_TABLES: Final = frozenset({"schema_versions", "scopes"})
@@ -132,7 +135,7 @@ def _watch(engine: Engine, file: _File) -> None:
     event.listen(engine, "begin", lambda connection: file.check() if _may_write(connection) else None)
 
 
-def _configure(connection: Any, _record: Any, *, file: Path | None, cipher: Cipher, wait: float) -> None:
+def _configure(connection: Any, record: Any, *, file: Path | None, cipher: Cipher, wait: float) -> None:
     cipher.unlock(connection)
     # A word that is none makes its row unsound, and not its table.
     connection.text_factory = _text
@@ -148,7 +151,7 @@ def _configure(connection: Any, _record: Any, *, file: Path | None, cipher: Ciph
     # cache_size: a search index of some megabytes is read from its pages three times as fast as under the usual 2 MB.
     for pragma in ("foreign_keys=ON", "secure_delete=ON", f"cache_size=-{_CACHE_KIB}"):
         cursor.execute(f"PRAGMA {pragma}")
-    _keep_write_ahead_log(cursor, wait)
+    record.info[_LOGGED] = _keep_write_ahead_log(cursor, wait) and CAN_SYNC
     cursor.close()
 
 
@@ -166,18 +169,22 @@ def _is_foreign(cursor: Any) -> bool:
     return bool(names) and not names >= _OWN_TABLES
 
 
-def _keep_write_ahead_log(cursor: Any, wait: float) -> None:
-    """Turn WAL on, for which the busy timeout does not count: of two that do so at once SQLite refuses one."""
+def _keep_write_ahead_log(cursor: Any, wait: float) -> bool:
+    """Turn WAL on, for which the busy timeout does not count: of two that do so at once SQLite refuses one.
+
+    Returns:
+        Whether it is on, as it is not where the file is in memory or in a file system without shared memory.
+    """
     until = time.monotonic() + wait
     while True:
         try:
-            cursor.execute("PRAGMA journal_mode=WAL")
+            [mode] = cursor.execute("PRAGMA journal_mode=WAL").fetchone()
         except Exception as error:
             # SQLCipher's errors are of classes of its own.
             if "locked" not in str(error) or time.monotonic() > until:
                 raise
         else:
-            return
+            return bool(mode == "wal")
         time.sleep(random.uniform(0, 0.02))
 
 
@@ -193,9 +200,9 @@ def _begin(connection: Connection) -> None:
     if not _may_write(connection):
         driver.execute("BEGIN")
         return
-    # FULL: a turn that was acknowledged survives a power cut. What is derived can be made again, and waits for the
-    # next turn's sync.
-    synced = "FULL" if options.get("secom_durable", True) else "NORMAL"
+    # A turn that was acknowledged survives a power cut: `Database.transaction` syncs the log once the next writer has
+    # its turn, or SQLite does, at the commit. What is derived can be made again, and waits for the next turn's sync.
+    synced = "FULL" if options.get("secom_durable", True) and not connection.info.get(_LOGGED) else "NORMAL"
     if connection.info.get(_SYNCED) != synced:
         driver.execute(f"PRAGMA synchronous={synced}")
         connection.info[_SYNCED] = synced

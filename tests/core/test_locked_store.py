@@ -39,7 +39,8 @@ def kept(bank: MemoryBank, scope: tuple[str, ...] = ANN) -> list[str]:
 
 def soon_kept(bank: MemoryBank, count: int, seconds: float = 3.0) -> list[str]:
     deadline = time.monotonic() + seconds
-    while len(kept(bank)) < count and time.monotonic() < deadline:
+    # What is written can be read before it is on disk, which ends its waiting.
+    while (len(kept(bank)) < count or bank.health().unwritten) and time.monotonic() < deadline:
         time.sleep(0.02)
     return kept(bank)
 

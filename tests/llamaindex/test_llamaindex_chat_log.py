@@ -343,3 +343,29 @@ def test_a_damaged_message_of_a_chat_is_set_aside(tmp_path: Path, bank: MemoryBa
     with pytest.warns(Warning, match="chat_messages"):
         resumed = memory_of(bank).get_all()
     assert resumed == [*LEFT[:2], *LEFT[4:]]
+
+
+def test_a_message_and_its_form_in_the_framework_are_written_in_one_transaction(
+    bank: MemoryBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = memory_of(bank)
+    monkeypatch.setattr(bank.chats, "write", lambda *_, **__: pytest.fail("the chat had a transaction of its own"))
+    memory.put_messages([SYSTEM, user("Does it rain in Ghent?", client="phone"), CALL, RESULT, bot("It does.")])
+    memory.put(user("Thanks."))
+    turns = [turn.id for turn in bank.turns(ANN, "now")]
+    assert [each.turn_id for each in bank.chats.read(ANN, "now")] == [None, *[turns[0]] * 4, turns[1]]
+    assert memory_of(bank).get_all() == memory.get_all()
+
+
+def test_words_are_stored_where_the_chat_alone_cannot_be_written(tmp_path: Path, bank: MemoryBank) -> None:
+    memory = memory_of(bank)
+    memory.put(user("Does it rain in Ghent?"))
+    with closing(sqlite3.connect(tmp_path / "m.db")) as file:
+        file.execute("ALTER TABLE chat_messages RENAME TO elsewhere")
+        with pytest.warns(Warning, match="kept with the next ones"):
+            memory.put(bot("It does."))
+        assert [message.text for turn in bank.turns(ANN) for message in turn.messages][-1] == "It does."
+        file.execute("ALTER TABLE elsewhere RENAME TO chat_messages")
+    memory.put(user("Thanks.", client="phone"))
+    assert [each.name for each in bank.chats.read(ANN, "now")] == [entry.name for entry in memory.window]
+    assert memory_of(bank).get_all() == memory.get_all()
