@@ -41,15 +41,18 @@ CHANGED: Final = wording(
     now|from now on|instead of|no longer|these days|nowadays|any ?more
     (?:changed|switched|moved|raised|increased|reduced|decreased|lowered|extended|improved|adjusted|bumped)
     (?:rescheduled|postponed|delayed|slipped|upgraded|replaced|pushed|grown|grew|risen|rose)
-    (?:goes|went|gone|going|moved|up|down) (?:up |down |back )?to|take[sn]? over|took over
+    (?:shifted|expanded|shortened|doubled|tripled|halved|dropped|climbed|jumped|fell|fallen|trimmed|revised|boosted)
+    (?:supports?|handles?|fits?|allows?|holds?) up to
+    (?<!add\s)(?<!adds\s)(?:goes|went|gone|going|moved|up|down) (?:up |down |back )?to|take[sn]? over|took over
     (?:updated?|adjusting|adjust|extend|change|increas\w+|reached)\b.{0,60}\bto
-    (?:my|our|the) new (?:\w+ ){0,3}(?:is|are)|down to
+    (?:my|our|the) new(?= (?:\w+ ){0,3}(?:is|are)\b)|down to|as of (?:now|today|this \w+)|(?:up|down) from
+    currently(?= (?:\w+ ){0,4}[~$€£]?\d)
     jetzt|nun|inzwischen|mittlerweile|nicht mehr|ab sofort|statt|nur noch
-    neue[rnsm]? \w+ (?:ist|heißt|sind)
+    neue[rnsm]?(?= \w+ (?:ist|heißt|sind)\b)|(?:aktuell|derzeit)(?= (?:\w+ ){0,4}[€$]?\d)
     (?:steigt|gestiegen|erhöht|gesenkt|geändert|gewechselt|verschoben|umgezogen|verlegt)
     doch nicht
     ahora|ya no|en vez de|en lugar de|sino|al final
-    nuev[oa] (?:se llama|es)|\w+ nuev[oa] (?:se llama|es)
+    nuev[oa](?= (?:\w+ )?(?:se llama|es)\b)|actualmente(?= (?:\w+ ){0,4}[€$]?\d)
     (?:ha|han|he|hemos|nos ha|me ha)(?: \w+)? (?:subido|bajado|cambiado|aplazado|retrasado|trasladado|mudado)
     (?:cambiamos|subió|bajó)
     """,
@@ -86,19 +89,33 @@ CONFIRMED: Final = wording(
 )
 SUPPOSED: Final = wording(
     r"""
-    if|what if|would|could|might|maybe|perhaps|probably|hop(?:e|ing)|plan(?:s|ning)? to|want(?:s|ed)? to|wish
+    if|what if|would|could|might|maybe|perhaps|probably|wish
     thinking of
-    going to|'ll|will|someday|next year|should I|I guess|consider\w*|aim\w*|dream\w*|looking for
-    need to
-    wenn|falls|würde\w*|könnte\w*|vielleicht|hoffe|plane|möchte|will|nächstes jahr|müssten|wahrscheinlich
-    si (?:nos|me|te|se|fuera\w*)|quizás?|tal vez|espero|quiero|planeo|quizá|serían|sería
+    someday|next year|should I|I guess|consider\w*|dream\w*|looking for
+    wenn|falls|würde\w*|könnte\w*|vielleicht|nächstes jahr|müssten|wahrscheinlich
+    si (?:nos|me|te|se|fuera\w*)|quizás?|tal vez|quizá|serían|sería
     """,
     anywhere="""
-    如果|要是|希望|打算|估计|可能|也许|计划|想(?:去|要|学|搬|买)
-    もし|たい(?:です|な|。|$)|かもしれ|つもり|予定
-    만약|싶|것 같|려고|할까
+    如果|要是|估计|可能|也许
+    もし|かもしれ
+    만약|것 같|할까
     """,
 )
+PLANNED: Final = wording(
+    r"""
+    hop(?:e|ing)|plan(?:s|ning)? to|want(?:s|ed)? to
+    going to|'ll|will|aim\w*
+    need to
+    hoffe|plane|möchte|will
+    espero|quiero|planeo
+    """,
+    anywhere="""
+    希望|打算|计划|想(?:去|要|学|搬|买)
+    たい(?:です|な|。|$)|つもり|予定
+    싶|려고
+    """,
+)
+"""What is not so yet: a later statement may tell of another value, but this one takes the place of nothing."""
 PAST: Final = wording(
     r"""
     used to|back then|when I was|years? ago|as a (?:student|child|kid|teenager)|in my (?:youth|twenties)|in those days

@@ -13,7 +13,7 @@ from ..text.patterns import regex
 from ..text.speech import asks
 from ..text.terms import latin_language_of, sentence_spans, terms
 from ..text.wording import wording
-from .cues import CHANGED, CONFIRMED, CORRECTED, ENDED, KIN, OTHER, PAST, SUPPOSED, SWAPPED, Cue
+from .cues import CHANGED, CONFIRMED, CORRECTED, ENDED, KIN, OTHER, PAST, PLANNED, SUPPOSED, SWAPPED, Cue
 from .slots import SLOT, slot_values
 from .values import Value, values_of
 
@@ -21,13 +21,26 @@ _READ: Final = 3000
 """How many characters of a message are read: what is pasted behind them states little of anybody."""
 _MOST: Final = 60
 """How many statements of a message are looked at."""
+_GIVEN: Final = (
+    r"(?:since|because|considering(?: that)?|given that|now that|seeing that|weil|da(?= (?:ich|wir|es|der|die|das|mein))"
+    r"|nachdem|ya que|porque|dado que|puesto que"
+    r"|(?:(?:can|could|would) you )?(?:please )?(?:remind me|remember|note|keep in mind) that) "
+)
+"""Before what a question takes for granted."""
 _CLAUSE: Final = regex(
     r"(?:, (?!\d{4}\b)|; |: | – | - |，|；|：|、(?=今は)|(?<=[가-힣])고, )(?:(?:and|but|so|und|aber|y|pero) )?"
+    rf"(?P<lead>{_GIVEN})?|(?: (?P<since>{_GIVEN}))"
 )
 _MINE: Final = wording(
-    r"I|we|my|our|I'm|we're|ich|wir|mein\w*|unser\w*|yo|mi|mis|nuestr\w*|me|nos",
+    r"""
+    I|we|my|our|I'm|we're|ich|wir|mein\w*|unser\w*|yo|mi|mis|nuestr\w*|me|nos
+    \w{2,}(?:amos|emos|imos)|tengo|soy|estoy|vivo|pago|trabajo|cobro|gano|voy|hago|he
+    """,
     anywhere="我|私|僕|俺|저는|나는|나 |제 |내 ",
 )
+_LEFT: Final = regex(r"\b(?:from|von|de|desde) (?:an? |the )?$|从$", re.I)
+_LEFT_FOR: Final = regex(r" ?(?:[\w-]+ )?(?:to|up to|down to|auf|a|hasta)\b|.{0,4}(?:到|至|改|成|为)", re.I)
+_EASTERN_LEFT: Final = regex(r"\w{0,3}(?:から|에서)")
 _KANA: Final = regex("[\u3041-\u309f]")
 _HAN: Final = regex("[\u4e00-\u9fff]$")
 _HANGUL: Final = regex("[\uac00-\ud7a3]")
@@ -75,6 +88,7 @@ class Statement:
         is_mine: whether it speaks of the speaker.
         is_other: whether it speaks of another one of its kind.
         names: words of its sentence that are names or numbers, for what it names of the old.
+        is_planned: whether it tells what is meant to be.
     """
 
     start: int
@@ -86,6 +100,7 @@ class Statement:
     is_mine: bool
     is_other: bool
     names: frozenset[str]
+    is_planned: bool = False
 
 
 @lru_cache(maxsize=2048)
@@ -123,8 +138,11 @@ def _of_sentence(
     text: str, start: int, stop: int, language: str, carried: frozenset[Cue], before: frozenset[str]
 ) -> Iterator[Statement]:
     sentence = text[start:stop]
-    spans = list(_clauses(text, start, stop))
-    told = [_is_told(text[first:last], last == stop and asks(sentence)) for first, last in spans]
+    parted = list(_clauses(text, start, stop))
+    spans = [(first, last) for first, last, _ in parted]
+    told = [
+        _is_told(text[first:last], last == stop and not given and asks(sentence)) for first, last, given in parted
+    ]
     values = [[*slot_values(text[first:last]), *values_of(text[first:last].rstrip())] for first, last in spans]
     words = [_heads(text[first:last], each, language) for (first, last), each in zip(spans, values, strict=True)]
     of_sentence = _cues(sentence) | carried
@@ -134,10 +152,12 @@ def _of_sentence(
         clause = text[first:last]
         found = KIN.search(clause)
         owner = _owner(found[0]) if found else "" if _MINE.search(clause) else owner
-        if not told[place] or (place and SUPPOSED.search(text[slice(*spans[place - 1])]) and not _cues(clause)):
+        before_it = text[slice(*spans[place - 1])] if place and not _cues(clause) else ""
+        if not told[place] or SUPPOSED.search(before_it):
             continue
         beside = {word for near in (place - 1, place + 1) if 0 <= near < len(spans) for word in words[near]}
-        own = {each: frozenset(terms(clause[each.start : each.stop], language=language)) for each in values[place]}
+        held = [each for each in values[place] if not _is_left(clause, each)]
+        own = {each: frozenset(terms(clause[each.start : each.stop], language=language)) for each in held}
         has_own = not set(words[place]).issubset(frozenset().union(*own.values()))
         heads = dict.fromkeys(beside, 0.5 if has_own else 1.0) | dict.fromkeys(words[place], 1.0)
         if place and _RELATIVE.match(clause):
@@ -154,21 +174,31 @@ def _of_sentence(
                 _MINE.search(clause) is not None,
                 OTHER.search(clause) is not None,
                 names,
+                PLANNED.search(clause) is not None or PLANNED.search(before_it) is not None,
             )
 
 
-def _clauses(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+def _clauses(text: str, start: int, stop: int) -> Iterator[tuple[int, int, bool]]:
+    """The clauses of a sentence, each with whether it is what the sentence takes for granted."""
+    given = False
     for end in _CLAUSE.finditer(text, start, stop):
         if end.start() > start:
-            yield start, end.start()
-            start = end.end()
+            yield start, end.start(), given
+            start, given = end.end(), bool(end["lead"] or end["since"])
     if start < stop:
-        yield start, stop
+        yield start, stop, given
 
 
 def _is_told(clause: str, is_asked: bool) -> bool:
     """Whether a clause states something that is so."""
     return not is_asked and not SUPPOSED.search(clause) and not PAST.search(clause)
+
+
+def _is_left(clause: str, value: Value) -> bool:
+    """Whether a clause names a value as what was before: "from 60% to 85%"."""
+    return bool(_LEFT.search(clause, 0, value.start) and _LEFT_FOR.match(clause, value.stop)) or bool(
+        _EASTERN_LEFT.match(clause, value.stop)
+    )
 
 
 def _owner(found: str) -> str:
