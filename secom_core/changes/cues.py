@@ -115,7 +115,16 @@ PLANNED: Final = wording(
     싶|려고
     """,
 )
-"""What is not so yet: a later statement may tell of another value, but this one takes the place of nothing."""
+"""What is not so yet: a later statement about a plan may take its place, but it takes the place of nothing."""
+PLANS: Final = wording(
+    r"""
+    goals?|targets?|deadlines?|plans?|schedules?|challenges?|budgets?|appointments?|due|launch
+    ziele?|fristen?|frist|pläne?|termine?|budgets?
+    objetivos?|metas?|plazos?|planes|plan|presupuestos?|citas?
+    """,
+    anywhere="目标|截止|计划|预算|目標|締め切り|予定|予算|목표|마감|계획|예산",
+)
+"""What is meant to be, as a thing."""
 PAST: Final = wording(
     r"""
     used to|back then|when I was|years? ago|as a (?:student|child|kid|teenager)|in my (?:youth|twenties)|in those days

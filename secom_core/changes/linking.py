@@ -109,7 +109,7 @@ def _kind(
     older: Statement, newer: Statement, pair: tuple[Value, Value] | None, named: bool, score: float, share: float
 ) -> Cue | None:
     differs = pair is not None and pair[0].value != pair[1].value
-    if older.is_planned and (pair is None or not differs or pair[0].sort == "name" or share < _HALF):
+    if older.is_planned and not (differs and pair is not None and pair[0].sort != "name" and newer.is_of_plan):
         return None
     if pair is None or not differs:
         if "confirmed" in newer.cues and pair is not None:

@@ -13,7 +13,7 @@ from ..text.patterns import regex
 from ..text.speech import asks
 from ..text.terms import latin_language_of, sentence_spans, terms
 from ..text.wording import wording
-from .cues import CHANGED, CONFIRMED, CORRECTED, ENDED, KIN, OTHER, PAST, PLANNED, SUPPOSED, SWAPPED, Cue
+from .cues import CHANGED, CONFIRMED, CORRECTED, ENDED, KIN, OTHER, PAST, PLANNED, PLANS, SUPPOSED, SWAPPED, Cue
 from .slots import SLOT, slot_values
 from .values import Value, values_of
 
@@ -89,6 +89,7 @@ class Statement:
         is_other: whether it speaks of another one of its kind.
         names: words of its sentence that are names or numbers, for what it names of the old.
         is_planned: whether it tells what is meant to be.
+        is_of_plan: whether it speaks of what was meant to be, such as a deadline.
     """
 
     start: int
@@ -101,6 +102,7 @@ class Statement:
     is_other: bool
     names: frozenset[str]
     is_planned: bool = False
+    is_of_plan: bool = False
 
 
 @lru_cache(maxsize=2048)
@@ -121,6 +123,11 @@ def statements_of(text: str) -> tuple[Statement, ...]:
             frozenset(each.value for each in values_of(text[start:stop].rstrip())) if "ended" in cues else names & set()
         )
     return tuple(found[:_MOST])
+
+
+def heads_of(text: str) -> list[str]:
+    """The content words of a text, as those of statements are, such that they can be compared."""
+    return _heads(text, values_of(text), latin_language_of(text))
 
 
 def speaks_of_speaker(text: str) -> bool:
@@ -175,6 +182,7 @@ def _of_sentence(
                 OTHER.search(clause) is not None,
                 names,
                 PLANNED.search(clause) is not None or PLANNED.search(before_it) is not None,
+                PLANS.search(clause) is not None,
             )
 
 
