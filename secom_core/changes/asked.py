@@ -15,6 +15,7 @@ from typing import Final
 
 from ..conversation import Replacement, Turn
 from ..text.wording import wording
+from .cues import PLANNED, PLANS
 from .statements import Statement, heads_of, statements_of
 from .store import REPLIES, when_of, who_of
 from .values import Value
@@ -76,6 +77,8 @@ def replaced_in(query: str, turns: Sequence[Turn]) -> list[Replacement]:
     best = islice({turn.id: turn for turn in turns}.values(), _LOOKED_AT)
     said = [each for turn in best for each in _said_in(turn) if _is_about(each.statement, words)]
     said.sort(key=lambda each: (when_of(each.turn), each.turn.session, each.turn.index))
+    of_plan = bool(PLANNED.search(query) or PLANS.search(query))
+    needs_cue = bool(_DONE.search(query)) or (kind is _WHEN and not of_plan)
     most = max((_shared(each.statement, words) for each in said), default=0.0)
     found: list[Replacement] = []
     for place in range(len(said) - 1, 0, -1):
@@ -83,9 +86,9 @@ def replaced_in(query: str, turns: Sequence[Turn]) -> list[Replacement]:
         if _shared(last.statement, words) < _AS_MUCH * most:
             continue
         told = [value for value in last.statement.values if _is_asked(value.sort, kind, words)]
-        if len({value.value for value in told}) != 1 or last.statement.is_planned:
+        if len({value.value for value in told}) != 1 or (last.statement.is_planned and not of_plan):
             continue
-        if (kind is _WHEN or _DONE.search(query)) and not last.statement.cues & {"changed", "corrected"}:
+        if needs_cue and not last.statement.cues & {"changed", "corrected"}:
             continue
         found = [_replacement(each, last) for each in said[:place] if _differs(each, last, told[0])]
         if found:

@@ -40,7 +40,7 @@ CHANGED: Final = wording(
     r"""
     now|from now on|instead of|no longer|these days|nowadays|any ?more
     (?:changed|switched|moved|raised|increased|reduced|decreased|lowered|extended|improved|adjusted|bumped)
-    (?:rescheduled|postponed|delayed|slipped|upgraded|replaced|pushed|grown|grew|risen|rose)
+    (?:rescheduled?|rescheduling|postponed|delayed|slipped|upgraded|replaced|pushed|grown|grew|risen|rose)
     (?:shifted|expanded|shortened|doubled|tripled|halved|dropped|climbed|jumped|fell|fallen|trimmed|revised|boosted)
     (?:supports?|handles?|fits?|allows?|holds?) up to
     (?<!add\s)(?<!adds\s)(?:goes|went|gone|going|moved|up|down) (?:up |down |back )?to|take[sn]? over|took over
@@ -104,7 +104,7 @@ SUPPOSED: Final = wording(
 PLANNED: Final = wording(
     r"""
     hop(?:e|ing)|plan(?:s|ning)? to|want(?:s|ed)? to
-    going to|'ll|will|aim\w*
+    going to|gonna|'ll|will|aim\w*
     need to
     hoffe|plane|möchte|will
     espero|quiero|planeo

@@ -22,7 +22,8 @@ _READ: Final = 3000
 _MOST: Final = 60
 """How many statements of a message are looked at."""
 _GIVEN: Final = (
-    r"(?:since|because|considering(?: that)?|given that|now that|seeing that|weil|da(?= (?:ich|wir|es|der|die|das|mein))"
+    r"(?:since|because|considering(?: that)?|given that|now that|seeing that|about (?:how|why)(?! to\b)"
+    r"|the fact that|weil|da(?= (?:ich|wir|es|der|die|das|mein))"
     r"|nachdem|ya que|porque|dado que|puesto que"
     r"|(?:(?:can|could|would) you )?(?:please )?(?:remind me|remember|note|keep in mind) that) "
 )
@@ -40,7 +41,6 @@ _MINE: Final = wording(
 )
 _LEFT: Final = regex(r"\b(?:from|von|de|desde) (?:an? |the )?$|从$", re.I)
 _LEFT_FOR: Final = regex(r" ?(?:[\w-]+ )?(?:to|up to|down to|auf|a|hasta)\b|.{0,4}(?:到|至|改|成|为)", re.I)
-_EASTERN_LEFT: Final = regex(r"\w{0,3}(?:から|에서)")
 _KANA: Final = regex("[\u3041-\u309f]")
 _HAN: Final = regex("[\u4e00-\u9fff]$")
 _HANGUL: Final = regex("[\uac00-\ud7a3]")
@@ -162,13 +162,14 @@ def _of_sentence(
         before_it = text[slice(*spans[place - 1])] if place and not _cues(clause) else ""
         if not told[place] or SUPPOSED.search(before_it):
             continue
+        before_words: list[str] = next((each for each in reversed(words[:place]) if each), [])
         beside = {word for near in (place - 1, place + 1) if 0 <= near < len(spans) for word in words[near]}
         held = [each for each in values[place] if not _is_left(clause, each)]
         own = {each: frozenset(terms(clause[each.start : each.stop], language=language)) for each in held}
         has_own = not set(words[place]).issubset(frozenset().union(*own.values()))
         heads = dict.fromkeys(beside, 0.5 if has_own else 1.0) | dict.fromkeys(words[place], 1.0)
         if place and _RELATIVE.match(clause):
-            heads |= dict.fromkeys(words[place - 1], 1.0)
+            heads |= dict.fromkeys(before_words, 1.0)
         cues = _cues(clause) | (of_sentence & {"corrected"})
         if heads and (values[place] or cues or words[place]):
             yield Statement(
@@ -181,7 +182,7 @@ def _of_sentence(
                 _MINE.search(clause) is not None,
                 OTHER.search(clause) is not None,
                 names,
-                PLANNED.search(clause) is not None or PLANNED.search(before_it) is not None,
+                _is_planned(clause, held, language) or PLANNED.search(before_it) is not None,
                 PLANS.search(clause) is not None,
             )
 
@@ -204,9 +205,15 @@ def _is_told(clause: str, is_asked: bool) -> bool:
 
 def _is_left(clause: str, value: Value) -> bool:
     """Whether a clause names a value as what was before: "from 60% to 85%"."""
-    return bool(_LEFT.search(clause, 0, value.start) and _LEFT_FOR.match(clause, value.stop)) or bool(
-        _EASTERN_LEFT.match(clause, value.stop)
-    )
+    return bool(_LEFT.search(clause, 0, value.start) and _LEFT_FOR.match(clause, value.stop))
+
+
+def _is_planned(clause: str, values: list[Value], language: str) -> bool:
+    """Whether a clause tells what is meant to be; in English, what is named before the verb is there already."""
+    found = PLANNED.search(clause)
+    if found is None:
+        return False
+    return not (language == "english" and found[0].isascii() and values and values[0].start < found.start())
 
 
 def _owner(found: str) -> str:
