@@ -33,13 +33,19 @@ _COUNT: Final = wording(
     anywhere="多少(?:个|次|本|篇|种|人)|几[个次本篇种人]|いくつ|何[個回人冊本]|몇",
 )
 _WHEN: Final = wording(
-    r"when|what (?:time|date|day)|which (?:date|day)|deadline|due|wann|um wie viel uhr|welche[mnrs]? (?:tag|datum)|frist"
-    "\ncuándo|a qué hora|qué (?:día|fecha)|plazo",
+    r"""
+    when|what (?:time|date|day)|which (?:date|day)|deadline|due
+    wann|um wie viel uhr|welche[mnrs]? (?:tag|datum)|frist
+    cuándo|a qué hora|qué (?:día|fecha)|plazo
+    """,
     anywhere="什么时候|几点|哪天|截止|いつ|何時|何日|締め切り|언제|마감",
 )
 _VALUE: Final = wording(
-    "how (?:much|long|high|large|big|fast|old)|what(?: is|'s| are)?|which|wie (?:hoch|lange?|groß|teuer|viel|alt)|was|welche[rs]?"
-    "\ncuánto|cuál|qué",
+    r"""
+    how (?:much|long|high|large|big|fast|old)|what|which
+    wie (?:hoch|lange?|groß|teuer|viel|alt)|was|welche[rs]?
+    cuánto|cuál|qué
+    """,
     anywhere="多少|多长|多大|什么|いくら|どのくらい|何|얼마",
 )
 _DONE: Final = wording("did|was|were|had|hat(?:te)?|war|waren|fue|había", anywhere="了吗|过吗|ましたか|했")

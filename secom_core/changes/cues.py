@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from ..text.wording import wording
 
-Cue = Literal["changed", "swapped", "corrected", "ended", "confirmed"]
+Cue = Literal["changed", "swapped", "corrected", "ended", "confirmed", "measured"]
 """What a statement says of an earlier one."""
 
 CORRECTED: Final = wording(
@@ -62,6 +62,15 @@ CHANGED: Final = wording(
     (?:지금은|지금 |이제|바뀌|올랐|올렸|올라|미뤄|연기|이사|이직|발령|요즘)
     """,
 )
+MEASURED: Final = wording(
+    r"""
+    (?:increas|reduc|decreas|lower|rais|extend|improv|bump|boost|expand|shorten|doubl|tripl|halv)\w*
+    grown|grew|risen|rose|dropped|climbed|fell
+    gestiegen|erhöht|gesenkt|verlängert|verkürzt
+    subido|bajado|aumentado|reducido|subió|bajó
+    """
+)
+"""What changes a number, and no name."""
 SWAPPED: Final = wording(
     r"""
     (?:I|we)(?:'ve| have)? (?:just )?(?:sold|quit|left|finally got|traded)|went back|new

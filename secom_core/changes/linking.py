@@ -126,6 +126,8 @@ def _kind(
         older.is_mine != newer.is_mine and _is_latin(newer) and score < _UNLIKE and share <= _HALF
     ):
         return None
+    if pair[0].sort == "name" and "measured" in newer.cues:
+        return None
     if pair[0].sort in ("name", "day", "#", "percent", "time") and (score < _UNLIKE or share < _HALF):
         return None
     return "changed"
@@ -140,12 +142,10 @@ def _compared(older: Statement, newer: Statement) -> tuple[Value, Value] | None:
     sorts = {value.sort for value in newer.values}
     pairs = [(old, new) for old in older.values for new in newer.values if _alike(older, newer, old.sort, new.sort)]
     known = {old.value for old in older.values if old.sort in sorts}
-    said = {(each.sort, each.value) for each in older.values} & {(each.sort, each.value) for each in newer.values}
+    said = {each[:2] for each in older.values} & {each[:2] for each in newer.values}
     # Where both name the same, another name beside it is none that could stand in its place.
-    same_name = any(sort == "name" for sort, _ in said)
-    differing = [
-        (old, new) for old, new in pairs if new.value not in known and not (same_name and new.sort == "name" and _is_latin(newer))
-    ]
+    has_name = _is_latin(newer) and any(sort == "name" for sort, _ in said)
+    differing = [each for each in pairs if each[1].value not in known and not (has_name and each[1].sort == "name")]
     # A name stands for a value only where nothing else does.
     pairs = [each for each in pairs if each[0].sort != "name"] or pairs
     differing = [each for each in differing if each[0].sort != "name"] or differing

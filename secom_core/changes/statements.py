@@ -13,7 +13,21 @@ from ..text.patterns import regex
 from ..text.speech import asks
 from ..text.terms import latin_language_of, sentence_spans, terms
 from ..text.wording import wording
-from .cues import CHANGED, CONFIRMED, CORRECTED, ENDED, KIN, OTHER, PAST, PLANNED, PLANS, SUPPOSED, SWAPPED, Cue
+from .cues import (
+    CHANGED,
+    CONFIRMED,
+    CORRECTED,
+    ENDED,
+    KIN,
+    MEASURED,
+    OTHER,
+    PAST,
+    PLANNED,
+    PLANS,
+    SUPPOSED,
+    SWAPPED,
+    Cue,
+)
 from .slots import SLOT, slot_values
 from .values import Value, values_of
 
@@ -40,6 +54,11 @@ _MINE: Final = wording(
     anywhere="我|私|僕|俺|저는|나는|나 |제 |내 ",
 )
 _LEFT: Final = regex(r"\b(?:from|von|de|desde) (?:an? |the )?$|从$", re.I)
+_BOUND: Final = regex(
+    r"\b(?:at least|at most|no more than|less than|fewer than|more than|under|below|within|mindestens|höchstens|unter"
+    r"|al menos|como máximo|menos de|más de) (?:an? |the )?$",
+    re.I,
+)
 _LEFT_FOR: Final = regex(r" ?(?:[\w-]+ )?(?:to|up to|down to|auf|a|hasta)\b|.{0,4}(?:到|至|改|成|为)", re.I)
 _KANA: Final = regex("[\u3041-\u309f]")
 _HAN: Final = regex("[\u4e00-\u9fff]$")
@@ -147,9 +166,7 @@ def _of_sentence(
     sentence = text[start:stop]
     parted = list(_clauses(text, start, stop))
     spans = [(first, last) for first, last, _ in parted]
-    told = [
-        _is_told(text[first:last], last == stop and not given and asks(sentence)) for first, last, given in parted
-    ]
+    told = [_is_told(text[first:last], last == stop and not given and asks(sentence)) for first, last, given in parted]
     values = [[*slot_values(text[first:last]), *values_of(text[first:last].rstrip())] for first, last in spans]
     words = [_heads(text[first:last], each, language) for (first, last), each in zip(spans, values, strict=True)]
     of_sentence = _cues(sentence) | carried
@@ -204,8 +221,10 @@ def _is_told(clause: str, is_asked: bool) -> bool:
 
 
 def _is_left(clause: str, value: Value) -> bool:
-    """Whether a clause names a value as what was before: "from 60% to 85%"."""
-    return bool(_LEFT.search(clause, 0, value.start) and _LEFT_FOR.match(clause, value.stop))
+    """Whether a clause names a value as what was before, or as a bound: "from 60% to 85%", "at least 80%"."""
+    is_bound = _BOUND.search(clause, 0, value.start) is not None
+    was_before = _LEFT.search(clause, 0, value.start) and _LEFT_FOR.match(clause, value.stop)
+    return is_bound or bool(was_before)
 
 
 def _is_planned(clause: str, values: list[Value], language: str) -> bool:
@@ -225,12 +244,14 @@ _RULES: Final[tuple[tuple[Cue, re.Pattern[str]], ...]] = (
     ("ended", ENDED),
     ("changed", CHANGED),
     ("swapped", SWAPPED),
+    ("measured", MEASURED),
     ("confirmed", CONFIRMED),
 )
 
 
 def _cues(clause: str) -> frozenset[Cue]:
-    return frozenset(cue for cue, rule in _RULES if rule.search(clause))
+    found = frozenset(cue for cue, rule in _RULES if rule.search(clause))
+    return found if "changed" in found else found - {"measured"}
 
 
 def _heads(clause: str, values: list[Value], language: str) -> list[str]:

@@ -80,7 +80,8 @@ _PATTERNS: Final = tuple(
         (
             "",
             rf"{_AMOUNT}(?:[\w-]+ )?(?:more|less|fewer|extra|longer|shorter|mehr|weniger|más|menos)\b"
-            rf"|\b(?:by|um) (?:{_SUM}|\d[\d.,]*[ -](?!(?:am|pm|uhr|o'clock|{_MONTHS})\b)[a-z])|(?:涨|贵|便宜|多|少|加|减)了 ?{_AMOUNT}",
+            rf"|\b(?:by|um) (?:{_SUM}|\d[\d.,]*[ -](?!(?:am|pm|uhr|o'clock|{_MONTHS})\b)[a-z])"
+            rf"|(?:涨|贵|便宜|多|少|加|减)了 ?{_AMOUNT}",
         ),
         ("", r"\b(?:last|this past|letzten?|el pasado) \w+|上(?:个?(?:周|星期))[一二三四五六日天]"),
         (
@@ -111,7 +112,9 @@ _PATTERNS: Final = tuple(
     )
 )
 _UNIT: Final = regex(r"[\s-]*([^\W\d_]+)")
-_PLURAL: Final = regex(r"(?: (?!(?:of|for|to|in|on|at|per|by|and|or|de|en|von|und|y)\b)[a-z]+){0,2} ([a-z]{3,}(?<!s)s)\b")
+_PLURAL: Final = regex(
+    r"(?: (?!(?:of|for|to|in|on|at|per|by|and|or|de|en|von|und|y)\b)[a-z]+){0,2} ([a-z]{3,}(?<!s)s)\b"
+)
 """The noun that is counted, behind what is said of it: "12 new probability problems"."""
 _HAN_UNIT: Final = regex(r"\s?(公斤|毫克|キロ|ミリグラム|킬로|밀리그램|[\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3])")
 _WORD_COUNT: Final = regex(
