@@ -24,6 +24,8 @@ from ..stores.sql import SqlStore
 
 _LONGEST: Final = 16
 """How many replacements of replacements are followed."""
+_EARLIER: Final = 2
+"""How many turns that hold no more are brought before what holds in their place, where the past is asked about."""
 _CHANGES: Final = "changes"
 _BY_HAND: Final = frozenset({"corrected", "retracted"})
 
@@ -207,9 +209,12 @@ def _with_the_past(
         for one in known:
             if one.newer and one.older not in exclude:
                 older.setdefault(one.newer, {})[one.older] = None
+    rank = {each.turn.id: place for place, each in reversed(list(enumerate(candidates)))}
     shown: list[Candidate] = []
     for each in candidates:
-        found = turns_named(older.get(each.turn.id, ()), each.kind, score=each.score, relevance=each.relevance)
+        # Several may have said the same: those that were found best, and what was found itself is to have room.
+        first = sorted(older.get(each.turn.id, ()), key=lambda turn_id: rank.get(turn_id, len(rank)))[:_EARLIER]
+        found = turns_named(first, each.kind, score=each.score, relevance=each.relevance)
         before = [replace(one, replaced=replaced, signals=each.signals) for one in found]
         shown.append(replace(each, replaced=replaced, newer=tuple(one for one in before if replacements_of(one))))
     return shown

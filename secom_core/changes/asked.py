@@ -26,8 +26,8 @@ _SHARE, _LEAST = 0.5, 2
 """Which share of the words of a question both statements hold, and how many of them at least."""
 _AS_MUCH: Final = 0.7
 """How much the last statement has of the question's words, as a share of the one that has most."""
-_UNIT: Final = 5
-"""How many letters of what is counted are compared."""
+_UNIT, _WORD = 5, 3
+"""How many letters of what is counted are compared, and how many a word has at least."""
 _COUNT: Final = wording(
     "how many|wie viele|cuánt[oa]s",
     anywhere="多少(?:个|次|本|篇|种|人)|几[个次本篇种人]|いくつ|何[個回人冊本]|몇",
@@ -125,8 +125,13 @@ def _is_asked(sort: str, kind: re.Pattern[str], words: frozenset[str]) -> bool:
         return sort in _DAYS
     counts = sort.startswith("#") and len(sort) > 1
     if kind is _COUNT:
-        return counts and any(word.startswith(sort[1 : _UNIT + 1]) for word in words)
+        return counts and any(_begin_alike(word, sort[1:]) for word in words)
     return counts or sort in ("money", "percent")
+
+
+def _begin_alike(word: str, unit: str) -> bool:
+    """Whether a word, without its ending, is what is counted."""
+    return word.startswith(unit[:_UNIT]) or (len(word) >= _WORD and unit.startswith(word))
 
 
 def _differs(older: _Said, last: _Said, value: Value) -> bool:

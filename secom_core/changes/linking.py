@@ -149,7 +149,7 @@ def _compared(older: Statement, newer: Statement) -> tuple[Value, Value] | None:
     # A name stands for a value only where nothing else does.
     pairs = [each for each in pairs if each[0].sort != "name"] or pairs
     differing = [each for each in differing if each[0].sort != "name"] or differing
-    return next(iter(differing or pairs), None)
+    return next(iter(differing or (each for each in pairs if each[0].value == each[1].value)), None)
 
 
 def _alike(older: Statement, newer: Statement, old: str, new: str) -> bool:
