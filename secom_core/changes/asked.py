@@ -18,7 +18,7 @@ from ..text.wording import wording
 from .cues import PLANNED, PLANS
 from .statements import Statement, heads_of, statements_of
 from .store import REPLIES, when_of, who_of
-from .values import Value
+from .values import Value, has_number
 
 _LOOKED_AT: Final = 12
 """How many of the turns that were found are looked at, the best."""
@@ -81,7 +81,7 @@ def replaced_in(query: str, turns: Sequence[Turn]) -> list[Replacement]:
     if kind is None or len(words) < _LEAST:
         return []
     best = islice({turn.id: turn for turn in turns}.values(), _LOOKED_AT)
-    said = [each for turn in best for each in _said_in(turn) if _is_about(each.statement, words)]
+    said = [each for turn in best for each in _said_in(turn, kind) if _is_about(each.statement, words)]
     said.sort(key=lambda each: (when_of(each.turn), each.turn.session, each.turn.index))
     of_plan = bool(PLANNED.search(query) or PLANS.search(query))
     needs_cue = bool(_DONE.search(query)) or (kind is _WHEN and not of_plan)
@@ -102,9 +102,9 @@ def replaced_in(query: str, turns: Sequence[Turn]) -> list[Replacement]:
     return found
 
 
-def _said_in(turn: Turn) -> Iterator[_Said]:
+def _said_in(turn: Turn, kind: re.Pattern[str]) -> Iterator[_Said]:
     for place, message in enumerate(turn.messages):
-        if message.role not in REPLIES:
+        if message.role not in REPLIES and (kind is _WHEN or has_number(message.text)):
             for each in statements_of(message.text):
                 if each.values:
                     yield _Said(turn, place, who_of(message), each)

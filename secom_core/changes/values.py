@@ -124,6 +124,7 @@ _WORD_COUNT: Final = regex(
     r"|([一二两三四五六七八九十])岁",
     re.I,
 )
+_DIGIT: Final = regex(r"[\d一二两三四五六七八九十]")
 _NAME: Final = regex(
     r"(?:(?:Dr|Mrs?|Ms|Prof)\.? |Herrn? |Frau |doctora? )?[A-ZÄÖÜÁÉÍÓÚÑ][\w'’-]*[a-zäöüßáéíóúñ0-9][\w'’-]*"
     r"(?: [A-ZÄÖÜÁÉÍÓÚ][\w'’-]+)*"
@@ -131,6 +132,11 @@ _NAME: Final = regex(
 _EASTERN_NAME: Final = regex(
     r"[\u4e00-\u9fff\u30a1-\u30fa\u30fc]{1,5}(?=さん)|[\uac00-\ud7a3]{2,4}(?= ?씨)|[\u30a1-\u30fa\u30fc]{3,}"
 )
+
+
+def has_number(text: str) -> bool:
+    """Whether any amount can stand in a text; far faster than `values_of`."""
+    return _DIGIT.search(text) is not None or _WORD_COUNT.search(text) is not None
 
 
 def values_of(text: str) -> list[Value]:
