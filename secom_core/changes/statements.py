@@ -29,7 +29,7 @@ from .cues import (
     Cue,
 )
 from .slots import SLOT, slot_values
-from .values import Value, values_of
+from .values import Value, has_number, values_of
 
 _READ: Final = 3000
 """How many characters of a message are read: what is pasted behind them states little of anybody."""
@@ -146,7 +146,7 @@ def statements_of(text: str) -> tuple[Statement, ...]:
 
 def heads_of(text: str) -> list[str]:
     """The content words of a text, as those of statements are, such that they can be compared."""
-    return _heads(text, values_of(text), latin_language_of(text))
+    return _heads(text, values_of(text) if has_number(text) else [], latin_language_of(text))
 
 
 def speaks_of_speaker(text: str) -> bool:
