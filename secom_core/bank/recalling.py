@@ -187,7 +187,8 @@ class Recalling:
         ids = {each.turn.id for part in parts for each in part}
         if is_whole:
             ids.update(turn.id for part in parts for each in part for turn in each.memory.turns)
-        replaced = self.standing.of(searched.loaded.row.id, ids, searched.sources)
+        turns = [each.turn for part in parts[:LAST_FOUND] for each in part] if searched.sources else []
+        replaced = self.standing.of(searched.loaded.row.id, ids, searched.sources, query=query, turns=turns)
         past = bool(replaced) and asks_of_the_past(query)
         held = partial(with_replacements, replaced=replaced, turns_named=index.turns_named, history=options.history)
         parts = tuple(held(part, exclude=searched.exclude, past=past) for part in parts)

@@ -16,7 +16,7 @@ from typing import Final
 from sqlalchemy import Table
 
 from ..context.replacing import replacements_of
-from ..conversation import Replacement
+from ..conversation import Replacement, Turn
 from ..layers import Layer, registered, saying_what_holds
 from ..memory import Hit
 from ..ranking import Candidate
@@ -24,6 +24,8 @@ from ..stores.sql import SqlStore
 
 _LONGEST: Final = 16
 """How many replacements of replacements are followed."""
+_EARLIER: Final = 2
+"""How many turns that hold no more are brought before what holds in their place, where the past is asked about."""
 _CHANGES: Final = "changes"
 _BY_HAND: Final = frozenset({"corrected", "retracted"})
 
@@ -74,7 +76,15 @@ class Standing:
         with self.store.transaction(write=False) as connection:
             return [each for layer in sources for each in layer.pinned(connection, scope_id)]
 
-    def of(self, scope_id: int, turn_ids: Collection[str], sources: Sequence[type[Layer]] | None = None) -> Replaced:
+    def of(
+        self,
+        scope_id: int,
+        turn_ids: Collection[str],
+        sources: Sequence[type[Layer]] | None = None,
+        *,
+        query: str = "",
+        turns: Sequence[Turn] = (),
+    ) -> Replaced:
         """What holds no more of these turns, and of those in their place, as every source knows it.
 
         Where what came in the place of a turn was replaced in turn, `Replacement.newer` is what holds now.
@@ -83,6 +93,8 @@ class Standing:
             scope_id: whose turns.
             turn_ids: the ids of turns that may be shown.
             sources: `sources_of` the scope, where they are at hand.
+            query: what is asked, for what the turns that were found for it show of each other.
+            turns: these turns, best first.
         """
         sources = self.sources_of(scope_id) if sources is None else sources
         if not sources:
@@ -100,6 +112,10 @@ class Standing:
                     if each not in found.get(each.older, ()):
                         found[each.older] = (*found.get(each.older, ()), each)
                 new = {each.newer for each in known if each.newer} - asked
+        shown = [each for layer in sources for each in layer.replacements_found(query, turns)] if turns else []
+        for each in shown:
+            if not any(_overlap(each, one) for one in found.get(each.older, ())) and each.newer not in found:
+                found[each.older] = (*found.get(each.older, ()), each)
         counting = {turn_id: _counting(each) for turn_id, each in found.items()}
         return {
             turn_id: tuple(replace(each, newer=_last(each.newer, counting)) for each in known)
@@ -193,9 +209,12 @@ def _with_the_past(
         for one in known:
             if one.newer and one.older not in exclude:
                 older.setdefault(one.newer, {})[one.older] = None
+    rank = {each.turn.id: place for place, each in reversed(list(enumerate(candidates)))}
     shown: list[Candidate] = []
     for each in candidates:
-        found = turns_named(older.get(each.turn.id, ()), each.kind, score=each.score, relevance=each.relevance)
+        # Several may have said the same: those that were found best, and what was found itself is to have room.
+        first = sorted(older.get(each.turn.id, ()), key=lambda turn_id: rank.get(turn_id, len(rank)))[:_EARLIER]
+        found = turns_named(first, each.kind, score=each.score, relevance=each.relevance)
         before = [replace(one, replaced=replaced, signals=each.signals) for one in found]
         shown.append(replace(each, replaced=replaced, newer=tuple(one for one in before if replacements_of(one))))
     return shown
@@ -210,6 +229,11 @@ def without_history(hits: Iterable[Hit]) -> list[Hit]:
             excerpts = tuple(each for each in hit.excerpts if each.turn.id not in hit.replaced)
             kept.append(replace(hit, turns=turns, excerpts=excerpts, replaced={}))
     return [replace(hit, number=number) for number, hit in enumerate(kept, start=1)]
+
+
+def _overlap(one: Replacement, other: Replacement) -> bool:
+    """Whether both are about the same words of one turn."""
+    return one.span is None or other.touches(*one.span)
 
 
 def _counting(found: Sequence[Replacement]) -> tuple[Replacement, ...]:

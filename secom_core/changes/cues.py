@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from ..text.wording import wording
 
-Cue = Literal["changed", "swapped", "corrected", "ended", "confirmed"]
+Cue = Literal["changed", "swapped", "corrected", "ended", "confirmed", "measured"]
 """What a statement says of an earlier one."""
 
 CORRECTED: Final = wording(
@@ -40,16 +40,19 @@ CHANGED: Final = wording(
     r"""
     now|from now on|instead of|no longer|these days|nowadays|any ?more
     (?:changed|switched|moved|raised|increased|reduced|decreased|lowered|extended|improved|adjusted|bumped)
-    (?:rescheduled|postponed|delayed|slipped|upgraded|replaced|pushed|grown|grew|risen|rose)
-    (?:goes|went|gone|going|moved|up|down) (?:up |down |back )?to|take[sn]? over|took over
+    (?:rescheduled?|rescheduling|postponed|delayed|slipped|upgraded|replaced|pushed|grown|grew|risen|rose)
+    (?:shifted|expanded|shortened|doubled|tripled|halved|dropped|climbed|jumped|fell|fallen|trimmed|revised|boosted)
+    (?:supports?|handles?|fits?|allows?|holds?) up to
+    (?<!add\s)(?<!adds\s)(?:goes|went|gone|going|moved|up|down) (?:up |down |back )?to|take[sn]? over|took over
     (?:updated?|adjusting|adjust|extend|change|increas\w+|reached)\b.{0,60}\bto
-    (?:my|our|the) new (?:\w+ ){0,3}(?:is|are)|down to
+    (?:my|our|the) new(?= (?:\w+ ){0,3}(?:is|are)\b)|down to|as of (?:now|today|this \w+)|(?:up|down) from
+    currently(?= (?:\w+ ){0,4}[~$€£]?\d)
     jetzt|nun|inzwischen|mittlerweile|nicht mehr|ab sofort|statt|nur noch
-    neue[rnsm]? \w+ (?:ist|heißt|sind)
+    neue[rnsm]?(?= \w+ (?:ist|heißt|sind)\b)|(?:aktuell|derzeit)(?= (?:\w+ ){0,4}[€$]?\d)
     (?:steigt|gestiegen|erhöht|gesenkt|geändert|gewechselt|verschoben|umgezogen|verlegt)
     doch nicht
     ahora|ya no|en vez de|en lugar de|sino|al final
-    nuev[oa] (?:se llama|es)|\w+ nuev[oa] (?:se llama|es)
+    nuev[oa](?= (?:\w+ )?(?:se llama|es)\b)|actualmente(?= (?:\w+ ){0,4}[€$]?\d)
     (?:ha|han|he|hemos|nos ha|me ha)(?: \w+)? (?:subido|bajado|cambiado|aplazado|retrasado|trasladado|mudado)
     (?:cambiamos|subió|bajó)
     """,
@@ -59,6 +62,15 @@ CHANGED: Final = wording(
     (?:지금은|지금 |이제|바뀌|올랐|올렸|올라|미뤄|연기|이사|이직|발령|요즘)
     """,
 )
+MEASURED: Final = wording(
+    r"""
+    (?:increas|reduc|decreas|lower|rais|extend|improv|bump|boost|expand|shorten|doubl|tripl|halv)\w*
+    grown|grew|risen|rose|dropped|climbed|fell
+    gestiegen|erhöht|gesenkt|verlängert|verkürzt
+    subido|bajado|aumentado|reducido|subió|bajó
+    """
+)
+"""What changes a number, and no name."""
 SWAPPED: Final = wording(
     r"""
     (?:I|we)(?:'ve| have)? (?:just )?(?:sold|quit|left|finally got|traded)|went back|new
@@ -86,19 +98,42 @@ CONFIRMED: Final = wording(
 )
 SUPPOSED: Final = wording(
     r"""
-    if|what if|would|could|might|maybe|perhaps|probably|hop(?:e|ing)|plan(?:s|ning)? to|want(?:s|ed)? to|wish
+    if|what if|would|could|might|maybe|perhaps|probably|wish
     thinking of
-    going to|'ll|will|someday|next year|should I|I guess|consider\w*|aim\w*|dream\w*|looking for
-    need to
-    wenn|falls|würde\w*|könnte\w*|vielleicht|hoffe|plane|möchte|will|nächstes jahr|müssten|wahrscheinlich
-    si (?:nos|me|te|se|fuera\w*)|quizás?|tal vez|espero|quiero|planeo|quizá|serían|sería
+    someday|next year|should I|I guess|consider\w*|dream\w*|looking for
+    wenn|falls|würde\w*|könnte\w*|vielleicht|nächstes jahr|müssten|wahrscheinlich
+    si (?:nos|me|te|se|fuera\w*)|quizás?|tal vez|quizá|serían|sería
     """,
     anywhere="""
-    如果|要是|希望|打算|估计|可能|也许|计划|想(?:去|要|学|搬|买)
-    もし|たい(?:です|な|。|$)|かもしれ|つもり|予定
-    만약|싶|것 같|려고|할까
+    如果|要是|估计|可能|也许
+    もし|かもしれ
+    만약|것 같|할까
     """,
 )
+PLANNED: Final = wording(
+    r"""
+    hop(?:e|ing)|plan(?:s|ning)? to|want(?:s|ed)? to
+    going to|gonna|'ll|will|aim\w*
+    need to
+    hoffe|plane|möchte|will
+    espero|quiero|planeo
+    """,
+    anywhere="""
+    希望|打算|计划|想(?:去|要|学|搬|买)
+    たい(?:です|な|。|$)|つもり|予定
+    싶|려고
+    """,
+)
+"""What is not so yet: a later statement about a plan may take its place, but it takes the place of nothing."""
+PLANS: Final = wording(
+    r"""
+    goals?|targets?|deadlines?|plans?|schedules?|challenges?|budgets?|appointments?|due|launch
+    ziele?|fristen?|frist|pläne?|termine?|budgets?
+    objetivos?|metas?|plazos?|planes|plan|presupuestos?|citas?
+    """,
+    anywhere="目标|截止|计划|预算|目標|締め切り|予定|予算|목표|마감|계획|예산",
+)
+"""What is meant to be, as a thing."""
 PAST: Final = wording(
     r"""
     used to|back then|when I was|years? ago|as a (?:student|child|kid|teenager)|in my (?:youth|twenties)|in those days

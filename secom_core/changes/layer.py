@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar
 
 from sqlalchemy import Connection
 
-from ..conversation import Replacement
+from ..conversation import Replacement, Turn
 from ..layers import Layer, register
 from ..stores.rows import SessionRow
 from ..stores.sql import SqlStore
 from . import store as rows
+from .asked import replaced_in
 from .tables import changes, statement_heads
 
 
@@ -30,6 +31,11 @@ class ChangeLayer(Layer):
         """What of these turns holds no more, with what holds now in its place; and what they took the place of."""
         before = {each.older for each in rows.taking_the_place(connection, scope_id, turn_ids)}
         return [each.replacement for each in rows.superseded(connection, scope_id, before.union(turn_ids))]
+
+    @classmethod
+    def replacements_found(cls, query: str, turns: Sequence[Turn]) -> Iterable[Replacement]:
+        """What of these turns tells a value that is asked for, where a later one tells another."""
+        return replaced_in(query, turns)
 
     @classmethod
     def forget_turns(cls, connection: Connection, session: SessionRow, turns: Collection[int]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from .cues import Cue
@@ -32,12 +32,14 @@ class Link:
         newer: the later one.
         kind: what became of it.
         score: how much they have in common.
+        was: what the earlier one says of what both are about, where that is a value.
     """
 
     older: Statement
     newer: Statement
     kind: Cue
     score: float
+    was: Value | None = None
 
 
 def links_of(newer: Iterable[Statement], older: Sequence[Statement], weigh: Weigh) -> list[Link]:
@@ -51,18 +53,30 @@ def links_of(newer: Iterable[Statement], older: Sequence[Statement], weigh: Weig
     found: list[Link] = []
     for statement in newer:
         links = [link for each in older if (link := link_between(each, statement, weigh)) is not None]
-        best = max((link.score for link in links), default=0.0)
-        # The newest of those that have as much in common: it is what held until then.
-        found += [link for link in links if link.score >= best][:1]
+        # The newest of those that have most in common: it is what held until then. What was only planned comes after.
+        first = max(links, key=lambda link: (link.score, not link.older.is_planned), default=None)
+        if first is not None:
+            found.append(first)
+            found += [replace(first, older=each) for each in older if _says_as_well(each, first)]
     return found
+
+
+def _says_as_well(statement: Statement, link: Link) -> bool:
+    """Whether another statement says the same of the same thing as the one that holds no more."""
+    if statement is link.older or link.was is None or link.was.sort == "name" or link.kind == "confirmed":
+        return False
+    said = any(each[:2] == link.was[:2] for each in statement.values)
+    alike = statement.owner == link.older.owner and statement.is_other == link.older.is_other
+    return said and alike and len(statement.heads.keys() & (link.older.heads.keys() | link.newer.heads.keys())) >= _PAIR
 
 
 def link_between(older: Statement, newer: Statement, weigh: Weigh) -> Link | None:
     """What the later statement says of the earlier one; nothing where they are of different things."""
     if newer.owner != older.owner or newer.is_other != older.is_other:
         return None
-    slot = _slot_changed(older, newer)
-    if slot:
+    if newer.is_planned:
+        return None
+    if not older.is_planned and _slot_changed(older, newer):
         return Link(older, newer, "changed", _UNLIKE)
     if not newer.cues:
         return None
@@ -76,7 +90,7 @@ def link_between(older: Statement, newer: Statement, weigh: Weigh) -> Link | Non
     own = any(older.heads[head] == newer.heads[head] == 1 for head in shared)
     share = share if own else min(share, _SHARE)
     kind = _kind(older, newer, pair, named, score, share) if score >= _ENOUGH and share >= _SHARE else None
-    return Link(older, newer, kind, score) if kind is not None else None
+    return Link(older, newer, kind, score, pair[0] if pair is not None else None) if kind is not None else None
 
 
 def _slot_changed(older: Statement, newer: Statement) -> bool:
@@ -95,6 +109,8 @@ def _kind(
     older: Statement, newer: Statement, pair: tuple[Value, Value] | None, named: bool, score: float, share: float
 ) -> Cue | None:
     differs = pair is not None and pair[0].value != pair[1].value
+    if older.is_planned and not (differs and pair is not None and pair[0].sort != "name" and newer.is_of_plan):
+        return None
     if pair is None or not differs:
         if "confirmed" in newer.cues and pair is not None:
             return "confirmed"
@@ -110,6 +126,8 @@ def _kind(
         older.is_mine != newer.is_mine and _is_latin(newer) and score < _UNLIKE and share <= _HALF
     ):
         return None
+    if pair[0].sort == "name" and "measured" in newer.cues:
+        return None
     if pair[0].sort in ("name", "day", "#", "percent", "time") and (score < _UNLIKE or share < _HALF):
         return None
     return "changed"
@@ -124,16 +142,19 @@ def _compared(older: Statement, newer: Statement) -> tuple[Value, Value] | None:
     sorts = {value.sort for value in newer.values}
     pairs = [(old, new) for old in older.values for new in newer.values if _alike(older, newer, old.sort, new.sort)]
     known = {old.value for old in older.values if old.sort in sorts}
-    differing = [(old, new) for old, new in pairs if new.value not in known]
+    said = {each[:2] for each in older.values} & {each[:2] for each in newer.values}
+    # Where both name the same, another name beside it is none that could stand in its place.
+    has_name = _is_latin(newer) and any(sort == "name" for sort, _ in said)
+    differing = [each for each in pairs if each[1].value not in known and not (has_name and each[1].sort == "name")]
     # A name stands for a value only where nothing else does.
     pairs = [each for each in pairs if each[0].sort != "name"] or pairs
     differing = [each for each in differing if each[0].sort != "name"] or differing
-    return next(iter(differing or pairs), None)
+    return next(iter(differing or (each for each in pairs if each[0].value == each[1].value)), None)
 
 
 def _alike(older: Statement, newer: Statement, old: str, new: str) -> bool:
     """Whether two sorts can be compared: they are the same, or one is a bare number of what the other counts."""
-    if old == new:
+    if old == new or ("corrected" in newer.cues and {old, new} == {"#", "money"}):
         return True
     counted = {old: newer, new: older}.get(old if new == "#" else new) if "#" in (old, new) else None
     unit = (old if new == "#" else new)[1:]

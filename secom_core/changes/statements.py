@@ -13,21 +13,53 @@ from ..text.patterns import regex
 from ..text.speech import asks
 from ..text.terms import latin_language_of, sentence_spans, terms
 from ..text.wording import wording
-from .cues import CHANGED, CONFIRMED, CORRECTED, ENDED, KIN, OTHER, PAST, SUPPOSED, SWAPPED, Cue
+from .cues import (
+    CHANGED,
+    CONFIRMED,
+    CORRECTED,
+    ENDED,
+    KIN,
+    MEASURED,
+    OTHER,
+    PAST,
+    PLANNED,
+    PLANS,
+    SUPPOSED,
+    SWAPPED,
+    Cue,
+)
 from .slots import SLOT, slot_values
-from .values import Value, values_of
+from .values import Value, has_number, values_of
 
 _READ: Final = 3000
 """How many characters of a message are read: what is pasted behind them states little of anybody."""
 _MOST: Final = 60
 """How many statements of a message are looked at."""
+_GIVEN: Final = (
+    r"(?:since|because|considering(?: that)?|given that|now that|seeing that|about (?:how|why)(?! to\b)"
+    r"|the fact that|weil|da(?= (?:ich|wir|es|der|die|das|mein))"
+    r"|nachdem|ya que|porque|dado que|puesto que"
+    r"|(?:(?:can|could|would) you )?(?:please )?(?:remind me|remember|note|keep in mind) that) "
+)
+"""Before what a question takes for granted."""
 _CLAUSE: Final = regex(
     r"(?:, (?!\d{4}\b)|; |: | – | - |，|；|：|、(?=今は)|(?<=[가-힣])고, )(?:(?:and|but|so|und|aber|y|pero) )?"
+    rf"(?P<lead>{_GIVEN})?|(?: (?P<since>{_GIVEN}))"
 )
 _MINE: Final = wording(
-    r"I|we|my|our|I'm|we're|ich|wir|mein\w*|unser\w*|yo|mi|mis|nuestr\w*|me|nos",
+    r"""
+    I|we|my|our|I'm|we're|ich|wir|mein\w*|unser\w*|yo|mi|mis|nuestr\w*|me|nos
+    \w{2,}(?:amos|emos|imos)|tengo|soy|estoy|vivo|pago|trabajo|cobro|gano|voy|hago|he
+    """,
     anywhere="我|私|僕|俺|저는|나는|나 |제 |내 ",
 )
+_LEFT: Final = regex(r"\b(?:from|von|de|desde) (?:an? |the )?$|从$", re.I)
+_BOUND: Final = regex(
+    r"\b(?:at least|at most|no more than|less than|fewer than|more than|under|below|within|mindestens|höchstens|unter"
+    r"|al menos|como máximo|menos de|más de) (?:an? |the )?$",
+    re.I,
+)
+_LEFT_FOR: Final = regex(r" ?(?:[\w-]+ )?(?:to|up to|down to|auf|a|hasta)\b|.{0,4}(?:到|至|改|成|为)", re.I)
 _KANA: Final = regex("[\u3041-\u309f]")
 _HAN: Final = regex("[\u4e00-\u9fff]$")
 _HANGUL: Final = regex("[\uac00-\ud7a3]")
@@ -75,6 +107,8 @@ class Statement:
         is_mine: whether it speaks of the speaker.
         is_other: whether it speaks of another one of its kind.
         names: words of its sentence that are names or numbers, for what it names of the old.
+        is_planned: whether it tells what is meant to be.
+        is_of_plan: whether it speaks of what was meant to be, such as a deadline.
     """
 
     start: int
@@ -86,6 +120,8 @@ class Statement:
     is_mine: bool
     is_other: bool
     names: frozenset[str]
+    is_planned: bool = False
+    is_of_plan: bool = False
 
 
 @lru_cache(maxsize=2048)
@@ -108,6 +144,11 @@ def statements_of(text: str) -> tuple[Statement, ...]:
     return tuple(found[:_MOST])
 
 
+def heads_of(text: str) -> list[str]:
+    """The content words of a text, as those of statements are, such that they can be compared."""
+    return _heads(text, values_of(text) if has_number(text) else [], latin_language_of(text))
+
+
 def speaks_of_speaker(text: str) -> bool:
     """Whether a text speaks of whoever says it."""
     return _MINE.search(text) is not None
@@ -123,8 +164,9 @@ def _of_sentence(
     text: str, start: int, stop: int, language: str, carried: frozenset[Cue], before: frozenset[str]
 ) -> Iterator[Statement]:
     sentence = text[start:stop]
-    spans = list(_clauses(text, start, stop))
-    told = [_is_told(text[first:last], last == stop and asks(sentence)) for first, last in spans]
+    parted = list(_clauses(text, start, stop))
+    spans = [(first, last) for first, last, _ in parted]
+    told = [_is_told(text[first:last], last == stop and not given and asks(sentence)) for first, last, given in parted]
     values = [[*slot_values(text[first:last]), *values_of(text[first:last].rstrip())] for first, last in spans]
     words = [_heads(text[first:last], each, language) for (first, last), each in zip(spans, values, strict=True)]
     of_sentence = _cues(sentence) | carried
@@ -134,14 +176,17 @@ def _of_sentence(
         clause = text[first:last]
         found = KIN.search(clause)
         owner = _owner(found[0]) if found else "" if _MINE.search(clause) else owner
-        if not told[place] or (place and SUPPOSED.search(text[slice(*spans[place - 1])]) and not _cues(clause)):
+        before_it = text[slice(*spans[place - 1])] if place and not _cues(clause) else ""
+        if not told[place] or SUPPOSED.search(before_it):
             continue
+        before_words: list[str] = next((each for each in reversed(words[:place]) if each), [])
         beside = {word for near in (place - 1, place + 1) if 0 <= near < len(spans) for word in words[near]}
-        own = {each: frozenset(terms(clause[each.start : each.stop], language=language)) for each in values[place]}
+        held = [each for each in values[place] if not _is_left(clause, each)]
+        own = {each: frozenset(terms(clause[each.start : each.stop], language=language)) for each in held}
         has_own = not set(words[place]).issubset(frozenset().union(*own.values()))
         heads = dict.fromkeys(beside, 0.5 if has_own else 1.0) | dict.fromkeys(words[place], 1.0)
         if place and _RELATIVE.match(clause):
-            heads |= dict.fromkeys(words[place - 1], 1.0)
+            heads |= dict.fromkeys(before_words, 1.0)
         cues = _cues(clause) | (of_sentence & {"corrected"})
         if heads and (values[place] or cues or words[place]):
             yield Statement(
@@ -154,21 +199,40 @@ def _of_sentence(
                 _MINE.search(clause) is not None,
                 OTHER.search(clause) is not None,
                 names,
+                _is_planned(clause, held, language) or PLANNED.search(before_it) is not None,
+                PLANS.search(clause) is not None,
             )
 
 
-def _clauses(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+def _clauses(text: str, start: int, stop: int) -> Iterator[tuple[int, int, bool]]:
+    """The clauses of a sentence, each with whether it is what the sentence takes for granted."""
+    given = False
     for end in _CLAUSE.finditer(text, start, stop):
         if end.start() > start:
-            yield start, end.start()
-            start = end.end()
+            yield start, end.start(), given
+            start, given = end.end(), bool(end["lead"] or end["since"])
     if start < stop:
-        yield start, stop
+        yield start, stop, given
 
 
 def _is_told(clause: str, is_asked: bool) -> bool:
     """Whether a clause states something that is so."""
     return not is_asked and not SUPPOSED.search(clause) and not PAST.search(clause)
+
+
+def _is_left(clause: str, value: Value) -> bool:
+    """Whether a clause names a value as what was before, or as a bound: "from 60% to 85%", "at least 80%"."""
+    is_bound = _BOUND.search(clause, 0, value.start) is not None
+    was_before = _LEFT.search(clause, 0, value.start) and _LEFT_FOR.match(clause, value.stop)
+    return is_bound or bool(was_before)
+
+
+def _is_planned(clause: str, values: list[Value], language: str) -> bool:
+    """Whether a clause tells what is meant to be; in English, what is named before the verb is there already."""
+    found = PLANNED.search(clause)
+    if found is None:
+        return False
+    return not (language == "english" and found[0].isascii() and values and values[0].start < found.start())
 
 
 def _owner(found: str) -> str:
@@ -180,12 +244,14 @@ _RULES: Final[tuple[tuple[Cue, re.Pattern[str]], ...]] = (
     ("ended", ENDED),
     ("changed", CHANGED),
     ("swapped", SWAPPED),
+    ("measured", MEASURED),
     ("confirmed", CONFIRMED),
 )
 
 
 def _cues(clause: str) -> frozenset[Cue]:
-    return frozenset(cue for cue, rule in _RULES if rule.search(clause))
+    found = frozenset(cue for cue, rule in _RULES if rule.search(clause))
+    return found if "changed" in found else found - {"measured"}
 
 
 def _heads(clause: str, values: list[Value], language: str) -> list[str]:

@@ -80,7 +80,8 @@ _PATTERNS: Final = tuple(
         (
             "",
             rf"{_AMOUNT}(?:[\w-]+ )?(?:more|less|fewer|extra|longer|shorter|mehr|weniger|más|menos)\b"
-            rf"|\b(?:by|um) {_SUM}|(?:涨|贵|便宜|多|少|加|减)了 ?{_AMOUNT}",
+            rf"|\b(?:by|um) (?:{_SUM}|\d[\d.,]*[ -](?!(?:am|pm|uhr|o'clock|{_MONTHS})\b)[a-z])"
+            rf"|(?:涨|贵|便宜|多|少|加|减)了 ?{_AMOUNT}",
         ),
         ("", r"\b(?:last|this past|letzten?|el pasado) \w+|上(?:个?(?:周|星期))[一二三四五六日天]"),
         (
@@ -111,6 +112,10 @@ _PATTERNS: Final = tuple(
     )
 )
 _UNIT: Final = regex(r"[\s-]*([^\W\d_]+)")
+_PLURAL: Final = regex(
+    r"(?: (?!(?:of|for|to|in|on|at|per|by|and|or|de|en|von|und|y)\b)[a-z]+){0,2} ([a-z]{3,}(?<!s)s)\b"
+)
+"""The noun that is counted, behind what is said of it: "12 new probability problems"."""
 _HAN_UNIT: Final = regex(r"\s?(公斤|毫克|キロ|ミリグラム|킬로|밀리그램|[\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3])")
 _WORD_COUNT: Final = regex(
     r"\b(two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf"
@@ -119,6 +124,7 @@ _WORD_COUNT: Final = regex(
     r"|([一二两三四五六七八九十])岁",
     re.I,
 )
+_DIGIT: Final = regex(r"[\d一二两三四五六七八九十]")
 _NAME: Final = regex(
     r"(?:(?:Dr|Mrs?|Ms|Prof)\.? |Herrn? |Frau |doctora? )?[A-ZÄÖÜÁÉÍÓÚÑ][\w'’-]*[a-zäöüßáéíóúñ0-9][\w'’-]*"
     r"(?: [A-ZÄÖÜÁÉÍÓÚ][\w'’-]+)*"
@@ -126,6 +132,11 @@ _NAME: Final = regex(
 _EASTERN_NAME: Final = regex(
     r"[\u4e00-\u9fff\u30a1-\u30fa\u30fc]{1,5}(?=さん)|[\uac00-\ud7a3]{2,4}(?= ?씨)|[\u30a1-\u30fa\u30fc]{3,}"
 )
+
+
+def has_number(text: str) -> bool:
+    """Whether any amount can stand in a text; far faster than `values_of`."""
+    return _DIGIT.search(text) is not None or _WORD_COUNT.search(text) is not None
 
 
 def values_of(text: str) -> list[Value]:
@@ -166,7 +177,7 @@ def _value(sort: str, match: re.Match[str], text: str) -> Value:
     if sort != "#":
         return Value(sort, _plain(shown), start, stop)
     eastern = _HAN_UNIT.match(text, stop)
-    unit = eastern or _UNIT.match(text, stop)
+    unit = eastern or _PLURAL.match(text, stop) or _UNIT.match(text, stop)
     named = unit[1].casefold() if unit and not is_stopword(unit[1]) else ""
     return Value(f"#{named.rstrip('s')}", _plain(shown), start, stop)
 

@@ -269,6 +269,18 @@ class Layer:
         return ()
 
     @classmethod
+    def replacements_found(cls, query: str, turns: Sequence[Turn]) -> Iterable[Replacement]:
+        """What the turns that were found for a question show of each other to hold no more; nothing unless overridden.
+
+        It is asked like `replacements`.
+
+        Args:
+            query: the question.
+            turns: what was found for it, best first.
+        """
+        return ()
+
+    @classmethod
     def pinned(cls, connection: Connection, scope_id: int) -> Iterable[str]:
         """The ids of turns that every recall of the scope shows, the first of them first; none unless overridden."""
         return ()

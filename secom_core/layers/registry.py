@@ -93,7 +93,7 @@ def saying_what_holds() -> list[type[Layer]]:
 
 
 def _knows_what_holds(layer: type[Layer]) -> bool:
-    names = ("replacements", "pinned")
+    names = ("replacements", "replacements_found", "pinned")
     return any(getattr(layer, name).__func__ is not getattr(Layer, name).__func__ for name in names)
 
 

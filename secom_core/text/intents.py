@@ -121,6 +121,15 @@ _PAST: Final = wording(
     anywhere="以前|之前|原来|原先|最初|当初|曾经|一开始|前は|もともと|元々|かつて|昔|예전|이전|원래|처음|전에|당초",
 )
 
+_EVER: Final = wording(
+    anywhere=r"""
+    \b(?:have|has) \w+ .{0,250}\bbefore\W*$
+    \b(?:habe?|hast|hat) \w+ .{0,250}\b(?:vorher|zuvor)\b.{0,30}$
+    \b(?:he|has|ha|hemos) .{0,250}\bantes\W*$
+    """
+)
+"""Whether something was ever done, which asks for no earlier state: "Have I used it before?"."""
+
 _TELLING: Final = 2
 """How many content words make a question that stands alone."""
 
@@ -174,4 +183,4 @@ def asks_of_the_past(query: str) -> bool:
 
     In English, German, Spanish, French, Chinese, Japanese and Korean.
     """
-    return len(query) <= _LONG and _PAST.search(query) is not None
+    return len(query) <= _LONG and _PAST.search(_EVER.sub("", query)) is not None

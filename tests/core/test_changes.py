@@ -11,7 +11,8 @@ import pytest
 
 from secom_core import MemoryBank
 from secom_core.changes import links_of, statements_of
-from secom_core.conversation import Message
+from secom_core.changes.asked import replaced_in
+from secom_core.conversation import Message, Turn
 from secom_core.text.intents import asks_of_the_past
 
 ANN = ("acme", "ann")
@@ -57,6 +58,19 @@ def marks(bank: MemoryBank, **options: bool) -> dict[str, str | None]:
         ("家賃は8万円です。", "家賃が9万円に上がりました。", "changed"),
         ("월세는 60만 원이에요.", "월세가 70만 원으로 올랐어요.", "changed"),
         ("Pagamos 800 euros de alquiler.", "Nos ha subido el alquiler a 860 euros.", "changed"),
+        ("Yo cobro 1.700 euros.", "Me equivoqué: no cobro 1.700 euros, cobro 1.780.", "corrected"),
+        ("I aim for 20 lengths by June.", "I raised my goal to 26 lengths by June.", "changed"),
+        (
+            "The choir rehearses at the town hall on May 4.",
+            "How do I plan my week since the choir rehearses at the town hall on May 9 now?",
+            "changed",
+        ),
+        (
+            "The call with the notary is on May 4 at 10 AM.",
+            "I fear to miss the call with the notary, so can you remind me that it's rescheduled to May 4 at 2 PM?",
+            "changed",
+        ),
+        ("I solved 8 hard chess problems.", "I increased my practice to 15 hard chess problems.", "changed"),
     ],
 )
 def test_a_later_statement_says_what_became_of_an_earlier_one(older: str, newer: str, kind: str) -> None:
@@ -79,6 +93,10 @@ def test_a_later_statement_says_what_became_of_an_earlier_one(older: str, newer:
         ("我们的房租是4200元。", "房租涨了300元。"),
         ("我们的房租是4200元。", "同事的房租现在是3800元。"),
         ("家賃は8万円です。", "妹の家賃は今は6万円です。"),
+        ("I plan to pay 900 euros rent.", "The rent went up to 960 euros."),
+        ("My pass rate in the mock exam is at least 80%.", "My pass rate in the mock exam improved to 85%."),
+        ("My pass rate in the mock exam is 85%.", "My pass rate in the mock exam improved from 60% to 85%."),
+        ("I borrow books by Anna Berg at the library.", "At the library I now read Red Snow by Anna Berg."),
     ],
 )
 def test_what_is_of_another_or_is_not_so_changes_nothing(older: str, newer: str) -> None:
@@ -123,7 +141,80 @@ def test_a_question_about_the_past_gets_the_past(bank: MemoryBank) -> None:
 )
 def test_questions_about_the_past_are_told_in_every_language(query: str) -> None:
     assert asks_of_the_past(query)
-    assert not asks_of_the_past("What do I pay now?")
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["What do I pay now?", "Have I used a lathe before?", "Habe ich das vorher gemacht?", "¿He usado uno antes?"],
+)
+def test_whether_something_was_ever_done_asks_for_no_earlier_state(query: str) -> None:
+    assert not asks_of_the_past(query)
+
+
+def test_whatever_said_the_same_holds_no_more() -> None:
+    older = [each for text in ("I read 8 novels.", "So far I read 8 novels.") for each in statements_of(text)]
+    assert len(links_of(statements_of("I read 11 novels now."), older, lambda _: 1.0)) == 2
+
+
+def replaced_by(turns: list[Turn], query: str) -> list[tuple[str, str | None]]:
+    return [(each.older, each.newer) for each in replaced_in(query, turns)]
+
+
+def said(text: str, day: int, speaker: str | None = None) -> Turn:
+    message = Message(text, "" if speaker else "user", speaker, id=f"t{day}", at=MAY + timedelta(days=day))
+    return Turn((message,), id=f"t{day}", session=f"s{day}")
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "query"),
+    [
+        ("My seed box has 45 packets.", "I keep 52 packets in my seed box.", "How many packets are in my seed box?"),
+        ("Our flower budget is $40.", "I spend our flower budget of $55.", "What is our flower budget?"),
+        (
+            "The visit to the dairy is at 3 PM.",
+            "The visit to the dairy moved to 4 PM.",
+            "What time is the visit to the dairy?",
+        ),
+        ("Die Kiste hat 40 Samen.", "In der Kiste liegen 52 Samen.", "Wie viele Samen sind in der Kiste?"),
+    ],
+)
+def test_a_question_for_a_value_says_that_two_statements_are_about_one_thing(
+    older: str, newer: str, query: str
+) -> None:
+    assert replaced_by([said(newer, 9), said(older, 1)], query) == [("t1", "t9")]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "query"),
+    [
+        ("My seed box has 45 packets.", "I keep 52 packets in my seed box.", "Where is my seed box?"),
+        (
+            "My seed box has 45 packets.",
+            "I plan to keep 52 packets in my seed box.",
+            "How many packets in my seed box?",
+        ),
+        ("My seed box has 45 packets.", "My sister's seed box has 52 packets.", "How many packets in my seed box?"),
+        ("My seed box has 45 packets.", "My seed box has 7 drawers.", "How many packets are in my seed box?"),
+        ("I sold 45 packets of seeds.", "I sold 52 packets of seeds.", "How many packets of seeds did I sell?"),
+        ("The dairy visit was on May 3.", "The dairy visit was on May 9.", "When was the dairy visit?"),
+    ],
+)
+def test_other_questions_and_other_things_replace_nothing(older: str, newer: str, query: str) -> None:
+    assert replaced_by([said(newer, 9), said(older, 1)], query) == []
+
+
+def test_another_persons_number_replaces_nothing() -> None:
+    turns = [said("I own 52 rare stamps.", 9, "Bo"), said("I own 45 rare stamps.", 1, "Ann")]
+    assert replaced_by(turns, "How many rare stamps are owned?") == []
+
+
+def test_a_recall_marks_a_value_that_a_later_statement_tells_otherwise(bank: MemoryBank) -> None:
+    tell(bank, ("My seed box has 45 packets.", LONG), ("I keep 52 packets in my seed box.", LONG))
+    assert bank.changes(ANN) == []
+    found = bank.recall(ANN, "How many packets are in my seed box?", token_budget=500)
+    assert [(one.older, one.newer) for hit in found.hits for known in hit.replaced.values() for one in known] == [
+        ("u0", "u1")
+    ]
 
 
 def test_changes_of_changes_lead_to_what_holds_in_the_end(bank: MemoryBank) -> None:
