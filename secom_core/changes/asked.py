@@ -15,7 +15,8 @@ from typing import Final
 
 from ..conversation import Replacement, Turn
 from ..text.wording import wording
-from .cues import PLANNED, PLANS
+from .cues import COMPARING, PLANNED, PLANS
+from .linking import are_apart
 from .statements import Statement, heads_of, statements_of
 from .store import REPLIES, when_of, who_of
 from .values import Value, has_number
@@ -78,7 +79,7 @@ def replaced_in(query: str, turns: Sequence[Turn]) -> list[Replacement]:
     """
     words = frozenset(heads_of(query))
     kind = next((rule for rule in (_COUNT, _WHEN, _VALUE) if rule.search(query)), None)
-    if kind is None or len(words) < _LEAST:
+    if kind is None or len(words) < _LEAST or COMPARING.search(query):
         return []
     best = islice({turn.id: turn for turn in turns}.values(), _LOOKED_AT)
     said = [each for turn in best for each in _said_in(turn, kind) if _is_about(each.statement, words)]
@@ -96,7 +97,12 @@ def replaced_in(query: str, turns: Sequence[Turn]) -> list[Replacement]:
             continue
         if needs_cue and not last.statement.cues & {"changed", "corrected"}:
             continue
-        found = [_replacement(each, last) for each in said[:place] if _differs(each, last, told[0])]
+        about = words & last.statement.heads.keys()
+        found = [
+            _replacement(each, last)
+            for each in said[:place]
+            if _differs(each, last, told[0]) and about <= each.statement.heads.keys()
+        ]
         if found:
             break
     return found
@@ -138,6 +144,9 @@ def _differs(older: _Said, last: _Said, value: Value) -> bool:
     """Whether an earlier statement of another turn, of the same person, tells another value of the sort."""
     one, other = older.statement, last.statement
     if older.turn is last.turn or older.who != last.who or one.owner != other.owner or one.is_other != other.is_other:
+        return False
+    shared = len(one.heads.keys() & other.heads.keys()) / max(1, min(len(one.heads), len(other.heads)))
+    if are_apart(one, other, value.sort, shared):
         return False
     told = {each.value for each in one.values if each.sort == value.sort}
     return bool(told) and value.value not in told

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, Literal
 
+from ..text.patterns import regex
 from ..text.wording import wording
 
 Cue = Literal["changed", "swapped", "corrected", "ended", "confirmed", "measured"]
@@ -62,6 +64,34 @@ CHANGED: Final = wording(
     (?:지금은|지금 |이제|바뀌|올랐|올렸|올라|미뤄|연기|이사|이직|발령|요즘)
     """,
 )
+NOW: Final = wording(
+    "now|nun|jetzt|inzwischen|mittlerweile|currently|ahora",
+    anywhere="现在|今は|지금은|지금 |이제",
+)
+"""What alone says little: something else of the kind may be so now."""
+ADDED: Final = wording(
+    r"""
+    also|as well|too(?=[.!,;]|$)|in addition|additionally|on top of (?:that|it)
+    auch|außerdem|zusätzlich
+    también|además
+    """
+)
+"""What says that something came to what was there, and took no place."""
+COMPARING: Final = wording(
+    r"""
+    both|each|together|in total|altogether|sum|total|difference|compar\w+
+    which (?:\w+ ){1,3}(?:more|less|fewer|most|least|\w{3,}er|\w{3,}est)|(?:more|less|fewer|\w{3,}er) than
+    beide\w*|jeweils|zusammen|insgesamt|summe|unterschied|welche\w* \w+ (?:mehr|weniger)
+    ambos|cada|juntos|en total|suma|diferencia
+    """
+)
+"""How a question asks of several things."""
+QUOTED: Final = regex(
+    r"(?<!\bI )\b(?:wrote|writes|says?|said|told (?:me|us)|asked|schrieb|sagte?|meinte|dijo|escribió)\b"
+    r" ?[:,]? ?['\"“„«‘]",
+    re.I,
+)
+"""Behind what somebody else speaks of oneself."""
 MEASURED: Final = wording(
     r"""
     (?:increas|reduc|decreas|lower|rais|extend|improv|bump|boost|expand|shorten|doubl|tripl|halv)\w*

@@ -18,6 +18,8 @@ _UNLIKE: Final = 2.0
 _SHARE, _HALF = 0.3, 0.5
 """Which share of the head words of the one that has fewer; and where the values are of a sort that all things have."""
 _PAIR: Final = 2
+_MOSTLY: Final = 2 / 3
+"""Which share of the head words is less than enough where either statement has others of its own."""
 
 Weigh = Callable[[str], float]
 """What a head word weighs, from 0 to 1: less where much of what is said holds it."""
@@ -122,6 +124,8 @@ def _kind(
         return "corrected"
     if named and newer.cues & {"changed", "ended", "swapped"}:
         return "changed"
+    if "changed" in newer.cues and newer.is_weak and (newer.is_added or are_apart(older, newer, pair[0].sort, share)):
+        return None
     if "changed" not in newer.cues or (
         older.is_mine != newer.is_mine and _is_latin(newer) and score < _UNLIKE and share <= _HALF
     ):
@@ -131,6 +135,34 @@ def _kind(
     if pair[0].sort in ("name", "day", "#", "percent", "time") and (score < _UNLIKE or share < _HALF):
         return None
     return "changed"
+
+
+def are_apart(older: Statement, newer: Statement, sort: str, share: float = 1.0) -> bool:
+    """Whether two statements are of different things of a kind, by what tells these apart.
+
+    Args:
+        older: the earlier one.
+        newer: the later one.
+        sort: of the values that are compared.
+        share: how much of what they are about they have in common, from 0 to 1.
+    """
+    if sort == "weekday" and _amounts(older) and _amounts(newer) and not _amounts(older) & _amounts(newer):
+        return True
+    if any(word == other and number != told for word, number in older.labels for other, told in newer.labels):
+        return True
+    for each in ("weekday", "name"):
+        own, others = ({value.value for value in one.values if value.sort == each} for one in (older, newer))
+        if each != sort and own and others and not own & others:
+            return True
+    ours, theirs = (
+        {head for head, weight in one.heads.items() if weight == 1 and head not in other.heads}
+        for one, other in ((older, newer), (newer, older))
+    )
+    return bool(ours and theirs) and share <= _MOSTLY
+
+
+def _amounts(statement: Statement) -> set[str]:
+    return {value.value for value in statement.values if value.sort in ("money", "percent") or value.sort[:1] == "#"}
 
 
 def _is_latin(statement: Statement) -> bool:

@@ -14,21 +14,25 @@ from ..text.speech import asks
 from ..text.terms import latin_language_of, sentence_spans, terms
 from ..text.wording import wording
 from .cues import (
+    ADDED,
     CHANGED,
     CONFIRMED,
     CORRECTED,
     ENDED,
     KIN,
     MEASURED,
+    NOW,
     OTHER,
     PAST,
     PLANNED,
     PLANS,
+    QUOTED,
     SUPPOSED,
     SWAPPED,
     Cue,
 )
 from .slots import SLOT, slot_values
+from .values import MONTHS as _MONTHS
 from .values import Value, has_number, values_of
 
 _READ: Final = 3000
@@ -65,6 +69,12 @@ _HAN: Final = regex("[\u4e00-\u9fff]$")
 _HANGUL: Final = regex("[\uac00-\ud7a3]")
 _EASTERN: Final = regex("[\u4e00-\u9fff]+|[\u30a1-\u30fa\u30fc]+|[\uac00-\ud7a3]+")
 _WORD, _STEM, _VOWELS = 3, 6, "aeiou"
+_LABEL: Final = regex(r"\b([^\W\d_]{3,}) (?:no\. ?|nr\. ?|#)?(\d{1,4})(?! ?(?:%|[-.,:/]\d))\b", re.I)
+_NO_LABEL: Final = wording(
+    rf"{_MONTHS}|about|around|over|under|only|have|has|had|are|was|were|pay|paid|costs?|from|till|until|than|with|take"
+    r"|nearly|almost|read|run|the|for|and|now|just|last|next|past|first|some|jetzt|nun|noch|reach\w*|hit|got|get|is|lasts?|least|most|every"
+)
+"""What stands before a number that names nothing: "pay 900"."""
 _RELATIVE: Final = wording(anywhere=r"^(?:which|who|that|it|die|der|das|welche[rs]?|que|qui)\b")
 """How a clause begins that speaks of what stands in the one before it."""
 _DULL: Final = frozenset(
@@ -109,6 +119,9 @@ class Statement:
         names: words of its sentence that are names or numbers, for what it names of the old.
         is_planned: whether it tells what is meant to be.
         is_of_plan: whether it speaks of what was meant to be, such as a deadline.
+        is_weak: whether all that says of a change is a word such as "now".
+        is_added: whether it tells what came to what was there.
+        labels: things that a number tells apart, such as "room" and "12".
     """
 
     start: int
@@ -122,6 +135,9 @@ class Statement:
     names: frozenset[str]
     is_planned: bool = False
     is_of_plan: bool = False
+    is_weak: bool = False
+    is_added: bool = False
+    labels: frozenset[tuple[str, str]] = frozenset()
 
 
 @lru_cache(maxsize=2048)
@@ -177,7 +193,7 @@ def _of_sentence(
         found = KIN.search(clause)
         owner = _owner(found[0]) if found else "" if _MINE.search(clause) else owner
         before_it = text[slice(*spans[place - 1])] if place and not _cues(clause) else ""
-        if not told[place] or SUPPOSED.search(before_it):
+        if not told[place] or SUPPOSED.search(before_it) or QUOTED.search(text, start, first + 1):
             continue
         before_words: list[str] = next((each for each in reversed(words[:place]) if each), [])
         beside = {word for near in (place - 1, place + 1) if 0 <= near < len(spans) for word in words[near]}
@@ -201,7 +217,15 @@ def _of_sentence(
                 names,
                 _is_planned(clause, held, language) or PLANNED.search(before_it) is not None,
                 PLANS.search(clause) is not None,
+                "changed" in cues and not CHANGED.search(NOW.sub(" ", clause)),
+                ADDED.search(clause) is not None,
+                _labels(clause),
             )
+
+
+def _labels(clause: str) -> frozenset[tuple[str, str]]:
+    found = ((each[1].casefold(), each[2]) for each in _LABEL.finditer(clause))
+    return frozenset(each for each in found if not _NO_LABEL.search(each[0]))
 
 
 def _clauses(text: str, start: int, stop: int) -> Iterator[tuple[int, int, bool]]:

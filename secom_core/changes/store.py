@@ -14,7 +14,7 @@ from ..derived.progress import drop_progress, note
 from ..stores.database import retry_if_contended
 from ..stores.messages import turns_of
 from ..stores.rows import SessionRow
-from ..stores.schema import is_one_of, layer_progress, messages
+from ..stores.schema import is_one_of, layer_progress, messages, sessions
 from ..stores.sound import sound_records, sound_rows
 from ..stores.sql import SqlStore
 from ..stores.statements import is_unchanged
@@ -58,8 +58,11 @@ def follow(store: SqlStore, row: SessionRow, *, afresh: bool = False) -> bool:
             return False
         if not taken:
             _forget_session(connection, row.id)
+        is_late = _later_ones_are_read(connection, row)
         for turn, said in read:
             _link(connection, row, turn, said)
+            if is_late:
+                _link_later_ones(connection, row, turn, said)
             _keep(connection, row, turn, said)
         note(connection, row.id, NAME, row.turns)
     return True
@@ -78,6 +81,14 @@ def _taken(connection: Connection, session_id: int) -> int:
     mine = and_(layer_progress.c.session_id == session_id, layer_progress.c.layer == NAME)
     found = connection.scalar(select(layer_progress.c.messages).where(mine))
     return found if isinstance(found, int) else 0
+
+
+def _later_ones_are_read(connection: Connection, row: SessionRow) -> bool:
+    """Whether a session that began after this one was read before it, as where several are derived at once."""
+    read = and_(layer_progress.c.session_id == sessions.c.id, layer_progress.c.layer == NAME)
+    later = select(sessions.c.id).join(layer_progress, read)
+    later = later.where(sessions.c.scope_id == row.scope_id, sessions.c.id > row.id).limit(1)
+    return connection.execute(later).first() is not None
 
 
 def said_in(session_id: int, turn: Turn) -> Iterator[Said]:
@@ -117,10 +128,7 @@ def _link(connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Sa
     ]
     if not telling:
         return
-    heads = sorted({head for each in telling for head in (*each.statement.heads, *found_by(each.statement))})
-    places_of = {head: seen(connection, row.scope_id, head) for head in heads}
-    older = _older(connection, row.scope_id, places_of, turn)
-    weights = {head: weight_of(len(places)) for head, places in places_of.items()}
+    older, weights = _near(connection, row, telling, turn)
     # A message may take back what it said itself; whatever else it holds stands beside the other.
     for each in telling:
         near = [one for one in older if _may_speak_of(each, one)]
@@ -128,6 +136,29 @@ def _link(connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Sa
         for link in found:
             earlier = next(one for one in near if one.statement is link.older)
             connection.execute(insert(changes).values(**_values(row.scope_id, earlier, each, link)))
+
+
+def _link_later_ones(connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Said]) -> None:
+    """What was said after a turn and was read before it, of what the turn states."""
+    later, weights = _near(connection, row, said, turn, after=True)
+    for each in later:
+        near = [one for one in said if _may_speak_of(each, one)]
+        for link in links_of([each.statement], [one.statement for one in near], lambda head: weights.get(head, 1.0)):
+            earlier = next(one for one in near if one.statement is link.older)
+            values = _values(row.scope_id, earlier, each, link)
+            known = [changes.c[name] == value for name, value in values.items() if name != "kind"]
+            if connection.execute(select(changes.c.id).where(*known).limit(1)).first() is None:
+                connection.execute(insert(changes).values(**values))
+
+
+def _near(
+    connection: Connection, row: SessionRow, said: Sequence[Said], turn: Turn, *, after: bool = False
+) -> tuple[list[Said], dict[str, float]]:
+    """What shares most with statements of a turn and was said before it, or after it; and what head words weigh."""
+    heads = sorted({head for each in said for head in (*each.statement.heads, *found_by(each.statement))})
+    places_of = {head: seen(connection, row.scope_id, head) for head in heads}
+    weights = {head: weight_of(len(places)) for head, places in places_of.items()}
+    return _sharing(connection, row, places_of, turn, after=after), weights
 
 
 def seen(connection: Connection, scope_id: int, head: str) -> list[tuple[int, int]]:
@@ -143,18 +174,23 @@ def weight_of(times: int) -> float:
     return 1.0 if times <= _SEEN // 3 else 0.5 if times < _SEEN else 0.25
 
 
-def _older(connection: Connection, scope_id: int, found: dict[str, list[tuple[int, int]]], turn: Turn) -> list[Said]:
-    """What was stated in the earlier turns that share most, the newest first."""
+def _sharing(
+    connection: Connection, row: SessionRow, found: dict[str, list[tuple[int, int]]], turn: Turn, *, after: bool
+) -> list[Said]:
+    """What was stated in the earlier, or the later, turns that share most, the newest first."""
     shared: dict[tuple[int, int], int] = {}
     for places in found.values():
         for place in places:
             shared[place] = shared.get(place, 0) + 1
     best = sorted(shared, key=lambda place: -shared[place])[:_COMPARED]
-    before = [
-        (session, each) for session, each in turns_at(connection, scope_id, best) if when_of(each) <= when_of(turn)
+    now = when_of(turn)
+    there = [
+        (session, each)
+        for session, each in turns_at(connection, row.scope_id, best)
+        if ((when_of(each), session) > (now, row.id) if after else when_of(each) <= now)
     ]
-    before.sort(key=lambda pair: (when_of(pair[1]), pair[0], pair[1].index), reverse=True)
-    return [said for session, each in before for said in said_in(session, each)]
+    there.sort(key=lambda pair: (when_of(pair[1]), pair[0], pair[1].index), reverse=True)
+    return [said for session, each in there for said in said_in(session, each)]
 
 
 def turns_at(connection: Connection, scope_id: int, places: Collection[tuple[int, int]]) -> list[tuple[int, Turn]]:
@@ -329,7 +365,8 @@ def _last(change: Change, every: Sequence[Change]) -> Change:
         if not after:
             break
         newest = after[-1]
-    return Change(change.older, newest.newer, newest.at, newest.kind, change.older_span, newest.newer_span)
+    # When it held no more is when the first of them was said.
+    return Change(change.older, newest.newer, change.at, newest.kind, change.older_span, newest.newer_span)
 
 
 def _overlaps(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:

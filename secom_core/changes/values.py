@@ -41,12 +41,12 @@ _WEEKDAYS: Final = {
     )
     for name in names.split()
 }
-_MONTHS: Final = (
+MONTHS: Final = (
     r"jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|märz|apr(?:il)?|may|mai|june?|juni|july?|juli|aug(?:ust)?"
     r"|sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?|enero|febrero|marzo|abril|mayo|junio|julio"
     r"|agosto|septiembre|octubre|noviembre|diciembre"
 )
-_MONTH: Final = regex(_MONTHS, re.I)
+_MONTH: Final = regex(MONTHS, re.I)
 _COUNTED: Final = {
     word: str(number)
     for number, words in enumerate(
@@ -80,7 +80,7 @@ _PATTERNS: Final = tuple(
         (
             "",
             rf"{_AMOUNT}(?:[\w-]+ )?(?:more|less|fewer|extra|longer|shorter|mehr|weniger|más|menos)\b"
-            rf"|\b(?:by|um) (?:{_SUM}|\d[\d.,]*[ -](?!(?:am|pm|uhr|o'clock|{_MONTHS})\b)[a-z])"
+            rf"|\b(?:by|um) (?:{_SUM}|\d[\d.,]*[ -](?!(?:am|pm|uhr|o'clock|{MONTHS})\b)[a-z])"
             rf"|(?:涨|贵|便宜|多|少|加|减)了 ?{_AMOUNT}",
         ),
         ("", r"\b(?:last|this past|letzten?|el pasado) \w+|上(?:个?(?:周|星期))[一二三四五六日天]"),
@@ -95,8 +95,8 @@ _PATTERNS: Final = tuple(
             ),
         ),
         ("day", r"\b\d{4}-\d{1,2}-\d{1,2}\b|(?:\d{1,2}月\d{1,2}[日号])|\d{1,2}월 ?\d{1,2}일"),
-        ("day", rf"\b(?:{_MONTHS})\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:, \d{{4}})?"),
-        ("day", rf"\b\d{{1,2}}(?:st|nd|rd|th|\.)?(?: of| de)? (?:{_MONTHS})\b"),
+        ("day", rf"\b(?:{MONTHS})\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:, \d{{4}})?"),
+        ("day", rf"\b\d{{1,2}}(?:st|nd|rd|th|\.)?(?: of| de)? (?:{MONTHS})\b"),
         (
             "time",
             r"\b\d{1,2}[:.]\d\d ?(?:am|pm|uhr)?\b|\b\d{1,2} ?(?:am|pm|uhr|o'clock)\b|\d{1,2}[時点시](?:半|반)?"
@@ -173,7 +173,7 @@ def _value(sort: str, match: re.Match[str], text: str) -> Value:
     shown = match[0]
     start, stop = match.span()
     if sort == "weekday":
-        return Value(sort, str(_WEEKDAYS[shown.casefold()]), start, stop)
+        return Value(sort, f"weekday {_WEEKDAYS[shown.casefold()]}", start, stop)
     if sort != "#":
         return Value(sort, _plain(shown), start, stop)
     eastern = _HAN_UNIT.match(text, stop)

@@ -97,6 +97,15 @@ def test_a_later_statement_says_what_became_of_an_earlier_one(older: str, newer:
         ("My pass rate in the mock exam is at least 80%.", "My pass rate in the mock exam improved to 85%."),
         ("My pass rate in the mock exam is 85%.", "My pass rate in the mock exam improved from 60% to 85%."),
         ("I borrow books by Anna Berg at the library.", "At the library I now read Red Snow by Anna Berg."),
+        ("I take 20 mg of atorvastatin in the evening.", "I now take 5 mg of ramipril in the morning too."),
+        ("I owe Ben 50 euros.", "I now owe Carla 20 euros."),
+        ("The Monday class has 12 students.", "The Friday class now has 9 students."),
+        ("The water bill is 35 euros a month.", "The internet bill is now 50 euros a month."),
+        ("I work 20 hours a week at the library.", "I now also work 8 hours a week at the cinema."),
+        ("Room 12 has 20 seats.", "Room 14 now has 35 seats."),
+        ("I pay 900 euros of rent.", "My friend wrote: 'I now pay 1200 euros of rent'. Poor her."),
+        ("Die Autoversicherung kostet 620 Euro.", "Die Hausratversicherung kostet jetzt 90 Euro."),
+        ("Ich laufe montags 5 km.", "Samstags laufe ich jetzt 10 km."),
     ],
 )
 def test_what_is_of_another_or_is_not_so_changes_nothing(older: str, newer: str) -> None:
@@ -197,6 +206,19 @@ def test_a_question_for_a_value_says_that_two_statements_are_about_one_thing(
         ("My seed box has 45 packets.", "My seed box has 7 drawers.", "How many packets are in my seed box?"),
         ("I sold 45 packets of seeds.", "I sold 52 packets of seeds.", "How many packets of seeds did I sell?"),
         ("The dairy visit was on May 3.", "The dairy visit was on May 9.", "When was the dairy visit?"),
+        ("Room 12 has 20 seats.", "Room 14 has 35 seats.", "How many seats does room 12 have?"),
+        (
+            "The Ghent office has 40 employees.",
+            "The Lyon office has 25 employees.",
+            "How many employees has the Lyon office?",
+        ),
+        ("The Ghent office has 40 employees.", "The Lyon office has 25 employees.", "Which office has more employees?"),
+        ("My car insurance costs 620 euros.", "The bike insurance costs 80 euros.", "How much is the bike insurance?"),
+        (
+            "My savings account at KBC has 5000 euros.",
+            "My savings account at Argenta has 8000 euros.",
+            "How much do I have in my savings accounts?",
+        ),
     ],
 )
 def test_other_questions_and_other_things_replace_nothing(older: str, newer: str, query: str) -> None:
@@ -220,6 +242,26 @@ def test_a_recall_marks_a_value_that_a_later_statement_tells_otherwise(bank: Mem
 def test_changes_of_changes_lead_to_what_holds_in_the_end(bank: MemoryBank) -> None:
     tell(bank, *RENT, ("The rent went up to 1,300 euros.", LONG))
     assert marks(bank)["u0"] == "u2"
+
+
+def test_what_was_replaced_twice_held_until_it_was_replaced_first(bank: MemoryBank) -> None:
+    tell(bank, ("My salary is 3000 euros.", "OK."), ("My salary went up to 3200 euros.", "OK."))
+    tell(bank, ("My salary went up to 3500 euros.", "OK."), first=2)
+    (hit,) = [each for each in bank.recall(ANN, "What is my salary?").hits if "u0" in each.replaced]
+    (known,) = hit.replaced["u0"]
+    assert known.newer == "u2"
+    assert known.at == MAY + timedelta(days=30)
+
+
+def test_sessions_that_are_derived_in_another_order_are_linked_all_the_same(bank: MemoryBank) -> None:
+    said = "The rent of our flat is 940 euros a month.", "The landlord raised the rent of our flat to 985 euros."
+    for place, text in enumerate(said):
+        bank.remember(ANN, [Message(text, id=f"u{place}")], session=f"s{place}", at=MAY, later=True)
+    bank.remember(ANN, [Message("My dog is Rex.", id="u2")], session="s2", at=MAY + timedelta(days=1))
+    bank.derive(ANN)
+    assert [(each.older, each.newer) for each in bank.changes(ANN)] == [("u0", "u1")]
+    bank.rebuild(ANN)
+    assert len(bank.changes(ANN)) == 1
 
 
 @pytest.mark.parametrize("gone", ["u0", "u1"])
