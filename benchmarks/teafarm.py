@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, help="a folder")
     parser.add_argument("--conversations", type=int, help="only the first so many")
     parser.add_argument("--episodes", type=Path, help="a file of episodes; farmed from the data unless given")
+    parser.add_argument("--questions", type=int, help="only the first so many of each conversation")
     parser.add_argument("--limit", type=int, default=8, help="how many sessions are summarised at once")
     options = parser.parse_args(arguments)
     model, judge = endpoint(options, options.model), endpoint(options, options.judge or options.model)
@@ -175,7 +177,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     settings = {name: getattr(options, name) for name in ("memory", "model", "judge", "embedder", "budget", "window")}
     settings["weights"] = str(options.weights or "as shipped")
-    tested = [episode for episode in episodes if episode.name in conversations]
+    tested = [
+        replace(episode, follow_ups=episode.follow_ups[: options.questions])
+        for episode in episodes
+        if episode.name in conversations
+    ]
     verdicts, failed = put_to_the_test(
         tested, agent_for, judge, options.out / f"verdicts-{options.memory}.jsonl", settings
     )

@@ -39,7 +39,7 @@ from benchmarks.memories import frameworks, registry
 from benchmarks.recorded_model import Recorder
 from benchmarks.report import grid
 from benchmarks.retrieval import versions
-from secom_core.errors import DegradedWarning, InvalidTranscript, ModelUnavailable
+from secom_core.errors import DegradedWarning, InvalidInput, InvalidTranscript, ModelUnavailable
 from secom_core.llm.flow import Cost
 
 from . import estimate
@@ -50,6 +50,8 @@ PEERS = tuple(
     name for name in registry.MEMORIES if name.partition("-")[0] in ("langchain", "llamaindex", "langmem", "mem0")
 )
 _AWAY = "gave no answer"
+_RAW_KEYS = "the words themselves"
+"""What a denoiser that fails says of the keys: they are those of another row."""
 COMPARING = ("answers", "shown", "teafarm")
 """The runners whose rows are memories, to which others can be added."""
 
@@ -148,9 +150,13 @@ def run(name: str, table: Table, rows: Mapping[str, str], setting: Setting, quie
         except ImportError as error:
             found["left_out"][label] = f"a package is not installed: {error}"
             continue
+        degraded = [str(each.message) for each in warned if issubclass(each.category, DegradedWarning)]
+        if raw := next((each for each in degraded if _RAW_KEYS in each and table.runner == "denoising"), None):
+            found["left_out"][label] = raw
+            continue
         rounded = {each: value if value is None else round(value, 4) for each, value in figures.items()}
         found["rows"][label] = {"figures": rounded, "seconds": round(time.perf_counter() - begin, 1)}
-        if degraded := [str(each.message) for each in warned if issubclass(each.category, DegradedWarning)]:
+        if degraded:
             found["rows"][label]["degraded"] = {"times": len(degraded), "first": degraded[0]}
         if not any(_AWAY in each for each in degraded):  # what a model that was away would have said is asked again
             write(kept, found["rows"][label])
@@ -241,7 +247,13 @@ def _cell(value: float | None) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    options = parsed(arguments)
+    try:
+        _main(parsed(arguments))
+    except (InvalidInput, OSError) as error:  # what is given cannot be read, or no file can be written there
+        raise SystemExit(str(error)) from error
+
+
+def _main(options: argparse.Namespace) -> None:
     if options.list:
         print(listing(options.table))
         return
@@ -255,6 +267,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         cost, done = cost + estimate.expected(TABLES[name], left, setting), done + len(rows) - len(left)
     counted = {"calls": cost.calls, "tokens_in": cost.tokens_in, "tokens_out": cost.tokens_out}
     print(f"estimated: {cost_line(counted)}" + (f", without the {done} rows that are done" if done else ""))
+    if not options.model and any("a model" in TABLES[name].needs for name, _ in settings):
+        print("no --model is given: the rows that ask one are left out")
     if options.budget is not None and cost.tokens_in + cost.tokens_out > options.budget:
         raise SystemExit(
             f"the estimate of {cost.tokens_in + cost.tokens_out} tokens is above the budget of {options.budget}; "
@@ -350,8 +364,10 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     runnable = [name for name, table in TABLES.items() if table.runner]
     parser.add_argument("--list", action="store_true", help="every table, what it takes and its state")
-    parser.add_argument("--table", nargs="+", action="extend", default=[], choices=runnable, metavar="NAME")
-    parser.add_argument("--data", type=Path, nargs="+", action="extend", default=[])
+    parser.add_argument(
+        "--table", nargs="+", action="extend", default=[], choices=runnable, metavar="NAME", help="those of --list"
+    )
+    parser.add_argument("--data", type=Path, nargs="+", action="extend", default=[], help="a data set's folder or file")
     parser.add_argument("--model", default="", help="the model's name at the endpoint")
     parser.add_argument("--judge", default="", help="the model that judges, at the same endpoint")
     parser.add_argument("--base-url", help="the endpoint; OpenAI's own where OPENAI_API_KEY is set, else none is asked")
@@ -360,9 +376,11 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--estimate", action="store_true", help="only tell what it will take")
     parser.add_argument("--samples", type=positive, help="questions of each conversation, or dialogues, at most")
     parser.add_argument("--conversations", type=positive, help="how many at most")
-    parser.add_argument("--rows", nargs="+", default=[], metavar="LABEL", help="only these rows, by their labels")
+    parser.add_argument(
+        "--rows", nargs="+", default=[], metavar="LABEL", help="only these rows; --list --table NAME has them"
+    )
     parser.add_argument("--peers", action="store_true", help="memories of other packages too")
-    parser.add_argument("--embedder", default="none", help="none, static, minilm, or a sentence-transformers folder")
+    parser.add_argument("--embedder", default="none", help="none (BM25, the default), static, minilm, or a folder")
     parser.add_argument("--memory-tokens", type=positive, help="of what a memory shows; the paper's unless given")
     parser.add_argument("--weights", type=Path, help="of ours, fitted without each conversation")
     parser.add_argument("--bert", help="a folder with an encoder, for BERTScore")
@@ -371,7 +389,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--reply-tokens", type=positive, help="the longest reply: a small model may not end by itself")
     parser.add_argument("--work", type=Path, default=Path(".papers"), help="where rows and replies are kept")
     parser.add_argument("--json", type=Path, help="the results with versions")
-    parser.add_argument("--quiet", action="store_true")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
     options = parser.parse_args(arguments)
     if not options.list and not options.table:
         parser.error("give --table NAME, or --list to see them")

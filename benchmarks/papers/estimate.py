@@ -155,12 +155,12 @@ def _expected(table: Table, rows: Mapping[str, str], setting: Setting) -> Cost:
     total = Cost()
     if table.runner == "teafarm":
         # Two counterfactual questions of each conversation, made once; each answer is judged.
-        asked = 2 * len(setting.chats)
+        asked = min(2, setting.samples or 2) * len(setting.chats)
         if setting.episodes:
             episodes = teafarm.given(setting.episodes, setting.chats)
             names = {each.name for each in episodes}
             size = size_of([chat for chat in setting.chats if chat.name in names], 0)
-            asked = sum(len(each.follow_ups) for each in episodes)
+            asked = sum(len(each.follow_ups[: setting.samples]) for each in episodes)
         else:
             total += calling(size.sessions + 3 * len(setting.chats), size.tokens // max(size.sessions, 1))
         size = replace(size, questions=asked, read=asked * size.tokens, pairs=asked * size.sessions)

@@ -248,6 +248,7 @@ def fooled(table: Table, kind: str, setting: Setting) -> Figures:
     arguments += ["--timeout", "600", "--judge", setting.judge or setting.model]
     arguments += ["--conversations", str(setting.conversations)] if setting.conversations is not None else []
     arguments += ["--episodes", str(setting.episodes)] if setting.episodes else []
+    arguments += ["--questions", str(setting.samples)] if setting.samples else []
     arguments += ["--reply-tokens", str(setting.longest)] if setting.longest else []
     with redirect_stdout(io.StringIO()) as said:
         try:
@@ -307,6 +308,8 @@ def _denoiser(rate: str, folder: Path | None) -> Any:
         return None if float(number) == 1 else Informativeness(float(number))
     if folder is None:
         raise LeftOut("there are no weights of LLMLingua-2: give --llmlingua FOLDER")
+    if not folder.is_dir():
+        raise LeftOut(f"--llmlingua {folder} is no folder")
     return LLMLingua2(folder, rate=float(number))
 
 

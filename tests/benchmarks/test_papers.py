@@ -342,6 +342,27 @@ def test_the_estimate_counts_the_conversations_of_the_episodes_alone() -> None:
         # A call for the events of a session and fifteen relations; of a question three, the answer and its judgement.
         told = estimate.expected(table, {"Theanine": "theanine-timelines"}, setting).calls
         assert told == 16 * sizes[name] + 5 * questions
+        few = estimate.expected(table, {"Theanine": "theanine-timelines"}, replace(setting, samples=2)).calls
+        assert few == 16 * sizes[name] + 5 * 2
+
+
+def test_what_cannot_be_read_is_told_without_a_traceback(ran: Ran, tmp_path: Path, data: Path) -> None:
+    odd = tmp_path / "odd.json"
+    odd.write_text('{"nothing": "known"}', encoding="utf-8")
+    for table, where, told in (("secom-f2", odd, "of no data set that is read"), ("secom-4", data, "no dialogues")):
+        with pytest.raises(SystemExit, match=told):
+            ran(table, on=where, model=False)
+    with pytest.raises(SystemExit, match="directory"):
+        ran("secom-f2", "--weights", str(tmp_path), model=False)
+
+
+def test_rows_of_weights_that_are_not_there_are_left_out(ran: Ran, only: Any, tmp_path: Path) -> None:
+    only("secom-f3", "LLMLingua-2, 0.75")
+    assert "no folder" in ran("secom-f3", "--llmlingua", "/nope", model=False)["left_out"]["LLMLingua-2, 0.75"]
+    (tmp_path / "empty").mkdir()
+    found = ran("secom-f3", "--llmlingua", str(tmp_path / "empty"), model=False)
+    assert not found["rows"], "figures of raw keys are not LLMLingua-2's"
+    assert "LLMLingua-2, 0.75" in found["left_out"]
 
 
 def test_the_rows_of_a_table_are_listed(capsys: Any) -> None:
