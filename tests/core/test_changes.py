@@ -184,7 +184,7 @@ def said(text: str, day: int, speaker: str | None = None) -> Turn:
             "The visit to the dairy moved to 4 PM.",
             "What time is the visit to the dairy?",
         ),
-        ("Die Kiste hat 40 Samen.", "In der Kiste liegen 52 Samen.", "Wie viele Samen sind in der Kiste?"),
+        ("Die Kiste hat 40 Samen.", "Ich habe 52 Samen in der Kiste.", "Wie viele Samen sind in der Kiste?"),
     ],
 )
 def test_a_question_for_a_value_says_that_two_statements_are_about_one_thing(

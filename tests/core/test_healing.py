@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, timezone
+from zlib import crc32
 
 import pytest
 import theanine_talk
@@ -33,7 +34,8 @@ _EXCHANGE = re.compile(r"^\[Exchange (\d+)\]: (.*)$", re.M)
 def answer(request: ScriptedRequest) -> str:
     """By rules: each exchange is an event and a topic; events and topics go together where they share words."""
     if request.purpose == "summary":
-        return f"<memory>\nAnn told of {len(request.text) % 7} things.\n</memory>"
+        # Never what it said before: that would be refused.
+        return f"<memory>\nAnn told of {crc32(request.text.encode())} things.\n</memory>"
     if request.purpose == "retention":
         return "none"
     if request.purpose in ("topics", "topic-update"):
