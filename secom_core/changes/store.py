@@ -26,10 +26,10 @@ from .statements import Statement, statements_of
 from .tables import change_records, changes, statement_heads
 
 NAME: Final = "changes"
-_SEEN: Final = 24
-"""How many earlier turns that hold a head word are looked at, the newest."""
-_COMPARED: Final = 48
-"""How many earlier turns a turn is compared with at most."""
+_SEEN, _COMPARED = 24, 48
+"""How many earlier turns that hold a head word are looked at, the newest; and with how many a turn is compared."""
+_LATEST: Final = 8
+"""How many sessions are looked at for one that was read too early: those that were written to last."""
 _FOLLOWED: Final = 16
 """How many changes of changes are followed."""
 REPLIES: Final = frozenset({"assistant", "ai", "tool", "function", "developer", "system"})
@@ -85,9 +85,11 @@ def _taken(connection: Connection, session_id: int) -> int:
 
 def _later_ones_are_read(connection: Connection, row: SessionRow) -> bool:
     """Whether a session that began after this one was read before it, as where several are derived at once."""
-    read = and_(layer_progress.c.session_id == sessions.c.id, layer_progress.c.layer == NAME)
-    later = select(sessions.c.id).join(layer_progress, read)
-    later = later.where(sessions.c.scope_id == row.scope_id, sessions.c.id > row.id).limit(1)
+    of_scope = select(sessions.c.id).where(sessions.c.scope_id == row.scope_id)
+    # Those that were written to last are found by an index, however many the scope has.
+    latest = connection.scalars(of_scope.order_by(sessions.c.revision.desc()).limit(_LATEST)).all()
+    began_later = layer_progress.c.session_id.in_([each for each in latest if each > row.id])
+    later = select(layer_progress.c.session_id).where(began_later, layer_progress.c.layer == NAME).limit(1)
     return connection.execute(later).first() is not None
 
 
