@@ -132,7 +132,8 @@ def put_to_the_test(
                 continue
             done[episode.name, number] = verdict
             append(out, {"episode": episode.name, "number": number, **vars_of(verdict)})
-    return list(done.values()), failed
+    asked = ((each.name, number) for each in episodes for number in range(len(each.follow_ups)))
+    return [done[key] for key in asked if key in done], failed
 
 
 def vars_of(verdict: Verdict) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Final, Literal
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -108,7 +107,6 @@ class SecomMemory(SessionMessages):
     citations: bool = False
     trace_contents: bool = True
     _count: Callable[[str], int] = PrivateAttr()
-    _counted: Callable[[str], int] = PrivateAttr()
     _hook: QueryHook | None = PrivateAttr()
     _cached: CachedRecall | None = PrivateAttr(default=None)
     _citations: Citations | None = PrivateAttr(default=None)
@@ -171,8 +169,7 @@ class SecomMemory(SessionMessages):
             **options.arguments,
             **saved,
         )
-        self._count, self._counted = token_counter, lru_cache(2 * _ENTRIES)(token_counter)
-        self._hook = hook  # set before super().__init__(), they would be lost
+        self._count, self._hook = token_counter, hook  # set before super().__init__(), they would be lost
         if self._recalled_room >= self.token_limit:
             raise InvalidInput(f"token_budget {self.token_budget} leaves no room in token_limit {self.token_limit}")
         self._show(self.window)
@@ -300,7 +297,7 @@ class SecomMemory(SessionMessages):
             raise InvalidInput(f"initial_token_count {initial_token_count} is over token_limit {self.token_limit}")
         with self._lock:
             epoch = self._drop_forgotten()
-            visible = fitting(self.window, self.token_limit - initial_token_count - self._recalled_room, self._counted)
+            visible = fitting(self.window, self.token_limit - initial_token_count - self._recalled_room, self._count)
             cached = self._recall(query_of(input, visible), visible, epoch)
             text, self._injected = (cached.text, cached.tokens) if cached is not None else ("", 0)
             place = last_user([entry.seen for entry in visible]) if cached is not None and cached.put else None

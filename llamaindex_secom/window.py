@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Final
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
@@ -51,12 +52,12 @@ def fitting(entries: Sequence[WindowEntry], room: int, counter: Callable[[str], 
     Args:
         entries: the window.
         room: how many tokens there is room for.
-        counter: counts the tokens of a text; it is asked for the same text several times.
+        counter: counts the tokens of a text.
 
     Returns:
         The entries in their order. Those of a turn that is not all there name no turn: the rest of it can be recalled.
     """
-    tokens = _EntryTokens(counter)
+    tokens = _EntryTokens(cache(counter))
     pinned = [entry for entry in entries if entry.seen.role in SYSTEM]
     whole = list(exchanges([entry for entry in entries if entry.seen.role not in SYSTEM]))
     room -= sum(map(tokens, pinned))

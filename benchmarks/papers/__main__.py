@@ -266,7 +266,7 @@ def _main(options: argparse.Namespace) -> None:
         left = {label: kind for label, kind in rows.items() if not kept_row(name, label, kind, setting).is_file()}
         cost, done = cost + estimate.expected(TABLES[name], left, setting), done + len(rows) - len(left)
     counted = {"calls": cost.calls, "tokens_in": cost.tokens_in, "tokens_out": cost.tokens_out}
-    print(f"estimated: {cost_line(counted)}" + (f", without the {done} rows that are done" if done else ""))
+    print(f"estimated: {cost_line(counted)}" + (f"; rows that are done and not counted: {done}" if done else ""))
     if not options.model and any("a model" in TABLES[name].needs for name, _ in settings):
         print("no --model is given: the rows that ask one are left out")
     if options.budget is not None and cost.tokens_in + cost.tokens_out > options.budget:

@@ -167,6 +167,7 @@ PLANS: Final = wording(
 PAST: Final = wording(
     r"""
     used to|back then|when I was|years? ago|as a (?:student|child|kid|teenager)|in my (?:youth|twenties)|in those days
+    (?:my|our) (?:very )?first\b.{0,40}\b(?:was|were)|mein\w* erste[rsn]?\b.{0,40}\bwar
     früher|damals|als kind|als student\w*|mit (?:zehn|zwanzig|dreißig)|vor \w+ jahren
     de joven|de niñ[oa]|antes (?:era|vivía|tenía)|hace \w+ años|a los (?:diez|veinte|treinta)|cuando era
     """,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
+from ..text.kept import KEPT, Kept
 from ..text.passages import blocks
 from ..text.patterns import regex
 from ..text.speech import asks
@@ -32,8 +32,7 @@ from .cues import (
     Cue,
 )
 from .slots import SLOT, slot_values
-from .values import MONTHS as _MONTHS
-from .values import Value, has_number, values_of
+from .values import MONTHS, Value, has_number, values_of
 
 _READ: Final = 3000
 """How many characters of a message are read: what is pasted behind them states little of anybody."""
@@ -71,7 +70,7 @@ _EASTERN: Final = regex("[\u4e00-\u9fff]+|[\u30a1-\u30fa\u30fc]+|[\uac00-\ud7a3]
 _WORD, _STEM, _VOWELS = 3, 6, "aeiou"
 _LABEL: Final = regex(r"\b([^\W\d_]{3,}) (?:no\. ?|nr\. ?|#)?(\d{1,4})(?! ?(?:%|[-.,:/]\d))\b", re.I)
 _NO_LABEL: Final = wording(
-    rf"{_MONTHS}|about|around|over|under|only|have|has|had|are|was|were|pay|paid|costs?|from|till|until|than|with|take"
+    rf"{MONTHS}|about|around|over|under|only|have|has|had|are|was|were|pay|paid|costs?|from|till|until|than|with|take"
     r"|nearly|almost|read|run|the|for|and|now|just|last|next|past|first|some|jetzt|nun|noch|reach\w*|hit|got|get|is|lasts?|least|most|every"
 )
 """What stands before a number that names nothing: "pay 900"."""
@@ -140,13 +139,16 @@ class Statement:
     labels: frozenset[tuple[str, str]] = frozenset()
 
 
-@lru_cache(maxsize=2048)
 def statements_of(text: str) -> tuple[Statement, ...]:
     """What a message states, in order; what it asks, supposes, or tells of long ago is left out.
 
     Args:
         text: the words of a user, or of people who talk; what assistants answer states nothing of anybody.
     """
+    return _stated(text)
+
+
+def _statements_in(text: str) -> tuple[Statement, ...]:
     found: list[Statement] = []
     language = latin_language_of(text[:_READ])
     carried, names = frozenset[Cue](), frozenset[str]()
@@ -158,6 +160,9 @@ def statements_of(text: str) -> tuple[Statement, ...]:
             frozenset(each.value for each in values_of(text[start:stop].rstrip())) if "ended" in cues else names & set()
         )
     return tuple(found[:_MOST])
+
+
+_stated: Final[Kept[str, tuple[Statement, ...]]] = Kept(_statements_in, characters=KEPT)
 
 
 def heads_of(text: str) -> list[str]:

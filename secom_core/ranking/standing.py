@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final
 
+from ..text.kept import KEPT, Kept
 from ..text.patterns import regex
 from ..text.terms import terms
 from .passage_table import PassageTable
@@ -51,9 +51,11 @@ def standing_rows(table: PassageTable, rows: Sequence[int]) -> list[int]:
     return [row for row, _, _ in kept]
 
 
-@lru_cache(maxsize=4096)
-def _read(text: str) -> tuple[tuple[bool, ...], frozenset[str]]:
+def _slots_and_words(text: str) -> tuple[tuple[bool, ...], frozenset[str]]:
     return tuple(slot.search(text) is not None for slot in _SLOTS), frozenset(terms(text))
+
+
+_read: Final[Kept[str, tuple[tuple[bool, ...], frozenset[str]]]] = Kept(_slots_and_words, characters=KEPT)
 
 
 _Said = tuple[int, tuple[bool, ...], frozenset[str]]

@@ -324,9 +324,9 @@ def test_the_estimate_leaves_out_what_is_done_and_bounds_replies(
     asked, _ = len(server.requests), capsys.readouterr()
     ran("secom-6", "--estimate")
     told = capsys.readouterr().out
-    assert "without the 1 rows that are done" in told
+    assert "rows that are done and not counted: 1" in told
     ran("secom-6", "--estimate", "--rows", "MemoChat")
-    assert told.partition(", without")[0] == capsys.readouterr().out.strip()
+    assert told.partition("; rows")[0] == capsys.readouterr().out.strip()
     ran("secom-6", "--estimate", "--reply-tokens", "10")
     words = capsys.readouterr().out.partition("estimated: ")[2].replace(",", "").split()
     assert int(words[5]) == 10 * int(words[0])

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from secom_core import MemoryBank
-from secom_core.changes import links_of, statements_of
+from secom_core.changes import links_of, statements, statements_of
 from secom_core.changes.asked import replaced_in
 from secom_core.conversation import Message, Turn
+from secom_core.ranking import standing
+from secom_core.text import kept
 from secom_core.text.intents import asks_of_the_past
 
 ANN = ("acme", "ann")
@@ -103,6 +105,7 @@ def test_a_later_statement_says_what_became_of_an_earlier_one(older: str, newer:
         ("The water bill is 35 euros a month.", "The internet bill is now 50 euros a month."),
         ("I work 20 hours a week at the library.", "I now also work 8 hours a week at the cinema."),
         ("Room 12 has 20 seats.", "Room 14 now has 35 seats."),
+        ("My first salary was 1800 euros.", "My salary is now 3500 euros."),
         ("I pay 900 euros of rent.", "My friend wrote: 'I now pay 1200 euros of rent'. Poor her."),
         ("Die Autoversicherung kostet 620 Euro.", "Die Hausratversicherung kostet jetzt 90 Euro."),
         ("Ich laufe montags 5 km.", "Samstags laufe ich jetzt 10 km."),
@@ -271,6 +274,17 @@ def test_a_link_is_forgotten_with_either_of_its_turns(bank: MemoryBank, gone: st
     bank.forget(ANN, turn_ids=[gone])
     assert bank.changes(ANN) == []
     assert marks(bank) == {}
+
+
+def test_what_is_forgotten_is_in_no_memory_of_what_was_read(bank: MemoryBank) -> None:
+    tell(bank, *RENT, ("Always call me Quillfeather.", "OK."))
+    marks(bank)
+    texts = [text for each in kept._EACH for key in each._made for text in ([key] if isinstance(key, str) else key)]
+    assert RENT[0][0] in texts
+    assert any("Quillfeather" in text for text in texts)
+    bank.forget(ANN)
+    assert not any(each._made for each in kept._EACH)
+    assert not [each for each in (statements, standing) for made in vars(each).values() if hasattr(made, "cache_info")]
 
 
 def test_links_are_made_again_as_they_were(bank: MemoryBank) -> None:
