@@ -40,14 +40,17 @@ from benchmarks.retrieval import versions
 from secom_core import MemoryBank, Message
 from secom_core.bank import kept_index
 from secom_core.chats.tables import chat_messages
+from secom_core.changes.tables import change_records, changes
 from secom_core.citations import RerankerOptions
 from secom_core.corrections.tables import turn_marks
 from secom_core.errors import DegradedWarning
+from secom_core.layers import registered
 from secom_core.lifetimes.tables import lifetimes, scope_caps
 from secom_core.stores.schema import messages, metadata, schema_versions, scopes, sessions
 from secom_core.testing import ScriptedEmbedder
 from secom_core.timelines import TimelineOptions
 from secom_core.topics import SimilarityRule, TopicOptions
+from secom_core.vector_stores.tables import dense_documents, dense_sessions
 
 __all__ = ["KINDS", "Outcome", "Spoiled", "columns", "filled", "spoil", "told", "tried"]
 
@@ -75,6 +78,7 @@ def said(scope: tuple[str, ...], day: int) -> list[Message]:
         ("Ann", f"My neighbour Quentin wants the {two} of day{day} back."),
         ("Bo", f"Quentin kept the {two} in his garage all winter."),
         ("Ann", f"We carried the {three} up the stairs at noon of day{day}."),
+        ("Bo", f"My rent is {900 + 10 * day} euros now."),
     ]
     return [
         Message(text, "user", who, f"{scope[1]}-{day}-{place}", MAY + timedelta(days=day, minutes=place))
@@ -87,6 +91,7 @@ def opened(path: Path | str, **parts: Any) -> MemoryBank:
     return MemoryBank.open(
         path,
         embedder=ScriptedEmbedder(16),
+        changes=True,
         summaries=True,
         timelines=TimelineOptions(recall_without_model=True),
         topics=TopicOptions(rule=SimilarityRule(least=0.1), recall_without_model=True),
@@ -105,16 +110,19 @@ def filled(path: Path | str) -> Path | str:
             for word in WORDS[scope]:
                 recall = bank.recall(scope, word, k=3, now=MAY)
                 bank.citations.reward(scope, word, recall.impression, recall.numbers[:1])
-        _fill_ledger(bank)
+        _fill_by_hand(bank)
     return path
 
 
-def _fill_ledger(bank: MemoryBank) -> None:
-    """What a vector store outside that is no more had noted."""
+def _fill_by_hand(bank: MemoryBank) -> None:
+    """What a vector store outside that is no more had noted, and a language model said of the changes."""
     with bank._store.transaction() as connection:
-        for table in (each for each in metadata.sorted_tables if each.name.startswith("dense_")):
+        for table in (dense_documents, dense_sessions):
             row = {each.name: "x" if each.type.python_type is str else 0 for each in table.columns}
             connection.execute(table.insert().values(row | {"session_id": 99}))
+        words = {each.name: "rent" for each in change_records.columns if each.name not in changes.columns}
+        for link in connection.execute(changes.select()).mappings().all():
+            connection.execute(change_records.insert().values({**link, **words}))
 
 
 # -- rubbish ----------------------------------------------------------------------------------------------------------
@@ -161,6 +169,7 @@ KINDS: Final = (*_VALUES, *_ROWS)
 
 def columns() -> list[tuple[Table, Column[Any]]]:
     """Every column that can be made again from messages, by reflection: a new table is spoilt too."""
+    registered()  # tables are known once their layers are imported
     by_hand = {turn_marks.name, lifetimes.name, scope_caps.name}
     whole = {schema_versions.name, scopes.name, messages.name, chat_messages.name, *by_hand}
     return [
@@ -262,6 +271,7 @@ def told(bank: MemoryBank, scope: tuple[str, ...]) -> list[str]:
     memories = [memory.key for name in bank.sessions(scope) for memory in bank.memories(scope, name)]
     kept = [str(bank.summaries.versions(scope)), str(bank.timelines.events(scope)), str(bank.topics.all(scope))]
     bank.timelines.links(scope), bank.timelines.find(scope, "neighbour"), bank.stats(scope)
+    kept.append(str(bank.changes(scope)))
     if "citations" in bank.layers:
         kept += [str(bank.citations.log(scope)), str(bank.citations.updates(scope))]
     return [recalled(bank, scope), *memories, *kept, *bank.storage.export(scope)]
