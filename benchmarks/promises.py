@@ -28,6 +28,11 @@ class Outcome:
     milliseconds: dict[str, dict[str, float]] = field(default_factory=dict)
     told: dict[str, int] = field(default_factory=dict)
 
+    def note(self, what: str) -> None:
+        """Count what is amiss, and in words."""
+        self.amiss += 1
+        self.told[what] = self.told.get(what, 0) + 1
+
     @property
     def is_clean(self) -> bool:
         return not (self.lost or self.doubled or self.undead or self.amiss or self.errors)
@@ -44,18 +49,20 @@ def look(outcome: Outcome, bank: MemoryBank, scope: Sequence[str], promised: Seq
     outcome.lost += len(set(promised) - gone - set(there))
     outcome.doubled += len(there) - len(set(there))
     outcome.undead += len(gone & set(there))
-    outcome.amiss += amiss(bank, scope, there) + len(bank.check(scope))
+    for each in bank.check(scope):
+        outcome.note(f"the check: {each}"[:300])
+    look_for(outcome, bank, scope, there)
 
 
-def amiss(bank: MemoryBank, scope: Sequence[str], there: Sequence[str]) -> int:
-    """How many of twenty searches find otherwise than in a new bank that takes in this one's export."""
+def look_for(outcome: Outcome, bank: MemoryBank, scope: Sequence[str], there: Sequence[str]) -> None:
+    """Twenty searches, each as in a new bank that takes in this one's export."""
     queries = [said(*parts(each))["content"] for each in there[:: max(1, len(there) // 20)]]
     with MemoryBank.open() as made_anew:
         made_anew.storage.import_(bank.storage.export(scope))
-        return sum(
-            bank.recall(scope, query, token_budget=300).text != made_anew.recall(scope, query, token_budget=300).text
-            for query in queries
-        )
+        for query in queries:
+            found, wanted = (each.recall(scope, query, token_budget=300).text for each in (bank, made_anew))
+            if found != wanted:
+                outcome.note(f"{query!r} of {scope} finds {found!r}, and in a new bank {wanted!r}"[:3000])
 
 
 def parts(identity: str) -> tuple[str, int]:
