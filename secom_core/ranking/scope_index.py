@@ -293,8 +293,8 @@ class ScopeIndex:
         near = columns["window_coverage"] > 0
         if "passage_dense" in compared:
             near |= compared["passage_dense"] > _NEAR
-        kinds = np.where((self._table.stands[pool] > 0) & ~near, "standing", "relevant")
-        total = np.round(behind(total, (kinds == "standing") | only_asks), _DIGITS)
+        only_stands = (self._table.stands[pool] > 0) & ~near
+        total = np.round(behind(total, only_stands | only_asks), _DIGITS)
         # Rows come in the order in which they were indexed, which says nothing.
         order = np.lexsort((*self._table.order(pool), -total))
         best = each_once(self._table, pool, order)
@@ -302,13 +302,14 @@ class ScopeIndex:
         most = limit if budget is None else enough_for(self._table, budget, pool[best])
         relevance = np.round(relevances(columns, total, best, dense=search.has_cosines), _DIGITS)[:most]
         best = best[:most]
-        relevance = np.where(kinds[best] == "standing", _ANYHOW, relevance)
+        relevance = np.where(only_stands[best], _ANYHOW, relevance)
         if len(pool) < _FEW:
             # Among few something is always nearest.
             relevance = np.where(columns["window_coverage"][best] > 0, relevance, np.minimum(relevance, _NEAREST))
         self._table.read(pool[best].tolist())
         signals = signals_of(weights, np.round(matrix[best], _DIGITS))
-        found = self._made(pool[best], total[best].tolist(), signals, relevance.tolist(), kinds[best].tolist())
+        kinds: list[HitKind] = ["standing" if each else "relevant" for each in only_stands[best].tolist()]
+        found = self._made(pool[best], total[best].tolist(), signals, relevance.tolist(), kinds)
         worth = search.worth if narrow else {}
         firsts = zip(found[:narrow], map(self._table.passage, pool[best[:narrow]].tolist()), strict=True)
         return [*(with_narrower(*each, worth) for each in firsts), *found[narrow:]]
@@ -362,15 +363,10 @@ class ScopeIndex:
         """Candidates for rows that were not searched for, each turn or passage once."""
         seen = {(each.turn.id, each.passage) for each in known}
         for row, kind in rows:
-            candidate = self._candidate(row, score, {}, relevance, kind)
+            candidate = self._made(np.array([row]), [score], [{}], [relevance], [kind])[0]
             if (key := (candidate.turn.id, candidate.passage)) not in seen:
                 seen.add(key)
                 yield candidate
-
-    def _candidate(
-        self, row: int, score: float, signals: Mapping[str, float], relevance: float, kind: HitKind
-    ) -> Candidate:
-        return self._made(np.array([row]), [score], [signals], [relevance], [kind])[0]
 
     def _made(
         self,
