@@ -182,6 +182,8 @@ class Recalling:
         """What was found, with what is known to hold in its place; with whole memories where they are shown so."""
         index, parts = searched.index, finds.parts
         is_whole = options.token_budget is None or not isinstance(packer, PackTurns)
+        if not (is_whole or searched.sources):
+            return finds
         if is_whole:
             parts = tuple(index.memories.whole(part) for part in parts)
         ids = {each.turn.id for part in parts for each in part}

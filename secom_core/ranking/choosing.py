@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -13,16 +12,16 @@ from .passage_table import PassageTable, Rows
 _FEWEST, _ENOUGH = 100, 6
 """How many finds a budget is filled from: the fewest, and how much more than there is room for."""
 
-Measures: TypeAlias = tuple[int, bool, int, int, bool]
-"""Of a row: itself, whether its turn is shown whole, how many tokens are, its memory, whether it was said again."""
+Measures: TypeAlias = tuple[list[int], list[bool], list[int], list[int], list[bool]]
+"""Of rows: themselves, whether the turn is shown whole, how many tokens are, its memory, whether it was said again."""
 
 
-def measures(table: PassageTable, rows: Rows) -> Iterator[Measures]:
-    """What a find is made of, for all rows at once: a recall looks at more than a hundred."""
+def measures(table: PassageTable, rows: Rows) -> Measures:
+    """What finds are made of, for all rows at once: a recall looks at more than a hundred."""
     is_whole = table.short[rows] > 0
     tokens = np.where(is_whole, table.turn_tokens[rows], table.tokens[rows])
-    columns = rows, is_whole, tokens, table.memory[rows], table.times[table.source[rows]] > 1
-    return zip(*(column.tolist() for column in columns), strict=True)
+    is_repeated = table.times[table.source[rows]] > 1
+    return rows.tolist(), is_whole.tolist(), tokens.tolist(), table.memory[rows].tolist(), is_repeated.tolist()
 
 
 def enough_for(table: PassageTable, budget: int, rows: Rows) -> int:

@@ -22,11 +22,11 @@ from ..text.intents import Subject
 from ..vectors import DocumentPlace
 from .blocks import Mark
 from .candidate import Candidate, signals_of
-from .choosing import Measures, TimesSaid, each_once, enough_for, measures
+from .choosing import TimesSaid, each_once, enough_for, measures
 from .cores import with_narrower
 from .filtered import FilteredParts
 from .memory_table import MemoryTable, place_of
-from .passage_table import PassageTable
+from .passage_table import PassageTable, Rows
 from .relevance import CALIBRATED, relevances
 from .scope_search import Indexes, ScopeSearch
 from .signals import behind, comparable, of_whom
@@ -293,8 +293,8 @@ class ScopeIndex:
         near = columns["window_coverage"] > 0
         if "passage_dense" in compared:
             near |= compared["passage_dense"] > _NEAR
-        kinds = np.where((self._table.stands[pool] > 0) & ~near, "standing", "relevant")
-        total = np.round(behind(total, (kinds == "standing") | only_asks), _DIGITS)
+        only_stands = (self._table.stands[pool] > 0) & ~near
+        total = np.round(behind(total, only_stands | only_asks), _DIGITS)
         # Rows come in the order in which they were indexed, which says nothing.
         order = np.lexsort((*self._table.order(pool), -total))
         best = each_once(self._table, pool, order)
@@ -302,14 +302,14 @@ class ScopeIndex:
         most = limit if budget is None else enough_for(self._table, budget, pool[best])
         relevance = np.round(relevances(columns, total, best, dense=search.has_cosines), _DIGITS)[:most]
         best = best[:most]
-        relevance = np.where(kinds[best] == "standing", _ANYHOW, relevance)
+        relevance = np.where(only_stands[best], _ANYHOW, relevance)
         if len(pool) < _FEW:
             # Among few something is always nearest.
             relevance = np.where(columns["window_coverage"][best] > 0, relevance, np.minimum(relevance, _NEAREST))
         self._table.read(pool[best].tolist())
         signals = signals_of(weights, np.round(matrix[best], _DIGITS))
-        scored = total[best].tolist(), signals, relevance.tolist(), kinds[best].tolist()
-        found = [self._made(*each) for each in zip(measures(self._table, pool[best]), *scored, strict=True)]
+        kinds: list[HitKind] = ["standing" if each else "relevant" for each in only_stands[best].tolist()]
+        found = self._made(pool[best], total[best].tolist(), signals, relevance.tolist(), kinds)
         worth = search.worth if narrow else {}
         firsts = zip(found[:narrow], map(self._table.passage, pool[best[:narrow]].tolist()), strict=True)
         return [*(with_narrower(*each, worth) for each in firsts), *found[narrow:]]
@@ -363,23 +363,28 @@ class ScopeIndex:
         """Candidates for rows that were not searched for, each turn or passage once."""
         seen = {(each.turn.id, each.passage) for each in known}
         for row, kind in rows:
-            candidate = self._candidate(row, score, {}, relevance, kind)
+            candidate = self._made(np.array([row]), [score], [{}], [relevance], [kind])[0]
             if (key := (candidate.turn.id, candidate.passage)) not in seen:
                 seen.add(key)
                 yield candidate
 
-    def _candidate(
-        self, row: int, score: float, signals: Mapping[str, float], relevance: float, kind: HitKind
-    ) -> Candidate:
-        return self._made(next(measures(self._table, np.array([row]))), score, signals, relevance, kind)
-
     def _made(
-        self, measured: Measures, score: float, signals: Mapping[str, float], relevance: float, kind: HitKind
-    ) -> Candidate:
-        row, is_whole, tokens, number, is_repeated = measured
-        passage, memory = self._table.passage(row), self.memories[number]
-        shown, said = None if is_whole else passage, self._times_said(row) if is_repeated else 1
-        return Candidate(passage.turn, memory, score, signals, tokens, shown, kind, relevance, said)
+        self,
+        rows: Rows,
+        scores: Sequence[float],
+        signals: Sequence[Mapping[str, float]],
+        relevance: Sequence[float],
+        kinds: Sequence[HitKind],
+    ) -> list[Candidate]:
+        """Candidates for rows: a recall makes over a hundred, so all are made at once."""
+        places, is_whole, tokens, numbers, is_repeated = measures(self._table, rows)
+        read = self._table.passages.get
+        passages = [read(row) or self._table.passage(row) for row in places]
+        memories = map(self.memories.__getitem__, numbers)
+        shown = [None if whole else passage for passage, whole in zip(passages, is_whole, strict=True)]
+        said = [self._times_said(row) if again else 1 for row, again in zip(places, is_repeated, strict=True)]
+        turns = [passage.turn for passage in passages]
+        return list(map(Candidate, turns, memories, scores, signals, tokens, shown, kinds, relevance, said))
 
     def _usable_weights(self, vector: Vectors | None, nearest: Sequence[DocumentPlace] | None) -> Mapping[str, float]:
         """The weights of a search with this vector, or what a vector store has found; or of one without either."""

@@ -76,6 +76,19 @@ def test_the_block_keeps_the_budget_in_any_counter(packer, budget, counter) -> N
     assert [hit.number for hit in hits] == list(range(1, len(hits) + 1))
 
 
+@pytest.mark.parametrize("packer", [PackTurns(), PackMemories()], ids=["turns", "memories"])
+@pytest.mark.parametrize("budget", [60, 90, 150, None])
+def test_no_text_is_counted_twice_however_often_the_budget_is_packed(packer, budget) -> None:
+    counted: list[str] = []
+
+    def counter(text: str) -> int:
+        counted.append(text)
+        return len(text.split())
+
+    assert packer.pack(RANKED, token_budget=budget, k=3, counter=counter)
+    assert len(counted) == len(set(counted))
+
+
 def test_the_best_turns_get_the_budget() -> None:
     few = pack(PackTurns(), budget=60)
     assert {turn_id for ids in shown(few) for turn_id in ids} <= {"t-1", "s-3", "s-0"}

@@ -1,0 +1,174 @@
+"""Hits as they grow turn by turn, within the room that a token budget leaves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+from operator import attrgetter
+from typing import Final
+
+from ..conversation import Replacement, Scope, Turn
+from ..memory import CUT, GAP, Hit, Passage
+from ..protocols import TokenCounter
+from ..ranking.candidate import Candidate, plain
+from .block import how_often
+from .excerpts import cut_short
+from .lines import CLOSE, OPEN, day_of, owner
+from .replacing import marked, replacements_of
+
+_INDEX: Final = attrgetter("index")
+
+
+class Room:
+    """What is left of a token budget for the block, added up part by part so that no text is counted twice.
+
+    Args:
+        budget: how many tokens the block may take.
+        counter: counts them; it is asked for the same texts again and again.
+    """
+
+    def __init__(self, budget: int, counter: TokenCounter) -> None:
+        self.counter = counter
+        self.left = budget - counter(OPEN) - counter(CLOSE)
+        # A turn of a memory that is there already may leave a gap on either side.
+        self._more, self._new = counter("\n") + counter(GAP), counter("\n") + counter("[99]")
+        self._units: set[tuple[Scope, str]] = set()
+        self._days: set[str] = set()
+
+    def take(self, of: Candidate | Hit, day: str, tokens: int) -> bool:
+        """Take the room for so many tokens of the memory's turns, where there is as much; whether there was."""
+        needed = self._needed(of, day, tokens)
+        if needed > self.left:
+            return False
+        self.left -= needed
+        self._units.add(of.unit)
+        self._days.add(day)
+        return True
+
+    def share(self, parts: int) -> int:
+        """What there is for each of so many."""
+        return self.left // parts
+
+    @property
+    def most(self) -> int:
+        """How many tokens of words there is room for at most, beside what every turn has."""
+        return self.left - min(self._more, self._new)
+
+    def has(self, of: Candidate | Hit, day: str, tokens: int) -> bool:
+        """Whether there is room for so many tokens of the memory's turns."""
+        return self._needed(of, day, tokens) <= self.left
+
+    def _needed(self, of: Candidate | Hit, day: str, tokens: int) -> int:
+        beside = self._more if of.unit in self._units else self._new + self._owner(of)
+        return tokens + beside + (self.counter(f"{day}\n") if day not in self._days else 0)
+
+    def _owner(self, of: Candidate | Hit) -> int:
+        """How many tokens say whose it is."""
+        is_named = of.is_named if isinstance(of, Hit) else bool(of.scope)
+        return self.counter(owner(of.scope)) if is_named else 0
+
+
+class Growing:
+    """A hit as it grows by turns, and by passages of turns.
+
+    Args:
+        first: the best candidate of its memory.
+    """
+
+    def __init__(self, first: Candidate) -> None:
+        self._first = first
+        self._day = day_of(first.turn)
+        self._turns: dict[str, Turn] = {}
+        self._whole: set[str] = set()
+        self._excerpts: dict[tuple[str, int], list[Passage]] = {}
+        self._relevance = 0.0
+        self._repeats: dict[str, int] = {}
+        self._replaced: dict[str, tuple[Replacement, ...]] = {}
+
+    def take(self, candidate: Candidate, tokens: int, room: Room) -> bool:
+        """Take one more turn or passage in; whether there was room for it, and it was not there yet."""
+        turn, passage = candidate.turn, candidate.passage
+        # A rule and the search may find the same, and a sentence may stand where its passage does not fit.
+        if turn.id in self._whole or (turn.id in self._turns and (passage is None or self._overlaps(passage))):
+            return False
+        if not room.take(candidate, self._day, tokens + self._beside(candidate, room.counter)):
+            return False
+        self._turns[turn.id] = turn
+        if passage is None:
+            self._whole.add(turn.id)
+        else:
+            self._excerpts.setdefault((turn.id, passage.place), []).append(passage)
+        if candidate.relevance > self._relevance:
+            self._relevance = candidate.relevance
+        if candidate.said > 1:
+            self._repeats[turn.id] = candidate.said
+        if candidate.replaced:
+            self._note(candidate)
+        return True
+
+    def _note(self, candidate: Candidate) -> None:
+        """Note what holds no more of what is shown."""
+        known = self._replaced.get(candidate.turn.id, ())
+        new = replacements_of(candidate)
+        if new:
+            self._replaced[candidate.turn.id] = (*known, *(each for each in new if each not in known))
+
+    def _overlaps(self, passage: Passage) -> bool:
+        shown = self._excerpts.get((passage.turn.id, passage.place), [])
+        return any(each.start < passage.stop and passage.start < each.stop for each in shown)
+
+    def take_part(self, candidate: Candidate, room: Room) -> bool:
+        """Take in as much as there is room for of one that there is no room for; whether there was."""
+        parts = (replace(candidate, passage=part, tokens=0) for part in candidate.narrower)
+        return any(self.take(part, length_of(part, room.counter), room) for part in parts)
+
+    def _beside(self, candidate: Candidate, counter: TokenCounter) -> int:
+        """What stands beside the words: how often they were said; of a passage who speaks, and the marks of a cut."""
+        passage = candidate.passage
+        if passage is None and candidate.said == 1 and not candidate.replaced:
+            return 0
+        often = counter(how_often(candidate.said)) if candidate.said > 1 else 0
+        often += sum(counter(marked(replace(each, number=99))) for each in replacements_of(candidate))
+        if passage is None:
+            return often
+        cut = counter(f" {CUT} ")
+        if (candidate.turn.id, passage.place) in self._excerpts:
+            return often + cut
+        ends = (passage.start > 0) + (passage.stop < len(passage.message.text))
+        return often + ends * cut + counter(GAP) + counter(f"{passage.message.label}: ")
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether anything was taken in."""
+        return bool(self._turns)
+
+    def hit(self, number: int) -> Hit:
+        """What has grown, by the number it is cited by."""
+        first, excerpts = self._first, list(chain.from_iterable(self._excerpts.values()))
+        excerpts.sort(key=lambda each: (each.turn.index, each.place, each.start))
+        return Hit(
+            first.memory,
+            self.turns,
+            first.score,
+            number,
+            plain(first.signals),
+            cut_short(excerpts),
+            first.kind,
+            self._relevance,
+            self._repeats,
+            self._replaced,
+            first.scope,
+            bool(first.scope),
+        )
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """Its turns, in the order of the memory; a topic's are of several sessions."""
+        if self._first.memory.summary:
+            return tuple(turn for turn in self._first.memory.turns if turn.id in self._turns)
+        return tuple(sorted(self._turns.values(), key=_INDEX))
+
+
+def length_of(candidate: Candidate, counter: TokenCounter) -> int:
+    """How many tokens the words of a candidate are."""
+    return candidate.tokens or counter(candidate.passage.text if candidate.passage else candidate.turn.text)
