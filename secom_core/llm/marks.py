@@ -57,7 +57,8 @@ _ANGLE: Final = regex(
     rf"[^\s\d{_SAFE}{_LT}{_GT}]"
     rf"|[\s{_BAR}]*[/\\\uff0f\uff3c]"
     rf"|[\s{_BAR}#]*\w[\w.:=#\u2581-]*[\s{_BAR}]*[{_GT}]"
-    rf"|[{_SAFE}]+\w[^\s{_LT}{_GT}]*[{_GT}]"
+    # Not past a bracket that was broken already, or what is shown would be broken once more.
+    rf"|[{_SAFE}]+\w[^\s{_LT}{_GT}‹›]*[{_GT}]"
     # The block's own delimiter, whatever stands before its name; at the end of a text, the next may go on with it.
     rf"|\W{{0,40}}(?:memories|\w{{0,7}}[{_STYLED}]|\Z))"
     rf"|[{_GT}]{{2}}(?=[A-Z\uff21-\uff3a]+[{_LT}]{{2}})",

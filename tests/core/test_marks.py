@@ -281,6 +281,7 @@ def test_plain_words_are_quoted_as_all_others(said: list[str]) -> None:
 
 
 @given(TEXTS)
+@example("<:a<>")
 def test_what_was_escaped_is_not_escaped_again(text: str) -> None:
     once = escaped(text)
     assert escaped(once) == once
