@@ -108,21 +108,27 @@ class LatestTurns:
         self._known: OrderedDict[tuple[Scope, str], _Latest] = OrderedDict()
         self._lock = ForkLock()
 
-    def of(self, scope: Scope, name: str, count: int) -> list[Turn]:
-        """The last ``count`` turns of the session, in order; none where there is no such session."""
+    def of(self, scope: Scope, session: SessionRow, epoch: int, count: int) -> list[Turn]:
+        """The last ``count`` turns of a session, in order.
+
+        Args:
+            scope: whose session it is.
+            session: the session as it was just read; if it is gone meanwhile, it has no turns.
+            epoch: its scope's then.
+            count: how many turns.
+        """
+        name = session.name
         known = self._known.get((scope, name))
-        # Single statements are quick; on a server, each would be one more way there and back.
-        if known is not None and self._store.is_sqlite:
-            session = named_at_once(self._store, scope, name)
-            latest = known.grown(*session, count, partial(turns_at_once, self._store)) if session is not None else None
+        if known is not None:
+            latest = known.grown(session, epoch, count, partial(turns_at_once, self._store))
             if latest is not None:
                 return self._kept(scope, name, latest, known).last(count)
         with self._store.transaction(write=False) as connection:
-            session = session_named(connection, scope, name)
-            if session is None:
+            now = session_named(connection, scope, name)
+            if now is None:
                 return []
-            latest = known.grown(*session, count, partial(turns_from, connection)) if known is not None else None
-            latest = latest or _Latest(*session, count, turns_from(connection, session[0], statement=LAST, last=count))
+            latest = known.grown(*now, count, partial(turns_from, connection)) if known is not None else None
+            latest = latest or _Latest(*now, count, turns_from(connection, now[0], statement=LAST, last=count))
         return self._kept(scope, name, latest, known).last(count)
 
     def _kept(self, scope: Scope, name: str, latest: _Latest, known: _Latest | None) -> _Latest:
