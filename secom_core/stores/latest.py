@@ -59,12 +59,21 @@ def turns_at_once(
 
 @dataclass(frozen=True, slots=True)
 class _Latest:
-    """The last ``count`` turns of a session, as of so many messages of it and one epoch of its scope."""
+    """The last ``count`` turns of a session, as of so many messages of it and one epoch of its scope.
+
+    Args:
+        session: the session then.
+        epoch: its scope's then.
+        count: how many turns they are at most.
+        turns: the turns.
+        characters: how long they are together.
+    """
 
     session: SessionRow
     epoch: int
     count: int
     turns: Sequence[Turn]
+    characters: int
 
     def grown(
         self, session: SessionRow, epoch: int, count: int, read: Callable[[SessionRow, int], list[Turn]]
@@ -88,8 +97,12 @@ class _Latest:
         *before, last = self.turns
         new = read(session, last.index)
         came = sum(len(turn.messages) for turn in new) - len(last.messages)
-        turns = [*before, *new][-self.count :]
-        return _Latest(session, epoch, self.count, turns) if came == session.messages - known.messages else None
+        if came != session.messages - known.messages:
+            return None
+        turns = [*before, *new]
+        gone = [*turns[: -self.count], last]
+        characters = self.characters + _characters(new) - _characters(gone)
+        return _Latest(session, epoch, self.count, turns[-self.count :], characters)
 
     def last(self, count: int) -> list[Turn]:
         """So many of them."""
@@ -128,7 +141,9 @@ class LatestTurns:
             if now is None:
                 return []
             latest = known.grown(*now, count, partial(turns_from, connection)) if known is not None else None
-            latest = latest or _Latest(*now, count, turns_from(connection, now[0], statement=LAST, last=count))
+            if latest is None:
+                turns = turns_from(connection, now[0], statement=LAST, last=count)
+                latest = _Latest(*now, count, turns, _characters(turns))
         return self._kept(scope, name, latest, known).last(count)
 
     def _kept(self, scope: Scope, name: str, latest: _Latest, known: _Latest | None) -> _Latest:
@@ -141,13 +156,13 @@ class LatestTurns:
         with self._lock:
             self._let_go((scope, name))
             self._known[scope, name] = latest
-            self._room -= _characters(latest)
+            self._room -= latest.characters
             while self._room < 0:
                 self._let_go(next(iter(self._known)))
 
     def _let_go(self, key: tuple[Scope, str]) -> None:
         if (gone := self._known.pop(key, None)) is not None:
-            self._room += _characters(gone)
+            self._room += gone.characters
 
     def clear(self) -> None:
         """Keep none: something was forgotten, and its words are not to stay in memory."""
@@ -156,5 +171,5 @@ class LatestTurns:
             self._room = _CHARACTERS
 
 
-def _characters(latest: _Latest) -> int:
-    return sum(len(message.text) for turn in latest.turns for message in turn.messages)
+def _characters(turns: Iterable[Turn]) -> int:
+    return sum(len(message.text) for turn in turns for message in turn.messages)
