@@ -8,6 +8,7 @@ from datetime import datetime
 from ..conversation import Scope, Turn, check_scope
 from ..errors import InvalidInput
 from ..memory import Hit, Memory
+from ..stores.rows import MOST
 from .capabilities import Capabilities
 from .checks import check_ids, check_moment, check_name
 from .records import StandingStatement, Stats
@@ -57,9 +58,7 @@ class Looking(Capabilities):
             return store.all_turns(scope)
         if seen.row is None or seen.session is None:
             return []
-        if last is not None:
-            return self._inside.latest.of(scope, seen.session, seen.row.epoch, last)
-        return store.turns(seen.session)
+        return self._inside.latest.of(scope, seen.session, seen.row.epoch, MOST if last is None else last)
 
     def memories(self, scope: Sequence[str], session: str) -> list[Memory]:
         """The session's memories, in order; those at the end of an open session may still change.
