@@ -1,4 +1,4 @@
-"""The latest turns of the sessions that are asked for again and again, so that only what has come since is read."""
+"""The turns of the sessions that are asked for again and again, so that only what has come since is read."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class _Latest:
 
 
 class LatestTurns:
-    """The latest turns of the sessions that this process was asked for last. Any thread may ask.
+    """The latest turns, or all, of the sessions that this process was asked for last. Any thread may ask.
 
     Args:
         store: where they are read from, in one look at what has changed.
