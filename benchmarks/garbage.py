@@ -39,8 +39,8 @@ from sqlalchemy import Column, Table
 from benchmarks.retrieval import versions
 from secom_core import MemoryBank, Message
 from secom_core.bank import kept_index
-from secom_core.chats.tables import chat_messages
 from secom_core.changes.tables import change_records, changes
+from secom_core.chats.tables import chat_messages
 from secom_core.citations import RerankerOptions
 from secom_core.corrections.tables import turn_marks
 from secom_core.errors import DegradedWarning

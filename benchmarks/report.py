@@ -533,8 +533,8 @@ def changes_model() -> str:
     head = ["own set", "changes", "found", "of the right kind", "wrong", "unrelated pairs linked", *counts[5:]]
     tables = [
         grid(head, own),
-        *([grid(["LoCoMo, first sessions", "links", "links that end an earlier statement"], locomo)] if talk else []),
-        *([grid(["BEAM", *names], beam)] if beam else []),
+        *([grid(["LoCoMo, one conversation", "links", "links that end an earlier statement"], locomo)] if talk else []),
+        *([grid(["BEAM, ten chats", *names], beam)] if beam else []),
         grid(["data", *(each.replace("_", " ") for each in costs), "warnings"], spent),
     ]
     return "\n\n".join(tables)
@@ -751,13 +751,13 @@ SECTIONS = {
     ),
     "How many more changes does a language model detect?": (
         changes_model,
-        "`benchmarks.changes_model`: Qwen2.5-Coder-1.5B-Instruct in four bits on llama.cpp at temperature 0, on two "
-        "cores that other jobs also used. The data are one chat in each language from the test half of the set, "
-        "chosen at random, with one call for each session. It is a small sample with a model for code. It shows that "
-        "invented changes are rejected, and how much the calls cost. For LoCoMo, the model named no changes, or "
-        "changes that the text does not contain, so no link was made in four sessions of 76 turns. BEAM was left out "
-        "to save time. The replies are in `results/changes_qwen2.5-coder-1.5b.jsonl`, except those that copy other "
-        "data.",
+        "`benchmarks.changes_model`: Qwen2.5-Coder-1.5B-Instruct in four bits on llama.cpp at temperature 0, on one "
+        "graphics processor. The data are all chats from the test half of the set, ten chats of BEAM and the sessions "
+        "of one conversation of LoCoMo, with one call for each session. On short chats the model finds a few changes "
+        "that the rules miss. On long chats with an assistant this small model for code adds nothing: it copies the "
+        "example of the prompt, pairs lines in their order, and half of its replies are cut off; what the words do not "
+        "bear out is rejected. The replies are in `results/changes_qwen2.5-coder-1.5b.jsonl`, except those that copy "
+        "other data.",
     ),
     "Can relevance and confidence be trusted?": (
         calibration,

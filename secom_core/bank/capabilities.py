@@ -120,7 +120,7 @@ class Capabilities:
             raise InvalidInput(
                 "this bank was opened without changes; open it with changes=True, and rebuild what it has"
             )
-        from ..changes.store import changes_of
+        from ..changes.reading import changes_of
 
         return changes_of(self._inside.deriving.store, check_scope(scope))
 

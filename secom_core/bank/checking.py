@@ -17,6 +17,7 @@ from ..derived.whole import agree
 from ..errors import StoreError
 from ..layers import Layer, registered
 from ..stores.derived import STORED, grown, vector_of
+from ..stores.last_ids import free_last_ids
 from ..stores.ownership import is_foreign, is_orphan, of_scope, rests_on_scope
 from ..stores.rows import ScopeRow, SessionRow, is_count, session_row
 from ..stores.schema import (
@@ -93,6 +94,8 @@ class Checkup:
 
 def check(checkup: Checkup) -> tuple[Finding, ...]:
     """Whatever the checks find, mended where that is wanted."""
+    if checkup.repair:
+        free_last_ids(checkup.store, checkup.tables)
     found = [each for look in CHECKS for each in look(checkup)]
     if checkup.repair:
         for layer, _, scope_id in checkup.unsound:

@@ -11,7 +11,9 @@ from ..conversation import ITEMS, Scope
 from ..derived.segmenters import ScopeSegmenters
 from ..derived.segments import Derivation
 from ..errors import warn_degraded
+from ..layers import registered
 from ..protocols import EndSegmenter
+from ..stores.last_ids import free_last_ids
 from ..stores.sql import SqlStore
 from ..telemetry import staged
 from .layers import Layers
@@ -129,6 +131,7 @@ class Deriving:
 
     def rebuild(self, scope: Scope) -> None:
         """Make everything derived again from the raw turns."""
+        free_last_ids(self.store, [table for layer in registered() for table in layer.tables])
         self.segmenters.learn(scope)
         if self.changes:
             from ..changes.store import begin_again

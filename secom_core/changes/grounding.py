@@ -168,15 +168,26 @@ def _folded(text: str) -> str:
 
 def _words(told: Told, older: Line, newer: Line) -> Mapping[str, str]:
     """What is kept beside the kind: nothing that the two lines do not say, so that it is forgotten with them."""
-    both = f"{older.text}\n{newer.text}"
-    kept = {
-        "attribute": (told.about, both),
-        "old_value": (told.old_value, older.text),
-        "new_value": (told.new_value, newer.text),
-        "valid_from": (told.valid_from, newer.text),
-        "valid_until": (told.valid_until, newer.text),
+    words = {
+        "attribute": told.about,
+        "old_value": told.old_value,
+        "new_value": told.new_value,
+        "valid_from": told.valid_from,
+        "valid_until": told.valid_until,
     }
-    return {name: value if _is_said(value, text) else "" for name, (value, text) in kept.items()}
+    return {
+        name: value if _is_said(value, _where(name, older.text, newer.text)) else "" for name, value in words.items()
+    }
+
+
+def said_by_both(words: Mapping[str, str], older: str, newer: str) -> bool:
+    """Whether two messages say what is kept of them, by the names of `Change`; what is empty says nothing."""
+    return all(not value or _is_said(value, _where(name, older, newer)) for name, value in words.items())
+
+
+def _where(name: str, older: str, newer: str) -> str:
+    """The text that is to hold what is kept under a name."""
+    return {"attribute": f"{older}\n{newer}", "old_value": older}.get(name, newer)
 
 
 def _is_said(value: str, text: str) -> bool:

@@ -12,6 +12,7 @@ from ..conversation import Replacement, Turn
 from ..layers import Layer, register
 from ..stores.rows import SessionRow
 from ..stores.sql import SqlStore
+from . import reading
 from . import store as rows
 from .asked import replaced_in
 from .tables import changes, statement_heads
@@ -29,8 +30,8 @@ class ChangeLayer(Layer):
     @classmethod
     def replacements(cls, connection: Connection, scope_id: int, turn_ids: Collection[str]) -> Iterable[Replacement]:
         """What of these turns holds no more, with what holds now in its place; and what they took the place of."""
-        before = {each.older for each in rows.taking_the_place(connection, scope_id, turn_ids)}
-        return [each.replacement for each in rows.superseded(connection, scope_id, before.union(turn_ids))]
+        before = {each.older for each in reading.taking_the_place(connection, scope_id, turn_ids)}
+        return [each.replacement for each in reading.superseded(connection, scope_id, before.union(turn_ids))]
 
     @classmethod
     def replacements_found(cls, query: str, turns: Sequence[Turn]) -> Iterable[Replacement]:
@@ -51,5 +52,5 @@ class ChangeLayer(Layer):
     def export(cls, store: SqlStore, scope_id: int) -> Iterator[Mapping[str, Any]]:
         """A line a link; an import makes them again."""
         with store.transaction(write=False) as connection:
-            found = rows.links(connection, scope_id)
+            found = reading.links(connection, scope_id)
         return ({**asdict(each), "at": each.at.isoformat()} for each in found)

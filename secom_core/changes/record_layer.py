@@ -21,8 +21,9 @@ from ..stores.sql import SqlStore
 from ..stores.statements import delete_among
 from .asking import Told, read_records, records_prompt
 from .grounding import Grounded, grounded
+from .reading import records
 from .showing import EARLIER, NEW, Shown, shown_of
-from .store import records, turns_at
+from .store import turns_at
 from .tables import change_records
 
 NAME: Final = "validity"

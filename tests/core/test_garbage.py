@@ -13,7 +13,21 @@ from typing import Any
 
 import pytest
 
-from benchmarks.garbage import ANN, BOB, Spoiled, Untouched, columns, every, filled, opened, spoil, told, tried
+from benchmarks.garbage import (
+    ANN,
+    BOB,
+    Spoiled,
+    Untouched,
+    after,
+    columns,
+    every,
+    filled,
+    opened,
+    recalled,
+    spoil,
+    told,
+    tried,
+)
 from secom_core import MemoryBank
 from secom_core.command import main
 from secom_core.errors import DegradedWarning
@@ -76,6 +90,37 @@ def test_what_is_amiss_is_found_and_mended(spoilt: Path) -> None:
         assert not any(each.mended for each in found)
         assert bank.check() == found
         assert all(each.mended for each in bank.check(repair=True))
+        assert bank.check() == ()
+
+
+LAST = {"a head word": "statement_heads", "a note": "topic_notes", "an event": "events", "a link": "changes"}
+
+
+@pytest.mark.parametrize("table", LAST.values(), ids=LAST)
+def test_a_row_with_the_last_id_there_can_be_stops_no_rebuild_of_another_scope(
+    untouched: Untouched, table: str
+) -> None:
+    path = untouched.copy("last")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        # The last row is of the scope that was written last.
+        connection.execute(f"UPDATE {table} SET id = ? WHERE id = (SELECT max(id) FROM {table})", (2**63 - 1,))
+    with warnings.catch_warnings(), opened(path, citations=False) as bank:
+        warnings.simplefilter("error")
+        bank.rebuild(ANN)
+        after(bank, ANN)
+        assert recalled(bank, ANN) == untouched.recalls[ANN]
+
+
+def test_what_a_language_model_said_counts_only_of_messages_that_say_it(untouched: Untouched) -> None:
+    path = untouched.copy("said")
+    with opened(path) as bank:
+        assert {each.by for each in bank.changes(BOB)} == {"model"}
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE change_records SET older_turn = 0, older_start = 0, older_stop = 9")
+    with opened(path) as bank:
+        with pytest.warns(DegradedWarning, match="change_records"):
+            assert {each.by for each in bank.changes(BOB)} == {"rules"}
+        assert "change_records" in {each.table for each in bank.check(repair=True)}
         assert bank.check() == ()
 
 
