@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from ..bank import MemoryBank, check_bank
 from ..bank.answers import ANSWER_WAITS_S
@@ -10,6 +11,9 @@ from ..conversation import Message, Scope
 from ..errors import ModelError, StoreError, warn_degraded
 from ..memory import RecallOptions
 from ..stores.database import waiting_at_most
+
+_MORE: Final = 64
+"""By how many turns the end of a session grows that is read for a prompt, and how many more it has at least."""
 
 
 class PromptRecall:
@@ -51,18 +55,19 @@ class PromptRecall:
 
     def _found(self, scope: Scope, session: str, dialogue: Sequence[Message]) -> str:
         *before, asked = dialogue
-        shown = {message.text for message in dialogue if message.role == "user"}
         try:
             with waiting_at_most(ANSWER_WAITS_S):
-                exclude = list(self._shown(scope, session, shown))
+                exclude = list(self._shown(scope, session, dialogue))
                 options = self._options.arguments
                 return self._bank.recall(scope, asked.text, exclude=exclude, context=before, **options).text
         except (StoreError, ModelError) as error:
             warn_degraded("memory cannot be reached; nothing is recalled", error)
             return ""
 
-    def _shown(self, scope: Scope, session: str, shown: Collection[str]) -> Iterator[str]:
-        """The turns of the session that the prompt holds."""
-        for turn in self._bank.turns(scope, session):
+    def _shown(self, scope: Scope, session: str, dialogue: Sequence[Message]) -> Iterator[str]:
+        """The turns of the session that the prompt holds: the latest, no more than it has messages."""
+        shown = {message.text for message in dialogue if message.role == "user"}
+        # The bank keeps as many as it was asked for last, and reads what is new.
+        for turn in self._bank.turns(scope, session, last=(len(dialogue) // _MORE + 2) * _MORE):
             if any(message.text in shown for message in turn.messages):
                 yield turn.id

@@ -350,9 +350,8 @@ class MemoryBank(Looking):
         """
         check_ids("exclude", exclude)
         options = RecallOptions(token_budget, k, layers, only_relevant, where, also, history)
-        named, *_ = [self._inside.current(check_scope(each)) for each in (scope, *options.also)]
         said = read_messages(context if context is not None else ())
-        return self._inside.recalling.recall(named, query, options, now=now, exclude=exclude, context=said)
+        return self._inside.recalling.recall(check_scope(scope), query, options, now=now, exclude=exclude, context=said)
 
     def prepare(self, scope: Sequence[str]) -> None:
         """Do beforehand what the first recall of a scope waits for: after an import, or as a server starts.

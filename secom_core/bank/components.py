@@ -85,14 +85,6 @@ class Components:
         )
         self.layers = Layers(parts.layer_factories, self._context(store, size))
         self.latest, self.standing = LatestTurns(store), Standing(store, changes=bool(parts.changes))
-        judge = Judge(parts.reranking) if parts.reranking is not None else None
-        self.recalling = Recalling(
-            parts, self.derivation, self.scopes, self.vector_store, self.layers, self.standing, judge
-        )
-        bar = _bar if parts.progress else _no_bar
-        self.deriving = Deriving(
-            store, self.derivation, segmenters, self.vector_store, self.layers, bar, bool(parts.changes)
-        )
         self.lifetimes = Lifetimes(
             store,
             self.standing,
@@ -100,6 +92,14 @@ class Components:
             lambda scope: self.forgetting.forget_empty(scope),
         )
         self.current = self.lifetimes.current
+        judge = Judge(parts.reranking) if parts.reranking is not None else None
+        self.recalling = Recalling(
+            parts, self.derivation, self.scopes, self.vector_store, self.layers, self.standing, self.lifetimes, judge
+        )
+        bar = _bar if parts.progress else _no_bar
+        self.deriving = Deriving(
+            store, self.derivation, segmenters, self.vector_store, self.layers, bar, bool(parts.changes)
+        )
         self.corrections = Corrections(self.deriving, parts.redact, self.current)
         if self.vector_store is not None:
             self.vector_store.drain()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Final
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Table
 
 from ..conversation import Scope, check_scope
 from ..errors import InvalidInput, StoreError, shorten, warn_degraded
@@ -159,8 +159,18 @@ class Lifetimes:
 
     def row(self, scope: Scope) -> ScopeRow | None:
         """As `current`; the scope as it is stored, or nothing where nothing is remembered."""
-        due = self._due(scope)
-        return self._store.scope(self.current(scope)) if due.now else due.row
+        return self.seen(scope).row
+
+    def seen(self, scope: Scope, *, session: str | None = None, tables: Sequence[Table] = ()) -> rows.Due:
+        """As `current`; what is stored of the scope then, in the same look where nothing has ended.
+
+        Args:
+            scope: whose.
+            session: the name of a session that is looked for.
+            tables: tables of which is to be known whether they have rows of the scope.
+        """
+        due = self._due(scope, session, tables)
+        return due if not due.now else self._due(self.current(scope), session, tables)
 
     def before_write(self, scope: Scope) -> bool:
         """As `current`; whether a write may make anything of the scope too much."""
@@ -193,8 +203,8 @@ class Lifetimes:
         except StoreError as error:
             warn_degraded("what has expired could not be deleted; the next call tries again before it reads", error)
 
-    def _due(self, scope: Scope) -> rows.Due:
-        return rows.due(self._store, scope, datetime.now(timezone.utc))
+    def _due(self, scope: Scope, session: str | None = None, tables: Sequence[Table] = ()) -> rows.Due:
+        return rows.due(self._store, scope, datetime.now(timezone.utc), session=session, tables=tables)
 
     def _end(self, scope: Scope, now: datetime) -> int:
         gone = 0

@@ -8,6 +8,7 @@ from datetime import datetime
 from ..conversation import Scope, Turn, check_scope
 from ..errors import InvalidInput
 from ..memory import Hit, Memory
+from ..stores.rows import MOST
 from .capabilities import Capabilities
 from .checks import check_ids, check_moment, check_name
 from .records import StandingStatement, Stats
@@ -41,7 +42,7 @@ class Looking(Capabilities):
         Instead of a session, ``turn_ids`` names turns, or messages in them. With neither, all turns of the scope are
         returned, session after session. Raises `InvalidInput` for both, or for ``last`` without a session.
         """
-        scope = self._inside.current(check_scope(scope))
+        scope = check_scope(scope)
         if (session is None and last is not None) or not (session is None or turn_ids is None):
             raise InvalidInput(f"give a session, or turn_ids, or neither, got {session!r}, {turn_ids!r}, last={last!r}")
         if last is not None and (type(last) is not int or last < 0):
@@ -50,13 +51,14 @@ class Looking(Capabilities):
             check_name(session)
         if turn_ids is not None:
             check_ids("turn_ids", turn_ids)
-            return self._inside.deriving.store.turns_named(scope, turn_ids)
+        seen, store = self._inside.lifetimes.seen(scope, session=session), self._inside.deriving.store
+        if turn_ids is not None:
+            return store.turns_named(scope, turn_ids)
         if session is None:
-            return self._inside.deriving.store.all_turns(scope)
-        if last is not None:
-            return self._inside.latest.of(scope, session, last)
-        row = self._inside.deriving.store.session_named(scope, session)
-        return self._inside.deriving.store.turns(row) if row is not None else []
+            return store.all_turns(scope)
+        if seen.row is None or seen.session is None:
+            return []
+        return self._inside.latest.of(scope, seen.session, seen.row.epoch, MOST if last is None else last)
 
     def memories(self, scope: Sequence[str], session: str) -> list[Memory]:
         """The session's memories, in order; those at the end of an open session may still change.

@@ -28,11 +28,12 @@ from .asked import Asked
 from .checks import check_moment
 from .judging import Judge, Verdict
 from .layers import Layers
+from .lifetimes import Lifetimes
 from .parts import Parts
 from .records import StandingStatement
 from .scope_cache import LoadedScope, ScopeCache
 from .searched import LAST_FOUND, Finds, SearchedScope, finds_of, is_faint, together, whole
-from .standing import Standing, taken_back_last, with_replacements, within, without_history
+from .standing import Standing, tables_of, taken_back_last, with_replacements, with_rows, within, without_history
 
 if TYPE_CHECKING:
     from ..vector_stores.sync import VectorStoreSync
@@ -42,10 +43,8 @@ T = TypeVar("T")
 _DEFAULT_BUDGET: Final = 2000
 _TIGHT, _NARROWED = 500, 8
 """Up to which budget a sentence is shown where its passage does not fit, and of how many finds."""
-
 _TRIED: Final = 2
 """How often an index that could not be read is opened again."""
-
 _ANY_WORDS: Final = "hello"
 """What is embedded to have the embedder load its model."""
 
@@ -64,6 +63,7 @@ class Recalling:
         vector_store: searches in their place by vector, where there is one.
         layers: rank, add, and may find in the place of turns.
         standing: knows what holds no more.
+        lifetimes: forgets what has ended before anything is read.
         judge: asks the reranker, where there is one.
     """
 
@@ -73,6 +73,7 @@ class Recalling:
     vector_store: VectorStoreSync | None
     layers: Layers
     standing: Standing
+    lifetimes: Lifetimes
     judge: Judge | None = None
 
     def recall(
@@ -211,13 +212,14 @@ class Recalling:
         """The scopes that hold anything; the ids of turns in the prompt are those of the first."""
         where = read_filter(options.where) if options.where is not None else None
         searched: list[SearchedScope] = []
+        sources = self.standing.sources
         for scope in scopes:
             without = frozenset(exclude if scope == scopes[0] else ())
-            loaded = self.scopes.caught_up(scope, retry_vectors=vector is not None, besides=without)
+            seen = self.lifetimes.seen(scope, tables=tables_of(sources))
+            loaded = self.scopes.caught_up(scope, seen.row, retry_vectors=vector is not None, besides=without)
             nearest = self._nearest(scope, asked, loaded, where) if self.vector_store is not None else None
             if loaded is not None:
-                sources = self.standing.sources_of(loaded.row.id)
-                searched.append(SearchedScope(scope, loaded, where, without, nearest, sources))
+                searched.append(SearchedScope(scope, loaded, where, without, nearest, with_rows(sources, seen.holding)))
         return searched
 
     def found(self, scope: Scope, query: str, now: datetime | None) -> Found | None:

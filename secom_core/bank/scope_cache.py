@@ -152,18 +152,24 @@ class ScopeCache:
 
     @staged("read")
     def caught_up(
-        self, scope: Scope, *, retry_vectors: bool = False, besides: Collection[str] = ()
+        self,
+        scope: Scope,
+        row: ScopeRow | None = None,
+        *,
+        retry_vectors: bool = False,
+        besides: Collection[str] = (),
     ) -> LoadedScope | None:
         """The scope's index with everything that any process has written; nothing where nothing is remembered.
 
         Args:
             scope: whose index.
+            row: the scope as it was just read; it is read unless given.
             retry_vectors: load afresh where vectors are missing because an embedder had failed.
             besides: ids of turns that nobody looks for, such as those in the prompt. A session with nothing else to
                 derive is left to its writer, or to who looks for it.
         """
         follow = partial(self._follow, scope, set(besides))
-        return self._states.caught_up(scope, follow, retry_vectors=retry_vectors)
+        return self._states.caught_up(scope, follow, row, retry_vectors=retry_vectors)
 
     def _follow(self, scope: Scope, besides: set[str], loaded: LoadedScope, row: ScopeRow) -> ScopeRow:
         if loaded.row.revision < 0:

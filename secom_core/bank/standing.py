@@ -50,7 +50,7 @@ class Standing:
     changes: bool = False
 
     @property
-    def _sources(self) -> list[type[Layer]]:
+    def sources(self) -> list[type[Layer]]:
         """The layers that know of what holds no more, or is to be shown."""
         if self.changes:
             registered((_CHANGES,))
@@ -58,10 +58,8 @@ class Standing:
 
     def sources_of(self, scope_id: int) -> list[type[Layer]]:
         """Those of them that have noted anything of the scope: of most scopes, none has."""
-        return [layer for layer in self._sources if not layer.tables or self._is_in(layer.tables, scope_id)]
-
-    def _is_in(self, tables: Iterable[Table], scope_id: int) -> bool:
-        return any("scope_id" not in each.c or self.store.has_rows(each, scope_id) for each in tables)
+        sources = self.sources
+        return with_rows(sources, [each for each in tables_of(sources) if self.store.has_rows(each, scope_id)])
 
     def pinned(self, scope_id: int, sources: Sequence[type[Layer]] | None = None) -> list[str]:
         """The ids of the turns that every recall of the scope shows, the first of them first.
@@ -121,6 +119,25 @@ class Standing:
             turn_id: tuple(replace(each, newer=_last(each.newer, counting)) for each in known)
             for turn_id, known in counting.items()
         }
+
+
+def tables_of(sources: Iterable[type[Layer]]) -> tuple[Table, ...]:
+    """The tables of sources whose rows say which scope they belong to."""
+    return tuple(each for layer in sources for each in layer.tables if "scope_id" in each.c)
+
+
+def with_rows(sources: Iterable[type[Layer]], holding: Collection[Table]) -> list[type[Layer]]:
+    """The sources that may have noted anything of a scope.
+
+    Args:
+        sources: the layers.
+        holding: those of `tables_of` them that have rows of the scope.
+    """
+    return [
+        layer
+        for layer in sources
+        if not layer.tables or any("scope_id" not in each.c or each in holding for each in layer.tables)
+    ]
 
 
 def within(candidates: Iterable[Candidate], tokens: int) -> list[Candidate]:

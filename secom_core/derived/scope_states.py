@@ -82,16 +82,22 @@ class ScopeStates(Generic[S]):
             self._release(scope)
 
     def caught_up(
-        self, scope: Scope, follow: Callable[[S, ScopeRow], ScopeRow], *, retry_vectors: bool = False
+        self,
+        scope: Scope,
+        follow: Callable[[S, ScopeRow], ScopeRow],
+        row: ScopeRow | None = None,
+        *,
+        retry_vectors: bool = False,
     ) -> S | None:
         """The scope's state with everything that any process has written; nothing where nothing is remembered.
 
         Args:
             scope: whose.
             follow: brings a state up to a revision, with the state's lock held; returns the row that it has reached.
+            row: the scope as it was just read; it is read unless given.
             retry_vectors: begin anew where vectors are missing because an embedder had failed.
         """
-        row = self._store.scope(scope)
+        row = row or self._store.scope(scope)
         if row is None:
             self.drop(scope)
             return None

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Dialect, Row, Table, and_, delete, func, insert, or_, select, update
 
 from ..conversation import Scope
 from ..errors import InvalidInput
 from ..stores.database import retry_if_contended
 from ..stores.driver import glance_in
+from ..stores.glances import IS_NAMED, SESSION_COLUMNS
 from ..stores.messages import microseconds
-from ..stores.rows import MOST, ScopeRow, is_count, scope_key
-from ..stores.schema import is_one_of, messages, scopes, sessions
+from ..stores.rows import MOST, ScopeRow, SessionRow, is_count, scope_key, session_row
+from ..stores.schema import escaped, is_one_of, messages, scopes, sessions
 from ..stores.sound import collected, sound_records, sound_rows
 from ..stores.sql import SqlStore, scope_id_of
 from ..stores.statements import begins_turn, delete_among, insert_row
@@ -26,16 +28,17 @@ from .tables import lifetimes, scope_caps
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND: Final = timedelta(microseconds=1)
-_STATE: Final = (
-    "SELECT scopes.id, scopes.revision, scopes.epoch, scope_caps.checked, scope_caps.next_us, "
+_COLUMNS: Final = (
+    "scopes.id, scopes.revision, scopes.epoch, scope_caps.checked, scope_caps.next_us, "
     "(SELECT min(lifetimes.at_us) FROM lifetimes WHERE lifetimes.scope_id = scopes.id), "
-    "scope_caps.turns, scope_caps.bytes, scope_caps.age_us "
-    "FROM scopes LEFT JOIN scope_caps ON scope_caps.scope_id = scopes.id WHERE scopes.key = :key"
+    "scope_caps.turns, scope_caps.bytes, scope_caps.age_us"
 )
+_FROM: Final = "FROM scopes LEFT JOIN scope_caps ON scope_caps.scope_id = scopes.id"
+_STATE: Final = f"SELECT {_COLUMNS} {_FROM} WHERE scopes.key = :key"
 
 
 class _State(NamedTuple):
-    """A row of the statement above: a scope's counts, its cap and what was noted of it, and its first end."""
+    """The columns above: a scope's counts, its cap and what was noted of it, and its first end."""
 
     id: int
     revision: int
@@ -46,6 +49,9 @@ class _State(NamedTuple):
     turns: int | None
     bytes: int | None
     age_us: int | None
+
+
+_WIDTH: Final = len(_State._fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,27 +73,65 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """What a scope's lifetimes ask for at a moment.
+    """What a scope's lifetimes ask for at a moment, and what else was asked of the scope in the same look.
 
     Args:
         now: whether anything of it is to go.
         is_capped: whether a write may make anything of it too much.
         row: the scope; nothing where nothing is remembered.
+        session: the session that was named; nothing where there is none.
+        holding: those of the tables that have rows of the scope.
     """
 
     now: bool = False
     is_capped: bool = False
     row: ScopeRow | None = None
+    session: SessionRow | None = None
+    holding: Collection[Table] = ()
 
 
-def due(store: SqlStore, scope: Scope, now: datetime) -> Due:
-    """What is to be done of the scope at a moment; reads a row, however much the scope and the bank hold."""
-    for row in map(_State._make, store.glance(_STATE, key=scope_key(scope))):
-        moment, is_capped = microseconds(now), row.checked is not None
-        is_over = is_capped and (row.checked != row.revision or (row.next_us is not None and row.next_us <= moment))
-        has_ended = isinstance(row.first_end, int) and row.first_end <= moment
-        return Due(is_over or has_ended, is_capped, ScopeRow(row.id, row.revision, row.epoch))
+def due(
+    store: SqlStore, scope: Scope, now: datetime, *, session: str | None = None, tables: Sequence[Table] = ()
+) -> Due:
+    """What is to be done of the scope at a moment; reads a row, however much the scope and the bank hold.
+
+    Args:
+        store: where the scope is.
+        scope: whose.
+        now: the moment.
+        session: the name of a session that is looked for too.
+        tables: tables with a column ``scope_id`` that are looked into too.
+    """
+    name = {} if session is None else {"name": escaped(session)}
+    kind: Callable[[], Dialect] = type(store.engine.dialect)
+    statement = _looking(kind, tuple(tables), has_session=session is not None)
+    for row in store.glance(statement, key=scope_key(scope), **name):
+        state, moment = _State._make(row[:_WIDTH]), microseconds(now)
+        is_capped = state.checked is not None
+        is_over = is_capped and (
+            state.checked != state.revision or (state.next_us is not None and state.next_us <= moment)
+        )
+        has_ended = isinstance(state.first_end, int) and state.first_end <= moment
+        found = row[_WIDTH + len(tables) :]
+        return Due(
+            is_over or has_ended,
+            is_capped,
+            ScopeRow(state.id, state.revision, state.epoch),
+            session_row(found) if found and found[0] is not None else None,
+            [table for table, holds in zip(tables, row[_WIDTH:], strict=False) if holds],
+        )
     return Due()
+
+
+@lru_cache(maxsize=64)
+def _looking(kind: Callable[[], Dialect], tables: tuple[Table, ...], *, has_session: bool) -> str:
+    """The statement that reads a scope's state, for each of the tables whether it has a row, and then the session."""
+    dialect = kind()
+    names = map(dialect.identifier_preparer.format_table, tables)
+    holds = [f"EXISTS (SELECT 1 FROM {name} WHERE scope_id = scopes.id)" for name in names]  # noqa: S608
+    columns = ", ".join([_COLUMNS, *holds, *([SESSION_COLUMNS] if has_session else ())])
+    named = f"LEFT JOIN sessions ON sessions.scope_id = scopes.id AND {IS_NAMED[dialect.name]}" if has_session else ""
+    return f"SELECT {columns} {_FROM} {named} WHERE scopes.key = :key"
 
 
 def due_scopes(connection: Connection, now: datetime) -> list[str]:

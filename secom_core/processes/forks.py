@@ -12,9 +12,8 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any, Final, Protocol, TypeVar
 from weakref import WeakMethod, WeakSet
 
@@ -175,24 +174,23 @@ class ForkGate:
         with _registering:
             _gates.add(self)
 
-    @contextmanager
-    def call(self) -> Iterator[None]:
-        """One call. While a fork is near it waits, unless it is part of another one."""
+    def __enter__(self) -> None:
+        """Begin a call. While a fork is near it waits, unless it is part of another one."""
         me = threading.get_ident()
         with self._changed:
-            self._changed.wait_for(lambda: not self._forks or me in self._inside)
+            if self._forks:
+                self._changed.wait_for(lambda: not self._forks or me in self._inside)
             self._inside[me] = self._inside.get(me, 0) + 1
-        try:
-            yield
-        finally:
-            self._left(me)
 
-    def _left(self, thread: int) -> None:
+    def __exit__(self, *_: object) -> None:
+        """End the call."""
+        me = threading.get_ident()
         with self._changed:
-            self._inside[thread] -= 1
-            if not self._inside[thread]:
-                del self._inside[thread]
-            self._changed.notify_all()
+            self._inside[me] -= 1
+            if not self._inside[me]:
+                del self._inside[me]
+            if self._forks:
+                self._changed.notify_all()
 
     def close(self, until: float) -> None:
         """Let no call begin, and wait for those of other threads, until that moment of the monotonic clock at most."""

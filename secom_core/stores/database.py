@@ -22,10 +22,9 @@ from .cipher import Cipher
 from .glances import as_given
 from .log_syncing import sync_log
 from .rows import scope_key
+from .transactions import BUSY_MS, Asked, Begin, wait_at_most
 
 _TRIES: Final = 8
-BUSY_MS: Final = "secom_busy_ms"
-"""Where a connection to SQLite notes for how many milliseconds it waits for others."""
 _EMPTY_LOG: Final = "PRAGMA wal_checkpoint(TRUNCATE)"
 # PostgreSQL: a lock that was not to be had in the time that the server gives, a serialization failure, a deadlock.
 _LOCK_TIMEOUT: Final = "55P03"
@@ -45,20 +44,6 @@ def leave_connections(engine: Engine) -> None:
 
 
 _until: ContextVar[float] = ContextVar("until", default=math.inf)
-
-
-def wait_at_most(connection: Any, noted: Any, seconds: float) -> None:
-    """Set how long a connection to SQLite waits for others, in tenths of a second, where it waits otherwise by now.
-
-    Args:
-        connection: the driver's.
-        noted: what the pool notes of it.
-        seconds: how long.
-    """
-    milliseconds = math.ceil(seconds * 10) * 100
-    if noted.get(BUSY_MS) != milliseconds:
-        connection.execute(f"PRAGMA busy_timeout={milliseconds}")
-        noted[BUSY_MS] = milliseconds
 
 
 def shown_url(url: URL) -> str:
@@ -99,8 +84,9 @@ class Database:
     """One database, in a file, in memory, or on a server.
 
     Args:
-        engine: an engine whose connections begin transactions that may write, and where they do, wait for whoever
-            writes to the same scope (see `secom_core.stores.sqlite`, `secom_core.stores.postgres`).
+        engine: what connects to it.
+        begin: begins each transaction (see `secom_core.stores.sqlite`, `secom_core.stores.postgres`). Not an event of
+            the engine: with a single one that is listened to, every connection takes twice as long.
         cipher: the key of SQLite's file; none unless given.
         busy_timeout: how many seconds a transaction waits for others at most; as long as the server says unless given.
 
@@ -108,8 +94,10 @@ class Database:
         StoreError: from every method, when the database fails; the cause is chained.
     """
 
-    def __init__(self, engine: Engine, cipher: Cipher | None = None, busy_timeout: float | None = None) -> None:
-        self._engine, self.cipher, self.busy_timeout = engine, cipher or Cipher(), busy_timeout
+    def __init__(
+        self, engine: Engine, begin: Begin, cipher: Cipher | None = None, busy_timeout: float | None = None
+    ) -> None:
+        self._engine, self._begin, self.cipher, self.busy_timeout = engine, begin, cipher or Cipher(), busy_timeout
         self.is_closed = self._torn = False
         """Whether it was closed for good."""
         self.forgotten_in_log = False
@@ -181,24 +169,29 @@ class Database:
         if self.path is not None:
             leave_connections(self._engine)
 
-    @contextmanager
-    def _call(self) -> Iterator[None]:
-        """A call to the database, which a fork waits for."""
-        with self._calls.call():
-            if self.is_closed:
-                raise StoreError(f"the bank at {self._place} is closed; open it again with MemoryBank.open")
-            if self._torn:
-                raise StoreError(
-                    f"the store at {self._place} cannot be used in this process, which was forked while a call to it "
-                    "was under way; fork when none is, or open the bank in a process that is not forked"
-                )
-            yield
+    @property
+    def _usable(self) -> Any:
+        """The lock that a call needs, if the database can be used."""
+        if self.is_closed:
+            raise StoreError(f"the bank at {self._place} is closed; open it again with MemoryBank.open")
+        if self._torn:
+            raise StoreError(
+                f"the store at {self._place} cannot be used in this process, which was forked while a call to it was "
+                "under way; fork when none is, or open the bank in a process that is not forked"
+            )
+        return self._lock
 
     # -- transactions ---------------------------------------------------------------------------------------------
 
     @contextmanager
     def transaction(
-        self, *, write: bool = True, durable: bool = True, scope: Scope | int | None = None, **options: bool
+        self,
+        *,
+        write: bool = True,
+        durable: bool = True,
+        scope: Scope | int | None = None,
+        single: bool = False,
+        migrating: bool = False,
     ) -> Iterator[Connection]:
         """One transaction, in which what is read is as of one moment.
 
@@ -206,8 +199,8 @@ class Database:
             write: whether it may write; only one writer at a time is in a scope.
             durable: what can be made again need not be on disk before the next turn is.
             scope: what is written to, by name or by id; everything unless given.
-            **options: further execution options of the connection, by their names without ``secom_``; ``single``, where
-                one statement reads: it is as of one moment anyway, and a server need not be told.
+            single: one statement reads: it is as of one moment anyway, and a server need not be told.
+            migrating: tables are made anew.
 
         Raises:
             StoreLocked: others wrote for longer than was to be waited (`waiting_at_most`); nothing was written.
@@ -215,15 +208,14 @@ class Database:
                 to the commit itself was lost.
         """
         key = scope_key(scope) if isinstance(scope, tuple) else scope
-        named: dict[str, Any] = {f"secom_{name}": value for name, value in options.items()}
-        if options.get("single") and not self.is_sqlite:
-            named["isolation_level"] = "AUTOCOMMIT"
         until = self._until()
         try:
-            with self._call(), self._lock, self._turn(write, until, durable), self._engine.connect() as raw:
-                named["secom_wait"] = None if until == math.inf else max(0.0, until - time.monotonic())
-                connection = raw.execution_options(secom_write=write, secom_durable=durable, secom_scope=key, **named)
+            with self._calls, self._usable, self._turn(write, until, durable), self._engine.connect() as connection:
+                if single and not self.is_sqlite:
+                    connection.execution_options(isolation_level="AUTOCOMMIT")
                 with connection.begin():
+                    wait = None if until == math.inf else max(0.0, until - time.monotonic())
+                    self._begin(connection, Asked(write, durable, key, wait, single, migrating))
                     yield connection
         except (SQLAlchemyError, self._driver_error) as error:
             raise self._translated(error, until) from error
@@ -252,7 +244,7 @@ class Database:
         """What ``read`` makes of the rows of one statement, as the driver gives them; see `glance`."""
         if self.is_sqlite:
             try:
-                with self._call(), self._lock, closing(self._engine.raw_connection()) as pooled:
+                with self._calls, self._usable, closing(self._engine.raw_connection()) as pooled:
                     driver: Any = pooled.driver_connection
                     wait_at_most(driver, pooled.info, max(0.0, self._until() - time.monotonic()))
                     return read(driver.execute(statement, values))
@@ -375,7 +367,7 @@ class Database:
                 "opened with a key (bank.storage.move_to, `secom move`)"
             )
         wait = self.busy_timeout or 0
-        with self._call(), self._turn(True, time.monotonic() + wait):
+        with self._calls, self._usable, self._turn(True, time.monotonic() + wait):
             self.cipher.rekey(self._engine, key, wait=wait)
         if self._outside_transactions(_EMPTY_LOG, wait=1.0):
             warn_degraded(
@@ -388,7 +380,7 @@ class Database:
         if not self.is_sqlite:
             return False
         try:
-            with self._call(), self._lock, closing(self._engine.raw_connection()) as pooled:
+            with self._calls, self._usable, closing(self._engine.raw_connection()) as pooled:
                 connection: Any = pooled.driver_connection
                 pooled.info.pop(BUSY_MS, None)
                 connection.execute(f"PRAGMA busy_timeout={int(wait * 1000)}")

@@ -23,7 +23,8 @@ def _sql(*parts: str) -> str:
 
 SCOPE: Final = "SELECT id, revision, epoch FROM scopes WHERE key = :key"
 
-_SESSION: Final = _sql("SELECT", ", ".join(f"sessions.{column.name}" for column in sessions.columns))
+SESSION_COLUMNS: Final = ", ".join(f"sessions.{column.name}" for column in sessions.columns)
+_SESSION: Final = _sql("SELECT", SESSION_COLUMNS)
 _OF_SCOPE: Final = _sql(_SESSION, "FROM sessions WHERE scope_id = :scope")
 SESSION: Final = _sql(_SESSION, "FROM sessions WHERE id = :id")
 SESSIONS: Final = _sql(_OF_SCOPE, "ORDER BY id")
@@ -34,20 +35,25 @@ LATEST_FIRST: Final = _sql(
     "ORDER BY turn DESC, position DESC LIMIT 1) DESC, sessions.id DESC",
 )
 """The scope's sessions, that with the latest last message first; of two at the same moment, that which came later."""
-_NAMED: Final = _sql(
-    _SESSION,
-    ", scopes.epoch FROM sessions JOIN scopes ON scopes.id = sessions.scope_id",
-    "WHERE scopes.key = :key AND sessions.name = :name",
-)
-NAMED: Final = {
-    "sqlite": _NAMED,
+IS_NAMED: Final = {
+    "sqlite": "sessions.name = :name",
     "postgresql": _sql(
-        _NAMED,
+        "sessions.name = :name",
         "AND hashtextextended(sessions.name, 0) = hashtextextended(:name, 0)",
         "AND hashtextextended(sessions.name, 1) = hashtextextended(:name, 1)",
     ),
 }
-"""By dialect: a session and its scope's epoch. On PostgreSQL, the index of names is over hashes of them."""
+"""By dialect: whether a session has that name. On PostgreSQL, the index of names is over hashes of them."""
+NAMED: Final = {
+    dialect: _sql(
+        _SESSION,
+        ", scopes.epoch FROM sessions JOIN scopes ON scopes.id = sessions.scope_id",
+        "WHERE scopes.key = :key AND",
+        is_named,
+    )
+    for dialect, is_named in IS_NAMED.items()
+}
+"""By dialect: a session and its scope's epoch."""
 
 NAMES: Final = {
     "sqlite": "SELECT id, name FROM sessions WHERE scope_id = :scope AND name IN (SELECT value FROM json_each(:names))",

@@ -1,4 +1,4 @@
-"""The latest turns of the sessions that are asked for again and again, so that only what has come since is read."""
+"""The turns of the sessions that are asked for again and again, so that only what has come since is read."""
 
 from __future__ import annotations
 
@@ -59,12 +59,21 @@ def turns_at_once(
 
 @dataclass(frozen=True, slots=True)
 class _Latest:
-    """The last ``count`` turns of a session, as of so many messages of it and one epoch of its scope."""
+    """The last ``count`` turns of a session, as of so many messages of it and one epoch of its scope.
+
+    Args:
+        session: the session then.
+        epoch: its scope's then.
+        count: how many turns they are at most.
+        turns: the turns.
+        characters: how long they are together.
+    """
 
     session: SessionRow
     epoch: int
     count: int
     turns: Sequence[Turn]
+    characters: int
 
     def grown(
         self, session: SessionRow, epoch: int, count: int, read: Callable[[SessionRow, int], list[Turn]]
@@ -88,8 +97,12 @@ class _Latest:
         *before, last = self.turns
         new = read(session, last.index)
         came = sum(len(turn.messages) for turn in new) - len(last.messages)
-        turns = [*before, *new][-self.count :]
-        return _Latest(session, epoch, self.count, turns) if came == session.messages - known.messages else None
+        if came != session.messages - known.messages:
+            return None
+        turns = [*before, *new]
+        gone = [*turns[: -self.count], last]
+        characters = self.characters + _characters(new) - _characters(gone)
+        return _Latest(session, epoch, self.count, turns[-self.count :], characters)
 
     def last(self, count: int) -> list[Turn]:
         """So many of them."""
@@ -97,7 +110,7 @@ class _Latest:
 
 
 class LatestTurns:
-    """The latest turns of the sessions that this process was asked for last. Any thread may ask.
+    """The latest turns, or all, of the sessions that this process was asked for last. Any thread may ask.
 
     Args:
         store: where they are read from, in one look at what has changed.
@@ -108,21 +121,29 @@ class LatestTurns:
         self._known: OrderedDict[tuple[Scope, str], _Latest] = OrderedDict()
         self._lock = ForkLock()
 
-    def of(self, scope: Scope, name: str, count: int) -> list[Turn]:
-        """The last ``count`` turns of the session, in order; none where there is no such session."""
+    def of(self, scope: Scope, session: SessionRow, epoch: int, count: int) -> list[Turn]:
+        """The last ``count`` turns of a session, in order.
+
+        Args:
+            scope: whose session it is.
+            session: the session as it was just read; if it is gone meanwhile, it has no turns.
+            epoch: its scope's then.
+            count: how many turns.
+        """
+        name = session.name
         known = self._known.get((scope, name))
-        # Single statements are quick; on a server, each would be one more way there and back.
-        if known is not None and self._store.is_sqlite:
-            session = named_at_once(self._store, scope, name)
-            latest = known.grown(*session, count, partial(turns_at_once, self._store)) if session is not None else None
+        if known is not None:
+            latest = known.grown(session, epoch, count, partial(turns_at_once, self._store))
             if latest is not None:
                 return self._kept(scope, name, latest, known).last(count)
         with self._store.transaction(write=False) as connection:
-            session = session_named(connection, scope, name)
-            if session is None:
+            now = session_named(connection, scope, name)
+            if now is None:
                 return []
-            latest = known.grown(*session, count, partial(turns_from, connection)) if known is not None else None
-            latest = latest or _Latest(*session, count, turns_from(connection, session[0], statement=LAST, last=count))
+            latest = known.grown(*now, count, partial(turns_from, connection)) if known is not None else None
+            if latest is None:
+                turns = turns_from(connection, now[0], statement=LAST, last=count)
+                latest = _Latest(*now, count, turns, _characters(turns))
         return self._kept(scope, name, latest, known).last(count)
 
     def _kept(self, scope: Scope, name: str, latest: _Latest, known: _Latest | None) -> _Latest:
@@ -135,13 +156,13 @@ class LatestTurns:
         with self._lock:
             self._let_go((scope, name))
             self._known[scope, name] = latest
-            self._room -= _characters(latest)
+            self._room -= latest.characters
             while self._room < 0:
                 self._let_go(next(iter(self._known)))
 
     def _let_go(self, key: tuple[Scope, str]) -> None:
         if (gone := self._known.pop(key, None)) is not None:
-            self._room += _characters(gone)
+            self._room += gone.characters
 
     def clear(self) -> None:
         """Keep none: something was forgotten, and its words are not to stay in memory."""
@@ -150,5 +171,5 @@ class LatestTurns:
             self._room = _CHARACTERS
 
 
-def _characters(latest: _Latest) -> int:
-    return sum(len(message.text) for turn in latest.turns for message in turn.messages)
+def _characters(turns: Iterable[Turn]) -> int:
+    return sum(len(message.text) for turn in turns for message in turn.messages)

@@ -11,6 +11,7 @@ from ..errors import InvalidInput, MissingExtra, StoreError
 from .database import shown_url
 from .places import is_postgres
 from .sql import SqlStore
+from .transactions import Asked
 
 _FORM: Final = "postgresql://user:password@host:5432/database"
 _POOL: Final = 10
@@ -38,9 +39,8 @@ def open_postgres(url: str, *, pool_size: int = _POOL, busy_timeout: float | Non
         SchemaTooNew: a later version of this package wrote it.
     """
     engine = postgres_engine(url, pool_size=pool_size)
-    event.listen(engine, "begin", _begin)
     try:
-        return SqlStore(engine, busy_timeout=busy_timeout)
+        return SqlStore(engine, _begin, busy_timeout=busy_timeout)
     except StoreError:
         engine.dispose()
         raise
@@ -128,22 +128,19 @@ def _configure(connection: Any, _record: Any) -> None:
     connection.commit()
 
 
-def _begin(connection: Connection) -> None:
-    options = connection.get_execution_options()
-    if options.get("secom_single", False):
+def _begin(connection: Connection, asked: Asked) -> None:
+    if asked.single:
         return
-    if not options.get("secom_write", True):
+    if not asked.write:
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         return
-    if not options.get("secom_durable", True):
+    if not asked.durable:
         connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
-    wait = options.get("secom_wait")
-    if wait is not None:
+    if asked.wait is not None:
         # 0 would be to wait for ever.
-        connection.exec_driver_sql(_WAIT, (str(max(1, int(wait * 1000))),))
+        connection.exec_driver_sql(_WAIT, (str(max(1, int(asked.wait * 1000))),))
     # Whoever reads in order to write waits here for who is writing, and then reads what that one wrote.
-    scope = options.get("secom_scope")
-    if scope is None:
+    if asked.scope is None:
         connection.exec_driver_sql(_STORE_LOCK)
     else:
-        connection.exec_driver_sql(_KEY_LOCK if isinstance(scope, str) else _ID_LOCK, (scope,))
+        connection.exec_driver_sql(_KEY_LOCK if isinstance(asked.scope, str) else _ID_LOCK, (asked.scope,))

@@ -25,18 +25,9 @@ from .messages import message_rows, microseconds, turn_ids_among, turn_ids_of, t
 from .migrations import migrate
 from .ownership import delete_of_scope, delete_of_session, of_scope
 from .rows import MOST, Appended, MemoryRow, ScopeRow, SessionRow, scope_key, session_row
-from .schema import (
-    SCOPE_TABLES,
-    is_one_of,
-    layer_progress,
-    memories,
-    messages,
-    part_states,
-    scopes,
-    sessions,
-    vectors,
-)
+from .schema import SCOPE_TABLES, is_one_of, layer_progress, memories, messages, part_states, scopes, sessions, vectors
 from .statements import count_turns_where, delete_among, insert_row, is_unchanged, keep_vectors, scopes_within
+from .transactions import Begin
 from .unsettled import Unsettled
 
 Also = Callable[[Connection, SessionRow, Sequence[str]], None]
@@ -55,8 +46,10 @@ class SqlStore(DerivedRows):
         SchemaTooNew: a later version of the package wrote it.
     """
 
-    def __init__(self, engine: Engine, cipher: Cipher | None = None, busy_timeout: float | None = None) -> None:
-        super().__init__(engine, cipher, busy_timeout)
+    def __init__(
+        self, engine: Engine, begin: Begin, cipher: Cipher | None = None, busy_timeout: float | None = None
+    ) -> None:
+        super().__init__(engine, begin, cipher, busy_timeout)
         migrate(self)
 
     # -- raw turns ----------------------------------------------------------------------------------------------

@@ -16,10 +16,10 @@ from sqlalchemy.pool import StaticPool
 
 from ..errors import InvalidInput, SecomError, StoreError, shorten
 from .cipher import Cipher
-from .database import wait_at_most
 from .log_syncing import CAN_SYNC
 from .places import file_at
 from .sql import SqlStore
+from .transactions import Asked, wait_at_most
 
 _CACHE_KIB: Final = 4000
 BUSY_TIMEOUT_S: Final = 60.0
@@ -101,12 +101,10 @@ def open_sqlite(
         **pool,
     )
     event.listen(engine, "connect", partial(_configure, file=file, cipher=cipher, wait=wait))
-    event.listen(engine, "begin", _begin)
     event.listen(engine, "checkin", _enforce_references)
-    if file is not None:
-        _watch(engine, _File(file))
+    watched = _watched(engine, file) if file is not None else None
     try:
-        return SqlStore(engine, cipher, wait)
+        return SqlStore(engine, partial(_begin, watched), cipher, wait)
     except SecomError:
         engine.dispose()
         raise
@@ -128,11 +126,12 @@ def _place(path: str | Path, cipher: Cipher) -> Path:
     return file
 
 
-def _watch(engine: Engine, file: _File) -> None:
-    """Make no other file under the path, and write to no file that is not there."""
+def _watched(engine: Engine, path: Path) -> _File:
+    """The file that is opened under a path; no other one is made there."""
+    file = _File(path)
     event.listen(engine, "do_connect", file.check)
     event.listen(engine, "connect", lambda *_: file.opened())
-    event.listen(engine, "begin", lambda connection: file.check() if _may_write(connection) else None)
+    return file
 
 
 def _configure(connection: Any, record: Any, *, file: Path | None, cipher: Cipher, wait: float) -> None:
@@ -188,29 +187,27 @@ def _keep_write_ahead_log(cursor: Any, wait: float) -> bool:
         time.sleep(random.uniform(0, 0.02))
 
 
-def _may_write(connection: Connection) -> bool:
-    return bool(connection.get_execution_options().get("secom_write", True))
-
-
-def _begin(connection: Connection) -> None:
-    options = connection.get_execution_options()
-    wait = options.get("secom_wait")
+def _begin(file: _File | None, connection: Connection, asked: Asked) -> None:
     driver: Any = connection.connection.driver_connection
-    wait_at_most(driver, connection.info, BUSY_TIMEOUT_S if wait is None else wait)
-    if not _may_write(connection):
+    info = connection.info
+    wait_at_most(driver, info, BUSY_TIMEOUT_S if asked.wait is None else asked.wait)
+    if not asked.write:
         driver.execute("BEGIN")
         return
+    if file is not None:
+        # Nothing is written to a file that is not there.
+        file.check()
     # A turn that was acknowledged survives a power cut: `Database.transaction` syncs the log once the next writer has
     # its turn, or SQLite does, at the commit. What is derived can be made again, and waits for the next turn's sync.
-    synced = "FULL" if options.get("secom_durable", True) and not connection.info.get(_LOGGED) else "NORMAL"
-    if connection.info.get(_SYNCED) != synced:
+    synced = "FULL" if asked.durable and not info.get(_LOGGED) else "NORMAL"
+    if info.get(_SYNCED) != synced:
         driver.execute(f"PRAGMA synchronous={synced}")
-        connection.info[_SYNCED] = synced
-    if options.get("secom_migrating", False):
+        info[_SYNCED] = synced
+    if asked.migrating:
         # A table that is made anew is dropped, and the rows that name its rows would go with it. Inside a transaction
         # this has no effect.
         driver.execute("PRAGMA foreign_keys=OFF")
-        connection.info[_UNENFORCED] = True
+        info[_UNENFORCED] = True
     # A transaction that starts by reading and then writes can fail at once when another process writes; one that
     # takes the write lock at the start waits its turn.
     driver.execute("BEGIN IMMEDIATE")

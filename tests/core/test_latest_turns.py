@@ -1,4 +1,4 @@
-"""The latest turns of a session, which a process keeps, are those that the bank holds, whoever has changed it since."""
+"""The turns of a session, which a process keeps, are those that the bank holds, whoever has changed it since."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from secom_core import MemoryBank
-from secom_core.conversation import Message
+from secom_core.conversation import Message, Turn
 from secom_core.errors import InvalidInput
 
 SCOPE = ("acme", "alice")
@@ -21,6 +21,12 @@ def _question(number: int) -> Message:
 
 def _answer(number: int) -> Message:
     return Message(f"Answer {number}.", role="assistant", id=f"a{number}")
+
+
+def _stored(bank: MemoryBank) -> list[Turn]:
+    """The turns of the session as the store has them; nothing that is kept helps."""
+    row = bank._store.session_named(SCOPE, "s1")
+    return bank._store.turns(row) if row is not None else []
 
 
 @pytest.mark.slow
@@ -46,10 +52,10 @@ def test_latest_turns_are_those_of_the_bank_whatever_two_processes_do(tmp_path: 
                 case "forget":
                     turns = bank.turns(SCOPE, "s1")
                     bank.forget(SCOPE, turn_ids=[draw.choice(turns).id] if turns else ["q0"])
-            held = ours.turns(SCOPE, "s1")
-            for last in draw.sample((1, 2, 5, 64), 2):
-                assert ours.turns(SCOPE, "s1", last=last) == held[-last:]
-                assert other.turns(SCOPE, "s1", last=last) == held[-last:]
+            held = _stored(ours)
+            for last in draw.sample((1, 2, 5, 64, None), 2):
+                assert ours.turns(SCOPE, "s1", last=last) == held[-(last or 0) :]
+                assert other.turns(SCOPE, "s1", last=last) == held[-(last or 0) :]
 
 
 def test_an_imported_answer_is_seen(tmp_path: Path) -> None:
@@ -62,22 +68,37 @@ def test_an_imported_answer_is_seen(tmp_path: Path) -> None:
         bank.storage.import_(lines)
 
         after = bank.turns(SCOPE, "s1", last=5)
-        assert after == bank.turns(SCOPE, "s1")
+        assert after == bank.turns(SCOPE, "s1") == _stored(bank)
         assert sum(len(turn.messages) for turn in before) + 1 == sum(len(turn.messages) for turn in after)
 
 
-def test_what_has_not_changed_is_not_read_again() -> None:
+@pytest.mark.parametrize("last", [3, None])
+def test_what_has_not_changed_is_not_read_again(last: int | None) -> None:
     with MemoryBank.open() as bank:
         bank.remember(SCOPE, [_question(number) for number in range(20)], session="s1")
-        bank.turns(SCOPE, "s1", last=10)
+        bank.turns(SCOPE, "s1")
         statements: list[str] = []
         connection: Any = bank._store.engine.raw_connection().driver_connection
         connection.set_trace_callback(statements.append)
 
-        assert [turn.id for turn in bank.turns(SCOPE, "s1", last=3)] == ["q17", "q18", "q19"]
+        assert [turn.id for turn in bank.turns(SCOPE, "s1", last=last)][-3:] == ["q17", "q18", "q19"]
 
-        assert statements
-        assert not any("FROM messages" in each for each in statements)
+        # Whether anything has ended and whether the session has changed are one question.
+        assert len(statements) == 1
+        assert "FROM messages" not in statements[0]
+
+
+def test_of_a_whole_session_only_what_is_new_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(SCOPE, [_question(number) for number in range(20)], session="s1")
+        before = bank.turns(SCOPE, "s1")
+        bank.remember(SCOPE, [_question(20)], session="s1")
+        monkeypatch.setattr("secom_core.stores.latest.turns_from", None)
+
+        after = bank.turns(SCOPE, "s1")
+
+        assert after == _stored(bank)
+        assert [each is known for each, known in zip(after, before, strict=False)] == [True] * 19 + [False]
 
 
 def test_forgotten_words_leave_the_memory_of_the_process() -> None:

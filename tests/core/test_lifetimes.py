@@ -53,6 +53,14 @@ def bank() -> Iterator[MemoryBank]:
         yield opened
 
 
+def test_a_recall_of_what_has_not_changed_asks_once(bank) -> None:
+    bank.recall(ANN, "rent")
+    statements: list[str] = []
+    bank._store.engine.raw_connection().driver_connection.set_trace_callback(statements.append)
+    assert "rent" in bank.recall(ANN, "What of the rent?").text
+    assert len(statements) == 1, "the scope, what has ended of it, its cap and its marks are one question"
+
+
 # -- ends -------------------------------------------------------------------------------------------------------------
 
 

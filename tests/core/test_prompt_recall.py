@@ -13,6 +13,16 @@ from secom_core.memory import RecallOptions
 ASKED = [Message("What is my cat called?")]
 
 
+def test_what_a_long_prompt_holds_is_not_recalled(tmp_path: Path) -> None:
+    said = [Message(f"My cat number {number} is called Rosa-{number}.") for number in range(200)]
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        bank.remember(("alice",), [("user", "My cat is called Max.")], session="earlier")
+        bank.remember(("alice",), said, session="s", later=True)
+        block = PromptRecall(bank, RecallOptions(500), "test").block(("alice",), "s", [*said, *ASKED], begins=True)
+    assert "Max" in block
+    assert "Rosa" not in block
+
+
 class Overtaken(PromptRecall):
     """Bob's run comes right after what Alice's has found is noted, as a thread of his could."""
 

@@ -580,7 +580,8 @@ def test_an_answer_does_not_wait_for_a_locked_file(tmp_path: Path, write: Any, o
             other.execute("COMMIT")
         assert waited < 1.8
         deadline = time.monotonic() + 5
-        while len(stored(bank)) < 3 and time.monotonic() < deadline:
+        # Words are seen once they are written, and wait in memory until they are on disk.
+        while bank.health().unwritten and time.monotonic() < deadline:
             time.sleep(0.02)
         words = ["Where do I live?", "In Ghent.", "And who teaches me?"]
         assert [text for _, text in stored(bank)] == words
