@@ -210,3 +210,13 @@ def check_name(session: object) -> None:
     """
     if not isinstance(session, str):
         raise InvalidInput(f"a session is named by a string, got {shorten(session)}; bank.sessions(scope) lists them")
+
+
+def check_query(query: object) -> None:
+    """Refuse a query that is no string.
+
+    Raises:
+        InvalidInput: with what was given.
+    """
+    if not isinstance(query, str):
+        raise InvalidInput(f"a query is a string, not {query!r}")

@@ -15,7 +15,7 @@ from ..context.block import render
 from ..context.packing import Packer, PackTurns
 from ..conversation import Message, Scope, check_scope
 from ..derived.segments import Derivation
-from ..errors import InvalidInput, StaleIndex
+from ..errors import StaleIndex
 from ..filters import Joined, read_filter
 from ..layers import Found, Layer, Ranking, Request, Units
 from ..memory import Recall, RecallOptions, Section
@@ -25,7 +25,7 @@ from ..telemetry import staged
 from ..text.intents import asks_of_the_past, subject
 from ..vectors import DocumentPlace
 from .asked import Asked
-from .checks import check_moment
+from .checks import check_moment, check_query
 from .judging import Judge, Verdict
 from .layers import Layers
 from .lifetimes import Lifetimes
@@ -371,16 +371,6 @@ def _with_relevance_of(turns: Sequence[Candidate], units: Sequence[Candidate]) -
         replace(unit, relevance=max((of_turn.get(turn.id, 0.0) for turn in unit.memory.turns), default=0.0))
         for unit in units
     ]
-
-
-def check_query(query: object) -> None:
-    """Refuse a query that is no string.
-
-    Raises:
-        InvalidInput: with what was given.
-    """
-    if not isinstance(query, str):
-        raise InvalidInput(f"a query is a string, not {query!r}")
 
 
 @staged("layers")
