@@ -98,13 +98,11 @@ class VectorIndex:
         exact = (self._rows[places].astype(np.float64) * query.astype(np.float64)).sum(axis=1)
         return best(self._ids[places], exact, k)
 
-    def scores(self, vector: npt.ArrayLike, size: int) -> Scores:
-        """The cosines to ``vector`` by id, up to ``size`` and as far as there are ids; 0 where an id has no vector."""
-        ids = self._ids[: len(self)]
-        column = np.zeros(max(size, int(ids.max(initial=-1)) + 1))
-        if len(ids):
-            column[ids] = self._cosines(vector)[1]
-        return column
+    def scores(self, vector: npt.ArrayLike) -> tuple[Ids, Scores]:
+        """The ids of all vectors and their cosines to ``vector``."""
+        if not len(self):
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        return self._ids[: len(self)].copy(), self._cosines(vector)[1].astype(np.float64)
 
     def vectors_of(self, ids: Sequence[int]) -> Vectors | None:
         """The vectors of ``ids``, shape ``(len(ids), d)``, of length 1; nothing where one has none."""

@@ -230,7 +230,7 @@ class ScopeSearch:
         return [rows for rows in turns if rows and self._table.memory[rows[0]] >= 0]
 
     def _by_vector(self, index: VectorIndex, size: int) -> Column:
-        return index.scores(self.vector, size) if self.vector is not None else np.zeros(size)
+        return _placed(*index.scores(self.vector), size) if self.vector is not None else np.zeros(size)
 
     def _rows_of_best_memories(self, weights: Mapping[str, float], limit: int) -> Rows:
         scores = weights.get("segment_lexical", 0.0) * standardise(self._key_scores)
