@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from functools import partial
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,28 @@ from .errors import InvalidInput, shorten
 
 Vectors: TypeAlias = npt.NDArray[np.float32]
 """An array of shape ``(n, d)``, a row a text, each row of length 1, or of zeros where there is no direction."""
+
+
+F = TypeVar("F", bound=np.floating[Any])
+_products: Final[Any] = getattr(np, "vecdot", partial(np.einsum, "ij,j->i"))  # numpy 1 has no `vecdot`
+
+
+def row_products(rows: npt.NDArray[F], vector: npt.NDArray[F]) -> npt.NDArray[F]:
+    """The products of each row with one vector, in this thread.
+
+    ``rows @ vector`` gives the same, but the linear algebra library hands it to threads of its own from some 10,000
+    numbers on. They cost a process whose other threads work more than they save; and of 50,000 rows of 384 numbers,
+    which no cache holds, it takes twice as long in one thread.
+
+    Args:
+        rows: shape ``(n, d)``.
+        vector: shape ``(d,)``.
+
+    Returns:
+        Shape ``(n,)``.
+    """
+    products: npt.NDArray[F] = _products(rows, vector)
+    return products
 
 
 def unit_rows(rows: Sequence[Sequence[float]] | npt.NDArray[np.generic], count: int) -> Vectors:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput
-from ..vectors import Vectors, unit_rows
+from ..vectors import Vectors, row_products, unit_rows
 from .top import Ids, Scores, best
 
 # Single precision sums differ in the last digits with the order of the addends, so candidates this close to the cut
@@ -19,13 +18,6 @@ _CLOSE: Final = 1e-5
 
 _FEW: Final = 0.25
 """Up to which share of all vectors some are compared alone."""
-
-_LARGE: Final = 5_000_000
-"""From how many numbers on a matrix is read quicker by rows than by the product of the linear algebra library: that
-takes twice as long at 50,000 vectors of 384 numbers, which no cache holds, and has threads wait for each other."""
-
-_dot_products: Final[Callable[[Vectors, Vectors], Vectors]] = getattr(np, "vecdot", partial(np.einsum, "ij,j->i"))
-"""The products of rows with one vector; numpy 1 has no `numpy.vecdot`."""
 
 _PLACE_BYTES: Final = 110
 """A vector's place in a dictionary, as tracemalloc has it."""
@@ -122,7 +114,7 @@ class VectorIndex:
         if len(places) > len(self) * _FEW:
             return self._cosines(vector)[1][places].astype(np.float64)
         [query] = self._unit_rows(np.asarray(vector, dtype=np.float32)[None], 1)
-        return np.asarray(self._rows[places] @ query, dtype=np.float64)
+        return np.asarray(row_products(self._rows[places], query), dtype=np.float64)
 
     def load(self, ids: Ids, rows: Vectors) -> None:
         """Hold these vectors, which are of length 1 or 0, in the place of all.
@@ -142,8 +134,7 @@ class VectorIndex:
     def _cosines(self, vector: npt.ArrayLike) -> tuple[Vectors, Vectors]:
         """The vector at length 1, and its cosines to all others, in single precision."""
         [query] = self._unit_rows(np.asarray(vector, dtype=np.float32)[None], 1)
-        rows = self._rows[: len(self)]
-        return query, rows @ query if rows.size < _LARGE else _dot_products(rows, query)
+        return query, row_products(self._rows[: len(self)], query)
 
     def _unit_rows(self, vectors: npt.ArrayLike, count: int) -> Vectors:
         rows = unit_rows(np.asarray(vectors, dtype=np.float32), count)

@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from ..vectors import row_products
 from .passage_table import Rows
 from .signals import Column
 
@@ -39,7 +40,7 @@ def relevances(columns: Mapping[str, Column], scores: Column, best: Rows, *, den
         dense: whether vectors took part in the scores.
     """
     constant, *weights = _DENSE if dense else _LEXICAL
-    return chance(constant + features(columns, scores, best) @ np.array(weights))
+    return chance(constant + row_products(features(columns, scores, best), np.array(weights)))
 
 
 def features(columns: Mapping[str, Column], scores: Column, best: Rows) -> Column:

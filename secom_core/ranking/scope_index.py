@@ -19,7 +19,7 @@ from ..indexes.vector import VectorIndex
 from ..memory import HitKind, Memory, Passage, passages_of
 from ..protocols import Statistics, TokenCounter, Vectors
 from ..text.intents import Subject
-from ..vectors import DocumentPlace
+from ..vectors import DocumentPlace, row_products
 from .blocks import Mark
 from .candidate import Candidate, signals_of
 from .choosing import TimesSaid, each_once, enough_for, measures
@@ -289,7 +289,7 @@ class ScopeIndex:
         among = ~only_asks if not only_asks.all() else only_asks
         compared = {name: comparable(name, column, among) for name, column in columns.items()}
         matrix = np.stack([of_whom(name, compared, users) for name in weights], axis=1)
-        total = matrix @ np.array(list(weights.values()))
+        total = row_products(matrix, np.array(list(weights.values())))
         near = columns["window_coverage"] > 0
         if "passage_dense" in compared:
             near |= compared["passage_dense"] > _NEAR
