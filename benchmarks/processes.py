@@ -31,6 +31,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -225,6 +226,9 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=8, help="how many ask at once")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    missing = [shape for shape in options.shapes if find_spec(shape) is None]
+    if missing:
+        sys.exit(f"{', '.join(missing)}: not installed; run pip install {' '.join(missing)}, or name other --shapes")
     outcomes = []
     # A socket's path is short.
     with tempfile.TemporaryDirectory(prefix="proc-") as folder, stores(options.store, Path(folder)) as places:
