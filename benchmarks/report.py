@@ -344,7 +344,7 @@ def clients() -> str:
             _both(row["remember"]),
             _both(row["recall"]),
         ]
-        for row in result("growth")["clients"]
+        for row in result("growth_clients")["clients"]
     ]
     return grid(["", "clients", "turns per second", *HEADS], rows)
 
@@ -933,8 +933,9 @@ SECTIONS = {
     ),
     "How fast is it with many clients?": (
         clients,
-        "From the same run: threads of one process, each in its own scope of a thousand turns, write a turn and recall "
-        "it. One process uses one processor; more processes share the work.",
+        "`benchmarks.growth --turns --scopes 0 --clients 1 8 64`, on two cores that nothing else used: threads of one "
+        "process, each in its own scope of a thousand turns, write a turn and recall it. One process uses one "
+        "processor; more processes share the work.",
     ),
     "How much memory do many scopes need?": (
         scopes,
