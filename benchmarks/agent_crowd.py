@@ -1,6 +1,8 @@
 """Users who talk to one agent at once, each with a memory of their own: how much longer than without memory.
 
-Part of `benchmarks.agents`. Every user has 200 turns in memory and says ten more, one after the other, in an
+    python -m benchmarks.agent_crowd [--users 40]
+
+Part of `benchmarks.agents` too. Every user has 200 turns in memory and says ten more, one after the other, in an
 asynchronous agent; all users at once, in one process, with one bank on disk. The model is a scripted server in the same
 process that answers at once, where nothing but the framework and memory takes time, after half a second, as quick
 models do, or after two.
@@ -8,6 +10,7 @@ models do, or after two.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import sys
 import tempfile
@@ -29,6 +32,14 @@ DELAYS = (0.0, 0.5, 2.0)
 
 Turn = Callable[[str, str], Awaitable[object]]
 Build = Callable[[str, MemoryBank, ExitStack], Turn]
+
+
+def scripted_models() -> None:
+    """The models over HTTP are those of the tests."""
+    tests = Path(__file__).parents[1] / "tests"
+    for folder in (tests / "langchain", tests / "llamaindex"):
+        if str(folder) not in sys.path:
+            sys.path.append(str(folder))
 
 
 def filled(bank: MemoryBank, users: int) -> None:
@@ -160,3 +171,15 @@ def crowds(users: int) -> dict[str, Any]:
                     file=sys.stdout,
                 )
     return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--users", type=int, default=40)
+    options = parser.parse_args()
+    scripted_models()
+    crowds(options.users)
+
+
+if __name__ == "__main__":
+    main()

@@ -47,7 +47,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.adding import sessions, utterances
-from benchmarks.agent_crowd import crowds
+from benchmarks.agent_crowd import crowds, scripted_models
 from benchmarks.latency import HashedWords
 from benchmarks.peers import langchain_embeddings, llamaindex_embedding
 from benchmarks.retrieval import versions
@@ -151,14 +151,6 @@ class Agent:
 
 
 # -- LangChain ---------------------------------------------------------------------------------------------------------
-
-
-def scripted_models() -> None:
-    """The models over HTTP are those of the tests."""
-    tests = Path(__file__).parents[1] / "tests"
-    for folder in (tests / "langchain", tests / "llamaindex"):
-        if str(folder) not in sys.path:
-            sys.path.append(str(folder))
 
 
 def create_langchain(setting: Setting, middleware: Sequence[Any] = (), store: Any = None) -> Ask:

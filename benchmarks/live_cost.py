@@ -30,7 +30,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.adding import utterances
-from benchmarks.agents import PACKAGES, Setting, create_langchain, create_llamaindex, scripted_models
+from benchmarks.agent_crowd import scripted_models
+from benchmarks.agents import PACKAGES, Setting, create_langchain, create_llamaindex
 from benchmarks.before_after import _WORKER, HERE
 from benchmarks.retrieval import versions
 from secom_core import presets

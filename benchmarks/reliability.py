@@ -87,7 +87,8 @@ def kill_writers(duty: str, store: str, places: Places, runs: int, rng: random.R
     MemoryBank.open(target).close()
     said_so, gone = [], set()
     for run in range(runs):
-        for each in killed(rng.uniform(0, 0.25), outcome, duty, target, f"w{run}"):
+        # One that forgets takes several times as long to have done anything.
+        for each in killed(rng.uniform(0, 1.5 if duty == "forget" else 0.25), outcome, duty, target, f"w{run}"):
             said_so += [each["id"]] if "id" in each else []
             gone |= {each["gone"]} if "gone" in each else set()
     with MemoryBank.open(target) as bank:

@@ -933,9 +933,10 @@ SECTIONS = {
     ),
     "How fast is it with many clients?": (
         clients,
-        "`benchmarks.growth --turns --scopes 0 --clients 1 8 64`, on two cores that nothing else used: threads of one "
+        "`benchmarks.growth --store sqlite postgres --turns --scopes 0 --clients 1 8 64`, on two cores: threads of one "
         "process, each in its own scope of a thousand turns, write a turn and recall it. One process uses one "
-        "processor; more processes share the work.",
+        "processor; more processes share the work. With 64 clients on SQLite, three runs gave 83, 86 and 114 turns a "
+        "second.",
     ),
     "How much memory do many scopes need?": (
         scopes,

@@ -26,7 +26,7 @@ def row_products(rows: npt.NDArray[F], vector: npt.NDArray[F]) -> npt.NDArray[F]
 
     ``rows @ vector`` gives the same, but the linear algebra library hands it to threads of its own from some 10,000
     numbers on. They cost a process whose other threads work more than they save; and of 50,000 rows of 384 numbers,
-    which no cache holds, it takes twice as long in one thread.
+    which no cache holds, it takes two to three times as long in one thread.
 
     Args:
         rows: shape ``(n, d)``.

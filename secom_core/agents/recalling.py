@@ -65,7 +65,7 @@ class PromptRecall:
             return ""
 
     def _shown(self, scope: Scope, session: str, dialogue: Sequence[Message]) -> Iterator[str]:
-        """The turns of the session that the prompt holds: the latest, no more than it has messages."""
+        """The turns of the session that the prompt holds, among the latest: of these, more than it has messages."""
         shown = {message.text for message in dialogue if message.role == "user"}
         # The bank keeps as many as it was asked for last, and reads what is new.
         for turn in self._bank.turns(scope, session, last=(len(dialogue) // _MORE + 2) * _MORE):

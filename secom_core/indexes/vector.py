@@ -24,7 +24,7 @@ _PLACE_BYTES: Final = 110
 
 
 class VectorIndex:
-    """Exact cosine search by one matrix product over all vectors.
+    """Exact cosine search over all vectors.
 
     Adding, replacing or removing a vector costs O(d), averaged over many; searching costs O(n d). Vectors are scaled
     to length 1; a vector of zeros scores 0. The first vectors say how many dimensions all have. Calls must not overlap
