@@ -13,14 +13,14 @@ from ..memory import passages_of
 from ..ranking.blocks import Block, Merged
 from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
-from .kept_index import FORM, UNFIT, in_order
+from .kept_index import FORM, UNFIT, kept_blocks
 
 
 def flaw(store: SqlStore, scope: ScopeRow) -> str | None:
     """What is wrong with what is kept of a scope's index; nothing where it is whole, and that of the scope's turns."""
     try:
         for space in store.check_index(scope.id):
-            blocks = list(in_order(store.index_blocks(scope.id, space)).values())
+            blocks = list(kept_blocks(store, scope.id, space).values())
             if not blocks:
                 return f"the search index that is kept with the bank for {space!r} is of no embedder's name"
             # One of another form is not read.

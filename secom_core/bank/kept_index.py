@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -13,20 +13,20 @@ import Stemmer
 
 from ..derived.space import EmbeddingSpace
 from ..errors import StaleIndex, attempted, warn_degraded
-from ..indexes.packed import packed, unpacked
+from ..indexes.packed import PackedArrays, packed, unpacked
 from ..indexes.postings import FrozenPostings
 from ..protocols import TokenCounter
 from ..ranking import ScopeIndex
-from ..ranking.blocks import KEYS, WORDS, Block, Changed, EntryReader, Mark, block_of, open_blocks, without
+from ..ranking.blocks import APART, KEYS, WORDS, Block, Changed, EntryReader, Mark, block_of, open_blocks, without
 from ..stores.derived import SessionIds
-from ..stores.index_blocks import OPENED, WithoutThem
+from ..stores.index_blocks import OPENED, PIECE, WithoutThem
 from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
 from .index_pieces import Pieces
 
 Names: TypeAlias = tuple[Sequence[str], Sequence[tuple[str, ...]]]
 
-FORM: Final = 4
+FORM: Final = 5
 """Which form blocks have, and how the texts in them are analysed: a block of another form is made again."""
 
 _WORTH: Final = 4000
@@ -137,7 +137,7 @@ class IndexKeeper:
 
     def _opened(self, row: ScopeRow, index: ScopeIndex) -> Opened | None:
         space = self.space.known_name if self.space is not None else _NO_SPACE
-        blocks = in_order(self.store.index_blocks(row.id, space)) if space is not None else {}
+        blocks = kept_blocks(self.store, row.id, space) if space is not None else {}
         if not blocks or space != self._space:
             return None
         if list(blocks.values())[-1].about.get("stamp") != self.stamp:
@@ -322,7 +322,8 @@ class IndexKeeper:
             within = zip(numbers, start, end, strict=True)
             if of_older or any(first <= number < last for some, first, last in within for number in some):
                 parts = self.store.index_parts(row.id, space, each.number)
-                about, arrays = unpacked(parts.pop(OPENED))
+                about, opened = unpacked(parts.pop(OPENED))
+                arrays = dict(opened) | {name: unpacked(parts.pop(name))[1][name] for name in APART}
                 data = {name: np.frombuffer(parts.get(name, b""), dtype="<i4") for name in (WORDS, KEYS)}
                 block = Block(about, arrays, {name: each.reshape(-1, 2) for name, each in data.items()})
                 found[each.number] = without(block, index.indexes, index.memories, gone)
@@ -357,7 +358,10 @@ def _gone(index: ScopeIndex) -> Changed:
 
 def _parts(block: Block) -> dict[str, bytes]:
     entries = {name: each.tobytes() for name, each in block.entries.items()}
-    return {OPENED: packed(block.about, block.arrays), **entries}
+    apart = {name: packed({}, {name: block.arrays[name]}) for name in APART}
+    arrays = {name: array for name, array in block.arrays.items() if name not in APART}
+    about = {**block.about, "apart": {name: len(data) for name, data in apart.items()}}
+    return {OPENED: packed(about, arrays), **apart, **entries}
 
 
 def _moved_to(number: int, old: KeptBlock, block: Block, kept: Kept) -> KeptBlock:
@@ -366,10 +370,21 @@ def _moved_to(number: int, old: KeptBlock, block: Block, kept: Kept) -> KeptBloc
     return replace(old, number=number, runs=runs)
 
 
-def in_order(stored: Mapping[int, bytearray]) -> dict[int, Block]:
-    """Blocks by number, in the order in which they go on from each other."""
-    blocks = {number: Block(*unpacked(data)) for number, data in stored.items()}
+def kept_blocks(store: SqlStore, scope_id: int, space: str) -> dict[int, Block]:
+    """The blocks of a scope's index by number, in the order in which they go on from each other."""
+    blocks: dict[int, Block] = {}
+    for number, data in store.index_blocks(scope_id, space).items():
+        about, arrays = unpacked(data)
+        read = partial(_part, store, scope_id, space, number)
+        apart = {name: partial(read, name, size) for name, size in about.get("apart", {}).items()}
+        blocks[number] = Block(about, arrays.with_apart(apart))
     return dict(sorted(blocks.items(), key=lambda each: (each[1].start.passages, each[1].stop.passages)))
+
+
+def _part(store: SqlStore, scope_id: int, space: str, block: int, name: str, size: int) -> PackedArrays:
+    """A part of a block that is kept by itself, of so many bytes."""
+    pieces = store.index_pieces(scope_id, space, block, name, range(-(-size // PIECE)))
+    return unpacked(bytearray().join(data for _, data in sorted(pieces.items())))[1]
 
 
 def _moved(index: ScopeIndex) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,44 +19,117 @@ _ALIGNED: Final = 8
 _KINDS_OF_WHOLE: Final = ("|i1", "<i2", "<i4", "<i8")
 _KINDS: Final = frozenset({*_KINDS_OF_WHOLE, "<f8", "<f4"})
 
+PLAIN, STEPS, PLACES, SPARSE = 0, 1, 2, 3
+"""How numbers are kept: as they are; as how much more each is than the one before, or than its own place; or those
+alone that are not as most are."""
+
+_WAYS: Final = ((PLAIN, 0), (STEPS, 0), (PLACES, 1), (SPARSE, 2))
+"""And of how many arrays those that are told apart are."""
+
+_NOWHERE, _ODD = -128, -127
+"""What stands for -1, and for a number that is told apart, where numbers are kept by their places."""
+_FEW_ODD: Final = 32
+"""Of how many numbers one may be told apart."""
+
 
 def packed(about: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
     """Arrays and what is to be known of them as bytes, which `unpacked` reads."""
     small = {name: _narrowed(array) for name, array in arrays.items()}
-    named = {name: [array.dtype.str, list(array.shape), *small[name][1:]] for name, array in arrays.items()}
-    head = json.dumps({"about": dict(about), "arrays": named}).encode()
-    parts = [_HEAD.pack(len(head)), head, *(_padded(array.tobytes()) for array, *_ in small.values())]
-    parts[1] = _padded(head)
-    return b"".join(parts)
+    told = {
+        name: [array.dtype.str, list(array.shape), each.kept.dtype.str, each.base, each.way, *map(len, each.odd)]
+        for (name, array), each in zip(arrays.items(), small.values(), strict=True)
+    }
+    head = json.dumps({"about": dict(about), "arrays": told}).encode()
+    bodies = (b"".join([_padded(each.kept.tobytes()), *(odd.tobytes() for odd in each.odd)]) for each in small.values())
+    return b"".join([_HEAD.pack(len(head)), _padded(head), *bodies])
 
 
-def _narrowed(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], str, int, bool]:
-    """An array as it is kept: whole numbers in as few bytes as hold how much more each is than the least, or than the
-    one before, as most columns rise; then what it is kept as, the number that is taken off, and whether they are steps.
+class _Narrow(NamedTuple):
+    """An array as it is kept: the numbers, which take as few bytes as hold them.
+
+    Args:
+        kept: what is left of each.
+        base: the number that was taken off.
+        way: `PLAIN`, `STEPS`, `PLACES` or `SPARSE`.
+        odd: of numbers by their places, those that are told apart; of sparse ones the places, and the numbers there.
     """
-    if array.dtype.kind == "i" and array.ndim == 1 and array.size:
-        least, first = int(array.min()), int(array[0])
-        for kind in _KINDS_OF_WHOLE:
-            limit = np.iinfo(kind).max
-            if np.dtype(kind).itemsize >= array.dtype.itemsize:
-                break
-            if int(array.max()) - least <= limit:
-                return (array.astype(np.int64) - least).astype(kind), kind, least, False
-            steps = np.diff(array.astype(np.int64), prepend=first)
-            if -limit <= int(steps.min()) and int(steps.max()) <= limit:
-                return steps.astype(kind), kind, first, True
-    return array, array.dtype.str, 0, False
+
+    kept: npt.NDArray[Any]
+    base: int = 0
+    way: int = PLAIN
+    odd: tuple[npt.NDArray[np.int64], ...] = ()
 
 
-def _widened(kept: npt.NDArray[Any], kind: str, base: int, out: npt.NDArray[Any], *, steps: bool) -> None:
+def _narrowed(array: npt.NDArray[Any]) -> _Narrow:
+    if array.dtype.kind != "i" or array.ndim != 1 or not array.size:
+        return _Narrow(array)
+    sparse = _as_most_are(array)
+    if sparse is not None:
+        return sparse
+    found = _by_size_or_steps(array)
+    # Rows that point to rows beside them, or to none.
+    return (found.kept.itemsize > 1 and _by_places(array)) or found
+
+
+def _as_most_are(array: npt.NDArray[Any]) -> _Narrow | None:
+    """The number that most are, and the others with their places; nothing where these are too many."""
+    ordered = np.sort(array)
+    # What more than half are is in the middle.
+    usual = ordered[len(ordered) // 2]
+    others = np.flatnonzero(array != usual)
+    if len(others) * _FEW_ODD > len(array):
+        return None
+    return _Narrow(array[:0], int(usual), SPARSE, (others.astype(np.int64), array[others].astype(np.int64)))
+
+
+def _by_size_or_steps(array: npt.NDArray[Any]) -> _Narrow:
+    """How much more each is than the least, or than the one before: most columns rise."""
+    least, first = int(array.min()), int(array[0])
+    for kind in _KINDS_OF_WHOLE:
+        limit = np.iinfo(kind).max
+        if np.dtype(kind).itemsize >= array.dtype.itemsize:
+            break
+        if int(array.max()) - least <= limit:
+            return _Narrow((array.astype(np.int64) - least).astype(kind), least)
+        steps = np.diff(array.astype(np.int64), prepend=first)
+        if -limit <= int(steps.min()) and int(steps.max()) <= limit:
+            return _Narrow(steps.astype(kind), first, STEPS)
+    return _Narrow(array)
+
+
+def _by_places(array: npt.NDArray[Any]) -> _Narrow | None:
+    """How much more each is than its place; nothing where too many are far from theirs."""
+    numbers = array.astype(np.int64)
+    apart, there = numbers - np.arange(len(numbers)), numbers != -1
+    if not there.any():
+        return None
+    base = int(np.median(apart[there]))
+    apart -= base
+    is_odd = there & (np.abs(apart) > -_ODD - 1)
+    if np.count_nonzero(is_odd) * _FEW_ODD > len(numbers):
+        return None
+    kept = np.where(is_odd, _ODD, np.where(there, apart, _NOWHERE)).astype(np.int8)
+    return _Narrow(kept, base, PLACES, (numbers[is_odd],))
+
+
+def _widened(each: _Kept, narrow: _Narrow, out: npt.NDArray[Any]) -> None:
     """Write into ``out`` what `_narrowed` was given."""
-    if kept.dtype.str == kind:
-        out[...] = kept
-    elif steps:
+    kept, base = narrow.kept, np.array(narrow.base, dtype=each.kind)
+    if narrow.way == STEPS:
         np.cumsum(kept, dtype=out.dtype, out=out)
-        out += np.array(base, dtype=kind)
+        out += base
+    elif narrow.way == PLACES:
+        np.add(np.arange(narrow.base, narrow.base + len(kept)), kept, out=out, casting="unsafe")
+        out[kept == _NOWHERE] = -1
+        out[kept == _ODD] = narrow.odd[0]
+    elif narrow.way == SPARSE:
+        places, numbers = narrow.odd
+        out[...] = base
+        out[places] = numbers
+    elif kept.dtype.str == each.kind:
+        out[...] = kept
     else:
-        np.add(kept, np.array(base, dtype=kind), out=out, casting="unsafe", dtype=kind)
+        np.add(kept, base, out=out, casting="unsafe", dtype=each.kind)
 
 
 def _padded(data: bytes) -> bytes:
@@ -65,30 +138,55 @@ def _padded(data: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """Where an array is in bytes, and how: see `_narrowed`."""
+    """Where an array is in bytes, and how: see `_Narrow`."""
 
     kind: str
     shape: tuple[int, ...]
     kept_as: str
     base: int
-    steps: bool
+    way: int
+    odd: tuple[int, ...]
     place: int
 
     @classmethod
     def at(cls, place: int, told: Sequence[Any]) -> _Kept:
         """What the head of the bytes tells of the array that begins at a place; `ValueError` where that cannot be."""
-        kind, shape, kept_as, base, steps = told
-        if not {kind, kept_as} <= _KINDS:
-            raise ValueError(f"arrays are of {sorted(_KINDS)}, not {kind!r} and {kept_as!r}")
-        if not all(isinstance(each, int) and each >= 0 for each in shape):
-            raise ValueError(f"an array cannot have the shape {shape!r}")
+        kind, shape, kept_as, base, way, *odd = told
+        if not {kind, kept_as} <= _KINDS or (way, len(odd)) not in _WAYS:
+            raise ValueError(f"arrays are of {sorted(_KINDS)}, not {kind!r} and {kept_as!r}, {way!r}, {odd!r}")
+        if not all(isinstance(each, int) and each >= 0 for each in (*shape, *odd)):
+            raise ValueError(f"an array cannot have the shape {shape!r}, and {odd!r} numbers told apart")
         # Whether it is within bounds.
         np.array(base, dtype=kind)
-        return cls(kind, tuple(shape), kept_as, base, steps, place)
+        return cls(kind, tuple(shape), kept_as, base, way, tuple(odd), place)
 
     @property
-    def nbytes(self) -> int:
-        return math.prod(self.shape) * np.dtype(self.kept_as).itemsize
+    def stop(self) -> int:
+        """Where it ends."""
+        return self._place_of_odd + sum(self.odd) * _ALIGNED
+
+    @property
+    def is_as_kept(self) -> bool:
+        """Whether it is kept as it is."""
+        return self.kept_as == self.kind and self.way == PLAIN
+
+    @property
+    def _shape_kept(self) -> tuple[int, ...]:
+        return (0,) if self.way == SPARSE else self.shape
+
+    @property
+    def _place_of_odd(self) -> int:
+        size = math.prod(self._shape_kept) * np.dtype(self.kept_as).itemsize
+        return self.place + size + -size % _ALIGNED
+
+    def read(self, data: bytearray) -> _Narrow:
+        """It, as it is kept in the bytes."""
+        kept = np.frombuffer(data, dtype=self.kept_as, count=math.prod(self._shape_kept), offset=self.place)
+        odd, place = list[npt.NDArray[np.int64]](), self._place_of_odd
+        for count in self.odd:
+            odd.append(np.frombuffer(data, dtype=np.int64, count=count, offset=place))
+            place += odd[-1].nbytes
+        return _Narrow(kept.reshape(self._shape_kept), self.base, self.way, tuple(odd))
 
 
 class PackedArrays(Mapping[str, npt.NDArray[Any]]):
@@ -97,34 +195,42 @@ class PackedArrays(Mapping[str, npt.NDArray[Any]]):
     Args:
         data: the bytes.
         kept: where each is.
+        apart: what reads each of the arrays that are kept elsewhere, by name.
     """
 
-    def __init__(self, data: bytearray, kept: Mapping[str, _Kept]) -> None:
-        self._data, self._kept = data, kept
+    def __init__(
+        self, data: bytearray, kept: Mapping[str, _Kept], apart: Mapping[str, Callable[[], PackedArrays]] | None = None
+    ) -> None:
+        self._data, self._kept, self._apart = data, kept, apart or {}
+
+    def with_apart(self, apart: Mapping[str, Callable[[], PackedArrays]]) -> PackedArrays:
+        """The same, and arrays that are kept elsewhere: by name, what reads those that it is among."""
+        return PackedArrays(self._data, self._kept, apart)
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        kept, read = self._kept[name], self._read(name)
-        if kept.kept_as == kept.kind:
-            return read
+        if name in self._apart:
+            return self._apart[name]()[name]
+        kept = self._kept[name]
+        narrow = kept.read(self._data)
+        if kept.is_as_kept:
+            return narrow.kept
         found = np.empty(kept.shape, dtype=kept.kind)
-        _widened(read, kept.kind, kept.base, found, steps=kept.steps)
+        _widened(kept, narrow, found)
         return found
 
     def copy_to(self, found: npt.NDArray[Any], name: str) -> None:
         """Write an array into another of its shape, which may be of a wider type."""
-        kept = self._kept[name]
-        _widened(self._read(name), kept.kind, kept.base, found, steps=kept.steps)
-
-    def _read(self, name: str) -> npt.NDArray[Any]:
-        kept = self._kept[name]
-        read = np.frombuffer(self._data, dtype=kept.kept_as, count=math.prod(kept.shape), offset=kept.place)
-        return read.reshape(kept.shape)
+        if name in self._apart:
+            self._apart[name]().copy_to(found, name)
+        else:
+            _widened(self._kept[name], self._kept[name].read(self._data), found)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._kept)
+        yield from self._kept
+        yield from self._apart
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._kept) + len(self._apart)
 
 
 def unpacked(data: bytearray) -> tuple[dict[str, Any], PackedArrays]:
@@ -139,8 +245,8 @@ def unpacked(data: bytearray) -> tuple[dict[str, Any], PackedArrays]:
         place = _HEAD.size + size + -size % _ALIGNED
         arrays: dict[str, _Kept] = {}
         for name, told in head["arrays"].items():
-            kept = arrays[name] = _Kept.at(place, told)
-            place += kept.nbytes + -kept.nbytes % _ALIGNED
+            arrays[name] = _Kept.at(place, told)
+            place = arrays[name].stop
         if place > len(data):
             raise ValueError(f"arrays of {place:,} bytes are not in {len(data):,}")
         return head["about"], PackedArrays(data, arrays)

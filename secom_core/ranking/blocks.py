@@ -7,7 +7,7 @@ is opened stands apart from postings, of which a query needs a few.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Literal, TypeAlias
@@ -32,10 +32,14 @@ EntryReader: TypeAlias = Callable[[str, Sequence[Range]], Sequence[npt.NDArray[n
 
 _COMPACT: Final[Mapping[str, str]] = {
     **dict.fromkeys(("index", "said", "digest"), "<i8"),
-    **dict.fromkeys(("length", "moment"), "<f8"),
+    "moment": "<f8",
+    "mark": "<i2",
     **dict.fromkeys(("kind", "asks", "stands", "non_answer", "latest", "short"), "|i1"),
 }
 _USUAL: Final = "<i4"
+APART: Final = ("row said", "row digest", "row moment")
+"""Arrays that hardly any query asks for: each is kept by itself, to be read alone when it is asked for."""
+
 _COLUMNS: Final = {"passages": ("row ", "changed rows"), "memories": ("memory ", "changed memories")}
 """How the names of the columns of passages and of memories begin, and the numbers of those before a block that it says
 anew: these come first in its columns."""
@@ -110,6 +114,16 @@ class Block:
         return Mark(*self.about["stop"])
 
     @property
+    def rows(self) -> Longs:
+        """The rows that its columns of passages are of."""
+        return _numbers(self.arrays["changed rows"].tolist(), self.start.passages, self.stop.passages)
+
+    @property
+    def memories(self) -> Longs:
+        """The numbers of the memories that its columns are of."""
+        return _numbers(self.arrays["changed memories"].tolist(), self.start.memories, self.stop.memories)
+
+    @property
     def changed(self) -> Changed:
         """What of older blocks it says anew."""
         parts = (self.arrays[f"changed {name}"].tolist() for name in ("rows", "memories", "words", "keys"))
@@ -157,7 +171,6 @@ def block_of(
         return None
     arrays: dict[str, npt.NDArray[Any]] = {f"row {name}": column for name, column in columns.items()}
     arrays |= {f"memory {name}": column for name, column in memories.columns(of_memories).items()}
-    arrays |= {"rows": rows, "memories": of_memories}
     entries: dict[str, npt.NDArray[np.int32]] = {}
     for name, index in ((WORDS, indexes.words), (KEYS, indexes.keys)):
         made = index.frozen(getattr(start, name), runs.get(name, ()))
@@ -190,8 +203,8 @@ def without(block: Block, indexes: Indexes, memories: MemoryTable, gone: Changed
     rows, numbers = list(gone.rows), list(gone.memories)
     # What has gone has no words any more, and its columns say so.
     for name, ids, taken, columns in (
-        ("row ", arrays["rows"], rows, table.columns),
-        ("memory ", arrays["memories"], numbers, memories.columns),
+        ("row ", block.rows, rows, table.columns),
+        ("memory ", block.memories, numbers, memories.columns),
     ):
         places = np.flatnonzero(np.isin(ids, taken))
         for column, values in columns(ids[places]).items():
@@ -221,7 +234,7 @@ def _plain(mark: Mark) -> list[int]:
     return [mark.passages, mark.words, mark.keys, mark.memories, mark.sessions, mark.casts]
 
 
-def _numbers(changed: set[int], start: int, stop: int) -> Longs:
+def _numbers(changed: Collection[int], start: int, stop: int) -> Longs:
     return np.array([*sorted(changed), *range(start, stop)], dtype=np.int64)
 
 
@@ -260,7 +273,8 @@ def open_blocks(
     casts = [cast for each in blocks for cast in each.about["casts"]]
     stop = blocks[-1].stop
     table = indexes.table
-    table.load(Merged(blocks, "passages").column, sessions, casts, read_turns)
+    columns = Merged(blocks, "passages")
+    table.load(columns.numbers, columns.copy_to, sessions, casts, read_turns)
     table.kept = stop.passages
     for name, index in ((WORDS, indexes.words), (KEYS, indexes.keys)):
         runs = [block.postings(name, read) for block, read in zip(blocks, readers, strict=True)]
@@ -284,22 +298,28 @@ class Merged(Mapping[str, npt.NDArray[Any]]):
     of: Literal["passages", "memories"]
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        return self.column(name, self.blocks[0].arrays[_COLUMNS[self.of][0] + name].dtype)
+        found = np.empty(self.numbers, dtype=self.blocks[0].arrays[_COLUMNS[self.of][0] + name].dtype)
+        self.copy_to(found, name)
+        return found
 
-    def column(self, name: str, kind: np.dtype[Any]) -> npt.NDArray[Any]:
-        """A column as numbers of a type that is wide enough for it.
+    @property
+    def numbers(self) -> int:
+        """How many there are of each column."""
+        return int(getattr(self.blocks[-1].stop, self.of))
+
+    def copy_to(self, column: npt.NDArray[Any], name: str) -> None:
+        """Write a column into an array of a type that is wide enough for it.
 
         Raises:
             StaleIndex: a block says it of more or fewer numbers than it has.
         """
         try:
-            return self._column(name, kind)
+            self._copy_to(column, name)
         except (ValueError, IndexError, KeyError) as error:
             raise StaleIndex(f"the index that is kept with the bank is damaged: {error}") from error
 
-    def _column(self, name: str, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    def _copy_to(self, column: npt.NDArray[Any], name: str) -> None:
         prefix, changed = _COLUMNS[self.of]
-        column = np.zeros(getattr(self.blocks[-1].stop, self.of), dtype=kind)
         for block in self.blocks:
             older = block.arrays[changed]
             # What has come since the block before is a range, into which is copied ten times as fast.
@@ -309,7 +329,6 @@ class Merged(Mapping[str, npt.NDArray[Any]]):
             else:
                 said = block.arrays[prefix + name]
                 column[older], new[...] = said[: len(older)], said[len(older) :]
-        return column
 
     def __iter__(self) -> Iterator[str]:
         prefix, _ = _COLUMNS[self.of]

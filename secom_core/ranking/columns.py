@@ -12,10 +12,11 @@ from ..indexes.postings import Longs
 
 Reals = npt.NDArray[np.float64]
 Smalls = npt.NDArray[np.int8]
+Shorts = npt.NDArray[np.int16]
 Ints = npt.NDArray[np.int32]
 
-ColumnReader: TypeAlias = Callable[[str, np.dtype[Any]], npt.NDArray[Any]]
-"""Gives a column by its name, as an array of its own of a type."""
+ColumnReader: TypeAlias = Callable[[npt.NDArray[Any], str], None]
+"""Writes the column of a name into an array of its length."""
 
 _OF_A_QUERY, _HIGHEST = 8, 31 << 20
 
@@ -26,9 +27,10 @@ _KINDS: Final[dict[str, tuple[np.dtype[Any], int]]] = {
     **dict.fromkeys(("cast", "day", "place", "start", "stop"), (np.dtype(np.int32), -1)),
     **dict.fromkeys(("about_first", "about_last"), (np.dtype(np.int32), -1)),
     "kind": (np.dtype(np.int8), -1),
+    "mark": (np.dtype(np.int16), -1),
     **dict.fromkeys(("asks", "stands", "non_answer", "latest", "short"), (np.dtype(np.int8), 0)),
     **dict.fromkeys(("terms", "tokens", "turn_tokens", "times"), (np.dtype(np.int32), 0)),
-    **dict.fromkeys(("length", "moment"), (np.dtype(np.float64), 0)),
+    "moment": (np.dtype(np.float64), 0),
 }
 """Of each column the type, and what it has where a row is empty."""
 
@@ -43,8 +45,23 @@ def _keep_freed_memory(nbytes: int) -> None:
     np.empty(min(_OF_A_QUERY * nbytes, _HIGHEST), dtype=np.int8)
 
 
-def _nothing(name: str, kind: np.dtype[Any]) -> npt.NDArray[Any]:
-    raise KeyError(f"no column {name!r} of {kind} is on disk")
+def _nothing(column: npt.NDArray[Any], name: str) -> None:
+    raise KeyError(f"no column {name!r} of {column.dtype} is on disk")
+
+
+def _rooms(size: int) -> dict[str, npt.NDArray[Any]]:
+    """Room for each column, all of them in one piece of memory.
+
+    Of a piece of 4 MiB or more, numpy asks the system for huge pages: of small ones, each 4 KiB that are first written
+    to cost a page fault, which takes longer than writing them.
+    """
+    whole, start = np.empty(size * sum(kind.itemsize for kind, _ in _KINDS.values()), dtype=np.int8), 0
+    rooms: dict[str, npt.NDArray[Any]] = {}
+    # The widest first, so that each begins where its numbers may.
+    for name, (kind, _) in sorted(_KINDS.items(), key=lambda each: -each[1][0].itemsize):
+        rooms[name] = whole[start : start + size * kind.itemsize].view(kind)
+        start += rooms[name].nbytes
+    return rooms
 
 
 class Columns:
@@ -67,8 +84,8 @@ class Columns:
         start, stop: where it begins and ends in the message, in characters.
         said: a number that is the same for what says the same (`secom_core.ranking.repeats.said`).
         digest: a number that stands for the id of its turn.
+        mark: a part of the digest, by which a turn is told from another.
         about_first, about_last: the first and the last day that it speaks of, or 0.
-        length: the logarithm of its length in characters.
         terms: how many terms it has in the lexical index.
         asks: 1 where it ends as a question; of what a user says to an assistant, where it tells nothing besides.
         stands: the place in `STANDING` of what a user says that holds from then on.
@@ -99,9 +116,9 @@ class Columns:
     stop: Ints
     said: Longs
     digest: Longs
+    mark: Shorts
     about_first: Ints
     about_last: Ints
-    length: Reals
     terms: Ints
     asks: Smalls
     stands: Smalls
@@ -114,6 +131,7 @@ class Columns:
 
     def __init__(self) -> None:
         self._size = 0
+        self._rooms: dict[str, npt.NDArray[Any]] = {}
         self._read: ColumnReader = _nothing
         self._held = {name: np.full(16, empty, dtype=kind) for name, (kind, empty) in _KINDS.items()}
 
@@ -125,7 +143,8 @@ class Columns:
         if name not in _KINDS:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         if name not in self._held:
-            self._held[name] = self._read(name, _KINDS[name][0])
+            self._read(self._rooms[name], name)
+            self._held[name] = self._rooms[name]
         column = self.__dict__[name] = self._held[name][: self._size]
         return column
 
@@ -139,18 +158,17 @@ class Columns:
         if self._read is not _nothing:
             for name in _KINDS:
                 getattr(self, name)
-            self._read = _nothing
+            self._read, self._rooms = _nothing, {}
 
     def columns(self, rows: Longs) -> dict[str, npt.NDArray[Any]]:
         """All that is known of rows beside their words: a column by name."""
         return {name: getattr(self, name)[rows] for name in _KINDS}
 
-    def _hold_columns(self, read: ColumnReader) -> None:
-        """Hold what `columns` gave of all rows, in the place of what is held."""
+    def _hold_columns(self, size: int, read: ColumnReader) -> None:
+        """Hold what `columns` gave of so many rows, in the place of what is held."""
         self._hide()
-        head = read("head", _NUMBERS)
-        self._held, self._read, self._size = {"head": head}, read, len(head)
-        _keep_freed_memory(_NUMBERS.itemsize * len(head))
+        self._held, self._rooms, self._read, self._size = {}, _rooms(size), read, size
+        _keep_freed_memory(_NUMBERS.itemsize * size)
 
     def _add_row(self) -> int:
         """A new, empty row."""

@@ -75,7 +75,11 @@ def part_of(indexes: Indexes, memories: MemoryTable, fields: MessageFields, rows
     columns = {**whole.columns(rows), **numbers.links(), **numbers.repeats()}
     casts = list(whole.casts)
     columns |= _cut_turns(columns, numbers, whole, fields, casts)
-    table.load(lambda name, kind: columns[name].astype(kind), whole.sessions, casts, _TurnsWithin(whole, table, rows))
+
+    def read(column: npt.NDArray[Any], name: str) -> None:
+        column[...] = columns[name]
+
+    table.load(len(rows), read, whole.sessions, casts, _TurnsWithin(whole, table, rows))
     of_words = _numbered(numbers.sources, numbers.firsts, len(whole))
     words = BM25Part(indexes.words, of_words)
     vectors = VectorPart(indexes.passage_vectors, numbers.sources, numbers.firsts)

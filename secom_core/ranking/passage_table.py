@@ -34,6 +34,9 @@ _SCANNED: Final = 2000
 _PRECISE: Final = 62
 """How many days a span may have to be worth keeping."""
 
+_MARK: Final = 0x7FFF
+"""Which bits of a digest are its mark."""
+
 # Objects and their places in dictionaries, beside the words, as tracemalloc has it.
 _PASSAGE_BYTES: Final = 330
 _MESSAGE_BYTES: Final = 210
@@ -143,7 +146,8 @@ class PassageTable(Columns):
             self._clear(row)
         self.turn_rows.put(turn.id, rows)
         self.touch(rows)
-        self.digest[rows] = digest_of(turn.id)
+        self.digest[rows] = digest = digest_of(turn.id)
+        self.mark[rows] = digest & _MARK
         self.session[rows] = self.number_of(turn.session)
         cast = tuple(dict.fromkeys(message.speaker for message in turn.messages if message.speaker))
         self.cast[rows] = self._casts.setdefault(cast, len(self._casts))
@@ -197,7 +201,6 @@ class PassageTable(Columns):
         self.place[row], self.start[row], self.stop[row] = passage.place, passage.start, passage.stop
         self.memory[row] = -1
         self.kind[row] = KINDS.get(role, REPLY)
-        self.length[row] = math.log1p(len(text))
         self.asks[row] = only_asks(text) if self.kind[row] == SAID_BY_USER else asks(text)
         self.stands[row] = STANDING.index(stands(text)) if self.kind[row] == SAID_BY_USER else 0
         self.non_answer[row] = self.kind[row] == REPLY and is_non_answer(passage.message.text)
@@ -265,17 +268,23 @@ class PassageTable(Columns):
         return list(self._sessions)
 
     def load(
-        self, read: ColumnReader, sessions: Sequence[str], casts: Sequence[Sequence[str]], reader: TurnReader
+        self,
+        size: int,
+        read: ColumnReader,
+        sessions: Sequence[str],
+        casts: Sequence[Sequence[str]],
+        reader: TurnReader,
     ) -> None:
         """Hold what `columns` gave of all rows, in the place of what is held; passages are read when asked for.
 
         Args:
-            read: gives columns, each of shape ``(n,)``; it is asked for one when that is first needed.
+            size: how many rows there are.
+            read: writes a column where it is to be; it is asked for one when that is first needed.
             sessions: as `sessions` gave them.
             casts: as `casts` gave them.
             reader: reads turns.
         """
-        self._hold_columns(read)
+        self._hold_columns(size, read)
         self.passages = {}
         self._sessions = {name: number for number, name in enumerate(sessions)}
         self._casts = {tuple(cast): number for number, cast in enumerate(casts)}
@@ -312,7 +321,7 @@ class PassageTable(Columns):
             self._hold(turns.get(place), head)
 
     def _hold(self, turn: Turn | None, head: int) -> None:
-        if turn is None or digest_of(turn.id) != self.digest[head]:
+        if turn is None or digest_of(turn.id) & _MARK != self.mark[head]:
             raise StaleIndex("a turn is not where the index that is kept with the bank says")
         rows = self.rows_from(head)
         for row in rows:

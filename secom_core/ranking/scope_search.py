@@ -168,7 +168,7 @@ class ScopeSearch:
                 today = self.now.date().toordinal() if self.now else int(table.day.max(initial=0))
                 return recent(table.day[pool], today)
             case "length":
-                return table.length[pool]
+                return np.asarray(np.log1p(table.stop[pool] - table.start[pool]))
             case "depth":
                 depth = np.log1p(table.start[pool] / _FAR)
                 return np.asarray(np.where(table.kind[pool] == SAID_BY_USER, depth, 0.0))

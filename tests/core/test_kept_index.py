@@ -333,9 +333,29 @@ def test_arrays_are_read_as_they_were_kept(data: st.DataObject) -> None:
     assert wider.tolist() == rising
 
 
-def test_numbers_that_rise_by_little_take_a_byte_each() -> None:
+@given(st.lists(st.tuples(st.integers(0, 199), st.integers(-(2**63), 2**63 - 1)), max_size=9), st.data())
+@settings(max_examples=60, deadline=None)
+def test_rows_beside_their_own_and_numbers_that_are_mostly_one_are_read_as_they_were_kept(
+    odd: list[tuple[int, int]], data: st.DataObject
+) -> None:
+    usual = data.draw(st.sampled_from([np.arange(199, -1, -1), np.arange(200) - 1, np.full(200, -1), np.zeros(200)]))
+    array = usual.astype(np.int64)
+    array[data.draw(st.lists(st.integers(0, 199), max_size=3))] = -1
+    for place, number in odd:
+        array[place] = number
+    _, read = unpacked(bytearray(packed({}, {"it": array, "after": np.array([7, 9])})))
+    assert (read["it"].tolist(), read["after"].tolist()) == (array.tolist(), [7, 9])
+
+
+def test_numbers_that_rise_by_little_take_a_byte_each_and_those_that_are_mostly_one_hardly_any() -> None:
     rows = np.arange(10_000, dtype=np.int64) + 2**40
     assert len(packed({}, {"rows": rows})) < 10_200
+    before = np.arange(10_000, dtype=np.int64) - 1
+    before[::40], before[2000:2010] = -1, 9
+    assert len(packed({}, {"before": before})) < 10_400
+    once = np.ones(10_000, dtype=np.int64)
+    once[::1000] = 400
+    assert len(packed({}, {"once": once})) < 400
 
 
 def test_what_could_not_be_forgotten_is_still_found(tmp_path: Path) -> None:
