@@ -20,7 +20,7 @@ from ..protocols import Vectors
 from ..text.dates import spans
 from ..vectors import DocumentPlace
 from .dialogue import LEANT_ON
-from .passage_table import PassageTable, Rows
+from .passage_table import PassageTable, Rows, at_rows
 from .signals import Column, Days, dated, group_scores, mentioned, passage_scores, recent, spread, word_signals
 from .speaking import SAID_BY_USER, STANDING, UTTERANCE
 from .surroundings import around, holding
@@ -80,9 +80,10 @@ class ScopeSearch:
 
     def __post_init__(self) -> None:
         self._table = table = self.indexes.table
+        self._heard: tuple[Rows, Rows] | None = None
         self._out = np.zeros(len(table), dtype=np.bool_)
         self._out[[row for turn_id in self.exclude for row in table.turn_rows.get(turn_id)]] = True
-        self.only_ask = table.only_ask()
+        self.only_ask = table.only_ask
         """Of each row, whether its turn only asks (`PassageTable.only_ask`): it is found for itself alone."""
         self._silent = self._out | self.only_ask
 
@@ -92,13 +93,14 @@ class ScopeSearch:
         And half as many of what users say to an assistant, or its long replies would leave them no place.
         """
         parts: list[Rows] = []
-        users = self._table.kind == SAID_BY_USER
+        # What was said again later takes no place from what was not.
+        there = self._table.findable & ~self._out
+        users = there & self._table.of_users
+        among = ((there, limit), (users, limit // 2)) if users.any() else ((there, limit),)
 
         def best(scores: Column) -> list[Rows]:
-            return [_above_0(scores * there, limit), _above_0(scores * (there & users), limit // 2)]
+            return [_above_0(scores * those, most) for those, most in among]
 
-        # What was said again later takes no place from what was not.
-        there = (self._table.memory >= 0) & (self._table.latest > 0) & ~self._out
         if not _BY_WORDS.isdisjoint(weights):
             parts += best(self._heard_around(passage_scores(self._words, self._table)))
         if not _BY_VECTOR.isdisjoint(weights):
@@ -120,10 +122,12 @@ class ScopeSearch:
 
     def _around(self, pool: Rows) -> Rows:
         """What is heard around each row, with the row itself, as `secom_core.ranking.surroundings.around` says."""
-        beside = around(self._table, pool)
-        silent = np.append(self._silent, False)[beside]
-        silent[:, 2] = False
-        return np.where(silent, -1, beside)
+        if self._heard is None or self._heard[0] is not pool:
+            beside = around(self._table, pool)
+            silent = at_rows(self._silent, beside, nowhere=False)
+            silent[:, 2] = False
+            self._heard = pool, np.where(silent, -1, beside)
+        return self._heard[1]
 
     @property
     def worth(self) -> dict[str, float]:
@@ -146,9 +150,11 @@ class ScopeSearch:
         table = self._table
         match name:
             case "turn_lexical":
-                return group_scores(self._words, table, table.head, self._out)[table.head[pool]]
+                return group_scores(self._words, table, table.head, table.turn_terms, self._out)[table.head[pool]]
             case "session_lexical":
-                return group_scores(self._words, table, table.session, self._silent)[table.session[pool]]
+                return group_scores(self._words, table, table.session, table.session_terms, self._silent)[
+                    table.session[pool]
+                ]
             case "segment_lexical":
                 return self._key_scores[table.memory[pool]]
             case "segment_dense":
@@ -158,14 +164,14 @@ class ScopeSearch:
             case "window_dense":
                 beside = self._around(pool)
                 present = np.maximum((beside >= 0).sum(axis=1), 1)
-                return np.asarray(np.append(self._cosines, 0.0)[beside].sum(axis=1) / present)
+                return np.asarray(at_rows(self._cosines, beside, 0.0).sum(axis=1) / present)
             case "speaker":
                 asked = " ".join([self.query, *(text for text, weight in self.context if weight >= LEANT_ON)])
                 return mentioned(asked, table.casts)[table.cast[pool]]
             case "date":
                 return self._dates[pool]
             case "recency":
-                today = self.now.date().toordinal() if self.now else int(table.day.max(initial=0))
+                today = self.now.date().toordinal() if self.now else int(table.days.max(initial=0))
                 return recent(table.day[pool], today)
             case "length":
                 return np.asarray(np.log1p(table.stop[pool] - table.start[pool]))
@@ -181,7 +187,7 @@ class ScopeSearch:
             case "non_answer":
                 return table.non_answer[pool].astype(np.float64)
             case "answers":
-                return np.asarray(np.append(table.asks, 0.0)[table.before[pool]] * (table.kind[pool] == UTTERANCE))
+                return np.asarray(at_rows(table.asks, table.before[pool], 0.0) * (table.kind[pool] == UTTERANCE))
         raise AssertionError(f"no signal is called {name!r}")
 
     @cached_property
@@ -217,7 +223,7 @@ class ScopeSearch:
     @cached_property
     def _dates(self) -> Column:
         today = self.now.date() if self.now else None
-        return dated(spans(self.query, today, _years(self._table.day)), self._table)
+        return dated(spans(self.query, today, _years(self._table.days)), self._table)
 
     @cached_property
     def _memories(self) -> int:
@@ -240,11 +246,11 @@ class ScopeSearch:
 
 
 def _years(days: Days) -> range:
-    """The years in which anything was said."""
-    told = days[days > 0]
-    if not len(told):
+    """The years in which anything was said, by `PassageTable.days`."""
+    if not len(days):
         return range(0)
-    return range(date.fromordinal(int(told.min())).year, date.fromordinal(int(told.max())).year + 1)
+    first, last = days.tolist()
+    return range(date.fromordinal(first).year, date.fromordinal(last).year + 1)
 
 
 def _placed(ids: Rows, scores: Column, size: int) -> Column:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..indexes.scoring import Words, saturated, summed_scores
 from ..text.dates import Span
-from .passage_table import PassageTable, Rows
+from .passage_table import PassageTable, Rows, at_rows
 from .weights import UNSCALED, USERS
 
 Column = npt.NDArray[np.float64]
@@ -54,7 +54,7 @@ def spread(scores: Column, table: PassageTable) -> Column:
     nearer = padded[before] + padded[after]
     # The neighbours' neighbours, by one more step of the same kind, count the turn itself twice.
     further = np.append(nearer, 0.0)
-    beyond = further[before] + further[after] - scores * ((before >= 0).astype(float) + (after >= 0))
+    beyond = further[before] + further[after] - scores * table.neighbours
     return np.asarray(scores + _NEIGHBOUR * (nearer + beyond))
 
 
@@ -67,10 +67,10 @@ def word_signals(words: Words, table: PassageTable, pool: Rows, around: Rows) ->
         pool: their rows.
         around: what counts as standing around each (`secom_core.ranking.surroundings.around`).
     """
-    terms = np.append(table.terms, 0.0)[around]
+    terms = at_rows(table.terms, around, 0.0)
     kernels = KERNELS[table.kind[pool]]
     window_terms = (terms * kernels).sum(axis=1)
-    numbers, rows, places, counts = _near(words, np.append(table.source, -1)[around])
+    numbers, rows, places, counts = _near(words, at_rows(table.source, around, -1))
     own = places == _MIDDLE
     passages = _Heard(numbers[own], rows[own], counts[own])
     windows = _gathered(numbers, rows, counts * kernels[rows, places], len(pool))
@@ -140,21 +140,20 @@ def _gathered(numbers: Rows, texts: Rows, counts: Column, size: int) -> _Heard:
     return _Heard(*np.divmod(keys[begins], max(size, 1)), summed)
 
 
-def group_scores(words: Words, table: PassageTable, groups: Rows, silent: Mask) -> Column:
+def group_scores(words: Words, table: PassageTable, groups: Rows, lengths: Column, silent: Mask) -> Column:
     """BM25 of every turn, or session, as one text; by its number. What was said again counts where it was said last.
 
     Args:
         words: of the query.
         table: the passages.
         groups: the number of the turn or session of each passage; -1 for an empty row.
+        lengths: how many terms each turn or session has (`PassageTable.turn_terms`, `PassageTable.session_terms`).
         silent: the passages whose words do not count.
     """
-    groups = np.maximum(groups, 0)
-    lengths = np.bincount(groups, weights=table.terms).astype(np.float64)
     mean = float(lengths.sum()) / max(int((lengths > 0).sum()), 1)
     rows = table.shown[words.ids]
     heard = np.where(silent[rows], 0.0, words.counts)
-    return _gathered(words.numbers, groups[rows], heard, len(lengths)).scores(words, lengths, mean)
+    return _gathered(words.numbers, np.maximum(groups[rows], 0), heard, len(lengths)).scores(words, lengths, mean)
 
 
 def mentioned(query: str, casts: Sequence[Sequence[str]]) -> Column:

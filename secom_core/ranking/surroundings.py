@@ -11,7 +11,7 @@ import numpy as np
 from ..memory import HitKind, Passage
 from ..text.intents import Subject
 from ..text.speech import Standing
-from .passage_table import PassageTable, Rows
+from .passage_table import PassageTable, Rows, at_rows
 from .speaking import REPLY, STANDING, UTTERANCE
 from .standing import standing_rows
 
@@ -36,11 +36,12 @@ def around(table: PassageTable, rows: Rows) -> Rows:
     next after it, and the user's own words before and after that. Around a piece of a reply, the pieces beside it,
     and before them what it answers.
     """
-    before, after = np.append(table.before, -1), np.append(table.after, -1)
+    before, after = table.before, table.after
     near, next_ = before[rows], after[rows]
     head, kind = table.head[rows], table.kind[rows]
-    far = np.where(kind == UTTERANCE, before[near], np.where(kind == REPLY, head, table.previous[head]))
-    beyond = np.where(kind == UTTERANCE, after[next_], np.where(kind == REPLY, -1, table.following[head]))
+    further, later = at_rows(before, near, -1), at_rows(after, next_, -1)
+    far = np.where(kind == UTTERANCE, further, np.where(kind == REPLY, head, table.previous[head]))
+    beyond = np.where(kind == UTTERANCE, later, np.where(kind == REPLY, -1, table.following[head]))
     # What stands beside it already, and the row itself, do not count twice.
     far = np.where((far == near) | (far == rows), -1, far)
     beyond = np.where((beyond == next_) | (beyond == rows), -1, beyond)
