@@ -85,4 +85,4 @@ def saturated(counts: Scores, lengths: Scores, mean: float) -> Scores:
 
 def summed_scores(words: Words, mean: float, size: int) -> Scores:
     """The BM25 scores of all units by their ids, which are below ``size``; shape ``(size,)``."""
-    return np.bincount(words.ids, weights=words.scores(mean), minlength=size).astype(np.float64)
+    return np.asarray(np.bincount(words.ids, weights=words.scores(mean), minlength=size), dtype=np.float64)

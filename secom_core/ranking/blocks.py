@@ -380,7 +380,10 @@ class _MemoryReader:
     read_keys: Callable[[Sequence[tuple[str, int]]], Mapping[tuple[str, int], str]]
 
     def __call__(self, numbers: Sequence[int]) -> dict[int, Memory]:
-        rows = np.flatnonzero(np.isin(self.table.memory, numbers))
+        # The last is that of no memory.
+        wanted = np.zeros(self.table.memories + 1, dtype=np.bool_)
+        wanted[list(numbers)] = True
+        rows = np.flatnonzero(wanted[self.table.memory])
         heads = rows[self.table.head[rows] == rows]
         self.table.read(heads.tolist())
         places = {number: self.memories.place(number) for number in numbers}

@@ -47,6 +47,11 @@ def at_rows(column: npt.NDArray[Any], rows: Rows, nowhere: float) -> npt.NDArray
     return np.where(rows >= 0, column[rows], nowhere)
 
 
+def _ends(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The least and the greatest; none of none."""
+    return np.array([numbers.min(), numbers.max()]) if len(numbers) else numbers
+
+
 class PassageTable(Columns):
     """Passages by row, with their neighbours. Turns are added and replaced; the rows of one that shrinks are empty.
 
@@ -116,6 +121,26 @@ class PassageTable(Columns):
         return self._once("neighbours", lambda: (self.before >= 0).astype(float) + (self.after >= 0))
 
     @property
+    def odd_before(self) -> Rows:
+        """The rows that another stands before than the one before them; not to be written to."""
+        return self._once("odd_before", lambda: np.flatnonzero(self.before != np.arange(-1, len(self) - 1)))
+
+    @property
+    def odd_after(self) -> Rows:
+        """The rows that another stands after than the one after them; not to be written to."""
+        return self._once("odd_after", lambda: np.flatnonzero(self.after != np.arange(1, len(self) + 1)))
+
+    @property
+    def has_repeats_or_gaps(self) -> bool:
+        """Whether any row repeats another's words, or is empty."""
+        return bool(self._once("odd_source", lambda: np.flatnonzero(self.source != np.arange(len(self)))).size)
+
+    @property
+    def memories(self) -> int:
+        """The number after the last that a row's memory has."""
+        return int(self._once("memories", lambda: np.array([self.memory.max(initial=-1) + 1]))[0])
+
+    @property
     def turn_terms(self) -> npt.NDArray[np.float64]:
         """How many terms the turn has that begins at each row, 0 where none does; not to be written to."""
         return self._once("turn_terms", lambda: self._terms_by(self.head))
@@ -128,10 +153,10 @@ class PassageTable(Columns):
     @property
     def days(self) -> npt.NDArray[np.int32]:
         """The first and the last day on which anything was said, where that is known; not to be written to."""
-        return self._once("days", lambda: np.sort(self.day[self.day > 0])[[0, -1]] if self.day.any() else self.day[:0])
+        return self._once("days", lambda: _ends(self.day[self.day > 0]))
 
     def _terms_by(self, groups: Rows) -> npt.NDArray[np.float64]:
-        return np.bincount(np.maximum(groups, 0), weights=self.terms).astype(np.float64)
+        return np.asarray(np.bincount(np.maximum(groups, 0), weights=self.terms), dtype=np.float64)
 
     def _once(self, name: str, made: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
         """What is made of columns whole, for the next query too, until rows come or go."""

@@ -17,11 +17,11 @@ from ..indexes.top import distinct
 from ..indexes.vector import VectorIndex
 from ..memory import Memory
 from ..protocols import Vectors
-from ..text.dates import spans
+from ..text.dates import Span, spans
 from ..vectors import DocumentPlace
 from .dialogue import LEANT_ON
 from .passage_table import PassageTable, Rows, at_rows
-from .signals import Column, Days, dated, group_scores, mentioned, passage_scores, recent, spread, word_signals
+from .signals import Column, Days, Mask, dated, group_scores, mentioned, passage_scores, recent, spread, word_signals
 from .speaking import SAID_BY_USER, STANDING, UTTERANCE
 from .surroundings import around, holding
 from .weights import STANDS, USERS
@@ -29,6 +29,7 @@ from .weights import STANDS, USERS
 _BY_WORDS: Final = frozenset(
     {"passage_lexical", "passage_coverage", "window_lexical", "window_coverage", "turn_lexical", "session_lexical"}
 )
+_NONE: Final[Rows] = np.zeros(0, dtype=np.int64)
 _STANDING_ROWS: Final = 50
 """How many passages that hold whatever is asked are ranked with what is found, the newest."""
 
@@ -99,7 +100,7 @@ class ScopeSearch:
         among = ((there, limit), (users, limit // 2)) if users.any() else ((there, limit),)
 
         def best(scores: Column) -> list[Rows]:
-            return [_above_0(scores * those, most) for those, most in among]
+            return [_above_0(scores, those, most) for those, most in among]
 
         if not _BY_WORDS.isdisjoint(weights):
             parts += best(self._heard_around(passage_scores(self._words, self._table)))
@@ -109,7 +110,7 @@ class ScopeSearch:
             parts.append(np.array(holding(self._table, _STANDING_ROWS), dtype=np.int64))
         if "date" in weights and parts:
             # Where whole months match, a date alone brings nobody in; it still counts for those who are.
-            on_the_day = np.flatnonzero(self._dates == 1)
+            on_the_day = np.flatnonzero(self._dates == 1) if self._days else _NONE
             parts.append(on_the_day[: limit if len(on_the_day) <= limit else 0])
         if not parts:
             parts.append(self._rows_of_best_memories(weights, limit))
@@ -118,6 +119,8 @@ class ScopeSearch:
 
     def _heard_around(self, scores: Column) -> Column:
         """Each passage's score with half of what is heard of its neighbours'."""
+        if not self._silent.any():
+            return spread(scores, self._table)
         return np.where(self._silent, scores, 0.0) + spread(np.where(self._silent, 0.0, scores), self._table)
 
     def _around(self, pool: Rows) -> Rows:
@@ -169,7 +172,7 @@ class ScopeSearch:
                 asked = " ".join([self.query, *(text for text, weight in self.context if weight >= LEANT_ON)])
                 return mentioned(asked, table.casts)[table.cast[pool]]
             case "date":
-                return self._dates[pool]
+                return self._dates[pool] if self._days else np.zeros(len(pool))
             case "recency":
                 today = self.now.date().toordinal() if self.now else int(table.days.max(initial=0))
                 return recent(table.day[pool], today)
@@ -210,24 +213,24 @@ class ScopeSearch:
     @cached_property
     def _key_scores(self) -> Column:
         keys = self.indexes.keys
-        return summed_scores(keys.weighted_words(self._texts), keys.mean_length, self._memories)
+        return summed_scores(keys.weighted_words(self._texts), keys.mean_length, self._table.memories)
 
     @cached_property
     def _key_cosines(self) -> Column:
         if self.nearest:
             memories = dict.fromkeys(self._table.memory.item(rows[0]) for rows in self._found("key"))
             scores = rank_scores(len(memories), len(distinct(self._table.memory)))
-            return _placed(np.array(list(memories), dtype=np.int64), scores, self._memories)
-        return self._by_vector(self.indexes.key_vectors, self._memories)
+            return _placed(np.array(list(memories), dtype=np.int64), scores, self._table.memories)
+        return self._by_vector(self.indexes.key_vectors, self._table.memories)
+
+    @cached_property
+    def _days(self) -> list[Span]:
+        """The days that the query asks for."""
+        return spans(self.query, self.now.date() if self.now else None, _years(self._table.days))
 
     @cached_property
     def _dates(self) -> Column:
-        today = self.now.date() if self.now else None
-        return dated(spans(self.query, today, _years(self._table.days)), self._table)
-
-    @cached_property
-    def _memories(self) -> int:
-        return int(self._table.memory.max(initial=-1)) + 1
+        return dated(self._days, self._table)
 
     def _found(self, kind: str) -> list[list[int]]:
         """The rows of each turn that a vector store has found, itself or by its memory's key, best first, each once."""
@@ -259,8 +262,8 @@ def _placed(ids: Rows, scores: Column, size: int) -> Column:
     return column
 
 
-def _above_0(scores: Column, limit: int) -> Rows:
-    rows = np.flatnonzero(scores > 0)
+def _above_0(scores: Column, among: Mask, limit: int) -> Rows:
+    rows = np.flatnonzero((scores > 0) & among)
     return _top(rows, scores[rows], limit)
 
 

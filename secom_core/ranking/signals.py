@@ -40,7 +40,9 @@ most, or what stands beside a find would rank with it."""
 
 def passage_scores(words: Words, table: PassageTable) -> Column:
     """BM25 of every passage; costs what the words' occurrences cost."""
-    return np.append(summed_scores(words, _mean_terms(table), len(table)), 0.0)[table.source]
+    scores = summed_scores(words, _mean_terms(table), len(table) + 1)
+    # The last is that of no passage, for empty rows.
+    return scores[table.source] if table.has_repeats_or_gaps else scores[:-1]
 
 
 def _mean_terms(table: PassageTable) -> float:
@@ -49,13 +51,28 @@ def _mean_terms(table: PassageTable) -> float:
 
 def spread(scores: Column, table: PassageTable) -> Column:
     """Each passage's score with half of its four neighbours' scores."""
-    padded = np.append(scores, 0.0)
-    before, after = table.before, table.after
-    nearer = padded[before] + padded[after]
+    # In place: of a million passages, new memory costs more than the sums.
+    nearer = _beside(scores, table)
+    heard = _beside(nearer, table)
     # The neighbours' neighbours, by one more step of the same kind, count the turn itself twice.
-    further = np.append(nearer, 0.0)
-    beyond = further[before] + further[after] - scores * table.neighbours
-    return np.asarray(scores + _NEIGHBOUR * (nearer + beyond))
+    heard -= scores * table.neighbours
+    heard += nearer
+    heard *= _NEIGHBOUR
+    heard += scores
+    return heard
+
+
+def _beside(scores: Column, table: PassageTable) -> Column:
+    """The score of the passage before each, with that of the one after it."""
+    padded = np.append(scores, 0.0)
+    after = padded[1:]
+    found = np.zeros(len(scores))
+    # What stands beside a row is nearly always the next one, and a range is copied faster than rows are looked up.
+    found[1:] = scores[:-1]
+    found[table.odd_before] = padded[table.before[table.odd_before]]
+    after[table.odd_after] = padded[table.after[table.odd_after]]
+    found += after
+    return found
 
 
 def word_signals(words: Words, table: PassageTable, pool: Rows, around: Rows) -> dict[str, Column]:
@@ -121,7 +138,7 @@ class _Heard:
     def scores(self, words: Words, lengths: Column, mean: float) -> Column:
         """BM25 of every text, which has so many terms each, and ``mean`` on average; shape ``(texts,)``."""
         added = words.idf[self.numbers] * saturated(self.counts, lengths[self.texts], mean)
-        return np.bincount(self.texts, weights=added, minlength=len(lengths)).astype(np.float64)
+        return np.asarray(np.bincount(self.texts, weights=added, minlength=len(lengths)), dtype=np.float64)
 
     def coverage(self, words: Words, texts: int) -> Column:
         """What share of the words, by weight, each text holds."""
