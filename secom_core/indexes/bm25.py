@@ -384,16 +384,15 @@ class BM25:
         """Hold the units that `frozen` gave, in the place of all; what a query asks of them is read then.
 
         Args:
-            units: ``ids``, ``lengths``, below 0 where a unit has gone, and ``languages`` by slot.
+            units: ``ids``, ``lengths``, below 0 where a unit has gone, and ``languages`` by slot; they are held.
             runs: their postings.
             languages: `kept_languages`.
         """
         self._used = len(units["ids"])
-        room = np.full(16, -1, dtype=np.int64)
-        self._ids = np.concatenate([units["ids"], room])
-        self._lengths = np.concatenate([units["lengths"], room.astype(np.int32)])
-        live = units["lengths"] >= 0
-        self._units, self._length = int(live.sum()), int(units["lengths"][live].sum())
+        if self._used:
+            self._ids, self._lengths = units["ids"], units["lengths"]
+        live = np.maximum(units["lengths"], 0)
+        self._units, self._length = int((units["lengths"] >= 0).sum()), int(live.sum())
         self._languages = Counter(languages)
         self._kept = FrozenUnits(
             self._used, units["languages"], list(languages), runs, thinned=self._units < self._used

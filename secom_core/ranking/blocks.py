@@ -8,6 +8,7 @@ is opened stands apart from postings, of which a query needs a few.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Literal, TypeAlias
@@ -19,10 +20,10 @@ from ..errors import StaleIndex
 from ..indexes.packed import PackedArrays
 from ..indexes.postings import Arrays, FrozenPostings, Longs, Range, in_memory
 from ..indexes.vector import VectorIndex
-from ..memory import Memory
 from .memory_table import MemoryTable
-from .passage_table import PassageTable, TurnReader
+from .passage_table import TurnReader
 from .scope_search import Indexes
+from .stored_memories import StoredMemories
 
 WORDS, KEYS = "words", "keys"
 """The postings of a block: of passages, and of keys."""
@@ -278,11 +279,22 @@ def open_blocks(
     table.kept = stop.passages
     for name, index in ((WORDS, indexes.words), (KEYS, indexes.keys)):
         runs = [block.postings(name, read) for block, read in zip(blocks, readers, strict=True)]
-        index.thaw(_units(blocks, name), runs, blocks[-1].about["languages"][name])
+        with _fitting():
+            units = _units(blocks, name)
+        index.thaw(units, runs, blocks[-1].about["languages"][name])
     _load_vectors(indexes.passage_vectors, blocks, "passage", _COLUMNS["passages"][1])
     _load_vectors(indexes.key_vectors, blocks, "key", _COLUMNS["memories"][1])
-    read = _MemoryReader(table, memories, sessions, read_keys)
+    read = StoredMemories(table, memories, sessions, read_keys)
     memories.load(Merged(blocks, "memories"), sessions, read)
+
+
+@contextmanager
+def _fitting() -> Iterator[None]:
+    """What does not fit together is damaged."""
+    try:
+        yield
+    except (ValueError, IndexError, KeyError) as error:
+        raise StaleIndex(f"the index that is kept with the bank is damaged: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -313,10 +325,8 @@ class Merged(Mapping[str, npt.NDArray[Any]]):
         Raises:
             StaleIndex: a block says it of more or fewer numbers than it has.
         """
-        try:
+        with _fitting():
             self._copy_to(column, name)
-        except (ValueError, IndexError, KeyError) as error:
-            raise StaleIndex(f"the index that is kept with the bank is damaged: {error}") from error
 
     def _copy_to(self, column: npt.NDArray[Any], name: str) -> None:
         prefix, changed = _COLUMNS[self.of]
@@ -340,12 +350,13 @@ class Merged(Mapping[str, npt.NDArray[Any]]):
 
 def _units(blocks: Sequence[Block], name: str) -> dict[str, npt.NDArray[Any]]:
     last = list(blocks[-1].about["languages"][name])
-    languages = [_renumbered(block, name, last) for block in blocks]
-    lengths = np.concatenate([block.arrays[f"{name} lengths"] for block in blocks])
+    ids, lengths, languages = (np.empty(getattr(blocks[-1].stop, name), dtype=kind) for kind in ("<i8", "<i4", "<i2"))
     for block in blocks:
+        new = slice(getattr(block.start, name), getattr(block.stop, name))
+        ids[new], lengths[new] = block.arrays[f"{name} ids"], block.arrays[f"{name} lengths"]
+        languages[new] = _renumbered(block, name, last)
         lengths[block.arrays[f"changed {name}"]] = -1
-    ids = np.concatenate([block.arrays[f"{name} ids"] for block in blocks])
-    return {"ids": ids, "lengths": lengths, "languages": np.concatenate(languages)}
+    return {"ids": ids, "lengths": lengths, "languages": languages}
 
 
 def _renumbered(block: Block, name: str, names: list[str]) -> npt.NDArray[np.int16]:
@@ -368,33 +379,3 @@ def _load_vectors(index: VectorIndex, blocks: Sequence[Block], name: str, change
     if parts:
         whole = [part[1] for part in parts]
         index.load(np.concatenate([part[0] for part in parts]), whole[0] if len(whole) == 1 else np.concatenate(whole))
-
-
-@dataclass(frozen=True)
-class _MemoryReader:
-    """Reads memories whole by their numbers."""
-
-    table: PassageTable
-    memories: MemoryTable
-    sessions: Sequence[str]
-    read_keys: Callable[[Sequence[tuple[str, int]]], Mapping[tuple[str, int], str]]
-
-    def __call__(self, numbers: Sequence[int]) -> dict[int, Memory]:
-        # The last is that of no memory.
-        wanted = np.zeros(self.table.memories + 1, dtype=np.bool_)
-        wanted[list(numbers)] = True
-        rows = np.flatnonzero(wanted[self.table.memory])
-        heads = rows[self.table.head[rows] == rows]
-        self.table.read(heads.tolist())
-        places = {number: self.memories.place(number) for number in numbers}
-        named = {number: (self.sessions[session], start) for number, (session, start, *_) in places.items()}
-        keys = self.read_keys(list(named.values()))
-        return {number: self._memory(number, named[number], heads, keys) for number in numbers}
-
-    def _memory(self, number: int, named: tuple[str, int], heads: Longs, keys: Mapping[tuple[str, int], str]) -> Memory:
-        ours = heads[self.table.memory[heads] == number]
-        in_order = ours[np.argsort(self.table.index[ours])]
-        turns = tuple(self.table.passage(head).turn for head in in_order.tolist())
-        if named not in keys or not turns:
-            raise StaleIndex("a memory is not where the index that is kept with the bank says")
-        return Memory(self.memories[number].id, keys[named], turns)
