@@ -31,6 +31,7 @@ class StoredMemories:
     read_keys: Callable[[Sequence[tuple[str, int]]], Mapping[tuple[str, int], str]]
 
     def __call__(self, numbers: Sequence[int]) -> dict[int, Memory]:
+        """The memories of these numbers, whole."""
         # The last is that of no memory.
         wanted = np.zeros(self.table.memories + 1, dtype=np.bool_)
         wanted[list(numbers)] = True
