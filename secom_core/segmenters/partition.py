@@ -77,16 +77,14 @@ def _totals(cuts: Floats, lengths: Floats, open_ended: Floats) -> Floats:
     totals = np.full(cuts.shape, -np.inf)
     totals[:, :, 0] = 0.0
     places, longest = cuts.shape[2], len(lengths)
+    longest_first, open_first = lengths[::-1], open_ended[::-1]
     for stop in range(1, places):
         start = max(0, stop - longest)
-        weights = lengths[: stop - start][::-1]
-        if start == 0 or stop == places - 1:
-            weights = np.stack([weights, weights])[:, None]
-            if stop == places - 1:
-                weights[0, 0] = open_ended[: stop - start][::-1]
-            if start == 0:
-                weights[1, 0, 0] = open_ended[stop - 1]
-        values = totals[:, :, start:stop] + weights
+        values = totals[:, :, start:stop] + longest_first[longest - stop + start :]
+        if stop == places - 1:
+            values[0] = totals[0, :, start:stop] + open_first[longest - stop + start :]
+        if start == 0:
+            values[1, :, 0] = totals[1, :, 0] + open_ended[stop - 1]
         totals[:, :, stop] = np.logaddexp.reduce(values, axis=2) + cuts[:, :, stop]
     return totals
 
