@@ -9,7 +9,7 @@ import numpy as np
 from ..indexes.top import begins
 from .passage_table import PassageTable, Rows
 
-_FEWEST, _ENOUGH = 100, 3
+_FEWEST, _ENOUGH = 150, 3
 """How many finds a budget is filled from: the fewest, and how much more than there is room for. Of six times as much,
 LoCoMo and BEAM show the same to the third digit at every budget but one."""
 
