@@ -18,10 +18,11 @@ from ..memory import Passage
 from ..protocols import TokenCounter
 from ..text.dates import spans
 from ..text.speech import asks, is_non_answer, only_asks, stands
-from .columns import ColumnReader, Columns
+from .columns import ColumnReader
 from .repeats import Repeats, said
 from .speaking import KINDS, REPLY, SAID_BY_USER, SHORT, STANDING
 from .turn_rows import TurnRows
+from .whole_columns import WholeColumns
 
 Rows = npt.NDArray[np.int64]
 
@@ -42,17 +43,7 @@ _PASSAGE_BYTES: Final = 330
 _MESSAGE_BYTES: Final = 210
 
 
-def at_rows(column: npt.NDArray[Any], rows: Rows, nowhere: float) -> npt.NDArray[Any]:
-    """What a column has at these rows, which may be -1, where it has nothing but ``nowhere``."""
-    return np.where(rows >= 0, column[rows], nowhere)
-
-
-def _ends(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The least and the greatest; none of none."""
-    return np.array([numbers.min(), numbers.max()]) if len(numbers) else numbers
-
-
-class PassageTable(Columns):
+class PassageTable(WholeColumns):
     """Passages by row, with their neighbours. Turns are added and replaced; the rows of one that shrinks are empty.
 
     Attributes:
@@ -77,7 +68,6 @@ class PassageTable(Columns):
         self._labels: dict[str, int] = {}
         self._sessions: dict[str, int] = {}
         self._casts: dict[tuple[str, ...], int] = {}
-        self._made: dict[str, npt.NDArray[Any]] = {}
         self.free: list[int] = []
 
     @property
@@ -96,79 +86,6 @@ class PassageTable(Columns):
     def casts(self) -> list[tuple[str, ...]]:
         """Each different set of named speakers."""
         return list(self._casts)
-
-    @property
-    def only_ask(self) -> npt.NDArray[np.bool_]:
-        """Whether the turn of each row only asks, or knows nothing; not to be written to.
-
-        A question that was asked before is as near to the query as can be, and answers nothing.
-        """
-        return self._once("only_ask", self._only_ask)
-
-    @property
-    def findable(self) -> npt.NDArray[np.bool_]:
-        """Whether each row may be found: it is of a memory, and was not said again later; not to be written to."""
-        return self._once("findable", lambda: (self.memory >= 0) & (self.latest > 0))
-
-    @property
-    def of_users(self) -> npt.NDArray[np.bool_]:
-        """Whether each row is what a user says to an assistant; not to be written to."""
-        return self._once("of_users", lambda: self.kind == SAID_BY_USER)
-
-    @property
-    def neighbours(self) -> npt.NDArray[np.float64]:
-        """How many passages stand right beside each row's, two at most; not to be written to."""
-        return self._once("neighbours", lambda: (self.before >= 0).astype(float) + (self.after >= 0))
-
-    @property
-    def odd_before(self) -> Rows:
-        """The rows that another stands before than the one before them; not to be written to."""
-        return self._once("odd_before", lambda: np.flatnonzero(self.before != np.arange(-1, len(self) - 1)))
-
-    @property
-    def odd_after(self) -> Rows:
-        """The rows that another stands after than the one after them; not to be written to."""
-        return self._once("odd_after", lambda: np.flatnonzero(self.after != np.arange(1, len(self) + 1)))
-
-    @property
-    def has_repeats_or_gaps(self) -> bool:
-        """Whether any row repeats another's words, or is empty."""
-        return bool(self._once("odd_source", lambda: np.flatnonzero(self.source != np.arange(len(self)))).size)
-
-    @property
-    def memories(self) -> int:
-        """The number after the last that a row's memory has."""
-        return int(self._once("memories", lambda: np.array([self.memory.max(initial=-1) + 1]))[0])
-
-    @property
-    def turn_terms(self) -> npt.NDArray[np.float64]:
-        """How many terms the turn has that begins at each row, 0 where none does; not to be written to."""
-        return self._once("turn_terms", lambda: self._terms_by(self.head))
-
-    @property
-    def session_terms(self) -> npt.NDArray[np.float64]:
-        """How many terms each session has, by its number; not to be written to."""
-        return self._once("session_terms", lambda: self._terms_by(self.session))
-
-    @property
-    def days(self) -> npt.NDArray[np.int32]:
-        """The first and the last day on which anything was said, where that is known; not to be written to."""
-        return self._once("days", lambda: _ends(self.day[self.day > 0]))
-
-    def _terms_by(self, groups: Rows) -> npt.NDArray[np.float64]:
-        return np.asarray(np.bincount(np.maximum(groups, 0), weights=self.terms), dtype=np.float64)
-
-    def _once(self, name: str, made: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        """What is made of columns whole, for the next query too, until rows come or go."""
-        if name not in self._made:
-            self._made[name] = made()
-        return self._made[name]
-
-    def _only_ask(self) -> npt.NDArray[np.bool_]:
-        tells = ~((self.kind == SAID_BY_USER) & (self.asks > 0) | (self.non_answer > 0)) & (self.head >= 0)
-        telling = np.zeros(len(self), dtype=np.bool_)
-        telling[self.head[tells]] = True
-        return np.asarray(~telling[self.head])
 
     def passage(self, row: int) -> Passage:
         """The passage of a row that is not empty; read from disk where it was not yet."""
@@ -358,7 +275,6 @@ class PassageTable(Columns):
             casts: as `casts` gave them.
             reader: reads turns.
         """
-        self._made.clear()
         self._hold_columns(size, read)
         self.passages = {}
         self._sessions = {name: number for number, name in enumerate(sessions)}
@@ -371,7 +287,6 @@ class PassageTable(Columns):
 
     def hold(self) -> None:
         """Read what was not read yet but the words, before rows come or go."""
-        self._made.clear()
         super().hold()
         self.turn_rows.hold()
         self.repeats.hold()

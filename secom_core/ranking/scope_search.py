@@ -20,11 +20,12 @@ from ..protocols import Vectors
 from ..text.dates import Span, spans
 from ..vectors import DocumentPlace
 from .dialogue import LEANT_ON
-from .passage_table import PassageTable, Rows, at_rows
+from .passage_table import PassageTable, Rows
 from .signals import Column, Days, Mask, dated, group_scores, mentioned, passage_scores, recent, spread, word_signals
 from .speaking import SAID_BY_USER, STANDING, UTTERANCE
 from .surroundings import around, holding
 from .weights import STANDS, USERS
+from .whole_columns import at_rows
 
 _BY_WORDS: Final = frozenset(
     {"passage_lexical", "passage_coverage", "window_lexical", "window_coverage", "turn_lexical", "session_lexical"}

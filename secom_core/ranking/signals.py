@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from ..indexes.scoring import Words, saturated, summed_scores
 from ..text.dates import Span
-from .passage_table import PassageTable, Rows, at_rows
+from .passage_table import PassageTable, Rows
 from .weights import UNSCALED, USERS
+from .whole_columns import at_rows
 
 Column = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

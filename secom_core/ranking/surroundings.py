@@ -11,9 +11,10 @@ import numpy as np
 from ..memory import HitKind, Passage
 from ..text.intents import Subject
 from ..text.speech import Standing
-from .passage_table import PassageTable, Rows, at_rows
+from .passage_table import PassageTable, Rows
 from .speaking import REPLY, STANDING, UTTERANCE
 from .standing import standing_rows
+from .whole_columns import at_rows
 
 _FOUND: Final = 12
 """How many finds have their surroundings shown, the best."""
