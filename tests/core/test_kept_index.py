@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sqlite3
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -24,12 +24,15 @@ from test_growing_index import AT, FACT, LONG, QUERIES, QUESTION, SCOPE, STEPS, 
 
 from secom_core.bank import MemoryBank, kept_index
 from secom_core.bank.scope_cache import ScopeCache
+from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidScope, StoreError
 from secom_core.indexes import bm25
 from secom_core.indexes.packed import packed, unpacked
 from secom_core.indexes.postings import digest_of
+from secom_core.ranking.blocks import APART
 from secom_core.stores import driver
 from secom_core.stores.schema import index_blocks
+from secom_core.stores.sql import SqlStore
 
 WORDS = [f"{first}{second}" for first in ("bar", "kel", "mon", "tur", "vis") for second in ("dan", "lo", "rik", "sem")]
 
@@ -356,6 +359,30 @@ def test_numbers_that_rise_by_little_take_a_byte_each_and_those_that_are_mostly_
     once = np.ones(10_000, dtype=np.int64)
     once[::1000] = 400
     assert len(packed({}, {"once": once})) < 400
+
+
+def test_a_start_reads_what_hardly_a_query_asks_for_only_before_rows_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        filled(bank, 300)
+        bank.recall(SCOPE, "bardan kello")
+    parts: list[str] = []
+    pieces = SqlStore.index_pieces
+
+    def read(store: SqlStore, scope_id: int, space: str, block: int, part: str, numbers: Sequence[int]) -> object:
+        parts.append(part)
+        return pieces(store, scope_id, space, block, part, numbers)
+
+    monkeypatch.setattr(SqlStore, "index_pieces", read)
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        bank.recall(SCOPE, "bardan kello monrik")
+        assert parts
+        assert {*parts} <= {"words", "keys"}
+        bank.remember(SCOPE, [Message("Monrik sold the loom.", "user")], session="new")
+        bank.recall(SCOPE, "Who sold the loom?")
+        assert {*parts} == {"words", "keys", *APART}
+        assert answers(bank) == anew(bank)
 
 
 def test_what_could_not_be_forgotten_is_still_found(tmp_path: Path) -> None:
