@@ -30,6 +30,8 @@ _NOWHERE, _ODD = -128, -127
 """What stands for -1, and for a number that is told apart, where numbers are kept by their places."""
 _FEW_ODD: Final = 32
 """Of how many numbers one may be told apart."""
+_FARTHEST: Final = 2**40
+"""How far numbers may be from their places: the sums have room."""
 
 
 def packed(about: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
@@ -106,7 +108,7 @@ def _by_places(array: npt.NDArray[Any]) -> _Narrow | None:
     base = int(np.median(apart[there]))
     apart -= base
     is_odd = there & (np.abs(apart) > -_ODD - 1)
-    if np.count_nonzero(is_odd) * _FEW_ODD > len(numbers):
+    if np.count_nonzero(is_odd) * _FEW_ODD > len(numbers) or abs(base) > _FARTHEST:
         return None
     kept = np.where(is_odd, _ODD, np.where(there, apart, _NOWHERE)).astype(np.int8)
     return _Narrow(kept, base, PLACES, (numbers[is_odd],))

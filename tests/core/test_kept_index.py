@@ -341,7 +341,9 @@ def test_arrays_are_read_as_they_were_kept(data: st.DataObject) -> None:
 def test_rows_beside_their_own_and_numbers_that_are_mostly_one_are_read_as_they_were_kept(
     odd: list[tuple[int, int]], data: st.DataObject
 ) -> None:
-    usual = data.draw(st.sampled_from([np.arange(199, -1, -1), np.arange(200) - 1, np.full(200, -1), np.zeros(200)]))
+    rising = np.arange(200, dtype=np.int64)
+    kinds = [rising[::-1], rising - 1, rising + (2**63 - 300), np.full(200, -1), np.zeros(200)]
+    usual = data.draw(st.sampled_from(kinds))
     array = usual.astype(np.int64)
     array[data.draw(st.lists(st.integers(0, 199), max_size=3))] = -1
     for place, number in odd:
