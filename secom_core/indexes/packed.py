@@ -106,9 +106,11 @@ def _by_places(array: npt.NDArray[Any]) -> _Narrow | None:
     if not there.any():
         return None
     base = int(np.median(apart[there]))
+    if abs(base) > _FARTHEST:
+        return None
     apart -= base
     is_odd = there & (np.abs(apart) > -_ODD - 1)
-    if np.count_nonzero(is_odd) * _FEW_ODD > len(numbers) or abs(base) > _FARTHEST:
+    if np.count_nonzero(is_odd) * _FEW_ODD > len(numbers):
         return None
     kept = np.where(is_odd, _ODD, np.where(there, apart, _NOWHERE)).astype(np.int8)
     return _Narrow(kept, base, PLACES, (numbers[is_odd],))
