@@ -19,6 +19,9 @@ from ..stores.sql import SqlStore
 
 _FORMAT: Final = "secom-memory"
 _VERSION: Final = 2
+_NO_EXPORT: Final = (
+    "; the first line should be the header that `secom export` writes, and `secom remember` reads other chats"
+)
 _SHOWN: Final = 200
 
 
@@ -118,6 +121,7 @@ def read(lines: Iterable[str]) -> Imported:
             reason = str(error) if isinstance(error, ValueError) else repr(error)
             raise InvalidInput(
                 f"line {number} of the import cannot be used: {reason}; it reads {_beginning(line)}"
+                f"{_NO_EXPORT if found is None else ''}"
             ) from error
     if found is None:
         raise InvalidInput("the import is empty: its first line should be the header that export writes")

@@ -619,7 +619,9 @@ def test_names_that_do_not_fit(secom: Secom) -> None:
 
 
 def test_an_import_that_fails_makes_no_store(secom: Secom) -> None:
-    assert "line 1 of the import cannot be used" in refused(secom("import", "chat.txt"))
+    told = refused(secom("import", "chat.txt"))
+    assert "line 1 of the import cannot be used" in told
+    assert "`secom remember` reads other chats" in told
     assert not Path("memory.db").exists()
 
 
