@@ -322,6 +322,8 @@ class IndexKeeper:
             within = zip(numbers, start, end, strict=True)
             if of_older or any(first <= number < last for some, first, last in within for number in some):
                 parts = self.store.index_parts(row.id, space, each.number)
+                if not parts.keys() >= {OPENED, *APART}:
+                    raise StaleIndex("a part of the index that is kept with the bank is missing")
                 about, opened = unpacked(parts.pop(OPENED))
                 arrays = dict(opened) | {name: unpacked(parts.pop(name))[1][name] for name in APART}
                 data = {name: np.frombuffer(parts.get(name, b""), dtype="<i4") for name in (WORDS, KEYS)}

@@ -33,7 +33,7 @@ class StoredMemories:
     def __call__(self, numbers: Sequence[int]) -> dict[int, Memory]:
         """The memories of these numbers, whole."""
         # The last is that of no memory.
-        wanted = np.zeros(self.table.memories + 1, dtype=np.bool_)
+        wanted = np.zeros(max(self.table.memories, *numbers, 0) + 2, dtype=np.bool_)
         wanted[list(numbers)] = True
         rows = np.flatnonzero(wanted[self.table.memory])
         heads = rows[self.table.head[rows] == rows]
