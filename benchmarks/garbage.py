@@ -35,6 +35,7 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from sqlalchemy import Column, Table
+from tqdm import tqdm
 
 from benchmarks.retrieval import versions
 from secom_core import MemoryBank, Message
@@ -393,9 +394,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     outcomes: dict[str, Outcome] = {}
     with tempfile.TemporaryDirectory() as folder:
         untouched = Untouched(Path(filled(Path(folder) / "whole.db")), Path(folder))
-        for what in every(random.Random(args.seed), args.tries):
-            if args.table in (None, what.table):
-                outcomes.setdefault(f"{what.table}.{what.column}", Outcome()).add(tried(untouched, what))
+        drawn = every(random.Random(args.seed), args.tries)
+        asked = [what for what in drawn if args.table in (None, what.table)]
+        for what in tqdm(asked, unit="try", mininterval=5):
+            outcomes.setdefault(f"{what.table}.{what.column}", Outcome()).add(tried(untouched, what))
     print(table(outcomes))
     if args.verbose:
         print("\n".join(line for outcome in outcomes.values() for line in outcome.told))
