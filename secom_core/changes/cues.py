@@ -14,16 +14,36 @@ Cue = Literal["changed", "swapped", "corrected", "ended", "confirmed", "measured
 CORRECTED: Final = wording(
     r"""
     correction|correct(?:ing)? myself|I (?:said|told you|gave you)\b.{0,60}\b(?:wrong|actually|but|it's|turned)
-    (?:got|had|gave)\b.{0,20}\bwrong|wrong number|it's actually|(?:I )?misspoke|I meant
-    korrigier\w*|korrektur|falsch (?:gesagt|angegeben)|ich meinte
-    me equivoqué|me confund\w+|corrección|en realidad
+    (?:got|had|gave)\b.{0,20}\bwrong|wrong (?:number|date|day|figure|name)|it's actually|I meant(?: to (?:say|type|write))?
+    (?:I )?(?:mis-?(?:spoke|typed|remembered|read|counted|calculated|quoted)|typo(?:ed)?|was wrong|stand corrected)
+    (?:scratch|strike) that|my (?:mistake|bad|error)|make (?:that|it)(?= [~$€£]?\d| \w+day\b)|turn(?:s|ed) out
+    (?:mixed|mix) (?:it|that|this|them|those|things) up|(?:slip of the|fat) \w+
+    (?:not|n't) (?!only\b|just\b).{1,40}[,;–—-] ?(?:but|it's|it is|that's|they're|rather)
+    korrigier\w*|korrektur|falsch (?:gesagt|angegeben|geschrieben|notiert)|ich meinte|gemeint (?:war|ist|waren)
+    vertippt|verschrieben|verwechselt|verrechnet|verzählt|verlesen|geirrt|vertan|tippfehler|mein fehler|richtig(?:er)? (?:ist|wäre)
+    nicht (?!nur\b).{1,40}, sondern
+    me equivoqué|me confund\w+|corrección|en realidad|quise decir|quería decir|corrijo|rectifico|error mío|mejor dicho
+    me he (?:equivocado|confundido|liado)|resulta que|no (?!solo\b|sólo\b).{1,40},? sino
     """,
     anywhere="""
-    说错了|给错了|更正|应该是|搞错了|错了.{0,6}是
-    訂正|間違えて|正しくは
-    정정|잘못 (?:알려|말)|사실은
+    [说写打记弄算看搞给填]错了?|更正|应该是|错了.{0,6}是|不是[^，。？]{1,15}，?(?:而是|是)(?!吗)|口误|笔误|手误|准确(?:地)?说
+    訂正|間違え|間違い|正しくは|(?:では|じゃ)なく(?:て)?、?|勘違い|書き損じ|打ち損じ
+    정정|잘못 (?:알려|말|썼|적|입력|보냈)|사실은|오타|착각|헷갈|(?:이|가) 아니(?:라|고)|말고,
     """,
 )
+REPAIRED: Final = wording(
+    r"""
+    sorry|oops|whoops|ups|wait|hold on|hang on|no|nope|actually|or rather|rather|correction|edit|I mean
+    moment|halt|nein|nee|quatsch|stopp|ach|äh|pardon|vielmehr|besser gesagt|doch|genauer
+    perdón|perdona|disculpa|espera|uy|no|digo|mejor dicho|o sea
+    """,
+    anywhere="""
+    不对|不是|不好意思|抱歉|等等|等一下|哦不|我是说|其实
+    すみません|ごめん|いや|違う|やっぱり|失礼
+    아니|미안|죄송|다시 말|아 참|잠깐
+    """,
+)
+"""How somebody begins who takes back what was said just before; see `secom_core.changes.repairs`."""
 ENDED: Final = wording(
     r"""
     (?:I|we)(?:'ve| have)? (?:\w+ )?(?:cancel+ed|quit|gave up|given up)|I(?:'ve| have)? stopped \w+ing
@@ -64,6 +84,25 @@ CHANGED: Final = wording(
     (?:지금은|지금 |이제|바뀌|올랐|올렸|올라|미뤄|연기|이사|이직|발령|요즘)
     """,
 )
+LASTING: Final = wording(
+    r"""
+    is|are|'s|'re|am|'m|has|have|got|costs?|pays?|earns?|makes?|weighs?|takes?|starts?|begins?|ends?|opens?|closes?|leaves?
+    lasts?|runs?|meets?|works?|charges?|owes?|uses?|keeps?|sits?|stands?|comes?|needs?
+    ist|sind|hat|habe|haben|kostet|zahle[nt]?|zahlt|verdiene?|wiege?|nehme|beginnt|fängt|endet|öffnet|schließt|fährt|dauert
+    liegt|beträgt|läuft|treffen|arbeite|brauche|braucht|kriege|bekomme
+    es|está|son|están|tiene|tengo|tenemos|cuesta|pago|pagamos|cobro|gano|peso|tomo|empieza|termina|abre|cierra|sale|dura
+    """
+)
+"""What says that something is so, and for how long nobody knows."""
+ONCE: Final = wording(
+    r"""
+    today|yesterday|tonight|tomorrow|this (?:morning|afternoon|evening|week|weekend|month|year|time)|last|ago|once|another|each|every
+    was|were|did|had|went|ran|saw|bought|spent|paid|took|came|made|met|ate|read|wrote|won|lost|next|first|second|third|\w{2,}ed
+    heute|gestern|morgen|abends|letzte\w*|nächste\w*|diese\w*|vor|einmal|jede\w*|war|waren|hatte\w*|ge\w{3,}(?:t|en)
+    hoy|ayer|mañana|anoche|pasad[oa]|próxim[oa]|este|esta|hace|vez|veces|cada|fue|era|había|\w+[óé]
+    """
+)
+"""What says when, or how often: what happens more than once has values of its own each time."""
 NOW: Final = wording(
     "now|nun|jetzt|inzwischen|mittlerweile|currently|ahora",
     anywhere="现在|今は|지금은|지금 |이제",

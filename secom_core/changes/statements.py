@@ -27,6 +27,7 @@ from .cues import (
     PLANNED,
     PLANS,
     QUOTED,
+    REPAIRED,
     SUPPOSED,
     SWAPPED,
     Cue,
@@ -67,6 +68,8 @@ _KANA: Final = regex("[\u3041-\u309f]")
 _HAN: Final = regex("[\u4e00-\u9fff]$")
 _HANGUL: Final = regex("[\uac00-\ud7a3]")
 _EASTERN: Final = regex("[\u4e00-\u9fff]+|[\u30a1-\u30fa\u30fc]+|[\uac00-\ud7a3]+")
+_OPENING, _FILLED = 24, " .,!?¡¿…-–—\"'*"
+"""In how many characters a sentence begins, and what may stand before its first word."""
 _WORD, _STEM, _VOWELS = 3, 6, "aeiou"
 _LABEL: Final = regex(r"\b([^\W\d_]{3,}) (?:no\. ?|nr\. ?|#)?(\d{1,4})(?! ?(?:%|[-.,:/]\d))\b", re.I)
 _NO_LABEL: Final = wording(
@@ -78,7 +81,7 @@ _RELATIVE: Final = wording(anywhere=r"^(?:which|who|that|it|die|der|das|welche[r
 """How a clause begins that speaks of what stands in the one before it."""
 _DULL: Final = frozenset(
     "어요 에요 해요 예요 이에 니다 습니 아요 이야 지금 이제 요즘 하고 있어 었어 았어 으로 에서 에는 까지 부터 "
-    "现在 以后 今は 还是 已经 我们 每天 每周 一个 ました です 이고 는데 라고 다고 께서 대요 네요 지만".split()
+    "现在 以后 今は 还是 已经 我们 每天 每周 一个 ました です でし した だっ った いや 是 이고 는데 라고 다고 께서 대요 네요 지만 아니 미안 죄송 잠깐".split()
 ) | frozenset(
     terms(
         """now new still anymore goes get got go going went say said tell told know think thing really just also back
@@ -121,6 +124,7 @@ class Statement:
         is_weak: whether all that says of a change is a word such as "now".
         is_added: whether it tells what came to what was there.
         labels: things that a number tells apart, such as "room" and "12".
+        is_repair: whether its sentence begins as one that takes back what was said just before.
     """
 
     start: int
@@ -137,6 +141,7 @@ class Statement:
     is_weak: bool = False
     is_added: bool = False
     labels: frozenset[tuple[str, str]] = frozenset()
+    is_repair: bool = False
 
 
 def statements_of(text: str) -> tuple[Statement, ...]:
@@ -151,10 +156,13 @@ def statements_of(text: str) -> tuple[Statement, ...]:
 def _statements_in(text: str) -> tuple[Statement, ...]:
     found: list[Statement] = []
     language = latin_language_of(text[:_READ])
-    carried, names = frozenset[Cue](), frozenset[str]()
+    carried, names, is_repair = frozenset[Cue](), frozenset[str](), False
     for start, stop in _sentences(text[:_READ]):
-        found += _of_sentence(text, start, stop, language, carried, names)
         cues = _cues(text[start:stop])
+        is_repair = is_repair or "corrected" in cues or _begins_repair(text, start)
+        stated = list(_of_sentence(text, start, stop, language, carried, names, is_repair))
+        found += stated
+        is_repair = is_repair and not any(each.values for each in stated)
         carried = cues & {"corrected"}
         names = (
             frozenset(each.value for each in values_of(text[start:stop].rstrip())) if "ended" in cues else names & set()
@@ -182,14 +190,16 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _of_sentence(
-    text: str, start: int, stop: int, language: str, carried: frozenset[Cue], before: frozenset[str]
+    text: str, start: int, stop: int, language: str, carried: frozenset[Cue], before: frozenset[str], is_repair: bool
 ) -> Iterator[Statement]:
     sentence = text[start:stop]
     parted = list(_clauses(text, start, stop))
     spans = [(first, last) for first, last, _ in parted]
     told = [_is_told(text[first:last], last == stop and not given and asks(sentence)) for first, last, given in parted]
     values = [[*slot_values(text[first:last]), *values_of(text[first:last].rstrip())] for first, last in spans]
-    words = [_heads(text[first:last], each, language) for (first, last), each in zip(spans, values, strict=True)]
+    words = [
+        _heads(text[first:last], each, language, is_repair) for (first, last), each in zip(spans, values, strict=True)
+    ]
     of_sentence = _cues(sentence) | carried
     names = before.union(value.value for each in values for value in each)
     owner = ""
@@ -209,7 +219,7 @@ def _of_sentence(
         if place and _RELATIVE.match(clause):
             heads |= dict.fromkeys(before_words, 1.0)
         cues = _cues(clause) | (of_sentence & {"corrected"})
-        if heads and (values[place] or cues or words[place]):
+        if (heads or (is_repair and values[place])) and (values[place] or cues or words[place]):
             yield Statement(
                 first,
                 last,
@@ -225,7 +235,14 @@ def _of_sentence(
                 "changed" in cues and not CHANGED.search(NOW.sub(" ", clause)),
                 ADDED.search(clause) is not None,
                 _labels(clause),
+                is_repair,
             )
+
+
+def _begins_repair(text: str, start: int) -> bool:
+    """Whether a sentence begins as one that takes back what was said just before it."""
+    found = REPAIRED.search(text, start, start + _OPENING)
+    return found is not None and not text[start : found.start()].strip(_FILLED)
 
 
 def _labels(clause: str) -> frozenset[tuple[str, str]]:
@@ -283,12 +300,12 @@ def _cues(clause: str) -> frozenset[Cue]:
     return found if "changed" in found else found - {"measured"}
 
 
-def _heads(clause: str, values: list[Value], language: str) -> list[str]:
+def _heads(clause: str, values: list[Value], language: str, is_repair: bool = False) -> list[str]:
     """The words that name what a clause is about: not its values, and not that something became of it."""
     for value in values:
         if value.sort != "name" and not value.sort.startswith(SLOT):
             clause = clause[: value.start] + " " * (value.stop - value.start) + clause[value.stop :]
-    for _, rule in _RULES:
+    for rule in (*(rule for _, rule in _RULES), *([REPAIRED] if is_repair else [])):
         clause = rule.sub(_without_cue, clause)
     found = [*terms(_EASTERN.sub(" ", clause), language=language), *_eastern_heads(clause)]
     # Cut, as a short text may be taken for one of another language, whose endings are others.

@@ -20,6 +20,7 @@ from ..stores.statements import is_unchanged
 from ..text.batches import batches
 from .linking import Link, links_of
 from .records import Said
+from .repairs import TURNS, repair_of
 from .slots import SLOT
 from .statements import Statement, statements_of
 from .tables import changes, statement_heads
@@ -125,6 +126,10 @@ def _link(connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Sa
     telling = [
         each for each in said if each.statement.cues or any(v.sort.startswith(SLOT) for v in each.statement.values)
     ]
+    repairs = _repairs(connection, row, turn, said)
+    for each, earlier, link in repairs:
+        connection.execute(insert(changes).values(**_values(row.scope_id, earlier, each, link)))
+    telling = [each for each in telling if not any(each is one for one, _, _ in repairs)]
     if not telling:
         return
     older, weights = _near(connection, row, telling, turn)
@@ -135,6 +140,25 @@ def _link(connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Sa
         for link in found:
             earlier = next(one for one in near if one.statement is link.older)
             connection.execute(insert(changes).values(**_values(row.scope_id, earlier, each, link)))
+
+
+def _repairs(
+    connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Said]
+) -> list[tuple[Said, Said, Link]]:
+    """What of a turn takes back what the same person said just before, with that."""
+    repairing = [each for each in said if each.statement.is_repair and each.statement.values]
+    if not repairing:
+        return []
+    places = [(row.id, each) for each in range(turn.index - 1, max(-1, turn.index - 1 - TURNS), -1)]
+    before = sorted(turns_at(connection, row.scope_id, places), key=lambda pair: -pair[1].index)
+    stated = [list(said_in(session, each)) for session, each in before]
+    found: list[tuple[Said, Said, Link]] = []
+    for each in repairing:
+        near = [[one for one in of_turn if one.who == each.who] for of_turn in stated]
+        link = repair_of(each.statement, [[one.statement for one in of_turn] for of_turn in near])
+        if link is not None:
+            found.append((each, next(one for of_turn in near for one in of_turn if one.statement is link.older), link))
+    return found
 
 
 def _link_later_ones(connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Said]) -> None:

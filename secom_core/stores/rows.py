@@ -109,6 +109,11 @@ def next_count(value: object) -> int:
     return value + 1 if isinstance(value, int) and is_count(value) else 1
 
 
+def sound_version(value: object) -> int:
+    """The version of a session, however it was read; -1 for whatever cannot be one, so that it equals itself."""
+    return value if isinstance(value, int) and is_count(value) else -1
+
+
 def session_row(row: Sequence[Any]) -> SessionRow:
     """The value of a row that begins with the columns of the table of sessions, in their order.
 
@@ -121,5 +126,5 @@ def session_row(row: Sequence[Any]) -> SessionRow:
     derived, settled = (derived, settled) if sound else (-1, 0)
     ended, cut = (each if is_count(each) and each <= messages else 0 for each in (ended, cut))
     cut_by = cut_by if isinstance(cut_by, str) else None
-    head = (number, scope_id, name, turns, messages, derived, settled, bool(closed), version)
+    head = (number, scope_id, name, turns, messages, derived, settled, bool(closed), sound_version(version))
     return SessionRow(*head, ended, cut, cut_by)

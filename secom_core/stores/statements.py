@@ -11,7 +11,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Table, and_, bindparam
 from ..conversation import Scope
 from ..text.batches import batches
 from .driver import rows_of
-from .rows import SessionRow
+from .rows import SessionRow, sound_version
 from .schema import messages, scopes, sessions, vectors
 
 _VERSION: Final = select(sessions.c.version).where(sessions.c.id == bindparam("id"))
@@ -57,7 +57,7 @@ def count_turns_where(connection: Connection, condition: ColumnElement[bool]) ->
 
 def is_unchanged(connection: Connection, session: SessionRow) -> bool:
     """Whether the session is as it was when its row was read: nobody has changed or forgotten it since."""
-    return [row.version for row in rows_of(connection, _VERSION, {"id": session.id})] == [session.version]
+    return [sound_version(row.version) for row in rows_of(connection, _VERSION, {"id": session.id})] == [session.version]
 
 
 def keep_vectors(connection: Connection, session_id: int, digests: set[str]) -> None:

@@ -203,6 +203,13 @@ def _bare(piece: str, language: str) -> str:
     return piece.partition("'")[0] if language == "turkish" else piece
 
 
+_GERMAN_MONTH: Final = regex(
+    r"(?:Jan(?:uar)?|Jänner|Feb(?:ruar)?|März|Apr(?:il)?|Mai|Juni?|Juli?|Aug(?:ust)?|Sept?(?:ember)?|Okt(?:ober)?"
+    r"|Nov(?:ember)?|Dez(?:ember)?)\b"
+)
+"""What stands behind the full stop of a day: "am 2. Mai"."""
+
+
 def sentence_spans(text: str, start: int = 0, stop: int | None = None) -> list[tuple[int, int]]:
     """Where the sentences between two places of ``text`` begin and end, with the white space after them.
 
@@ -231,6 +238,8 @@ def _abbreviated(text: str, end: re.Match[str]) -> bool:
         return after.isdigit()
     if before.endswith((".m.", ".M.")):
         return after.islower()
+    if before[-2:-1].isdigit() and _GERMAN_MONTH.match(text, end.end()):
+        return True
     return _ABBREVIATED.search(before) is not None
 
 

@@ -11,6 +11,7 @@ from ..stores.database import retry_if_contended
 from ..stores.rows import SessionRow, is_count
 from ..stores.schema import scopes, sessions
 from ..stores.sql import SqlStore
+from ..stores.statements import is_unchanged
 from ..text.batches import batches
 from ..vectors import DocumentPlace, VectorDocument
 from .tables import dense_documents, dense_sessions
@@ -132,7 +133,7 @@ class VectorStoreLedger:
         """
         session = behind.session
         with self._store.transaction(durable=False, scope=session.scope_id) as connection:
-            if connection.scalar(select(sessions.c.version).where(sessions.c.id == session.id)) != session.version:
+            if not is_unchanged(connection, session):
                 return False
             values = {"version": session.version, "settled": session.settled, "epoch": behind.epoch}
             connection.execute(update(dense_sessions).where(self._of(session.id)).values(**values))

@@ -124,6 +124,31 @@ def test_what_a_language_model_said_counts_only_of_messages_that_say_it(untouche
         assert bank.check() == ()
 
 
+@pytest.mark.parametrize("version", ['\ue000json:"\\ud8', 3.5, b"v", None, -7, "three"], ids=str)
+def test_a_version_that_is_none_keeps_nobody_waiting_for_ever(untouched: Untouched, version: Any) -> None:
+    path = untouched.copy("version")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        try:
+            connection.execute("UPDATE sessions SET version = ?", (version,))
+        except sqlite3.IntegrityError:
+            pytest.skip("the database refuses to hold it")
+
+    def rebuilt() -> None:
+        with warnings.catch_warnings(), opened(path, citations=False) as bank:
+            warnings.simplefilter("ignore", DegradedWarning)
+            bank.rebuild(ANN)
+            after(bank, ANN)
+            found.append(recalled(bank, ANN))
+
+    found: list[Any] = []
+    # A thread that nobody waits for, so that a rebuild without end fails here and does not hang.
+    thread = threading.Thread(target=rebuilt, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert found == [untouched.recalls[ANN]]
+
+
 @pytest.fixture
 def whole(untouched: Untouched) -> Path:
     return untouched.copy("asked")
