@@ -19,11 +19,15 @@ CORRECTED: Final = wording(
     (?:scratch|strike) that|my (?:mistake|bad|error)|make (?:that|it)(?= [~$€£]?\d| \w+day\b)|turn(?:s|ed) out
     (?:mixed|mix) (?:it|that|this|them|those|things) up|(?:slip of the|fat) \w+
     (?:not|n't) (?!only\b|just\b).{1,40}[,;–—-] ?(?:but|it's|it is|that's|they're|rather)
+    (?:was|were|is|'s) (?:off|wrong|a typo)|forget what I (?:said|told you|wrote)|(?:said|wrote|told you) (?:it|that) wrong
+    not (?:an? |the |in |on |at )?(?:[~$€£]?\d[\d.,:]*(?! ?%| per ?cent| sure)|(?:two|three|four|five|six|seven|eight|nine|ten)\b)|(?:wrong|fat) (?:key|finger\w*)|swapped the digits
     korrigier\w*|korrektur|falsch (?:gesagt|angegeben|geschrieben|notiert)|ich meinte|gemeint (?:war|ist|waren)
     vertippt|verschrieben|verwechselt|verrechnet|verzählt|verlesen|geirrt|vertan|tippfehler|mein fehler|richtig(?:er)? (?:ist|wäre)
-    nicht (?!nur\b).{1,40}, sondern
+    nicht (?!nur\b).{1,40}, sondern|zahlendreher|(?:etwas|was) falsches (?:gesagt|erzählt|geschrieben)
+    (?:nicht|kein\w*) (?:am |um |im )?(?:\d[\d.,:]*(?! ?%| prozent)|(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn)\b)
     me equivoqué|me confund\w+|corrección|en realidad|quise decir|quería decir|corrijo|rectifico|error mío|mejor dicho
-    me he (?:equivocado|confundido|liado)|resulta que|no (?!solo\b|sólo\b).{1,40},? sino
+    me he (?:equivocado|confundido|liado)|resulta que|no (?!solo\b|sólo\b).{1,40},? sino|no (?:el |son |a las )?\d[\d.,:]*
+    (?:he dicho|había dicho|dije|puse|escribí)\b.{0,30}\b(?:y|pero) (?:es|son|era|eran)|lo (?:dije|puse|escribí) mal|estaba mal
     """,
     anywhere="""
     [说写打记弄算看搞给填]错了?|更正|应该是|错了.{0,6}是|不是[^，。？]{1,15}，?(?:而是|是)(?!吗)|口误|笔误|手误|准确(?:地)?说
@@ -49,8 +53,14 @@ ENDED: Final = wording(
     (?:I|we)(?:'ve| have)? (?:\w+ )?(?:cancel+ed|quit|gave up|given up)|I(?:'ve| have)? stopped \w+ing
     (?:no|not) \w+ (?:any ?more|any longer)|\w+n't\b.{0,40}\b(?:any ?more|any longer)|no longer
     (?:I|we)(?:'m| am| are|'re) not \w+ any ?more
-    (?:gekündigt|aufgegeben|abgemeldet|aufgehört)|nicht mehr|kein\w* \w* ?mehr
-    he dejado|hemos dejado|ya no|he cancelado|he abandonado
+    (?:handed|put|turned) in my (?:notice|resignation)|resigned|packed (?:it )?in|dropped out|called (?:it )?off|off the table
+    (?:broke|split|broken) up|got rid of|(?:I|we)(?:'ve| have)? (?:just )?sold|is (?:history|gone|over|dead)|shut down|scrapped
+    (?:has|have|was|were|got|been) (?:discontinued|cancel+ed|scrapped|dropped|laid off|let go|closed)|expired|passed away|died
+    (?:gekündigt|aufgegeben|abgemeldet|aufgehört|verkauft|gestorben|abgesagt|abgeschafft|abgelaufen|ausgelaufen|aufgelöst)
+    (?:weggefallen|eingestellt|hingeschmissen|losgeworden|getrennt)|ist (?:damit |nun |jetzt )?geschichte|fällt\b.{0,40}\bweg
+    nicht mehr|kein\w* \w* ?mehr
+    he dejado|hemos dejado|ya no|he cancelado|he abandonado|(?:he|hemos|ha) vendido|vendí|vendimos|murió|ha muerto|rompimos
+    cancelé|renuncié|me di de baja|me he dado de baja|se acabó|caducó|ha caducado|(?:ha )?cerrado|dejé (?:de|el|la)|lo dejé
     """,
     anywhere="""
     不(?:再)?.{1,6}了(?=[，。,.]|$)|取消了|退了
@@ -84,25 +94,6 @@ CHANGED: Final = wording(
     (?:지금은|지금 |이제|바뀌|올랐|올렸|올라|미뤄|연기|이사|이직|발령|요즘)
     """,
 )
-LASTING: Final = wording(
-    r"""
-    is|are|'s|'re|am|'m|has|have|got|costs?|pays?|earns?|makes?|weighs?|takes?|starts?|begins?|ends?|opens?|closes?|leaves?
-    lasts?|runs?|meets?|works?|charges?|owes?|uses?|keeps?|sits?|stands?|comes?|needs?
-    ist|sind|hat|habe|haben|kostet|zahle[nt]?|zahlt|verdiene?|wiege?|nehme|beginnt|fängt|endet|öffnet|schließt|fährt|dauert
-    liegt|beträgt|läuft|treffen|arbeite|brauche|braucht|kriege|bekomme
-    es|está|son|están|tiene|tengo|tenemos|cuesta|pago|pagamos|cobro|gano|peso|tomo|empieza|termina|abre|cierra|sale|dura
-    """
-)
-"""What says that something is so, and for how long nobody knows."""
-ONCE: Final = wording(
-    r"""
-    today|yesterday|tonight|tomorrow|this (?:morning|afternoon|evening|week|weekend|month|year|time)|last|ago|once|another|each|every
-    was|were|did|had|went|ran|saw|bought|spent|paid|took|came|made|met|ate|read|wrote|won|lost|next|first|second|third|\w{2,}ed
-    heute|gestern|morgen|abends|letzte\w*|nächste\w*|diese\w*|vor|einmal|jede\w*|war|waren|hatte\w*|ge\w{3,}(?:t|en)
-    hoy|ayer|mañana|anoche|pasad[oa]|próxim[oa]|este|esta|hace|vez|veces|cada|fue|era|había|\w+[óé]
-    """
-)
-"""What says when, or how often: what happens more than once has values of its own each time."""
 NOW: Final = wording(
     "now|nun|jetzt|inzwischen|mittlerweile|currently|ahora",
     anywhere="现在|今は|지금은|지금 |이제",

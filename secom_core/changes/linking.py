@@ -172,7 +172,7 @@ def _is_latin(statement: Statement) -> bool:
 def _compared(older: Statement, newer: Statement) -> tuple[Value, Value] | None:
     """A value of each that can be compared; two that are not the same, where there are such."""
     sorts = {value.sort for value in newer.values}
-    pairs = [(old, new) for old in older.values for new in newer.values if _alike(older, newer, old.sort, new.sort)]
+    pairs = [(old, new) for old in older.values for new in newer.values if _may_replace(older, newer, old, new)]
     known = {old.value for old in older.values if old.sort in sorts}
     said = {each[:2] for each in older.values} & {each[:2] for each in newer.values}
     # Where both name the same, another name beside it is none that could stand in its place.
@@ -182,6 +182,17 @@ def _compared(older: Statement, newer: Statement) -> tuple[Value, Value] | None:
     pairs = [each for each in pairs if each[0].sort != "name"] or pairs
     differing = [each for each in differing if each[0].sort != "name"] or differing
     return next(iter(differing or (each for each in pairs if each[0].value == each[1].value)), None)
+
+
+def _may_replace(older: Statement, newer: Statement, old: Value, new: Value) -> bool:
+    """Whether two values can be compared; where the later one takes back what the earlier one names, any amounts can."""
+    taken_back = "corrected" in newer.cues and old.value in newer.names
+    return _alike(older, newer, old.sort, new.sort) or (taken_back and is_amount(old.sort) and is_amount(new.sort))
+
+
+def is_amount(sort: str) -> bool:
+    """Whether values of a sort are numbers of something."""
+    return sort in ("money", "percent") or sort.startswith("#")
 
 
 def _alike(older: Statement, newer: Statement, old: str, new: str) -> bool:

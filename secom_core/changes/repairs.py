@@ -7,18 +7,21 @@ its kind that was said.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ..text.patterns import regex
-from .linking import Link
+from .linking import Link, is_amount
 from .statements import Statement
 from .values import Value
 
 TURNS: Final = 3
 """In how many turns before it, of its session, what a statement takes back is looked for."""
 _DAYS: Final = frozenset({"day", "weekday"})
+_NAMED: Final = 100.0
+"""What it weighs that a value is named which is taken back."""
+_NEAR: Final = 0.3
+"""How near two amounts are at least, one of which may have been meant for the other: that is ten times as much."""
 _NUMBER: Final = regex(r"\d+(?:[.,]\d+)?")
 
 
@@ -31,49 +34,58 @@ def repair_of(newer: Statement, older: Sequence[Sequence[Statement]]) -> Link | 
     """
     if not newer.is_repair or newer.is_planned:
         return None
-    for stated in older:
-        links = [link for each in stated for link in _links(each, newer)]
-        if links:
-            return max(links, key=lambda link: link.score)
-    return None
+    found = [max(links, key=lambda link: link.score) for each in older if (links := [*_links_to(each, newer)])]
+    # What names the value that it takes back speaks of that, whatever was said after it.
+    named = [link for link in found if link.score >= _NAMED]
+    return next(iter([*named, *found[:1]]), None)
+
+
+def _links_to(stated: Sequence[Statement], newer: Statement) -> Iterable[Link]:
+    return (link for each in stated for link in _links(each, newer))
 
 
 def _links(older: Statement, newer: Statement) -> Iterable[Link]:
     if older.owner != newer.owner and newer.owner:
         return
     own = {head for head, weight in newer.heads.items() if weight == 1}
+    named = {_number(each) for each in newer.names} if "corrected" in newer.cues else set()
     for new in newer.values:
         about = own - newer.values[new] - {new.sort[1:]}
         shared = len(about & older.heads.keys())
         for old in older.values:
-            is_named = "corrected" in newer.cues and old.value in newer.names and old.sort == new.sort
-            if not (is_named or _is_of_its_kind(old, new)) or old.value == new.value:
+            is_named = _number(old.value) in named and (old.sort == new.sort or _are_amounts(old, new))
+            if old.value == new.value or not (is_named or _is_of_its_kind(old, new)):
                 continue
             # Who names something else than what was said speaks of that.
             is_alike = "corrected" in newer.cues and old.sort == new.sort and old.sort != "#"
-            if about and not shared and not is_alike:
-                continue
-            yield Link(older, newer, "corrected", shared + (old.sort == new.sort) + _closeness(old, new), old)
+            near = _nearness(old, new)
+            if is_named or ((shared or not about or is_alike) and near >= _NEAR):
+                yield Link(older, newer, "corrected", _NAMED * is_named + shared + (old.sort == new.sort) + near, old)
 
 
 def _is_of_its_kind(old: Value, new: Value) -> bool:
     """Whether one value may stand in the place of the other; a bare number may in that of any amount."""
-    if old.sort == new.sort:
-        return old.sort != "name"
-    if {old.sort, new.sort} <= _DAYS:
+    if old.sort == new.sort or {old.sort, new.sort} <= _DAYS:
         return True
-    counted = [each.sort in ("money", "percent") or each.sort.startswith("#") for each in (old, new)]
-    return all(counted) and "#" in (old.sort, new.sort)
+    return _are_amounts(old, new) and "#" in (old.sort, new.sort)
 
 
-def _closeness(old: Value, new: Value) -> float:
-    """How near two amounts are, from 0 to 1: of several, what was mistaken is the nearest."""
-    one, other = (_NUMBER.search(each.value) for each in (old, new))
-    if one is None or other is None:
+def _are_amounts(old: Value, new: Value) -> bool:
+    return is_amount(old.sort) and is_amount(new.sort)
+
+
+def _nearness(old: Value, new: Value) -> float:
+    """How near two values are, from 0 to 1: of several amounts, what was mistaken is the nearest; a name is near none."""
+    if old.sort == "name":
         return 0.0
-    first, second = (_amount(each) for each in (one, other))
-    return 1 / (1 + abs(math.log(first / second))) if first > 0 and second > 0 else 0.0
+    one, other = (_NUMBER.search(each.value) for each in (old, new))
+    if one is None or other is None or not is_amount(old.sort):
+        return 1.0
+    first, second = (float(each[0].replace(",", ".")) for each in (one, other))
+    return 1 / (1 + abs(math.log(first / second))) if first > 0 and second > 0 else _NEAR
 
 
-def _amount(found: re.Match[str]) -> float:
-    return float(found[0].replace(",", "."))
+def _number(value: str) -> str:
+    """The number in a value, without what it counts."""
+    found = _NUMBER.search(value)
+    return found[0] if found is not None else value

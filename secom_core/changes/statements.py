@@ -63,6 +63,11 @@ _BOUND: Final = regex(
     r"|al menos|como máximo|menos de|más de) (?:an? |the )?$",
     re.I,
 )
+_DENIED: Final = regex(
+    r"\b(?:not|nicht|kein\w*|no|instead of|rather than|statt|anstatt|en vez de|en lugar de)"
+    r" (?:an? |the |in |on |at |am |um |im |el |la |las |los |a las |de )?$",
+    re.I,
+)
 _LEFT_FOR: Final = regex(r" ?(?:[\w-]+ )?(?:to|up to|down to|auf|a|hasta)\b|.{0,4}(?:到|至|改|成|为)", re.I)
 _KANA: Final = regex("[\u3041-\u309f]")
 _HAN: Final = regex("[\u4e00-\u9fff]$")
@@ -70,6 +75,9 @@ _HANGUL: Final = regex("[\uac00-\ud7a3]")
 _EASTERN: Final = regex("[\u4e00-\u9fff]+|[\u30a1-\u30fa\u30fc]+|[\uac00-\ud7a3]+")
 _OPENING, _FILLED = 24, " .,!?¡¿…-–—\"'*"
 """In how many characters a sentence begins, and what may stand before its first word."""
+_FILLERS: Final = wording(
+    "oh|ah|uh|um|er|hm+|ok|okay|lol|ha(?:ha)*|well|and|but|so|yes|thanks|ja|ach|na|tja|mist|ay|uf|pues|sí|gracias"
+)
 _WORD, _STEM, _VOWELS = 3, 6, "aeiou"
 _LABEL: Final = regex(r"\b([^\W\d_]{3,}) (?:no\. ?|nr\. ?|#)?(\d{1,4})(?! ?(?:%|[-.,:/]\d))\b", re.I)
 _NO_LABEL: Final = wording(
@@ -87,11 +95,11 @@ _DULL: Final = frozenset(
         """now new still anymore goes get got go going went say said tell told know think thing really just also back
         want need like make made take took good great today yesterday week month year day time last next ago actually
         sorry correction try trying help use using much lot recently currently change changed switch moved increase
-        improve reach update adjust instead longer hey yeah wow thanks oh happy love""",
+        improve reach update adjust instead longer hey yeah wow thanks oh happy love course natural obvious lol haha""",
         language="english",
     )
     + terms(
-        "jetzt nun neu gerade heute gestern schon noch immer sagen gut machen gehen kommen übrigens woche monat jahr",
+        "jetzt nun neu gerade heute gestern schon noch immer sagen gut machen gehen kommen übrigens natürlich klar woche monat jahr",
         language="german",
     )
     + terms(
@@ -100,7 +108,7 @@ _DULL: Final = frozenset(
         diciembre""",
         language="english",
     )
-    + terms("ahora nuevo hoy ayer ya todavía semana mes año decir ir hacer bueno aquí", language="spanish")
+    + terms("ahora nuevo hoy ayer ya todavía semana mes año decir ir hacer bueno aquí claro", language="spanish")
 )
 """What most statements of a change hold, whatever they are about."""
 
@@ -242,7 +250,7 @@ def _of_sentence(
 def _begins_repair(text: str, start: int) -> bool:
     """Whether a sentence begins as one that takes back what was said just before it."""
     found = REPAIRED.search(text, start, start + _OPENING)
-    return found is not None and not text[start : found.start()].strip(_FILLED)
+    return found is not None and not _FILLERS.sub("", text[start : found.start()]).strip(_FILLED)
 
 
 def _labels(clause: str) -> frozenset[tuple[str, str]]:
@@ -267,8 +275,8 @@ def _is_told(clause: str, is_asked: bool) -> bool:
 
 
 def _is_left(clause: str, value: Value) -> bool:
-    """Whether a clause names a value as what was before, or as a bound: "from 60% to 85%", "at least 80%"."""
-    is_bound = _BOUND.search(clause, 0, value.start) is not None
+    """Whether a clause names a value as what was before, as a bound, or as what is not: "from 60%", "at least 80%"."""
+    is_bound = any(rule.search(clause, 0, value.start) for rule in (_BOUND, _DENIED))
     was_before = _LEFT.search(clause, 0, value.start) and _LEFT_FOR.match(clause, value.stop)
     return is_bound or bool(was_before)
 

@@ -83,7 +83,10 @@ _PATTERNS: Final = tuple(
             rf"|\b(?:by|um) (?:{_SUM}|\d[\d.,]*[ -](?!(?:am|pm|uhr|o'clock|{MONTHS})\b)[a-z])"
             rf"|(?:涨|贵|便宜|多|少|加|减)了 ?{_AMOUNT}",
         ),
-        ("", r"\b\d+ (?:of (?:them|these|those|us|which|you|the)|davon|von (?:ihnen|uns|denen)|de (?:ell[oa]s|es[oa]s))\b"),
+        (
+            "",
+            r"\b\d+ (?:of (?:them|these|those|us|which|you|the)|davon|von (?:ihnen|uns|denen)|de (?:ell[oa]s|es[oa]s))\b",
+        ),
         ("", r"\b(?:last|this past|letzten?|el pasado) \w+|上(?:个?(?:周|星期))[一二三四五六日天]"),
         (
             "weekday",

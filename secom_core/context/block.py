@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from ..conversation import Turn
 from ..memory import GAP, Hit, Section
 from .lines import CLOSE, OPEN, day_of, first_day, owner, quoted_lines, quoted_turn
 from .replacing import marks_of
@@ -20,8 +21,8 @@ _BLANKS: Final = re.compile(r"\s*")
 def render(hits: Sequence[Hit], sections: Sequence[Section] = ()) -> str:
     """The hits as one block: a line a day, each hit after its number, ``…`` where turns between are left out.
 
-    A topic begins with its summary, and its turns are dated where they are of several days. Sections whose
-    entries can be cited come after the hits, each entry after its number, the others before them.
+    Within a hit too, a turn of another day than the one before it comes after a line with its day. A topic begins with
+    its summary. Sections whose entries can be cited come after the hits, each entry after its number, the others before them.
 
     What is quoted cannot close the block, and cannot pass for a number, a date line or a heading: a delimiter loses
     its bracket, as does what is shaped like a model's own mark (``<|im_start|>``, ``[INST]``), ``[3]`` and every other
@@ -48,32 +49,32 @@ def _dated_hits(hits: Sequence[Hit]) -> Iterator[str]:
         if first not in (day, ""):
             yield f"{first}\n"
         yield _entry(hit)
-        # The turns of a topic may end on another day than they began.
-        day = day_of(hit.turns[-1]) if hit.memory.summary else first
+        # Its turns may end on another day than they began: a thread goes on for weeks, a topic has several sessions.
+        day = next(filter(None, map(day_of, reversed(hit.turns))), "")
 
 
 def _entry(hit: Hit) -> str:
     whose = owner(hit.scope) if hit.is_named else ""
-    if hit.memory.summary:
-        return f"[{hit.number}] {whose}{quoted_lines(hit.memory.summary)}\n" + "".join(_dated(hit))
-    first, *others = shown_turns(hit)
-    entry = f"[{hit.number}] {whose}{first}"
-    for (before, turn), shown in zip(pairwise(hit.turns), others, strict=True):
-        entry += f"{GAP if turn.index > before.index + 1 else ''}{shown}"
-    return entry
+    summary = f"{quoted_lines(hit.memory.summary)}\n" if hit.memory.summary else ""
+    return f"[{hit.number}] {whose}{summary}" + "".join(_dated(hit))
 
 
 def _dated(hit: Hit) -> Iterator[str]:
-    """The turns of a topic, the day before each that is of another one than the turn before it."""
+    """The turns of a hit, the day before each that is of another one than the turn before it."""
     first, *others = shown_turns(hit)
     yield first
     for (before, turn), shown in zip(pairwise(hit.turns), others, strict=True):
         day = day_of(turn)
         if day and day != day_of(before):
             yield f"{day}\n"
-        elif turn.session != before.session or turn.index > before.index + 1:
+        elif is_gap(before, turn):
             yield GAP
         yield shown
+
+
+def is_gap(before: Turn, turn: Turn) -> bool:
+    """Whether something was said between two turns of a hit."""
+    return turn.session != before.session or turn.index > before.index + 1
 
 
 def shown_turns(hit: Hit) -> list[str]:

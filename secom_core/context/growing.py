@@ -77,7 +77,6 @@ class Growing:
 
     def __init__(self, first: Candidate) -> None:
         self._first = first
-        self._day = day_of(first.turn)
         self._turns: dict[str, Turn] = {}
         self._whole: set[str] = set()
         self._excerpts: dict[tuple[str, int], list[Passage]] = {}
@@ -91,7 +90,7 @@ class Growing:
         # A rule and the search may find the same, and a sentence may stand where its passage does not fit.
         if turn.id in self._whole or (turn.id in self._turns and (passage is None or self._overlaps(passage))):
             return False
-        if not room.take(candidate, self._day, tokens + self._beside(candidate, room.counter)):
+        if not room.take(candidate, day_of(turn), tokens + self._beside(candidate, room.counter)):
             return False
         self._turns[turn.id] = turn
         if passage is None:

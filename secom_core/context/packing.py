@@ -16,7 +16,7 @@ from ..conversation import Scope, Turn
 from ..memory import Hit
 from ..protocols import TokenCounter
 from ..ranking.candidate import Candidate, plain
-from .block import render, shown_turns
+from .block import is_gap, render, shown_turns
 from .excerpts import cut_short, excerpted
 from .growing import Growing, Room, length_of
 from .lines import day_of, first_day, quoted_lines
@@ -221,15 +221,14 @@ def _best_memories(candidates: Sequence[Candidate], k: int | None, room: Room) -
 def _tokens_of(hit: Hit, counter: TokenCounter) -> int:
     """How long the hit is, its number apart; counted turn by turn, so that no turn is counted twice."""
     turns = sum(map(counter, shown_turns(hit)))
-    if not hit.memory.summary:
-        return turns
     breaks = sum(_breaks(before, turn) for before, turn in pairwise(hit.turns))
-    return counter(f"{quoted_lines(hit.memory.summary)}\n") + breaks * counter("2024-05-15 Wed\n") + turns
+    summary = counter(f"{quoted_lines(hit.memory.summary)}\n") if hit.memory.summary else 0
+    return summary + breaks * counter("2024-05-15 Wed\n") + turns
 
 
 def _breaks(before: Turn, turn: Turn) -> bool:
-    """Whether something stands between two turns of a topic: a day, or a gap."""
-    return day_of(turn) != day_of(before) or turn.session != before.session or turn.index > before.index + 1
+    """Whether something stands between two turns of a hit: a day, or a gap."""
+    return day_of(turn) != day_of(before) or is_gap(before, turn)
 
 
 def _whole(candidates: Iterable[Candidate]) -> list[Hit]:

@@ -57,7 +57,9 @@ def count_turns_where(connection: Connection, condition: ColumnElement[bool]) ->
 
 def is_unchanged(connection: Connection, session: SessionRow) -> bool:
     """Whether the session is as it was when its row was read: nobody has changed or forgotten it since."""
-    return [sound_version(row.version) for row in rows_of(connection, _VERSION, {"id": session.id})] == [session.version]
+    return [sound_version(row.version) for row in rows_of(connection, _VERSION, {"id": session.id})] == [
+        session.version
+    ]
 
 
 def keep_vectors(connection: Connection, session_id: int, digests: set[str]) -> None:

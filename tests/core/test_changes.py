@@ -115,6 +115,73 @@ def test_what_is_of_another_or_is_not_so_changes_nothing(older: str, newer: str)
     assert links_of(statements_of(newer), statements_of(older), lambda _: 1.0) == []
 
 
+def talk(bank: MemoryBank, *said: str) -> list[tuple[str, str, str]]:
+    """The links of a session in which a user says this, one after the other, and an assistant answers."""
+    for place, words in enumerate(said):
+        answer = Message("Noted. What else?", "assistant", id=f"a{place}")
+        bank.remember(ANN, [Message(words, id=f"u{place}"), answer], session="talk")
+    return [(each.kind, each.older, each.newer) for each in bank.changes(ANN)]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I run 42 km a week.", "Sorry, I mistyped, it is 58."),
+        ("I weigh 82 kg.", "Actually it's 85."),
+        ("The meeting is on Tuesday.", "No wait, make that Thursday."),
+        ("My flight leaves at 14:20.", "Scratch that, it leaves at 16:40."),
+        ("I have invited 14 people so far.", "lol sorry, 4."),
+        ("We land at terminal 5.", "Terminal 3, not 5!"),
+        ("My dog is called Rex.", "It's not Rex, it's Max."),
+        ("I have 3 cats and I pay 980 euros rent.", "Oops, typo: 990."),
+        ("Die Miete beträgt 900 Euro.", "Moment, ich habe mich vertippt: 950 Euro."),
+        ("Der Termin ist am 2. Mai.", "Nein, doch am 3. Mai."),
+        ("Ich nehme 5 mg Ramipril.", "Nee, 2,5 steht drauf, nicht fünf."),
+        ("La reunión es el martes.", "Perdón, quise decir el jueves."),
+        ("Tengo 28 temas.", "Uy, he dicho 28 y son 38."),
+        ("会议是周四下午三点。", "不对，是周五。"),
+        ("会议是周四。", "说错了,是下周五。"),
+        ("会議は火曜です。", "いや、木曜でした。"),
+        ("회의는 화요일이에요.", "아니, 목요일이에요."),
+    ],
+)
+def test_what_was_just_said_is_taken_back(bank: MemoryBank, older: str, newer: str) -> None:
+    assert talk(bank, older, newer) == [("corrected", "u0", "u1")]
+
+
+def test_what_is_taken_back_is_the_last_of_its_kind(bank: MemoryBank) -> None:
+    found = talk(bank, "I run 42 km a week.", "I run 50 km a week in May.", "Which shoes?", "Sorry, it's 55 km.")
+    assert found == [("corrected", "u1", "u3")]
+
+
+def test_the_value_that_is_named_is_taken_back_whatever_came_after_it(bank: MemoryBank) -> None:
+    found = talk(bank, "Our coverage is 57%.", "The build takes 9 minutes.", "I got that wrong above: 47, not 57.")
+    assert found == [("corrected", "u0", "u2")]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I have 3 cats.", "Sorry to bother you again, but can you list 5 books?"),
+        ("I have 3 cats.", "Actually, I bought 5 books today."),
+        ("The party starts at 7 pm.", "No, I have no time. I work until 9 pm."),
+        ("Our team has 12 people.", "Thanks! Actually, 3 of them are new."),
+        ("I have 3 cats.", "Sorry, I was away for a while. My rent is 900 euros."),
+        ("The course has 12,000 students.", "Sorry, 4."),
+        ("I weigh 82 kg.", "No, I don't know. How many kilos is too much?"),
+        ("My sister weighs 60 kg.", "Sorry, my brother weighs 80 kg."),
+    ],
+)
+def test_who_goes_on_takes_nothing_back(bank: MemoryBank, older: str, newer: str) -> None:
+    assert talk(bank, older, newer) == []
+
+
+def test_nobody_takes_back_what_another_said(bank: MemoryBank) -> None:
+    bank.remember(ANN, [Message("I run 42 km a week.", speaker="Bo", id="b0")], session="talk")
+    bank.remember(ANN, [Message("Sorry, 58.", speaker="Cy", id="c0")], session="talk")
+    assert bank.changes(ANN) == []
+
+
 @pytest.mark.parametrize("budget", [500, 1000])
 def test_what_holds_now_comes_with_what_it_took_the_place_of(bank: MemoryBank, budget: int) -> None:
     tell(bank, *RENT)
