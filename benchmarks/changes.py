@@ -10,9 +10,9 @@ named by their ids. Rules were developed on the files whose part is ``developmen
 ones are of the right kind is printed beside. One that follows from others (the first of three to the last) is neither
 right nor wrong. Near-misses are pairs that a link must not join.
 
-The parts ``indirect`` and ``indirect-development`` were written later, by others who had not seen the rules and who were
-to use no wording twice: what changes there is mostly told with other words, in passing or without any word for it. The
-rules for what is taken back at once were developed on the latter.
+The parts ``indirect`` and ``indirect-development`` were written later, without a look at the rules, and use no wording
+twice: what changes there is mostly told with other words, in passing or without any word for it. The rules for what is
+taken back at once were developed on the latter.
 
 On BEAM each question of an ability is asked under each budget: how many of its last evidence messages a block shows
 (`benchmarks.evaluation.coverage`, at least half), and for knowledge updates, how often the block marks an older

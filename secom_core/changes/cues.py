@@ -11,56 +11,21 @@ from ..text.wording import wording
 Cue = Literal["changed", "swapped", "corrected", "ended", "confirmed", "measured"]
 """What a statement says of an earlier one."""
 
-CORRECTED: Final = wording(
-    r"""
-    correction|correct(?:ing)? myself|I (?:said|told you|gave you)\b.{0,60}\b(?:wrong|actually|but|it's|turned)
-    (?:got|had|gave)\b.{0,20}\bwrong|wrong (?:number|date|day|figure|name)|it's actually|I meant(?: to (?:say|type|write))?
-    (?:I )?(?:mis-?(?:spoke|typed|remembered|read|counted|calculated|quoted)|typo(?:ed)?|was wrong|stand corrected)
-    (?:scratch|strike) that|my (?:mistake|bad|error)|make (?:that|it)(?= [~$€£]?\d| \w+day\b)|turn(?:s|ed) out
-    (?:mixed|mix) (?:it|that|this|them|those|things) up|(?:slip of the|fat) \w+
-    (?:not|n't) (?!only\b|just\b).{1,40}[,;–—-] ?(?:but|it's|it is|that's|they're|rather)
-    (?:was|were|is|'s) (?:off|wrong|a typo)|forget what I (?:said|told you|wrote)|(?:said|wrote|told you) (?:it|that) wrong
-    not (?:an? |the |in |on |at )?(?:[~$€£]?\d[\d.,:]*(?! ?%| per ?cent| sure)|(?:two|three|four|five|six|seven|eight|nine|ten)\b)|(?:wrong|fat) (?:key|finger\w*)|swapped the digits
-    korrigier\w*|korrektur|falsch (?:gesagt|angegeben|geschrieben|notiert)|ich meinte|gemeint (?:war|ist|waren)
-    vertippt|verschrieben|verwechselt|verrechnet|verzählt|verlesen|geirrt|vertan|tippfehler|mein fehler|richtig(?:er)? (?:ist|wäre)
-    nicht (?!nur\b).{1,40}, sondern|zahlendreher|(?:etwas|was) falsches (?:gesagt|erzählt|geschrieben)
-    (?:nicht|kein\w*) (?:am |um |im )?(?:\d[\d.,:]*(?! ?%| prozent)|(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn)\b)
-    me equivoqué|me confund\w+|corrección|en realidad|quise decir|quería decir|corrijo|rectifico|error mío|mejor dicho
-    me he (?:equivocado|confundido|liado)|resulta que|no (?!solo\b|sólo\b).{1,40},? sino|no (?:el |son |a las )?\d[\d.,:]*
-    (?:he dicho|había dicho|dije|puse|escribí)\b.{0,30}\b(?:y|pero) (?:es|son|era|eran)|lo (?:dije|puse|escribí) mal|estaba mal
-    """,
-    anywhere="""
-    [说写打记弄算看搞给填]错了?|更正|应该是|错了.{0,6}是|不是[^，。？]{1,15}，?(?:而是|是)(?!吗)|口误|笔误|手误|准确(?:地)?说
-    訂正|間違え|間違い|正しくは|(?:では|じゃ)なく(?:て)?、?|勘違い|書き損じ|打ち損じ
-    정정|잘못 (?:알려|말|썼|적|입력|보냈)|사실은|오타|착각|헷갈|(?:이|가) 아니(?:라|고)|말고,
-    """,
-)
-REPAIRED: Final = wording(
-    r"""
-    sorry|oops|whoops|ups|wait|hold on|hang on|no|nope|actually|or rather|rather|correction|edit|I mean
-    moment|halt|nein|nee|quatsch|stopp|ach|äh|pardon|vielmehr|besser gesagt|doch|genauer
-    perdón|perdona|disculpa|espera|uy|no|digo|mejor dicho|o sea
-    """,
-    anywhere="""
-    不对|不是|不好意思|抱歉|等等|等一下|哦不|我是说|其实
-    すみません|ごめん|いや|違う|やっぱり|失礼
-    아니|미안|죄송|다시 말|아 참|잠깐
-    """,
-)
-"""How somebody begins who takes back what was said just before; see `secom_core.changes.repairs`."""
 ENDED: Final = wording(
     r"""
     (?:I|we)(?:'ve| have)? (?:\w+ )?(?:cancel+ed|quit|gave up|given up)|I(?:'ve| have)? stopped \w+ing
     (?:no|not) \w+ (?:any ?more|any longer)|\w+n't\b.{0,40}\b(?:any ?more|any longer)|no longer
     (?:I|we)(?:'m| am| are|'re) not \w+ any ?more
-    (?:handed|put|turned) in my (?:notice|resignation)|resigned|packed (?:it )?in|dropped out|called (?:it )?off|off the table
-    (?:broke|split|broken) up|got rid of|(?:I|we)(?:'ve| have)? (?:just )?sold|is (?:history|gone|over|dead)|shut down|scrapped
-    (?:has|have|was|were|got|been) (?:discontinued|cancel+ed|scrapped|dropped|laid off|let go|closed)|expired|passed away|died
-    (?:gekündigt|aufgegeben|abgemeldet|aufgehört|verkauft|gestorben|abgesagt|abgeschafft|abgelaufen|ausgelaufen|aufgelöst)
-    (?:weggefallen|eingestellt|hingeschmissen|losgeworden|getrennt)|ist (?:damit |nun |jetzt )?geschichte|fällt\b.{0,40}\bweg
+    (?:handed|put|turned) in my (?:notice|resignation)|resigned|packed (?:it )?in|dropped out|called (?:it )?off
+    (?:broke|split|broken) up|got rid of|(?:I|we)(?:'ve| have)? (?:just )?sold|off the table|shut down|scrapped
+    (?:has|have|was|were|got|been) (?:discontinued|cancel+ed|scrapped|laid off|let go|closed)|expired|passed away|died
+    (?:gekündigt|aufgegeben|abgemeldet|aufgehört|verkauft|gestorben|abgesagt|abgeschafft|abgelaufen)
+    (?:ausgelaufen|aufgelöst|weggefallen|eingestellt|hingeschmissen|losgeworden|getrennt)
+    ist (?:damit |nun |jetzt )?geschichte|fällt\b.{0,40}\bweg
     nicht mehr|kein\w* \w* ?mehr
-    he dejado|hemos dejado|ya no|he cancelado|he abandonado|(?:he|hemos|ha) vendido|vendí|vendimos|murió|ha muerto|rompimos
-    cancelé|renuncié|me di de baja|me he dado de baja|se acabó|caducó|ha caducado|(?:ha )?cerrado|dejé (?:de|el|la)|lo dejé
+    he dejado|hemos dejado|ya no|he cancelado|he abandonado|(?:he|hemos|ha) vendido|vendí|vendimos
+    cancelé|renuncié|me di de baja|me he dado de baja|se acabó|caducó|ha caducado|(?:ha )?cerrado|dejé (?:de|el|la)
+    murió|ha muerto|rompimos|lo dejé
     """,
     anywhere="""
     不(?:再)?.{1,6}了(?=[，。,.]|$)|取消了|退了

@@ -185,7 +185,7 @@ def _compared(older: Statement, newer: Statement) -> tuple[Value, Value] | None:
 
 
 def _may_replace(older: Statement, newer: Statement, old: Value, new: Value) -> bool:
-    """Whether two values can be compared; where the later one takes back what the earlier one names, any amounts can."""
+    """Whether two values can be compared; where the later one takes back what the earlier one names, amounts can."""
     taken_back = "corrected" in newer.cues and old.value in newer.names
     return _alike(older, newer, old.sort, new.sort) or (taken_back and is_amount(old.sort) and is_amount(new.sort))
 

@@ -1,4 +1,4 @@
-"""What takes back what the same person said just before: "Sorry, I mistyped, it is 58.", "No wait, make that Thursday."
+"""What takes back what the same person said just before, such as "Sorry, I mistyped, it is 58".
 
 Such a statement hardly names what it is about, so it cannot be found by its head words: it is about the last thing of
 its kind that was said.
@@ -75,7 +75,7 @@ def _are_amounts(old: Value, new: Value) -> bool:
 
 
 def _nearness(old: Value, new: Value) -> float:
-    """How near two values are, from 0 to 1: of several amounts, what was mistaken is the nearest; a name is near none."""
+    """How near two values are, from 0 to 1: of several amounts the nearest was mistaken; a name is near none."""
     if old.sort == "name":
         return 0.0
     one, other = (_NUMBER.search(each.value) for each in (old, new))

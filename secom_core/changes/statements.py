@@ -10,6 +10,7 @@ from typing import Final
 from ..text.kept import KEPT, Kept
 from ..text.passages import blocks
 from ..text.patterns import regex
+from ..text.repairs import CORRECTED, REPAIRED, begins_repair
 from ..text.speech import asks
 from ..text.terms import latin_language_of, sentence_spans, terms
 from ..text.wording import wording
@@ -17,7 +18,6 @@ from .cues import (
     ADDED,
     CHANGED,
     CONFIRMED,
-    CORRECTED,
     ENDED,
     KIN,
     MEASURED,
@@ -27,7 +27,6 @@ from .cues import (
     PLANNED,
     PLANS,
     QUOTED,
-    REPAIRED,
     SUPPOSED,
     SWAPPED,
     Cue,
@@ -73,11 +72,6 @@ _KANA: Final = regex("[\u3041-\u309f]")
 _HAN: Final = regex("[\u4e00-\u9fff]$")
 _HANGUL: Final = regex("[\uac00-\ud7a3]")
 _EASTERN: Final = regex("[\u4e00-\u9fff]+|[\u30a1-\u30fa\u30fc]+|[\uac00-\ud7a3]+")
-_OPENING, _FILLED = 24, " .,!?¡¿…-–—\"'*"
-"""In how many characters a sentence begins, and what may stand before its first word."""
-_FILLERS: Final = wording(
-    "oh|ah|uh|um|er|hm+|ok|okay|lol|ha(?:ha)*|well|and|but|so|yes|thanks|ja|ach|na|tja|mist|ay|uf|pues|sí|gracias"
-)
 _WORD, _STEM, _VOWELS = 3, 6, "aeiou"
 _LABEL: Final = regex(r"\b([^\W\d_]{3,}) (?:no\. ?|nr\. ?|#)?(\d{1,4})(?! ?(?:%|[-.,:/]\d))\b", re.I)
 _NO_LABEL: Final = wording(
@@ -88,8 +82,12 @@ _NO_LABEL: Final = wording(
 _RELATIVE: Final = wording(anywhere=r"^(?:which|who|that|it|die|der|das|welche[rs]?|que|qui)\b")
 """How a clause begins that speaks of what stands in the one before it."""
 _DULL: Final = frozenset(
-    "어요 에요 해요 예요 이에 니다 습니 아요 이야 지금 이제 요즘 하고 있어 었어 았어 으로 에서 에는 까지 부터 "
-    "现在 以后 今は 还是 已经 我们 每天 每周 一个 ました です でし した だっ った いや 是 이고 는데 라고 다고 께서 대요 네요 지만 아니 미안 죄송 잠깐".split()
+    """
+    어요 에요 해요 예요 이에 니다 습니 아요 이야 지금 이제 요즘 하고 있어
+    었어 았어 으로 에서 에는 까지 부터 现在 以后 今は 还是 已经 我们 每天
+    每周 一个 ました です でし した だっ った いや 是 이고 는데 라고 다고
+    께서 대요 네요 지만 아니 미안 죄송 잠깐
+    """.split()
 ) | frozenset(
     terms(
         """now new still anymore goes get got go going went say said tell told know think thing really just also back
@@ -99,7 +97,8 @@ _DULL: Final = frozenset(
         language="english",
     )
     + terms(
-        "jetzt nun neu gerade heute gestern schon noch immer sagen gut machen gehen kommen übrigens natürlich klar woche monat jahr",
+        "jetzt nun neu gerade heute gestern schon noch immer sagen gut machen gehen kommen übrigens natürlich klar "
+        "woche monat jahr",
         language="german",
     )
     + terms(
@@ -167,7 +166,7 @@ def _statements_in(text: str) -> tuple[Statement, ...]:
     carried, names, is_repair = frozenset[Cue](), frozenset[str](), False
     for start, stop in _sentences(text[:_READ]):
         cues = _cues(text[start:stop])
-        is_repair = is_repair or "corrected" in cues or _begins_repair(text, start)
+        is_repair = is_repair or "corrected" in cues or begins_repair(text, start)
         stated = list(_of_sentence(text, start, stop, language, carried, names, is_repair))
         found += stated
         is_repair = is_repair and not any(each.values for each in stated)
@@ -245,12 +244,6 @@ def _of_sentence(
                 _labels(clause),
                 is_repair,
             )
-
-
-def _begins_repair(text: str, start: int) -> bool:
-    """Whether a sentence begins as one that takes back what was said just before it."""
-    found = REPAIRED.search(text, start, start + _OPENING)
-    return found is not None and not _FILLERS.sub("", text[start : found.start()]).strip(_FILLED)
 
 
 def _labels(clause: str) -> frozenset[tuple[str, str]]:

@@ -85,7 +85,7 @@ _PATTERNS: Final = tuple(
         ),
         (
             "",
-            r"\b\d+ (?:of (?:them|these|those|us|which|you|the)|davon|von (?:ihnen|uns|denen)|de (?:ell[oa]s|es[oa]s))\b",
+            r"\b\d+ (?:of (?:them|these|those|us|which|you|the)|davon|de (?:ell[oa]s|es[oa]s))\b",
         ),
         ("", r"\b(?:last|this past|letzten?|el pasado) \w+|上(?:个?(?:周|星期))[一二三四五六日天]"),
         (

@@ -22,7 +22,8 @@ def render(hits: Sequence[Hit], sections: Sequence[Section] = ()) -> str:
     """The hits as one block: a line a day, each hit after its number, ``…`` where turns between are left out.
 
     Within a hit too, a turn of another day than the one before it comes after a line with its day. A topic begins with
-    its summary. Sections whose entries can be cited come after the hits, each entry after its number, the others before them.
+    its summary. Sections whose entries can be cited come after the hits, each entry after its number, the others before
+    them.
 
     What is quoted cannot close the block, and cannot pass for a number, a date line or a heading: a delimiter loses
     its bracket, as does what is shaped like a model's own mark (``<|im_start|>``, ``[INST]``), ``[3]`` and every other

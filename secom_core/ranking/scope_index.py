@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -31,7 +32,7 @@ from .relevance import CALIBRATED, relevances
 from .scope_search import Indexes, ScopeSearch
 from .signals import behind, comparable, of_whom
 from .speaking import LONG, SAID_BY_USER
-from .surroundings import Besides, asked_about, besides
+from .surroundings import Besides, asked_about, besides, taken_back
 from .weights import DENSE, LEXICAL, SIGNALS
 
 _MEMORY_BYTES: Final = 620
@@ -315,7 +316,7 @@ class ScopeIndex:
         return [*(with_narrower(*each, worth) for each in firsts), *found[narrow:]]
 
     def rest_of(self, strong: Sequence[Candidate], known: Sequence[Candidate]) -> Iterator[Candidate]:
-        """What else was said in the turns that these passages are of, where that is not long.
+        """What takes back what these passages say, and what else was said in their turns, where that is not long.
 
         Args:
             strong: passages, best first.
@@ -323,7 +324,7 @@ class ScopeIndex:
         """
         heads = dict.fromkeys(self._table.turn_rows.get(each.turn.id)[0] for each in strong if each.passage)
         short = [head for head in heads if self._table.turn_tokens[head] <= LONG]
-        rows = (row for head in short for row in self._table.rows_from(head))
+        rows = chain(taken_back(self._table, heads), *map(self._table.rows_from, short))
         least = min((each.score for each in known), default=0.0) - 1
         return self._shown((Besides(row, "surrounding") for row in rows), strong, score=least)
 

@@ -21,7 +21,19 @@ from ..text.dates import Span, spans
 from ..vectors import DocumentPlace
 from .dialogue import LEANT_ON
 from .passage_table import PassageTable, Rows
-from .signals import Column, Days, Mask, dated, group_scores, mentioned, passage_scores, recent, spread, word_signals
+from .signals import (
+    LATER,
+    Column,
+    Days,
+    Mask,
+    dated,
+    group_scores,
+    mentioned,
+    passage_scores,
+    recent,
+    spread,
+    word_signals,
+)
 from .speaking import SAID_BY_USER, STANDING, UTTERANCE
 from .surroundings import around, holding
 from .weights import STANDS, USERS
@@ -111,7 +123,7 @@ class ScopeSearch:
             parts.append(np.array(holding(self._table, _STANDING_ROWS), dtype=np.int64))
         if "date" in weights and parts:
             # Where whole months match, a date alone brings nobody in; it still counts for those who are.
-            on_the_day = np.flatnonzero(self._dates == 1) if self._days else _NONE
+            on_the_day = np.flatnonzero(self._dates > LATER) if self._days else _NONE
             parts.append(on_the_day[: limit if len(on_the_day) <= limit else 0])
         if not parts:
             parts.append(self._rows_of_best_memories(weights, limit))

@@ -188,15 +188,23 @@ def _names(part: str, text: str) -> bool:
     return not part.isascii() or re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
 
 
+SOON, LATER = 0.85, 0.5
+"""What it counts to be said up to a week after a day that is asked for, and up to a month."""
+
+
 def dated(wanted: Sequence[Span], table: PassageTable) -> Column:
-    """For each turn, 1 where it was said on one of the days, up to a week later, or speaks of one; ½ up to a month."""
+    """For each turn, 1 where it was said on one of the days or speaks of one, less where it was said soon after.
+
+    What happened on a day is often told within a week, but of a diary the day itself is meant.
+    """
     day, first, last = table.day, table.about_first, table.about_last
     best = np.zeros(len(table))
     for begin, end in wanted:
+        on_it = (day >= begin) & (day <= end)
         soon = (day >= begin - 1) & (day <= end + 7)
         about = (first > 0) & (first <= end) & (last >= begin)
         later = (day > end) & (day <= end + 30)
-        best = np.maximum(best, np.where(soon | about, 1.0, 0.5 * later))
+        best = np.maximum(best, np.where(on_it | about, 1.0, np.where(soon, SOON, LATER * later)))
     return best
 
 

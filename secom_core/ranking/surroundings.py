@@ -10,9 +10,10 @@ import numpy as np
 
 from ..memory import HitKind, Passage
 from ..text.intents import Subject
+from ..text.repairs import takes_back
 from ..text.speech import Standing
 from .passage_table import PassageTable, Rows
-from .speaking import REPLY, STANDING, UTTERANCE
+from .speaking import REPLY, SAID_BY_USER, STANDING, UTTERANCE
 from .standing import standing_rows
 from .whole_columns import at_rows
 
@@ -21,6 +22,10 @@ _FOUND: Final = 12
 
 _RECENT: Final = 60
 """How many of the latest turns are shown at most."""
+
+
+_CORRECTIONS: Final = 2
+"""How many corrections of a correction are followed."""
 
 
 class Besides(NamedTuple):
@@ -99,6 +104,23 @@ def besides(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
     yield from (Besides(row, "recent") for row in _latest(table))
 
 
+def taken_back(table: PassageTable, heads: Iterable[int]) -> list[int]:
+    """What the same person said next after each of these, where it takes something back.
+
+    Args:
+        table: the passages.
+        heads: the first rows of turns.
+    """
+    found: list[int] = []
+    for _ in range(_CORRECTIONS):
+        following = [int(table.following[head]) for head in heads]
+        rows = [row for row in following if row >= 0 and table.latest[row] and table.kind[row] != REPLY]
+        table.read(rows)
+        heads = [row for row in rows if takes_back(table.passage(row).text)]
+        found += heads
+    return found
+
+
 def _last_session(table: PassageTable, exclude: Collection[str]) -> Rows:
     """The rows of the session that was spoken in last, in order; the present one where there is no other."""
     rows = np.flatnonzero(table.memory >= 0)
@@ -125,9 +147,11 @@ def _gist(table: PassageTable, rows: Rows) -> list[int]:
 def _around(table: PassageTable, found: Sequence[int]) -> Iterable[int]:
     if not found:
         return []
-    beside = around(table, np.array(found, dtype=np.int64))
-    # What stands next to each find first, then what stands further off.
-    nearest_first = beside[:, [3, 1, 0, 4]].T.ravel()
+    finds = np.array(found, dtype=np.int64)
+    beside = around(table, finds)
+    # What the user said next may take back what was found. Then comes what is next to each find, then what is further.
+    own_next = np.where(table.kind[finds] == SAID_BY_USER, beside[:, 4], -1)
+    nearest_first = np.concatenate([own_next, beside[:, [3, 1, 0, 4]].T.ravel()])
     rows = dict.fromkeys(row for row in nearest_first.tolist() if row >= 0 and table.latest[row])
     table.read(rows)
     return rows

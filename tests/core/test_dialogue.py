@@ -209,3 +209,52 @@ def test_a_context_of_odd_messages_does_no_harm() -> None:
         query = "Which street has the dentist moved to?"
         for context in ([], [Message("")], [Message("?!"), Message("\n")], [Message("", role="tool")] * 30):
             assert bank.recall(SCOPE, query, context=context) == bank.recall(SCOPE, query)
+
+
+PEOPLE = (
+    "My sister Lena lives in Porto and works as a nurse.",
+    "My brother Tom lives in Oslo and works as a carpenter.",
+    "My boss Petra lives in Ghent and is allergic to nuts.",
+    "My neighbour Ahmed has two goats.",
+)
+TOM = said("Where does Tom live?", "Your brother Tom lives in Oslo.")
+BOTH = said("Tell me about Lena.", "She is a nurse in Porto.", "And Tom?", "He is a carpenter in Oslo.")
+
+
+@pytest.mark.parametrize(
+    ("context", "query", "found"),
+    [
+        (TOM, "And my sister?", "Porto"),
+        (TOM, "And Lena?", "Porto"),
+        (TOM, "my sister, where?", "Porto"),
+        (TOM, "And my boss?", "Ghent"),
+        (TOM, "Where does Lena live?", "Porto"),
+        (said("Where does my brother live?", "In Oslo."), "And my sister?", "Porto"),
+        (said("What is Petra allergic to?", "Nuts."), "And where does my sister live?", "Porto"),
+        (BOTH, "And where does she live?", "Porto"),
+        (BOTH, "And her job?", "Porto"),
+        (BOTH, "Where does he live?", "Oslo"),
+    ],
+)
+def test_who_is_named_in_a_follow_up_comes_before_who_was_talked_about(
+    context: list[dict[str, str]], query: str, found: str
+) -> None:
+    with MemoryBank.open() as bank:
+        remember(bank, PEOPLE)
+        assert found in bank.recall(SCOPE, query, k=1, context=context).text
+
+
+@pytest.mark.parametrize(
+    ("language", "asked", "answered", "query", "found"),
+    [
+        ("german", "Wo wohnt mein Bruder?", "Dein Bruder Jonas wohnt in Lissabon.", "Und meine Schwester?", "Gent"),
+        ("german", "Wo wohnt Jonas?", "In Lissabon.", "Und Mara?", "Gent"),
+        ("chinese", "我弟弟住在哪里？", "你弟弟小军住在里斯本。", "我姐姐呢？", "根特"),
+    ],
+)
+def test_who_is_named_comes_first_in_other_languages(
+    language: str, asked: str, answered: str, query: str, found: str
+) -> None:
+    with MemoryBank.open() as bank:
+        remember(bank, FAMILY[language])
+        assert found in bank.recall(SCOPE, query, k=1, context=said(asked, answered)).text
