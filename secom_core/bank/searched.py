@@ -26,6 +26,9 @@ _ENOUGH: Final = 1.5
 _FEWEST, _SHORTEST = 100, 8
 """How many finds are packed from: one for so many tokens of the budget, and the fewest."""
 
+_SHARE: Final = 10
+"""Which part of the budget the user's instructions take at most, whatever is asked."""
+
 _STRONG: Final = 0.5
 """From which relevance on the rest of a short exchange comes before whatever else was found."""
 
@@ -139,9 +142,21 @@ def finds_of(
     before = _wanted(index.asked_about(about, without), without, budget)
     full = options.only_relevant or _fills(found, budget)
     after: Iterable[Candidate] = index.besides(found) if not full else ()
+    before += _instructions(index, without, budget) if not options.only_relevant else []
     strong, others, faint = _by_strength(found)
     rest = () if options.only_relevant else tuple(index.rest_of(strong, found))
     return Finds(searched.scope, before, strong, rest, others, faint, _wanted(after, without, budget))
+
+
+def _instructions(index: ScopeIndex, exclude: Collection[str], budget: int | None) -> list[Candidate]:
+    """What the user wants of every answer, the newest first, in a small share of the budget."""
+    room = (MOST_TOKENS if budget is None else budget) / _SHARE
+    wanted: list[Candidate] = []
+    for each in index.instructions():
+        if each.turn.id not in exclude and each.tokens <= room:
+            room -= each.tokens
+            wanted.append(each)
+    return wanted
 
 
 def _fills(candidates: Sequence[Candidate], budget: int | None) -> bool:

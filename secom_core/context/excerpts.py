@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from ..conversation import Turn
 from ..memory import Hit, Passage, passages_of
-from ..text.terms import terms
+from ..text.terms import sentence_spans, terms
 
 _USERS = frozenset({"user", "human"})
+_WORD = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\\s\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+")
+"""A word, or a character where words are not parted by blanks."""
 
 
 def excerpted(hit: Hit, turn: Turn, fits: Callable[[Hit], bool]) -> Hit | None:
@@ -34,6 +37,16 @@ def excerpted(hit: Hit, turn: Turn, fits: Callable[[Hit], bool]) -> Hit | None:
         grown = replace(hit, turns=(turn,), excerpts=tuple(sorted(kept, key=lambda each: (each.place, each.start))))
         part = grown if fits(grown) else part
     return part
+
+
+def beginnings(passage: Passage) -> Iterator[Passage]:
+    """A passage cut short where a sentence ends, the longest first, then where a word does."""
+    text, start = passage.message.text, passage.start
+    ends = [stop for _, stop in sentence_spans(text, start, passage.stop)]
+    words = [found.end() for found in _WORD.finditer(text, start, ends[0])] if ends else []
+    for stop in (*reversed(ends), *reversed(words)):
+        if stop < passage.stop:
+            yield replace(passage, stop=stop)
 
 
 def cut_short(excerpts: Sequence[Passage]) -> tuple[Passage, ...]:

@@ -13,11 +13,11 @@ from operator import itemgetter
 from typing import Any, Final, Protocol, runtime_checkable
 
 from ..conversation import Scope, Turn
-from ..memory import Hit
+from ..memory import Hit, passages_of
 from ..protocols import TokenCounter
 from ..ranking.candidate import Candidate, plain
 from .block import is_gap, render, shown_turns
-from .excerpts import cut_short, excerpted
+from .excerpts import beginnings, cut_short, excerpted
 from .growing import Growing, Room, length_of
 from .lines import day_of, first_day, quoted_lines
 from .replacing import replaced_of, with_numbers
@@ -122,6 +122,8 @@ class PackTurns(_BudgetPacker):
                 growing = Growing(candidate)
             if growing.take(candidate, tokens, room) or growing.take_part(candidate, room):
                 chosen[unit], most = growing, room.most
+        if not chosen:
+            chosen = {each.unit: begun for each in candidates[:1] if (begun := _cut(each, room)) is not None}
         in_time = sorted(chosen.values(), key=lambda growing: _when(growing.turns[0]))
         return with_numbers([growing.hit(number) for number, growing in enumerate(in_time, start=1)])
 
@@ -136,6 +138,14 @@ class PackTurns(_BudgetPacker):
                 found = [found[place] for place in sorted(range(len(found)), key=prices.__getitem__)]
             best += found
         return [one for each in best for one in (*each.newer, each)] if any(each.newer for each in best) else best
+
+
+def _cut(candidate: Candidate, room: Room) -> Growing | None:
+    """As much of the beginning of what was found as there is room for, so that no block is empty for want of room."""
+    growing = Growing(candidate)
+    narrowest = (candidate.narrower or [candidate.passage or passages_of(candidate.turn)[0]])[-1]
+    parts = (replace(candidate, passage=part, tokens=0) for part in beginnings(narrowest))
+    return growing if any(growing.take(each, length_of(each, room.counter), room) for each in parts) else None
 
 
 class PackMemories(_BudgetPacker):

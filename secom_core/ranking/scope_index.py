@@ -32,7 +32,7 @@ from .relevance import CALIBRATED, relevances
 from .scope_search import Indexes, ScopeSearch
 from .signals import behind, comparable, of_whom
 from .speaking import LONG, SAID_BY_USER
-from .surroundings import Besides, asked_about, besides, taken_back
+from .surroundings import Besides, asked_about, besides, instructions, taken_back
 from .weights import DENSE, LEXICAL, SIGNALS
 
 _MEMORY_BYTES: Final = 620
@@ -346,6 +346,10 @@ class ScopeIndex:
             exclude: ids of turns that are in the prompt already.
         """
         return self._shown(asked_about(self._table, subject, exclude), relevance=_BY_RULE)
+
+    def instructions(self) -> Iterator[Candidate]:
+        """What the user wants of every answer, the newest first."""
+        return self._shown((Besides(row, "standing") for row in instructions(self._table)), relevance=_ANYHOW)
 
     def turns_named(
         self, turn_ids: Iterable[str], kind: HitKind, *, score: float = 0.0, relevance: float = 0.0

@@ -24,6 +24,10 @@ _RECENT: Final = 60
 """How many of the latest turns are shown at most."""
 
 
+_INSTRUCTION: Final = STANDING.index("instruction")
+_INSTRUCTIONS: Final = 12
+"""How many instructions are looked at, those that came last."""
+
 _CORRECTIONS: Final = 2
 """How many corrections of a correction are followed."""
 
@@ -82,6 +86,12 @@ def holding(table: PassageTable, most: int | None = None) -> list[int]:
     """
     rows = np.flatnonzero((table.stands > 0) & (table.memory >= 0) & (table.latest > 0))
     return standing_rows(table, _in_time(table, rows[-most:] if most else rows))
+
+
+def instructions(table: PassageTable) -> list[int]:
+    """The rows that say how every answer is to be, the newest first; a few."""
+    rows = np.flatnonzero((table.stands == _INSTRUCTION) & (table.memory >= 0) & (table.latest > 0))
+    return standing_rows(table, _in_time(table, rows[-_INSTRUCTIONS:]))
 
 
 def standing_statements(table: PassageTable) -> list[tuple[Passage, Standing]]:
