@@ -13,49 +13,31 @@ from typing import Final
 from ...conversation import Message, Session
 from ...errors import InvalidTranscript, shorten
 from ...text.patterns import regex
+from ..calendars import western
 from ..date_order import Numbers, day_of, order_of
 from ..files import Export, File
 from ..reading import DateOrder, Reading, by_day
+from ..whatsapp_words import MARK, is_deleted, is_notice, plain, shown, tells_of_encryption
 
 _SPACE: Final = "[ \u00a0\u202f]"
-_HALF: Final = r"[AaPp]\.?\s?[Mm]\b\.?|午前|午後|上午|下午|오전|오후|ÖÖ|ÖS|ص|م"
+_TURN: Final = "[\u200e\u200f\u061c]*"
+_HALF: Final = r"[AaPp]\.?\s?[Mm]\b\.?|午前|午後|上午|下午|오전|오후|ÖÖ|ÖS|ص|م|ق\.ظ\.?|ب\.ظ\.?"
 _OPENING: Final = regex(
-    rf"[\u200e\u200f\ufeff]*(?P<open>\[)?"
-    rf"(?P<a>\d{{1,4}})(?P<mark>[./-]|\.{_SPACE}|年|년{_SPACE})(?P<b>\d{{1,2}})(?:[./-]|\.{_SPACE}|月|월{_SPACE})"
-    rf"(?P<c>\d{{1,4}})(?:\.|日|일)?,?(?:{_SPACE}(?:klo|kl\.|um|a las|à|às|alle|в))?,?{_SPACE}"
+    rf"[\u200e\u200f\ufeff]*(?P<open>\[)?{_TURN}"
+    rf"(?P<a>\d{{1,4}}){_TURN}(?P<mark>[./-]|\.{_SPACE}|年|년{_SPACE})(?P<b>\d{{1,2}}){_TURN}"
+    rf"(?:[./-]|\.{_SPACE}|月|월{_SPACE})(?P<c>\d{{1,4}})(?:\.|日|일)?[,،]?{_TURN}"
+    rf"(?:{_SPACE}(?:klo|kl\.|um|a las|à|às|alle|в))?[,،]?{_TURN}{_SPACE}"
     rf"(?:(?P<early>{_HALF}){_SPACE}?)?(?P<h>\d{{1,2}})[:.h](?P<m>\d\d)(?:[:.](?P<s>\d\d))?"
-    rf"(?:{_SPACE}?(?P<late>{_HALF}))?(?(open)\]{_SPACE}|(?:{_SPACE}[-–]{_SPACE}|,{_SPACE}))(?P<rest>.*)"
+    rf"(?:{_SPACE}?(?P<late>{_HALF}))?{_TURN}(?(open)\]{_SPACE}|(?:{_SPACE}[-–]{_SPACE}|,{_SPACE}))(?P<rest>.*)"
 )
 _NAMED: Final = regex(rf"(?P<name>[^:\n\"“”«»]{{1,80}}?){_SPACE}?:(?:{_SPACE}(?P<words>.*)|$)")
 _LATER: Final = frozenset("pP")
-_AFTERNOON: Final = frozenset({"午後", "下午", "오후", "ÖS", "م"})
-_MARKS: Final = regex("[\u200e\u200f\u202a-\u202c\u2066-\u2069]")
-_OMITTED: Final = regex(r"<[^<>:]{4,60}>")
-_ATTACHED: Final = regex(r"<[^<>:]{3,30}: ([^<>]{1,200}\.\w{2,5})>|([^\s/]{1,200}\.\w{2,5}) \([^()]{5,40}\)")
-_IOS_OMITTED: Final = regex(
-    r"\W*(?P<kind>image|photo|bild|imagen|imagem|immagine|afbeelding|video|vídeo|vidéo|audio|áudio|sticker|figurinha|"
-    r"gif|document|dokument|documento|contact card|kontaktkarte)\b.{0,20}\b(?:omitted|weggelassen|omitid[oa]|"
-    r"ocultad[oa]|absente?|omis[e]?|omess[oa]|weggelaten)\W*",
-    re.I,
-)
-_KINDS: Final = {"photo": "image", "bild": "image", "imagen": "image", "imagem": "image", "immagine": "image"}
-_DELETED: Final = regex(
-    r"(?:This message was deleted|You deleted this message|Diese Nachricht wurde gelöscht|Du hast diese Nachricht "
-    r"gelöscht|Se eliminó este mensaje|Eliminaste este mensaje|Ce message a été supprimé|Mensagem apagada|Questo "
-    r"messaggio è stato eliminato|Dit bericht is verwijderd)(?: by admin .*)?\.?",
-    re.I,
-)
-_EDITED: Final = regex(
-    r"\s*<(?:This message was edited|Diese Nachricht wurde bearbeitet|Se editó este mensaje|Ce message a été modifié|"
-    r"Mensagem editada|Questo messaggio è stato modificato|Dit bericht is bewerkt)>$",
-    re.I,
-)
+_AFTERNOON: Final = ("午後", "下午", "오후", "ÖS", "م", "ب")
 _CHAT: Final = regex(
     r"(?:WhatsApp Chat (?:with|-)|WhatsApp-Chat mit|Chat de WhatsApp con|Discussion WhatsApp avec|Conversa do WhatsApp "
-    r"com|Chat WhatsApp con|WhatsApp-chat met)\s+",
+    r"com|Chat WhatsApp con|WhatsApp-chat met|WhatsApp-chatt med)\s+",
     re.I,
 )
-_LONGEST_MARK: Final = 80
 _COPY: Final = regex(r"\s*\(\d+\)$")
 
 
@@ -74,13 +56,21 @@ def looks_like(file: File) -> bool:
         return False
     lines = [line for line in file.start.splitlines()[:30] if line.strip()]
     opened = [found for line in lines if (found := _OPENING.match(line))]
-    return bool(opened) and _OPENING.match(lines[0]) is not None and any(map(_is_plain, opened))
+    is_named = _CHAT.match(file.stem) is not None
+    return bool(opened) and _OPENING.match(lines[0]) is not None and (is_named or any(map(_is_plain, opened)))
 
 
 def _is_plain(opened: re.Match[str]) -> bool:
-    """Whether an opening is of WhatsApp: ``2024-05-03 14:05`` without a comma is of any transcript."""
+    """Whether an opening is of WhatsApp: ``2024-05-03 14:05`` without a comma is of any transcript.
+
+    In Sweden WhatsApp writes so too; there its notice of encryption tells, or what stands for a file.
+    """
     is_iso = len(opened["a"]) == 4 and opened["mark"] == "-"
-    return not is_iso or "," in opened[0][: opened.start("h") - opened.start()]
+    if not is_iso or "," in opened[0][: opened.start("h") - opened.start()] or MARK in opened["rest"]:
+        return True
+    named = _NAMED.match(opened["rest"])
+    tells = shown(named["words"] or "") == "[media]" if named else tells_of_encryption(opened["rest"])
+    return tells and opened["open"] is None and opened["s"] is None
 
 
 def read(export: Export, files: list[File], reading: Reading) -> Iterator[Session]:
@@ -128,7 +118,7 @@ def _is_american(opening: re.Match[str]) -> bool:
 
 
 def _numbers(opening: re.Match[str]) -> Numbers:
-    return int(opening["a"]), int(opening["b"]), int(opening["c"])
+    return western((int(opening["a"]), int(opening["b"]), int(opening["c"])))
 
 
 def _messages(file: File, order: DateOrder, reading: Reading) -> Iterator[Message]:
@@ -139,7 +129,7 @@ def _messages(file: File, order: DateOrder, reading: Reading) -> Iterator[Messag
         if message is None:
             continue
         name, text = message
-        written = _plain(said.opening[0][: said.opening.start("rest") - said.opening.start()])
+        written = plain(said.opening[0][: said.opening.start("rest") - said.opening.start()])
         if written != stamp:
             times.clear()
             stamp = written
@@ -176,39 +166,15 @@ def _read(said: _Said, reading: Reading) -> tuple[str, str] | None:
     if named is None:
         reading.left_out["system lines"] += 1
         return None
-    name = _plain(named["name"]).strip().removeprefix("~").strip()
-    first = named["words"] or ""
-    words = "\n".join([first, *said.lines[1:]]).strip()
-    plain = _plain(words)
-    if _DELETED.fullmatch(plain):
+    name = plain(named["name"]).strip().removeprefix("~").strip()
+    words = "\n".join([named["words"] or "", *said.lines[1:]]).strip()
+    if is_deleted(plain(words)):
         reading.left_out["deleted messages"] += 1
         return None
-    if first.startswith("\u200e") and not (_media(plain) or _ATTACHED.search(plain)):
+    if is_notice(name, words):
         reading.left_out["system lines"] += 1
         return None
-    return name, _words(plain)
-
-
-def _plain(text: str) -> str:
-    """The text without the marks that turn the direction of writing."""
-    return text if text.isascii() else _MARKS.sub("", text)
-
-
-def _words(plain: str) -> str:
-    first, line, rest = plain.partition("\n")
-    if len(first) <= _LONGEST_MARK and (media := _media(first)):
-        return f"{media}{line}{rest}"
-    if "<" in plain or " (" in plain:
-        return _EDITED.sub("", _ATTACHED.sub(lambda found: f"[file: {found[1] or found[2]}]", plain))
-    return plain
-
-
-def _media(line: str) -> str:
-    """``[image]`` and the like for what was left out of the export; nothing for words."""
-    if found := _IOS_OMITTED.fullmatch(line):
-        kind = found["kind"].lower()
-        return f"[{_KINDS.get(kind, kind)}]"
-    return "[media]" if _OMITTED.fullmatch(line.strip()) else ""
+    return name, shown(words)
 
 
 def _time(said: _Said, order: DateOrder, file: File, reading: Reading) -> datetime:
@@ -216,7 +182,7 @@ def _time(said: _Said, order: DateOrder, file: File, reading: Reading) -> dateti
     half = found["late"] or found["early"]
     hour = int(found["h"])
     if half:
-        hour = hour % 12 + 12 * (half[0] in _LATER or half in _AFTERNOON)
+        hour = hour % 12 + 12 * (half[0] in _LATER or half.startswith(_AFTERNOON))
     try:
         day = day_of(_numbers(found), order)
         at = datetime.combine(day, time(hour, int(found["m"]), int(found["s"] or 0)))
