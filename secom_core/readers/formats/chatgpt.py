@@ -41,9 +41,13 @@ def read(export: Export, files: list[File], reading: Reading) -> Iterator[Sessio
 
 
 def _session(conversation: Any, reading: Reading) -> Session:
-    nodes = field(conversation, "mapping")
+    nodes = field(conversation, "mapping") or {}
     key = str(conversation.get("conversation_id") or conversation.get("id") or "")
-    return grouped(titled(conversation.get("title"), key), list(_messages(conversation, nodes, key, reading)))
+    name = titled(conversation.get("title"), key)
+    if not any(node.get("message") for node in nodes.values()):
+        reading.left_out["empty conversations"] += 1
+        return grouped(name, ())
+    return grouped(name, list(_messages(conversation, nodes, key, reading)))
 
 
 def _messages(

@@ -10,7 +10,8 @@ from ..files import Export, File
 from ..json_stream import JsonStream
 from ..reading import Reading, by_day, iso
 
-_SAID: Final = frozenset({"Default", "Reply", "ChatInputCommand", "ContextMenuCommand"})
+_SAID: Final = frozenset({"Default", "Reply", "ChatInputCommand", "ContextMenuCommand", "0", "19", "20", "23"})
+"""The kinds of messages that somebody wrote; of a kind that the exporter has no name for, it writes the number."""
 
 
 def looks_like(file: File) -> bool:
@@ -58,9 +59,14 @@ def _messages(stream: JsonStream, reading: Reading) -> Iterator[Message]:
 
 
 def _words(message: Mapping[str, Any]) -> str:
+    """The words, else what is shown with them; then the files, and what is forwarded, which has the same fields."""
     files = [f"[file: {each.get('fileName', '')}]" for each in message.get("attachments") or ()]
     stickers = [f"[sticker: {each.get('name', '')}]" for each in message.get("stickers") or ()]
-    shown = [str(each.get(part)) for each in message.get("embeds") or () for part in ("title", "description")]
-    content = str(message.get("content") or "")
-    embeds = [] if content else [each for each in shown if each not in ("None", "")]
-    return "\n".join(filter(None, [content, *embeds, *files, *stickers]))
+    content, forwarded = str(message.get("content") or ""), message.get("forwardedMessage") or {}
+    embeds = [] if content else [_embed(each) for each in message.get("embeds") or ()]
+    return "\n".join(filter(None, [content, *embeds, *files, *stickers, _words(forwarded) if forwarded else ""]))
+
+
+def _embed(embed: Mapping[str, Any]) -> str:
+    fields = [f"{each.get('name') or ''}: {each.get('value') or ''}" for each in embed.get("fields") or ()]
+    return "\n".join(filter(None, [*(str(embed.get(part) or "") for part in ("title", "description")), *fields]))

@@ -22,7 +22,9 @@ from ..html_text import words_of
 from ..reading import Reading, grouped
 
 _HEADER: Final = re.compile(
-    rb"(?:From|To|Date|Subject|Message-ID|MIME-Version|Received|Return-Path|Delivered-To|X-[\w-]+): ", re.I
+    rb"(?:From|To|Cc|Date|Subject|Message-ID|MIME-Version|Content-Type|Content-Transfer-Encoding|Reply-To|In-Reply-To|"
+    rb"References|Sender|Received|Return-Path|Delivered-To|X-[\w-]+): ",
+    re.I,
 )
 _REPLY: Final = regex(r"(?:re|aw|sv|antw|fw|fwd|wg|rv|tr)\s*(?:\[\d+\])?:\s*", re.I)
 _QUOTED: Final = regex(

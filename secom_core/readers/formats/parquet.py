@@ -36,7 +36,7 @@ def read(export: Export, files: list[File], reading: Reading) -> Iterator[Sessio
             continue
         rows = chain([first], rows)
         if isinstance(first.get("messages"), list):
-            yield from sessions_of(rows, reading.session or file.stem)
+            yield from sessions_of(rows, reading.session or file.stem, reading)
         elif isinstance(first.get("conversations"), list):
             yield from _sharegpt(rows, file, reading)
         else:

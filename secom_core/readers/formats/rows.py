@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from io import StringIO
 from itertools import chain
 from typing import Any, Final
 
-from ...conversation import Session
+from ...conversation import Message, Session
 from ...errors import InvalidInput, shorten
 from ..fields import LONGEST_LINE
 from ..files import Export, File
+from ..json_stream import JsonStream
 from ..messages import read_messages
 from ..reading import Reading, grouped
 
@@ -37,15 +40,16 @@ def read(export: Export, files: list[File], reading: Reading) -> Iterator[Sessio
         if isinstance(first, Mapping) and first.get("kind") == "header" and "format" in first:
             raise InvalidInput(f"{export.name} is an export of a bank; take it in with: secom import {export.name}")
         if first is not None:
-            yield from sessions_of(chain([first], rows), reading.session or file.stem)
+            yield from sessions_of(chain([first], rows), reading.session or file.stem, reading)
 
 
-def sessions_of(rows: Iterator[Any], name: str) -> Iterator[Session]:
+def sessions_of(rows: Iterator[Any], name: str, reading: Reading) -> Iterator[Session]:
     """The sessions of rows: each ``messages`` list is one; role/content messages are one together.
 
     Args:
         rows: objects, pairs or messages.
         name: what a session is called that does not say.
+        reading: the reading that they are of; what it is to pass over is passed over.
 
     Raises:
         InvalidInput: a row is none of these; with its number.
@@ -53,27 +57,54 @@ def sessions_of(rows: Iterator[Any], name: str) -> Iterator[Session]:
     first, second = next(rows, None), next(rows, None)
     rest = chain([first] if second is None else [first, second], rows)
     if isinstance(first, Mapping) and isinstance(first.get("messages"), list):
-        yield from _a_session_each(rest, name, alone=second is None)
+        yield from _a_session_each(rest, name, reading, alone=second is None)
         return
     by_name: dict[str, list[Any]] = {}
     for row in rest:
         own = row.get("session") if isinstance(row, Mapping) else None
         by_name.setdefault(_name_of(own) if own else name, []).append(row)
     for called, items in by_name.items():
-        yield grouped(called, read_messages(items))
+        yield grouped(called, _messages_of(items, reading))
 
 
-def _a_session_each(rows: Iterable[Any], name: str, *, alone: bool) -> Iterator[Session]:
+def _a_session_each(rows: Iterable[Any], name: str, reading: Reading, *, alone: bool) -> Iterator[Session]:
     for number, row in enumerate(rows, start=1):
-        if not isinstance(row, Mapping) or not isinstance(row.get("messages"), list):
-            raise InvalidInput(f"row {number}: expected an object with a list of 'messages', got {shorten(row)}")
-        own = row.get("session") or row.get("id")
-        at = next((row[key] for key in _TIMES if row.get(key) is not None), None)
-        called = _name_of(own) if own is not None else name if alone else f"{name} {number}"
-        try:
-            yield grouped(called, read_messages(_dated(row["messages"], at)))
-        except InvalidInput as error:
-            raise InvalidInput(f"row {number}: {error}" if not alone else str(error)) from error
+        yield from _session_of(row, name, reading) if alone else _session_at(number, row, name, reading)
+
+
+def _session_at(number: int, row: Any, name: str, reading: Reading) -> Iterator[Session]:
+    try:
+        found = list(_session_of(row, f"{name} {number}", reading))
+    except InvalidInput as error:
+        reading.bad(InvalidInput(f"row {number}: {error}"))
+    else:
+        yield from found
+
+
+def _session_of(row: Any, name: str, reading: Reading) -> Iterator[Session]:
+    if not isinstance(row, Mapping) or not isinstance(row.get("messages"), list):
+        raise InvalidInput(f"expected an object with a list of 'messages', got {shorten(row)}")
+    own = row.get("session") or row.get("id")
+    at = next((row[key] for key in _TIMES if row.get(key) is not None), None)
+    yield grouped(_name_of(own) if own is not None else name, _messages_of(_dated(row["messages"], at), reading))
+
+
+def _messages_of(items: Sequence[Any], reading: Reading) -> Sequence[Message]:
+    """The messages of a session; one by one where those that cannot be read are passed over."""
+    try:
+        return read_messages(items)
+    except InvalidInput:
+        if not reading.partial:
+            raise
+    return [message for place, item in enumerate(items) for message in _message_at(place, item, reading)]
+
+
+def _message_at(place: int, item: Any, reading: Reading) -> Sequence[Message]:
+    try:
+        return read_messages([item])
+    except InvalidInput as error:
+        reading.bad(InvalidInput(str(error).replace("message 0:", f"message {place}:", 1)))
+        return ()
 
 
 def _name_of(own: Any) -> str:
@@ -104,14 +135,23 @@ def _is_lines(file: File) -> bool:
         return False
 
 
-def _whole(file: File, reading: Reading) -> list[Any]:
+def _whole(file: File, reading: Reading) -> Sequence[Any]:
+    text = reading.whole(file)
     try:
-        whole = json.loads(reading.whole(file))
-    except RecursionError as error:
-        raise InvalidInput(f"not JSON: {error}") from error
-    except json.JSONDecodeError as error:
-        raise InvalidInput(f"not JSON: {error}") from error
+        whole = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        reading.bad(InvalidInput(f"not JSON: {error}"))
+        return _before_damage(text)
     return whole if isinstance(whole, list) else [whole]
+
+
+def _before_damage(text: str) -> Sequence[Any]:
+    """What stands in a list before the place where it cannot be read."""
+    stream, found = JsonStream(StringIO(text)), list[Any]()
+    with suppress(InvalidInput):
+        for _ in stream.items():
+            found.append(stream.value())
+    return found
 
 
 def _lines(file: File, reading: Reading) -> Iterator[Any]:
@@ -123,12 +163,13 @@ def _lines(file: File, reading: Reading) -> Iterator[Any]:
             if len(line) > LONGEST_LINE:
                 raise InvalidInput(f"line {number} has more than {LONGEST_LINE:,} characters, which is what is read")
             if line.strip():
-                yield from _decoded(line, number)
+                yield from _decoded(line, number, reading)
 
 
-def _decoded(line: str, number: int) -> Iterator[Any]:
+def _decoded(line: str, number: int, reading: Reading) -> Iterator[Any]:
     try:
         found = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"line {number} is not JSON: {error}") from error
+        reading.bad(InvalidInput(f"line {number} is not JSON: {error}"))
+        return
     yield from found if isinstance(found, list) and number == 1 and found and isinstance(found[0], dict) else [found]

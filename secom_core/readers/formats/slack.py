@@ -13,6 +13,7 @@ from ...errors import InvalidTranscript
 from ...text.patterns import regex
 from ..files import Export, File
 from ..reading import Reading, grouped, seconds
+from ..slack_blocks import blocks_text
 
 _SAID: Final = frozenset({None, "", "bot_message", "file_share", "me_message", "thread_broadcast"})
 _LISTS: Final = ("channels.json", "groups.json", "dms.json", "mpims.json", "users.json")
@@ -68,12 +69,25 @@ def _message(message: Mapping[str, Any], folder: str, users: Mapping[str, str], 
 
 
 def _words(message: Mapping[str, Any], users: Mapping[str, str]) -> str:
-    shown = str(message.get("text") or "")
-    if not shown:
-        shown = "\n".join(str(each.get("fallback") or "") for each in message.get("attachments") or ())
+    """The text, or that of its blocks; what is attached, where there is no text or it is another message; its files."""
+    shown = str(message.get("text") or "") or blocks_text(message.get("blocks"))
+    attached = [each for each in message.get("attachments") or () if not shown or each.get("is_share")]
+    said = [shown, *map(_attached, attached)]
     files = [f"[file: {each.get('name') or each.get('title') or ''}]" for each in message.get("files") or ()]
-    text = html.unescape(_MARK.sub(lambda mark: _named(mark[1], mark[2], mark[3], users), shown))
+    text = html.unescape(
+        _MARK.sub(lambda mark: _named(mark[1], mark[2], mark[3], users), "\n".join(filter(None, said)))
+    )
     return "\n".join(filter(None, [text, *files]))
+
+
+def _attached(attachment: Mapping[str, Any]) -> str:
+    """What an attachment shows, else its ``fallback``, which programs write for those that show nothing."""
+    parts = [attachment.get(part) for part in ("pretext", "author_name", "title", "text")]
+    fields = [f"{each.get('title') or ''}: {each.get('value') or ''}" for each in attachment.get("fields") or ()]
+    blocks = blocks_text(attachment.get("blocks"))
+    if not (attachment.get("text") or fields or blocks):
+        return str(attachment.get("fallback") or attachment.get("title") or "")
+    return "\n".join(filter(None, [*map(str, filter(None, parts)), *fields, "" if attachment.get("text") else blocks]))
 
 
 def _named(kind: str, what: str, label: str | None, users: Mapping[str, str]) -> str:

@@ -20,12 +20,15 @@ from ..reading import DateOrder, Reading, by_day, grouped, iso, seconds
 
 _GUESSES: Final = {
     "text": "text message content body msg words utterance message_text",
-    "speaker": "speaker sender from author name username user_name who participant user nickname",
+    "speaker": "speaker sender sender_name from author name username user_name who participant user nickname",
     "role": "role",
-    "at": "at timestamp ts datetime date_time time date created_at sent_at created sent",
-    "session": "session session_id conversation conversation_id dialogue_id thread thread_id chat chat_id channel",
+    "at": "at timestamp ts datetime date_time time date created_at sent_at created sent message_date",
+    "session": "session session_id conversation conversation_id dialogue_id thread thread_id chat chat_id channel "
+    "chat_session",
     "id": "id message_id uuid msg_id",
 }
+_SENT: Final = frozenset({"outgoing", "sent"})
+"""What exports of a telephone's messages have as the type of those of its owner, who has no name there."""
 _PAIRS: Final = (("prompt", "response"), ("prompt", "completion"), ("question", "answer"), ("input", "output"))
 _NUMERIC: Final = regex(r"(\d{1,2})([./-])(\d{1,2})[./-](\d{4}|\d\d)(?:,?\s+(.*))?")
 _LONGEST_CELL: Final = 50_000_000
@@ -146,6 +149,8 @@ def _message(
         return row.get(columns[what]) if what in columns else None
 
     text = str(cell("text") or "").strip()
+    type_, attached = (str(row.get(name) or "").strip() for name in ("Type", "Attachment"))
+    text = "\n".join(filter(None, [text, f"[file: {attached}]" if attached else ""]))
     if not text:
         reading.left_out["rows without words"] += 1
         return None
@@ -162,7 +167,8 @@ def _message(
     }
     if role:
         return Message(text, role, name if name.lower() not in ROLES and name else None, **given)
-    return reading.person(name or str(cell("role") or ""), text, **given)
+    is_mine = not name and type_.lower() in _SENT
+    return reading.person(name or str(cell("role") or "") or "Me" * is_mine, text, mine=is_mine, **given)
 
 
 def moment_of(value: Any, order: DateOrder, reading: Reading) -> datetime | None:

@@ -1,0 +1,166 @@
+"""Words that an export holds in an unusual place are read, and a damaged record costs no other one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import example_exports as examples
+from secom_core.errors import InvalidTranscript
+from secom_core.readers import format_of, read
+
+
+def said(path: Path, notes: list[str] | None = None, **options: Any) -> list[tuple[str, str]]:
+    """Speaker, or else role, and words of each message."""
+    told = notes if notes is not None else []
+    sessions = read(path, note=told.append, **options)
+    return [(message.speaker or message.role, message.text) for each in sessions for message in each.messages]
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+# -- damaged role/content messages ------------------------------------------------------------------------------------
+
+HELLO = [{"role": "user", "content": f"hello {number}"} for number in range(20)]
+LINES = [json.dumps(each) for each in HELLO]
+TUNING = [json.dumps({"messages": [each]}) for each in HELLO]
+DAMAGED = {
+    "a line that is cut.jsonl": ("\n".join(LINES)[:-9], 19, "line 20 is not JSON"),
+    "a bad line in the middle.jsonl": ("\n".join([*LINES[:3], "{oops", *LINES[3:]]), 20, "line 4 is not JSON"),
+    "a bad first line.jsonl": ("\n".join(["{oops", *LINES]), 20, "line 1 is not JSON"),
+    "a line that is no message.jsonl": ("\n".join([*LINES[:3], '{"a": 1}', *LINES[3:]]), 20, "message 3: needs"),
+    "a line of fine-tuning.jsonl": ("\n".join(TUNING)[:-9], 19, "line 20 is not JSON"),
+    "a row without messages.jsonl": ("\n".join([*TUNING[:3], '{"a": 1}', *TUNING[3:]]), 20, "row 4: expected an obj"),
+    "a bad message in a row.jsonl": (
+        "\n".join([*TUNING, '{"messages": [{"role": 5}, {"role": "user", "content": "x"}]}']),
+        21,
+        "message 0: needs",
+    ),
+    "a list that is cut.json": (json.dumps(HELLO)[:-9], 19, "not JSON"),
+    "a list with a bad item.json": (json.dumps([*HELLO, 5]), 20, "message 20: expected"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_with_partial_all_that_can_be_read_is_given(tmp_path: Path, name: str) -> None:
+    text, count, reason = DAMAGED[name]
+    path, notes = written(tmp_path / name, text), list[str]()
+    with pytest.raises(InvalidTranscript, match=reason):
+        said(path)
+    assert len(said(path, notes, partial=True)) == count
+    assert any("passed over" in each and reason in each for each in notes)
+
+
+def test_an_empty_conversation_of_chatgpt_is_counted(tmp_path: Path) -> None:
+    empty: dict[str, Any] = {"title": "New chat", "id": "9", "current_node": None, "mapping": {}}
+    rooted: dict[str, Any] = {
+        **empty,
+        "mapping": {"root": {"id": "root", "message": None, "parent": None, "children": []}},
+    }
+    path = examples.write(tmp_path, {"c.json": [examples.RENT, empty, rooted, examples.GARDEN]}) / "c.json"
+    notes: list[str] = []
+    assert [words for _, words in said(path, notes)][:2] == ["My rent is 850 € now. 🏠", "Noted."]
+    assert "empty conversations (2)" in notes[-1]
+
+
+# -- Slack and Discord ------------------------------------------------------------------------------------------------
+
+
+def _rich(*elements: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": list(elements)}]}]
+
+
+BLOCKS = _rich(
+    {"type": "text", "text": "the port is <8443> "},
+    {"type": "user", "user_id": "U1"},
+    {"type": "text", "text": ", see "},
+    {"type": "link", "url": "https://x.example", "text": "the plan"},
+    {"type": "emoji", "name": "smile"},
+)
+ITEMS = [{"type": "rich_text_section", "elements": [{"type": "text", "text": text}]} for text in ("one", "two")]
+BUILD = [
+    {"type": "header", "text": {"type": "plain_text", "text": "CI"}},
+    {"type": "section", "text": {"type": "mrkdwn", "text": "*Build 58* &amp; tests"}, "fields": [{"text": "on main"}]},
+    {"type": "context", "elements": [{"type": "mrkdwn", "text": "by Ann"}, {"type": "image", "alt_text": "x"}]},
+    {"type": "divider"},
+]
+DISK = {"title": "OPS-7", "text": "Disk full on db2", "fields": [{"title": "Priority", "value": "High"}]}
+SLACK: dict[str, tuple[dict[str, Any], str]] = {
+    "rich text": ({"blocks": BLOCKS}, "the port is <8443> @Ann, see the plan (https://x.example):smile:"),
+    "a list": (
+        {"blocks": [{"type": "rich_text", "elements": [{"type": "rich_text_list", "elements": ITEMS}]}]},
+        "one\ntwo",
+    ),
+    "sections": ({"blocks": BUILD}, "CI\n*Build 58* & tests\non main\nby Ann"),
+    "an attachment without fallback": ({"attachments": [DISK]}, "OPS-7\nDisk full on db2\nPriority: High"),
+    "an attachment with fallback alone": ({"attachments": [{"fallback": "A picture"}]}, "A picture"),
+    "an attachment of blocks": ({"attachments": [{"blocks": BUILD}]}, "CI\n*Build 58* & tests\non main\nby Ann"),
+    "a forwarded message": (
+        {"text": "FWD", "attachments": [{"is_share": True, "author_name": "Bob", "text": "The code is 4711"}]},
+        "FWD\nBob\nThe code is 4711",
+    ),
+    "a preview of a link": ({"text": "see <https://x.example>", "attachments": [DISK]}, "see https://x.example"),
+    "text beside its blocks": ({"text": "the port", "blocks": BLOCKS}, "the port"),
+}
+
+
+@pytest.mark.parametrize("case", SLACK)
+def test_whatever_a_message_of_slack_shows_is_read(tmp_path: Path, case: str) -> None:
+    given, words = SLACK[case]
+    message = {"type": "message", "user": "U1", "text": "", "ts": "1714763951.000100", **given}
+    users = [{"id": "U1", "profile": {"display_name": "Ann"}}]
+    path = examples.write(tmp_path / "export", {"users.json": users, "ops/2024-05-03.json": [message]})
+    assert said(path) == [("Ann", words)]
+
+
+DISCORD: dict[str, tuple[dict[str, Any], str]] = {
+    "an answer to a command": ({"type": "20", "content": "The raid is on Friday"}, "The raid is on Friday"),
+    "an answer to a menu": ({"type": "23", "content": "Done"}, "Done"),
+    "by its name": ({"type": "ChatInputCommand", "content": "Done"}, "Done"),
+    "a forwarded message": (
+        {"forwardedMessage": {"content": "the key is under the pot", "attachments": [{"fileName": "pot.jpg"}]}},
+        "the key is under the pot\n[file: pot.jpg]",
+    ),
+    "an embed": (
+        {"embeds": [{"title": "Deploy 58", "description": "Finished", "fields": [{"name": "Env", "value": "prod"}]}]},
+        "Deploy 58\nFinished\nEnv: prod",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DISCORD)
+def test_whatever_a_message_of_discord_shows_is_read(tmp_path: Path, case: str) -> None:
+    given, words = DISCORD[case]
+    message = {"id": "9", "type": "Default", "timestamp": "2024-05-03T21:14:00+00:00", "author": {"name": "ann"}}
+    joined = {**message, "id": "8", "type": "GuildMemberJoin", "content": "Joined."}
+    export = {"guild": {"id": "1"}, "channel": {"name": "general"}, "messages": [joined, {**message, **given}]}
+    assert said(written(tmp_path / "x.json", json.dumps(export))) == [("ann", words)]
+
+
+# -- mails and tables -------------------------------------------------------------------------------------------------
+
+
+def test_a_mail_of_three_headers_is_a_mail(tmp_path: Path) -> None:
+    text = "From: Bob <bob@x.org>\nDate: Fri, 03 May 2024 21:16:00 +0200\nContent-Type: text/plain\n\nOK for Monday.\n"
+    path = written(tmp_path / "x.eml", text)
+    assert format_of(path).name == "mail"
+    assert said(path) == [("Bob", "OK for Monday.")]
+
+
+def test_a_table_of_a_telephones_messages_has_its_speakers_and_dates(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "m.csv",
+        "Chat Session,Message Date,Service,Type,Sender ID,Sender Name,Subject,Text,Attachment\n"
+        'Bob,2024-05-03 21:15:00,iMessage,Incoming,+1555,Bob,,"Home, at 8?",\n'
+        "Bob,2024-05-03 21:16:00,iMessage,Outgoing,,,,Yes,key.jpg\n",
+    )
+    [session] = read(path)
+    assert session.name == "Bob"
+    told = [(each.role, each.speaker, f"{each.at:%H:%M}" if each.at else "", each.text) for each in session.messages]
+    assert told == [("", "Bob", "21:15", "Home, at 8?"), ("user", "Me", "21:16", "Yes\n[file: key.jpg]")]
