@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import Namespace
 from dataclasses import asdict
 
@@ -17,7 +18,8 @@ def check_(args: Namespace) -> None:
     show(args, [asdict(each) for each in found], "\n".join(map(str, found)))
     left = [each for each in found if not each.mended]
     if any(each.can_be_mended for each in left):
-        raise Refused(f"{counted(len(left), 'error')} found; repair with: secom check --repair")
+        words = ["secom", "check", "--repair", *(["--store", args.store] if args.store else [])]
+        raise Refused(f"{counted(len(left), 'error')} found; repair with: {shlex.join(words)}")
     if left:
         raise Refused(f"{counted(len(left), 'error')} found that cannot be repaired; each line says what to do")
     note("every error was repaired" if found else "no errors were found")

@@ -230,7 +230,7 @@ def test_the_command_says_what_is_amiss_and_mends_it(whole: Path, capsys: pytest
     assert main(["check", "--store", str(whole)]) == 1
     said = capsys.readouterr()
     assert "memories, scope ['acme', 'ann'], session 's0'" in said.out
-    assert "secom check --repair" in said.err
+    assert f"secom check --repair --store {whole}" in said.err
     assert main(["check", "--repair", "--store", str(whole)]) == 0
     assert "was repaired" in capsys.readouterr().err
     assert main(["check", "--store", str(whole)]) == 0
