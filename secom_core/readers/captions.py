@@ -13,8 +13,8 @@ def read_captions(text: str, *, at: datetime | None = None, session: str = "1") 
     """The session of a recording, from its captions in WebVTT or SubRip (SRT).
 
     Each utterance is a message: cues of one speaker are put together up to a pause of two seconds. Voices
-    (``<v Ann>``), and names before a colon that begin two cues or more, become speakers; marks are left out, and lines
-    that automatic captions repeat count once.
+    (``<v Ann>``), and names before a colon that begin two cues or more, become speakers; where each speaker is written,
+    so do names that begin one. Marks are left out, and lines that automatic captions repeat count once.
 
     Args:
         text: the file's text.

@@ -11,16 +11,22 @@ from typing import Final
 
 from ..conversation import Message, Session, group_messages
 from ..errors import InvalidTranscript, shorten
+from ..text.names import ASIDES
 from .fields import LONGEST_TEXT
 from .messages import ROLES
 from .moments import Moment, read_moment
 
 _STAMP: Final = r"(?:\d{4}-\d\d-\d\d[T ]+)?\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\s*[ap]\.?m\.?)?(?:Z|[+-]\d\d:?\d\d)?"
 _IN_NAME: Final = r"^:\uff1a\[\]{}<>|*/\\\""
+_CONTACT: Final = r"(?P<contact>\+\d(?:[ .()-]{0,2}\d){6,14}|@\w[\w.]{1,37}|[^\W\d][\w.]{1,31}\#\d{4})"
+"""A number of a telephone, ``@ann_92``, ``ann#1234``: what programs write for who has no name."""
+_PICTURES: Final = (
+    "[\U0001f000-\U0001faff\u2600-\u26ff\u2764][\U0001f000-\U0001faff\u2600-\u26ff\u2764\ufe0f\u200d]{0,8}"
+)
 _OPENING: Final = re.compile(
     # No two runs of blanks meet, and a name ends with none: a line of blanks would be tried in every division.
     rf"(?:[\[(](?P<inner>[^\])\n]+)[\])]|(?P<bare>{_STAMP})(?=\s))?\s*(?:[-–]\s+)?"
-    rf"\*{{0,2}}(?P<name>[^\W\d_](?:[{_IN_NAME}]{{0,38}}?(?!\s)[{_IN_NAME}])??)\*{{0,2}}"
+    rf"\*{{0,2}}(?P<name>{_CONTACT}|(?:{_PICTURES}\s?)?[^\W\d_](?:[{_IN_NAME}]{{0,38}}?(?!\s)[{_IN_NAME}])??)\*{{0,2}}"
     r"(?:\s*[\[(](?P<after>[^\])]+)[\])])?\s*"
     r"(?:(?P<wide>\uff1a)|:)\*{0,2}(?P<gap>\s+|$)?(?P<words>.*)",
     re.I,
@@ -31,10 +37,6 @@ _HEADER: Final = re.compile(
 _NUMBERED: Final = re.compile(r"(?:session|conversation|会话|对话)\s*#?\d+\s*(?:[::,(–-]\s*(?P<when>.*?)\)?)?", re.I)
 _LONGEST_HEADER: Final = 120
 _WORD: Final = re.compile(r"\w+")
-_ASIDES: Final = frozenset(
-    "note notes nb ps pps re fwd fyi edit update warning tip hint reminder todo example question answer q a http https "
-    "monday tuesday wednesday thursday friday saturday sunday 注意 注 备注 例如 另外".split()
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class _Line:
         name: what may be a speaker's name, where the line has the form ``Name: words``; else empty.
         words: what follows the name.
         moment: the time beside the name.
+        is_contact: whether the name is a telephone number or the like, which stands before no other words.
     """
 
     number: int
@@ -54,6 +57,7 @@ class _Line:
     name: str = ""
     words: str = ""
     moment: Moment | None = None
+    is_contact: bool = False
 
     @property
     def key(self) -> str:
@@ -62,13 +66,13 @@ class _Line:
 
 def _looks_like_name(name: str) -> bool:
     """At most four words, the first and the last with a capital, a digit or a script without capitals."""
-    first, *others = name.split()
+    first, *others = [word for word in name.split() if _WORD.search(word)]
     return not others or (len(others) < 4 and not first[0].islower() and not others[-1][0].islower())
 
 
 def _read_line(number: int, raw: str) -> _Line:
     found = _OPENING.fullmatch(raw.lstrip())
-    if found is None or not _looks_like_name(found["name"].strip()):
+    if found is None or not (found["contact"] or _looks_like_name(found["name"].strip())):
         return _Line(number, raw)
     joined = found["gap"] is None and not found["wide"]
     if joined and not (found["words"][0] > "\u2e80" or found["name"][-1] > "\u2e80"):
@@ -79,7 +83,7 @@ def _read_line(number: int, raw: str) -> _Line:
         return _Line(number, raw)
     if after and (before or moment is None):
         words = f"({after}) {words}"  # Ann (laughing): …
-    return _Line(number, raw, found["name"].strip(), words, moment)
+    return _Line(number, raw, found["name"].strip(), words, moment, bool(found["contact"]))
 
 
 def _speakers(lines: Sequence[_Line], firsts: set[int]) -> set[str]:
@@ -90,9 +94,16 @@ def _speakers(lines: Sequence[_Line], firsts: set[int]) -> set[str]:
         return sure
     if openings and openings[0].moment is not None:
         return sure | {line.key for line in openings if line.moment is not None}
-    often = Counter(line.key for line in openings if line.key not in _ASIDES)
-    sure |= {key for key, times in often.items() if times > 1}
-    once = {line.key: line for line in openings if often[line.key] == 1 and not line.name[0].islower()}
+    often = Counter(line.key for line in openings if "".join(_WORD.findall(line.key)) not in ASIDES)
+    keys = {line.key for line in openings}
+    for key in [each for each in often if each[0] == "@" and each[1:] in keys]:
+        del often[key]  # "@Bob: are you in?" is said to Bob
+    sure |= {key for key, times in often.items() if times > 1} | {
+        line.key for line in openings if line.is_contact and "#" in line.key
+    }
+    once = {
+        line.key: line for line in openings if often[line.key] == 1 and (line.is_contact or not line.name[0].islower())
+    }
     if sum(often[key] > 1 for key in sure) < 2:
         return sure | set(once)
     names = {tuple(_WORD.findall(line.name)): key for key, line in once.items()}
@@ -153,6 +164,8 @@ def read_transcript(
 
     - it opens the first line of the text or of a session, or is the name of a role;
     - or it opens two lines or more, and is no word for an aside (Note, PS, Update, Monday, …);
+    - or it is an account with a number (``ann#1234``); ``+32 470 12 34 56`` and ``@ann`` are like names with capitals,
+      but ``@ann`` is whom somebody speaks to where Ann speaks too;
     - or it opens a single line with a capital, is no aside, and either fewer than two names recur (a short
       transcript) or other lines mention it by that name ("Hi Carl").
 

@@ -11,6 +11,7 @@ from html import unescape
 from itertools import pairwise
 from typing import Final
 
+from .names import is_name
 from .patterns import regex
 
 _CLOCK: Final = r"(?:(\d{1,4}):)?([0-5]?\d):([0-5]\d)[.,](\d{1,3})"
@@ -70,7 +71,9 @@ def captions(text: str) -> list[Caption]:
 
     Cues of one speaker are put together up to a pause, or to the end of a sentence where they have grown long; lines
     that a cue repeats of the one before it, as automatic captions do, count once. A speaker is named by a voice
-    (``<v Ann>``), or by a name before a colon that begins two cues or more.
+    (``<v Ann>``), or by a name before a colon that begins two cues or more. Where the first cue begins with a name, or
+    two names come again, each name is written: there one that begins a single cue speaks too, if it is up to four words
+    with capitals and no word for an aside ("Note", "Question").
     """
     cues = [cue for cue in _without_repeats(_cues(text)) if cue.words]
     said: list[Caption] = []
@@ -133,9 +136,13 @@ def _without_repeats(cues: Iterator[Caption]) -> Iterator[Caption]:
 def _named(cues: list[Caption]) -> Iterator[Caption]:
     """The cues with whoever is named before a colon, each in one line."""
     opened = Counter(name[1] for cue in cues if (name := _NAME.match(cue.words)))
+    known = {name for name, times in opened.items() if times > 1}
+    first = _NAME.match(cues[0].words) if cues else None
+    if sum(map(is_name, known)) > 1 or (first and is_name(first[1])):
+        known |= {name for name in opened if is_name(name)}
     for cue in cues:
         name = _NAME.match(cue.words) if not cue.speaker else None
-        if name and opened[name[1]] > 1:
+        if name and name[1] in known:
             cue = replace(cue, speaker=name[1].strip(), words=cue.words[name.end() :])
         yield replace(cue, words=" ".join(cue.words.split()))
 

@@ -95,6 +95,26 @@ def test_a_name_before_a_colon_speaks_where_it_comes_again() -> None:
     ]
 
 
+ONCE = ["Ann Smith: Welcome.", "Bob Jones: Thanks.", "Ann Smith: The budget.", "Carl van Dam: No.", "Ann Smith: Noted."]
+
+
+def _cues(lines: list[str]) -> str:
+    return "WEBVTT\n\n" + "\n".join(f"00:{at:02}.000 --> 00:{at:02}.900\n{line}\n" for at, line in enumerate(lines))
+
+
+@pytest.mark.parametrize("aside", ["Note: it rains.", "Question 3: why?", "Question: why?", "The thing is: it rains."])
+def test_where_each_speaker_is_written_who_speaks_once_is_one_and_an_aside_is_none(aside: str) -> None:
+    found = said(_cues([*ONCE, aside, "Dana Levi: Bye."]))
+    names = ["Ann Smith", "Bob Jones", "Ann Smith", "Carl van Dam", "Ann Smith", "Dana Levi"]
+    assert [name for name, _ in found] == names
+    assert found[4][1] == f"Noted. {aside}"
+
+
+def test_in_a_talk_without_names_a_word_before_a_colon_is_none() -> None:
+    lines = ["We begin.", "Remember This: it rains.", "Bob Jones: is a name.", "We end."]
+    assert said(_cues(lines)) == [(None, " ".join(lines))]
+
+
 def test_a_message_has_its_time_where_the_recording_has_one() -> None:
     at = datetime(2024, 5, 3, 14, tzinfo=timezone.utc)
     first, *_, last = read_captions(MEETING, at=at, session="weekly").messages

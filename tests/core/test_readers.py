@@ -227,6 +227,24 @@ def test_somebody_who_speaks_once_is_known_by_being_named() -> None:
     assert "Dora: Me too." in said(text)[-1][1]
 
 
+@pytest.mark.parametrize("name", ["🐈 Cat Lady 🐈", "🐈 cat", "+32 470 12 34 56", "@ann_92", "user#1234", "Ann 🌸"])
+def test_names_with_pictures_numbers_and_accounts_are_speakers(name: str) -> None:
+    text = f"Bob: yes\n{name}: hi there\nBob: two\n{name}: bye"
+    assert said(text) == [("Bob", "yes"), (name, "hi there"), ("Bob", "two"), (name, "bye")]
+    first = f"{name}: meow\nBob: hi"
+    assert said(first) == [(name, "meow"), ("Bob", "hi")]
+
+
+def test_an_account_with_a_number_speaks_once_too() -> None:
+    text = "Bob: yes\nann: hi\nBob: two\nann: bye\nuser#1234: x"
+    assert [who for who, _ in said(text)] == ["Bob", "ann", "Bob", "ann", "user#1234"]
+
+
+def test_whom_somebody_speaks_to_is_no_speaker() -> None:
+    text = "Ann: hello\n@Bob: are you in?\nBob: yes\n@ann: I am\nAnn: good\n@Bob: fine\n📌 Note: a\n📌 Note: b"
+    assert [who for who, _ in said(text)] == ["Ann", "Bob", "Ann"]
+
+
 def test_labels_in_an_assistants_list_are_no_speakers() -> None:
     text = "User: Compare them.\nAssistant: A\nPrice: 10\nSize: 3\nB\nPrice: 12\nSize: 4\nUser: Thanks."
     assert [who for who, _ in said(text)] == ["user", "assistant", "user"]
