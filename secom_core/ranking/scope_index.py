@@ -44,17 +44,14 @@ _DIGITS: Final = 6
 _ECHOES: Final = 3
 """How many turns that tell nothing are found at most."""
 
-_ANYHOW: Final = 0.05
-"""How relevant what holds whatever is asked counts as, where nothing of the query is in it."""
+_ANYHOW, _BY_RULE = 0.05, 0.9
+"""How relevant what holds whatever is asked counts as, where it shares no word; and what a rule has found."""
 
 _FEW, _NEAREST = 30, 0.3
 """Among how many that share no word with the query, how relevant the nearest counts as at most."""
 
 _NEAR: Final = 1.0
 """How many standard deviations above the mean a cosine is that makes a passage relevant without a common word."""
-
-_BY_RULE: Final = 0.9
-"""How relevant what a rule has found counts as."""
 
 
 class ScopeIndex:
@@ -322,9 +319,10 @@ class ScopeIndex:
             strong: passages, best first.
             known: what was found.
         """
-        heads = dict.fromkeys(self._table.turn_rows.get(each.turn.id)[0] for each in strong if each.passage)
-        short = [head for head in heads if self._table.turn_tokens[head] <= LONG]
-        rows = chain(taken_back(self._table, heads), *map(self._table.rows_from, short))
+        table = self._table
+        heads = dict.fromkeys(table.turn_rows.get(each.turn.id)[0] for each in strong if each.passage)
+        short = (head for head in heads if table.turn_tokens[head] <= LONG)
+        rows = chain(taken_back(table, heads), *map(table.rows_from, short))
         least = min((each.score for each in known), default=0.0) - 1
         return self._shown((Besides(row, "surrounding") for row in rows), strong, score=least)
 

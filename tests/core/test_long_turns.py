@@ -216,3 +216,90 @@ def test_the_block_is_full_and_fits_whatever_counts_it(counter: Callable[[str], 
             recall = bank.recall(SCOPE, SHAPES["prose"].query, token_budget=budget)
             assert recall.hits
             assert counter(recall.text) == recall.tokens <= budget
+
+
+LETTERS = {
+    "english": (sentence(3) * 12, "What is the weather like?"),
+    "german": (
+        "Der Nachbar streicht den Zaun am Hafen mit großer Sorgfalt, und danach fegt er den Hof. " * 8,
+        "Wetter?",
+    ),
+    "chinese": ("邻居非常仔细地画港口旁边的花园，然后打扫院子。" * 12, "天气怎么样？"),
+    "one sentence": ("and then we went on " * 200, "What is the weather like?"),
+}
+
+
+@pytest.mark.parametrize("budget", [50, 60, 80, 100, 120, 200])
+@pytest.mark.parametrize(("letter", "query"), LETTERS.values(), ids=LETTERS)
+def test_a_block_is_not_empty_for_want_of_room(letter: str, query: str, budget: int) -> None:
+    with MemoryBank.open(token_counter=count_tokens) as bank:
+        bank.remember(SCOPE, [("user", letter)], session="s", at=AT, close=True)
+        found = bank.recall(SCOPE, query, token_budget=budget)
+    [hit] = found.hits
+    assert hit.text
+    assert CUT in found.text or budget == 200
+    assert 0 < found.tokens <= budget
+
+
+def test_what_is_cut_for_want_of_room_is_the_most_telling_sentence() -> None:
+    with MemoryBank.open(token_counter=count_tokens) as bank:
+        letter = f"{sentence(1) * 8}My own note: the boiler is a Vaillant from 2011. {sentence(2) * 8}"
+        bank.remember(SCOPE, [("user", letter)], session="s", at=AT, close=True)
+        assert "the boiler is a Vaillant" in bank.recall(SCOPE, "Which boiler do I have?", token_budget=55).text
+
+
+@pytest.mark.parametrize("budget", [200, 500, 1000, 4000])
+def test_an_instruction_stands_in_every_block(budget: int) -> None:
+    with MemoryBank.open(token_counter=count_tokens) as bank:
+        bank.remember(SCOPE, [("user", "Please always answer briefly.")], session="first", at=AT, close=True)
+        for day in range(1, 40):
+            said = [("user", f"How does a motor of type {day} work?"), ("assistant", sentence(day) * 8)]
+            bank.remember(SCOPE, said, session=f"s{day}", at=AT + timedelta(days=day), close=True)
+        found = bank.recall(SCOPE, "How does a xylophone work?", token_budget=budget)
+        assert "always answer briefly" in found.text
+        assert found.tokens <= budget
+        alone = bank.recall(SCOPE, "How does a xylophone work?", token_budget=budget, only_relevant=True)
+        assert "always answer briefly" not in alone.text
+
+
+@pytest.mark.parametrize("budget", [300, 1000])
+def test_what_takes_back_a_find_comes_with_it(budget: int) -> None:
+    with MemoryBank.open(token_counter=count_tokens) as bank:
+        talk = ["Tom says I may run again, but only 3 km.", "No wait, he said 2 km for the first two weeks."]
+        for place in range(40):
+            words = talk[place - 20] if 20 <= place < 22 else f"Tell me about the {THINGS[place % 12]}, part {place}."
+            said = [("user", words), ("assistant", "".join(sentence(place * 9 + each) for each in range(20)))]
+            bank.remember(SCOPE, said, session="talk", at=AT + timedelta(minutes=place))
+        found = bank.recall(SCOPE, "How far may I run?", token_budget=budget)
+        assert all(words in found.text for words in talk)
+
+
+def test_a_turn_of_another_day_is_shown_with_its_date() -> None:
+    with MemoryBank.open(token_counter=count_tokens) as bank:
+        for day, words in (
+            (0, "My exam is in two days."),
+            (0, "I study at night."),
+            (71, "My driving test is tomorrow."),
+        ):
+            said = [("user", words), ("assistant", "Good luck!")]
+            bank.remember(SCOPE, said, session="main", at=AT + timedelta(days=day))
+        found = bank.recall(SCOPE, "When is my driving test?", token_budget=300)
+        lines = found.text.splitlines()
+        day = lines.index("2024-07-16 Tue")
+        assert "My exam" in "\n".join(lines[:day])
+        assert lines[day + 1] == "user: My driving test is tomorrow."
+        assert found.tokens <= 300
+        assert lines.index("2024-05-06 Mon") < day
+
+
+def test_of_a_diary_the_day_that_is_asked_for_comes_first() -> None:
+    names = "Noor Tom Lena Petra Ahmed Ilse Odile Marta Jan Bo Rita Sam Ann Kai Lou Max".split()
+    verbs = "had coffee with, went running with, phoned, had dinner with, met".split(", ")
+    with MemoryBank.open(token_counter=count_tokens) as bank:
+        for day, name in enumerate(names):
+            said = [("user", f"I {verbs[day % 5]} {name}, and it was fun."), ("assistant", "How nice! How was it?")]
+            bank.remember(SCOPE, said, session=f"s{day}", at=AT + timedelta(days=day), close=True)
+        for day, name in enumerate(names):
+            asked = AT + timedelta(days=day)
+            found = bank.recall(SCOPE, f"Whom did I see on {asked:%d %B %Y}?", k=1, now=AT + timedelta(days=60))
+            assert name in found.text
