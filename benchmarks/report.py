@@ -505,9 +505,12 @@ def changes() -> str:
     found = result("changes")
     own = [[name, each["wanted"], each["right"], each.get("wrong", "")] for name, each in found["own"].items()]
     table = grid(["own set, test half", "changes", "found", "wrong links"], own)
+    indirect = result("changes_indirect")
+    kinds = [[kind, each["wanted"], each["right"]] for kind, each in indirect["own"].items() if "wrong" not in each]
+    told = grid(["told indirectly", "changes", "found"], kinds)
     names = ("questions", "last shown", "all shown", "marked")
     beam = [[name, *("" if each[key] is None else each[key] for key in names)] for name, each in found["beam"].items()]
-    return f"{table}\n\n{grid(['BEAM, ten chats', *names], beam)}"
+    return f"{table}\n\n{told}\n\n{grid(['BEAM, ten chats', *names], beam)}"
 
 
 def changes_model() -> str:
@@ -742,6 +745,8 @@ SECTIONS = {
         changes,
         "`benchmarks.changes`, without an embedder or a language model. Our own set was written before the rules, and "
         "the rules were developed on the other half of its chats. A wrong link has no kind, so these cells are empty. "
+        "*Told indirectly*: eleven chats in six languages, written without a look at the rules, in which no wording is "
+        "used twice: the rules miss nearly all of their changes, and few links are wrong. "
         "*Last shown*: at least half of the informative words of the last evidence message are in the block. *Marked*: "
         "the block says that this message replaces an older one. Most updates in BEAM are told without a word that "
         "signals a change, and are marked only if the question names the value. These ten chats were read while "

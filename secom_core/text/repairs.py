@@ -1,4 +1,4 @@
-"""Words by which somebody takes back what was said: "Sorry, I mistyped", "No wait"; in seven languages."""
+"""Words by which somebody takes back what was said: "Sorry, I mistyped", "No wait"; in six languages."""
 
 from __future__ import annotations
 
