@@ -171,6 +171,7 @@ class Replacement:
         newer_span: the part of the newer turn that says so, in the same way; all of what was said first in it unless
             given.
         number: the number under which a recall shows what holds in its place; 0 where it is not shown.
+        first: the id of the turn that took its place at that time, where ``newer`` took the place of that one later.
     """
 
     older: str
@@ -180,6 +181,7 @@ class Replacement:
     span: tuple[int, int, int] | None = None
     newer_span: tuple[int, int, int] | None = None
     number: int = 0
+    first: str | None = None
 
     def touches(self, place: int, start: int, stop: int) -> bool:
         """Whether it is about any of these characters of a message of the older turn, by its place there."""

@@ -9,7 +9,7 @@ counts (kinds ``corrected`` and ``retracted``) and the others are left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -21,18 +21,14 @@ from ..layers import Layer, registered, saying_what_holds
 from ..memory import Hit
 from ..ranking import Candidate
 from ..stores.sql import SqlStore
+from .chains import LONGEST, Chains, Replaced
 
-_LONGEST: Final = 16
-"""How many replacements of replacements are followed."""
 _EARLIER: Final = 2
 """How many turns that hold no more are brought before what holds in their place, where the past is asked about."""
 _CHANGES: Final = "changes"
-_BY_HAND: Final = frozenset({"corrected", "retracted"})
 
 _BEHIND: Final = 100.0
 """By how much the score of what was taken back is below all others."""
-Replaced = Mapping[str, tuple[Replacement, ...]]
-"""What holds no more, by the ids of the turns."""
 TurnsNamed = Callable[..., list[Candidate]]
 """`ScopeIndex.turns_named`."""
 
@@ -85,7 +81,8 @@ class Standing:
     ) -> Replaced:
         """What holds no more of these turns, and of those in their place, as every source knows it.
 
-        Where what came in the place of a turn was replaced in turn, `Replacement.newer` is what holds now.
+        Where what came in the place of a turn was replaced in turn, `Replacement.newer` is what holds now; where it was
+        taken back, see `secom_core.bank.chains`.
 
         Args:
             scope_id: whose turns.
@@ -101,7 +98,7 @@ class Standing:
         asked: set[str] = set()
         new = set(turn_ids)
         with self.store.transaction(write=False) as connection:
-            for _ in range(_LONGEST):
+            for _ in range(LONGEST):
                 if not new:
                     break
                 asked |= new
@@ -110,15 +107,18 @@ class Standing:
                     if each not in found.get(each.older, ()):
                         found[each.older] = (*found.get(each.older, ()), each)
                 new = {each.newer for each in known if each.newer} - asked
-        shown = [each for layer in sources for each in layer.replacements_found(query, turns)] if turns else []
-        for each in shown:
-            if not any(_overlap(each, one) for one in found.get(each.older, ())) and each.newer not in found:
-                found[each.older] = (*found.get(each.older, ()), each)
-        counting = {turn_id: _counting(each) for turn_id, each in found.items()}
-        return {
-            turn_id: tuple(replace(each, newer=_last(each.newer, counting)) for each in known)
-            for turn_id, known in counting.items()
-        }
+        replaced = Chains(found).replaced
+        # What was taken back tells no value.
+        telling = [turn for turn in turns if all(each.newer for each in replaced.get(turn.id, ()))]
+        shown = [each for layer in sources for each in layer.replacements_found(query, telling)] if telling else []
+        new_ones = [
+            each
+            for each in shown
+            if each.newer not in replaced and not any(_overlap(each, one) for one in replaced.get(each.older, ()))
+        ]
+        for each in new_ones:
+            found[each.older] = (*found.get(each.older, ()), each)
+        return Chains(found).replaced if new_ones else replaced
 
 
 def tables_of(sources: Iterable[type[Layer]]) -> tuple[Table, ...]:
@@ -251,19 +251,3 @@ def without_history(hits: Iterable[Hit]) -> list[Hit]:
 def _overlap(one: Replacement, other: Replacement) -> bool:
     """Whether both are about the same words of one turn."""
     return one.span is None or other.touches(*one.span)
-
-
-def _counting(found: Sequence[Replacement]) -> tuple[Replacement, ...]:
-    """What counts of what is known of one turn."""
-    by_hand = [each for each in found if each.kind in _BY_HAND]
-    return tuple(by_hand or found)
-
-
-def _last(turn_id: str | None, known: Replaced) -> str | None:
-    """What holds now in the place of a turn, or itself; nothing where it was retracted in the end."""
-    for _ in range(_LONGEST):
-        whole = [each for each in known.get(turn_id or "", ()) if each.span is None]
-        if not whole:
-            break
-        turn_id = whole[-1].newer
-    return turn_id

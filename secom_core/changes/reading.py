@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any, Final
 
@@ -129,12 +129,9 @@ def _change(row: Row[Any]) -> Change:
 
 
 def superseded(connection: Connection, scope_id: int, turn_ids: Collection[str]) -> list[Change]:
-    """What of these turns holds no more, each with what holds now: changes of changes are followed to the last."""
-    if not turn_ids:
-        return []
-    first = _superseding(connection, scope_id, turn_ids)
-    known = {each.older for each in first}
-    new, every = {each.newer for each in first}, list(first)
+    """What of these turns holds no more, and of what took their place, and so on to what holds now."""
+    known: set[str] = set()
+    new, every = set(turn_ids), list[Change]()
     for _ in range(_FOLLOWED):
         if not new:
             break
@@ -142,7 +139,7 @@ def superseded(connection: Connection, scope_id: int, turn_ids: Collection[str])
         found = _superseding(connection, scope_id, new)
         every += found
         new = {each.newer for each in found} - known
-    return [_last(each, every) for each in first]
+    return every
 
 
 def _superseding(connection: Connection, scope_id: int, turn_ids: Collection[str]) -> list[Change]:
@@ -153,19 +150,3 @@ def taking_the_place(connection: Connection, scope_id: int, turn_ids: Collection
     """What these turns took the place of."""
     found = links(connection, scope_id, turn_ids, of=_NEWER.c.name) if turn_ids else []
     return [each for each in found if each.kind in SUPERSEDES]
-
-
-def _last(change: Change, every: Sequence[Change]) -> Change:
-    """The change with what holds in the end."""
-    newest = change
-    for _ in range(_FOLLOWED):
-        after = [each for each in every if each.older == newest.newer and _overlaps(each.older_span, newest.newer_span)]
-        if not after:
-            break
-        newest = after[-1]
-    # When it held no more is when the first of them was said.
-    return Change(change.older, newest.newer, change.at, newest.kind, change.older_span, newest.newer_span)
-
-
-def _overlaps(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
-    return one[0] == other[0] and one[1] < other[2] and other[1] < one[2]

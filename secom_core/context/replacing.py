@@ -14,7 +14,8 @@ from .lines import one_line
 def marked(replacement: Replacement, words: str = "") -> str:
     """The line under a turn that holds no more, such as ``→ (replaced on 2025-06-01 by [4])``.
 
-    It begins as no quoted line does (`secom_core.context.lines`), so that nobody's words can pass for it.
+    It begins as no quoted line does (`secom_core.context.lines`), so that nobody's words can pass for it. Where
+    what took its place on that day was itself replaced, it ends with ``; now [4]``.
 
     Args:
         replacement: what is said of the turn.
@@ -23,7 +24,7 @@ def marked(replacement: Replacement, words: str = "") -> str:
     what = f'"{one_line(words)}" ' if words else ""
     done = {"retracted": "retracted", "ended": "no longer so"}.get(replacement.kind, "replaced")
     since = "since" if replacement.kind == "ended" else "on"
-    by = f" by [{replacement.number}]" if replacement.number else ""
+    by = f"{'; now' if replacement.first else ' by'} [{replacement.number}]" if replacement.number else ""
     return f"→ ({what}{done} {since} {replacement.at:%Y-%m-%d}{by})\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import pytest
 
 from secom_core import MemoryBank
+from secom_core.bank.chains import Chains
 from secom_core.changes import links_of, statements, statements_of
 from secom_core.changes.asked import replaced_in
-from secom_core.conversation import Message, Turn
+from secom_core.context.replacing import marked
+from secom_core.conversation import Message, Replacement, Turn
 from secom_core.ranking import standing
 from secom_core.text import kept
 from secom_core.text.intents import asks_of_the_past
@@ -321,6 +324,62 @@ def test_what_was_replaced_twice_held_until_it_was_replaced_first(bank: MemoryBa
     (known,) = hit.replaced["u0"]
     assert known.newer == "u2"
     assert known.at == MAY + timedelta(days=30)
+
+
+HOMES = ("I live in Bruges.", "I no longer live in Bruges, I live in Ghent.", "I live in Antwerp now.")
+
+
+def test_a_mark_of_a_chain_names_no_later_turn_as_that_of_its_day(bank: MemoryBank) -> None:
+    tell(bank, *((each, "OK.") for each in HOMES))
+    lines = bank.recall(ANN, "Where do I live?", token_budget=400).text.splitlines()
+    assert [line for line in lines if line.startswith("→")] == [
+        '→ ("I live in Bruges." replaced on 2025-06-02; now [3])',
+        '→ ("I live in Ghent." replaced on 2025-07-02 by [3])',
+    ]
+
+
+def test_what_ended_before_another_took_its_place_has_one_mark_since_it_ended() -> None:
+    span, at = (0, 0, 17), (MAY, MAY + timedelta(days=30))
+    ended, changed = Replacement("a", "b", at[0], "ended", span), Replacement("a", "c", at[1], "changed", span)
+    (known,) = Chains({"a": [changed, ended]}).replaced["a"]
+    assert (known.newer, known.first, known.at, known.kind) == ("c", "b", at[0], "ended")
+    assert marked(replace(known, number=3), "Home.") == '→ ("Home." no longer so since 2025-05-03; now [3])\n'
+    both = [changed, replace(ended, span=(0, 20, 30))]
+    assert set(Chains({"a": both}).replaced["a"]) == set(both)
+
+
+def test_what_was_replaced_by_what_is_taken_back_holds_again(bank: MemoryBank) -> None:
+    tell(bank, *RENT)
+    bank.corrections.retract(ANN, "u1")
+    assert marks(bank) == {"u1": None}
+    found = bank.recall(ANN, "What do we pay for housing now?", token_budget=500, history=False)
+    assert RENT[0][0] in found.text
+    assert RENT[1][0] not in found.text
+    bank.corrections.undo(ANN, "u1")
+    assert marks(bank) == {"u0": "u1"}
+
+
+@pytest.mark.parametrize(("gone", "held"), [("u1", {"u0": "u2"}), ("u2", {"u0": "u1"})])
+def test_what_is_taken_back_is_left_out_of_a_chain(bank: MemoryBank, gone: str, held: dict[str, str | None]) -> None:
+    tell(bank, *RENT, ("The rent went up to 1,300 euros.", LONG))
+    bank.corrections.retract(ANN, gone)
+    found = bank.recall(ANN, "What do we pay for housing now?", token_budget=500)
+    known = [one for hit in found.hits for each in hit.replaced.values() for one in each]
+    assert {one.older: one.newer for one in known} == held | {gone: None}
+    (first,) = [one for one in known if one.older == "u0"]
+    assert (first.at, first.first) == (MAY + timedelta(days=30 * int((held["u0"] or "")[1:])), None)
+
+
+def test_what_was_taken_back_tells_no_value(bank: MemoryBank) -> None:
+    tell(bank, ("My seed box has 45 packets.", LONG), ("I keep 52 packets in my seed box.", LONG))
+    bank.corrections.retract(ANN, "u1")
+    found = bank.recall(ANN, "How many packets are in my seed box?", token_budget=500)
+    assert [turn_id for hit in found.hits for turn_id in hit.replaced] == ["u1"]
+
+
+def test_replacements_in_a_circle_come_to_an_end() -> None:
+    links = {one: [Replacement(one, other, MAY, "changed")] for one, other in ("ab", "bc", "ca")}
+    assert set(Chains(links).replaced) == set("abc")
 
 
 def test_sessions_that_are_derived_in_another_order_are_linked_all_the_same(bank: MemoryBank) -> None:

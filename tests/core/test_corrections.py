@@ -89,7 +89,7 @@ def test_corrections_of_corrections_lead_to_what_holds(bank) -> None:
     recall = bank.recall(ANN, QUERY, token_budget=300)
     numbers = {turn: hit.number for hit in recall.hits for turn in hit.turn_ids}
     assert line_after(recall.text, NEW) == f"→ (replaced on 2025-06-02 by [{numbers[second]}])"
-    assert f"(replaced on 2025-06-01 by [{numbers[second]}])" in recall.text
+    assert f"(replaced on 2025-06-01; now [{numbers[second]}])" in recall.text
     assert bank.turns(ANN, turn_ids=[second])[0].session == "may/corrections"
 
 
@@ -119,6 +119,14 @@ def test_what_was_taken_back_takes_the_place_of_nothing_that_holds(asked, how) -
         both = bank.recall(ANN, QUERY, token_budget=300)
         assert "1700" in both.text
         assert both.ranked[0].turn_ids == ("new",)
+
+
+def test_what_was_corrected_is_taken_back_with_its_correction(bank) -> None:
+    newer = bank.correct(ANN, "m0", NEW, at=JUNE)
+    bank.corrections.retract(ANN, newer, at=JUNE + timedelta(days=1))
+    text = bank.recall(ANN, QUERY, token_budget=300).text
+    assert text.splitlines().count("→ (retracted on 2025-06-02)") == 2
+    assert "replaced" not in text
 
 
 def test_a_correction_that_is_undone_is_itself_taken_back(bank) -> None:
