@@ -22,7 +22,7 @@ from secom_core.bank.checks import check_choice, check_count
 from secom_core.context.block import render
 from secom_core.context.packing import MOST_TOKENS
 from secom_core.context.reading import part_of, why_empty
-from secom_core.context.replacing import with_numbers
+from secom_core.context.replacing import IN_THE_PROMPT, in_the_prompt, with_numbers
 from secom_core.conversation import Message, Scope, check_scope
 from secom_core.errors import InvalidInput, InvalidScope
 from secom_core.memory import Recall, RecallOptions
@@ -111,7 +111,13 @@ class _Tools:
         """The recalled block, with numbers from ``first`` on, and the ids of the scope's turns that they stand for."""
         shift = self.first - 1
         hits = with_numbers([replace(hit, number=hit.number + shift) for hit in recall.hits])
-        sections = [replace(each, numbers=tuple(number + shift for number in each.numbers)) for each in recall.sections]
+        own = [hit for hit in hits if hit.scope == scope]
+        sections = [
+            in_the_prompt(each.items, own)
+            if each.layer == IN_THE_PROMPT
+            else replace(each, numbers=tuple(number + shift for number in each.numbers))
+            for each in recall.sections
+        ]
         cut = {each.turn.id for hit in hits for each in hit.excerpts}
         ids = "; ".join(
             f"[{number + shift}] {', '.join(f'{turn}{_IN_PART if turn in cut else str()}' for turn in turns)}"

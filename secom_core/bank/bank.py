@@ -332,7 +332,8 @@ class MemoryBank(Looking):
                 topic found with its turns (RMM section 4). Timelines and topics need the bank's language model, or
                 options that allow them without one.
             now: when the query is asked, for "last week"; the present unless given.
-            exclude: ids of turns of ``scope`` that are in the prompt already, so that they are not recalled.
+            exclude: ids of turns of ``scope`` that are in the prompt already, so that they are not recalled. The block
+                says which of them no longer hold.
             context: the messages before the query, oldest first. The last few count, and count for much if the query
                 cannot be understood alone ("And where does she live?").
             only_relevant: return only memories that answer the query, and leave the rest of the budget empty.

@@ -10,7 +10,8 @@ from ..conversation import Replacement
 
 LONGEST: Final = 16
 """How many replacements of replacements are followed."""
-_BY_HAND: Final = frozenset({"corrected", "retracted"})
+BY_HAND: Final = frozenset({"corrected", "retracted"})
+"""How what was marked by hand came about."""
 _ENDED: Final = "ended"
 
 Replaced = Mapping[str, tuple[Replacement, ...]]
@@ -52,7 +53,7 @@ class Chains:
     def _follow(self, link: Replacement, left: int) -> Iterable[Replacement]:
         last = self._last_by_hand(link)
         if last.newer is None and link.newer is not None:
-            if link.kind in _BY_HAND:
+            if link.kind in BY_HAND:
                 return [replace(link, newer=None, newer_span=None, kind=last.kind, at=last.at)]
             later = (replace(one, older=link.older, span=link.span) for one in self._after(link, by_hand=False))
             return self._all(later, left - 1) if left else ()
@@ -78,13 +79,13 @@ class Chains:
         """What is known of the words that a replacement puts in the place of others."""
         for each in self._found.get(link.newer or "", ()):
             is_same = each.span is None or (link.newer_span is not None and each.touches(*link.newer_span))
-            if is_same and (each.kind in _BY_HAND) == by_hand:
+            if is_same and (each.kind in BY_HAND) == by_hand:
                 yield each
 
 
 def _counting(found: Sequence[Replacement]) -> Sequence[Replacement]:
     """What counts of what is known of one turn."""
-    return [each for each in found if each.kind in _BY_HAND] or found
+    return [each for each in found if each.kind in BY_HAND] or found
 
 
 def _once(found: Sequence[Replacement]) -> Iterator[Replacement]:

@@ -11,8 +11,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..context import MOST_TOKENS
-from ..context.block import render
-from ..context.packing import Packer, PackTurns
 from ..conversation import Message, Scope, check_scope
 from ..derived.segments import Derivation
 from ..errors import StaleIndex
@@ -22,18 +20,19 @@ from ..memory import Recall, RecallOptions, Section
 from ..protocols import Vectors
 from ..ranking import Candidate, confidence, standing_statements
 from ..telemetry import staged
-from ..text.intents import asks_of_the_past, subject
+from ..text.intents import subject
 from ..vectors import DocumentPlace
 from .asked import Asked
 from .checks import check_moment, check_query
 from .judging import Judge, Verdict
 from .layers import Layers
 from .lifetimes import Lifetimes
+from .marking import block_of, marked_finds, within_share
 from .parts import Parts
 from .records import StandingStatement
 from .scope_cache import LoadedScope, ScopeCache
-from .searched import LAST_FOUND, Finds, SearchedScope, finds_of, is_faint, together, whole
-from .standing import Standing, tables_of, taken_back_last, with_replacements, with_rows, within, without_history
+from .searched import Finds, SearchedScope, finds_of, is_faint, together, whole
+from .standing import Standing, tables_of, with_rows, within, without_history
 
 if TYPE_CHECKING:
     from ..vector_stores.sync import VectorStoreSync
@@ -146,14 +145,16 @@ class Recalling:
             if units is None:
                 pin = partial(self._pinned, budget=request.token_budget, k=options.k)
                 finds = [pin(*each) for each in zip(searched, finds, strict=True)]
-            finds = [self._standing(*each, options, packer, query) for each in zip(searched, finds, strict=True)]
-            candidates = together(finds, is_named=len(scopes) > 1)
+            mark = partial(marked_finds, self.standing, options=options, packer=packer, query=query)
+            marked = [mark(*each) for each in zip(searched, finds, strict=True)]
+            candidates = together([each for each, _ in marked], is_named=len(scopes) > 1)
+            noted, taken = within_share([one for _, ones in marked for one in ones], request.token_budget, counter)
+            room = request.token_budget - taken if request.token_budget is not None else None
             pack = staged("pack")(packer.pack)
-            hits = pack(candidates, token_budget=request.token_budget, k=options.k, counter=request.counter)
+            hits = pack(candidates, token_budget=room, k=options.k, counter=request.counter)
             hits = [replace(each, scope=each.scope or scopes[0]) for each in whole(searched, hits)]
             hits = hits if options.history else without_history(hits)
-        sections = _numbered(sections, after=len(hits))
-        text = render(hits, sections)
+        text, sections = block_of(hits, _numbered(sections, after=len(hits)), noted, budget, counter)
         impression = ranking.impression(hits) if ranking is not None and hits else None
         return Recall(query, tuple(hits), text, request.counter(text), tuple(sections), impression, round(sure, 4))
 
@@ -176,30 +177,6 @@ class Recalling:
         pinned = searched.index.turns_named(ids[: k // 2 if k is not None else None], "standing") if ids else []
         room = int(_PINNED * (MOST_TOKENS if budget is None else budget))
         return replace(finds, before=[*within(pinned, room), *finds.before])
-
-    def _standing(
-        self, searched: SearchedScope, finds: Finds, options: RecallOptions, packer: Packer, query: str
-    ) -> Finds:
-        """What was found, with what is known to hold in its place; with whole memories where they are shown so."""
-        index, parts = searched.index, finds.parts
-        is_whole = options.token_budget is None or not isinstance(packer, PackTurns)
-        if not (is_whole or searched.sources):
-            return finds
-        if is_whole:
-            parts = tuple(index.memories.whole(part) for part in parts)
-        ids = {each.turn.id for part in parts for each in part}
-        if is_whole:
-            ids.update(turn.id for part in parts for each in part for turn in each.memory.turns)
-        turns = [each.turn for part in parts[:LAST_FOUND] for each in part] if searched.sources else []
-        replaced = self.standing.of(searched.loaded.row.id, ids, searched.sources, query=query, turns=turns)
-        past = bool(replaced) and asks_of_the_past(query)
-        held = partial(with_replacements, replaced=replaced, turns_named=index.turns_named, history=options.history)
-        parts = tuple(held(part, exclude=searched.exclude, past=past) for part in parts)
-        if replaced and not past:
-            parts = taken_back_last(parts, LAST_FOUND)
-        if is_whole and replaced:
-            parts = tuple(index.memories.whole(part) for part in parts)
-        return Finds(searched.scope, *parts)
 
     def _opened(
         self,

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from ..conversation import Replacement, Turn
-from ..memory import Hit
+from ..memory import CUT, Hit, Section
 from ..ranking import Candidate
 from .lines import one_line
+
+IN_THE_PROMPT: Final = "corrections"
+"""The name of the section that says what holds no more of what the prompt shows already."""
+_HEADING: Final = "Shown elsewhere in this prompt, but no longer so:"
+_LONG: Final = 120
+"""How many characters of a statement are quoted there."""
 
 
 def marked(replacement: Replacement, words: str = "") -> str:
@@ -69,6 +76,27 @@ def _words(turn: Turn, replacement: Replacement) -> str:
         return ""
     place, start, stop = replacement.span
     return turn.messages[place].text[start:stop] if place < len(turn.messages) else ""
+
+
+def quotable(turn: Turn, replacement: Replacement) -> str:
+    """The words of a turn that a replacement is about, or how the turn begins; a long one is cut."""
+    words = " ".join((_words(turn, replacement) or turn.messages[0].text).split())
+    return words if len(words) <= _LONG else f"{words[:_LONG].rsplit(' ', 1)[0]} {CUT}"
+
+
+def in_the_prompt(known: Sequence[tuple[Replacement, str]], hits: Sequence[Hit] | None) -> Section:
+    """The part of the block that says what holds no more of what the prompt shows already, which is in no hit.
+
+    Args:
+        known: what holds no more, with its words; the ``items`` of a section that this gave.
+        hits: what is shown, with its numbers; nothing where that is not known yet, and may have two digits.
+    """
+    numbers = {turn.id: hit.number for hit in hits or () for turn in hit.turns}
+    items = [
+        (replace(each, number=99 if hits is None and each.newer else numbers.get(each.newer or "", 0)), words)
+        for each, words in known
+    ]
+    return Section(IN_THE_PROMPT, _HEADING, tuple(marked(*each) for each in items), tuple(items))
 
 
 def replacements_of(candidate: Candidate) -> tuple[Replacement, ...]:

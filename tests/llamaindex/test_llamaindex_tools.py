@@ -22,9 +22,11 @@ from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.tools import FunctionTool
 
 from llamaindex_secom import SecomMemory, memory_tools
+from llamaindex_secom.tools import _Place, _Tools
 from secom_core import DegradedWarning, InvalidInput, InvalidScope, MemoryBank, StoreError
 from secom_core.context.reading import part_of
 from secom_core.conversation import Message, Turn
+from secom_core.memory import RecallOptions
 from secom_core.testing import Answer, ScriptedRequest, ScriptedServer, ToolCall
 from secom_core.text.terms import count_tokens
 
@@ -120,6 +122,15 @@ def test_what_is_remembered_is_found_at_once_and_can_be_corrected_and_forgotten(
     for each in (first, second):
         assert str(tools["forget_memory"].call(memory_id=each)) == f"Forgot {each}."
     assert "piano" not in " ".join(texts(bank))
+
+
+def test_what_holds_no_more_of_the_prompt_is_said_with_the_numbers_of_the_search(bank: MemoryBank) -> None:
+    bank.correct(ANN, "ann-2", "My cat is called Miso.")
+    place = _Place(bank, ANN, frozenset(["ann-2"]))
+    shown = _Tools(RecallOptions(), 101, "notes", trace_contents=False).search(place, "What is my cat called?")
+    number = next(line for line in shown.splitlines() if "Miso" in line).partition("]")[0]
+    assert int(number[1:]) > 100
+    assert re.search(rf'^→ \("My cat is called Tuna \(3\)\." replaced on [0-9-]+ by \{number}\]\)$', shown, re.M)
 
 
 def test_notes_are_turns_of_their_own(bank: MemoryBank, tools: dict[str, FunctionTool]) -> None:
