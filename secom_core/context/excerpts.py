@@ -11,6 +11,8 @@ from ..memory import Hit, Passage, passages_of
 from ..text.terms import sentence_spans, terms
 
 _USERS = frozenset({"user", "human"})
+_FEW = 12
+"""How many words tell something."""
 _WORD = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\\s\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+")
 """A word, or a character where words are not parted by blanks."""
 
@@ -40,11 +42,14 @@ def excerpted(hit: Hit, turn: Turn, fits: Callable[[Hit], bool]) -> Hit | None:
 
 
 def beginnings(passage: Passage) -> Iterator[Passage]:
-    """A passage cut short where a sentence ends, the longest first, then where a word does."""
+    """A passage cut short where a sentence ends, the longest first, then where a word of its first sentence does.
+
+    A few words tell nothing: of a short sentence there is no beginning.
+    """
     text, start = passage.message.text, passage.start
     ends = [stop for _, stop in sentence_spans(text, start, passage.stop)]
     words = [found.end() for found in _WORD.finditer(text, start, ends[0])] if ends else []
-    for stop in (*reversed(ends), *reversed(words)):
+    for stop in (*reversed(ends), *reversed(words[_FEW:])):
         if stop < passage.stop:
             yield replace(passage, stop=stop)
 
