@@ -89,9 +89,11 @@ class Layers(Mapping[str, Layer]):
         Raises:
             InvalidInput: the bank was opened without one, or one should take no part as it was opened.
         """
-        for name in names:
-            if name in layer_names() and name not in names_taking_part():
+        known = names_taking_part()
+        for name in (each for each in names if each not in known):
+            if name in layer_names():
                 raise InvalidInput(f"the layer {name!r} adds nothing to a recall that asks for it: leave it out")
+            raise InvalidInput(f"no layer is called {name!r}; a recall may name {', '.join(sorted(known))}")
         wanted = [self[name] for name in names]
         for layer in wanted:
             layer.check_recall()

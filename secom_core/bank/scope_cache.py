@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -11,12 +11,14 @@ from typing import Final
 from ..conversation import Scope, Turn
 from ..derived.scope_states import ScopeState, ScopeStates
 from ..derived.segments import Derivation, searched_texts
-from ..errors import StaleIndex, StoreLocked, warn_degraded
+from ..errors import StaleIndex, StoreLocked
 from ..protocols import Statistics
 from ..ranking import ScopeIndex
+from ..stores.database import waiting_at_most
 from ..stores.index_blocks import WithoutThem
 from ..stores.rows import ScopeRow, SessionRow
 from ..stores.sql import SqlStore
+from ..stores.unsettled import Unsettled
 from ..telemetry import staged
 from .kept_index import IndexKeeper, Kept, names_of
 
@@ -27,12 +29,14 @@ _GROWN: Final = 1.1
 class LoadedScope(ScopeState):
     """A scope's index, and by session how far it has followed: the last turn, and the one from which it settles.
 
-    What was said in sessions that are ``left`` is not in it yet: nobody has looked for it.
+    What was said in sessions that are ``left`` is not in it yet: nobody has looked for it. What was made of those that
+    are ``unsaved`` is in it and not in the store, which was locked: these are left too, to be made and written again.
     """
 
     index: ScopeIndex
     kept: Kept
     known: dict[int, tuple[int, int]] = field(default_factory=dict)
+    unsaved: set[int] = field(default_factory=set)
     weighed_at: int = 0
 
 
@@ -119,7 +123,7 @@ class ScopeCache:
         loaded.left.update(doomed)
         loaded.known.update(dict.fromkeys(doomed, (0, 0)))
         loaded.kept.sessions.update(doomed)
-        waits = self._keeper.space and loaded.lacks_vectors
+        waits = loaded.unsaved or (self._keeper.space and loaded.lacks_vectors)
         found = None
         if not waits:
             found = self._keeper.without(loaded.row, index, loaded.kept, loaded.known, loaded.left, named)
@@ -182,22 +186,37 @@ class ScopeCache:
             if waits and besides and self._has_only(besides, session_id, current, loaded):
                 loaded.left.add(session_id)
                 continue
-            if waits and not is_locked:
-                try:
-                    current, waits = self._derivation.derive(session_id, scope), False
-                except StoreLocked as error:
-                    warn_degraded("what is not indexed yet is not found; the next recall tries again", error)
-                    is_locked = True
-            # A session that has ended since, and nothing more, is cut as it was.
-            if current is not None and (not waits or current.derived == current.messages):
-                self._follow_session(scope, loaded, current)
-            (loaded.left.add if waits else loaded.left.discard)(session_id)
+            unsaved: Unsettled | None = None
+            if waits:
+                # It is waited for the lock once, and not for each session.
+                with waiting_at_most(0) if is_locked else nullcontext():
+                    derived, unsaved = self._derived(scope, session_id)
+                is_locked = is_locked or unsaved is not None
+                current, waits = unsaved.session if unsaved is not None else derived, unsaved is not None
+            if current is not None:
+                self._follow_session(scope, loaded, current, unsaved)
+            for sessions in (loaded.left, loaded.unsaved):
+                (sessions.add if waits else sessions.discard)(session_id)
             if self._keeper.fills_a_block(loaded.index):
                 # Of a scope that is read for the first time, what was read is not read again where this breaks off.
                 self._keep(scope, loaded, replace(row, revision=max(0, loaded.row.revision)))
         self._weigh(scope, loaded)
         self._keep(scope, loaded, row)
         return row
+
+    def _derived(self, scope: Scope, session_id: int) -> tuple[SessionRow | None, Unsettled | None]:
+        """A session, derived; where the store is locked, what was made of it and is not written."""
+        made: list[Unsettled] = []
+        try:
+            return self._derivation.derive(session_id, scope, unsaved=made.append), None
+        except StoreLocked:
+            if made:
+                return None, made[-1]
+            row = self._store.session(session_id)
+            if row is None or row.derived < row.messages:
+                raise
+            # It is written, and vectors that are left over of it are not cleared away.
+            return row, None
 
     def _open(self, loaded: LoadedScope, row: ScopeRow) -> None:
         """Begin with what is kept of the scope's index."""
@@ -244,9 +263,11 @@ class ScopeCache:
         last_turn, _ = loaded.known.get(session_id, (0, 0))
         return turns.issuperset(self._store.turn_ids(row, last_turn))
 
-    def _follow_session(self, scope: Scope, loaded: LoadedScope, row: SessionRow) -> None:
+    def _follow_session(
+        self, scope: Scope, loaded: LoadedScope, row: SessionRow, unsaved: Unsettled | None = None
+    ) -> None:
         last_turn, settled = loaded.known.get(row.id, (0, 0))
-        turns, memories = self._derivation.grown(scope, row, last_turn, settled)
+        turns, memories = self._derivation.grown(scope, row, last_turn, settled, unsaved)
         # What another writer adds between these reads has no memory yet; the next call sees it.
         end = memories[-1].turns[-1].index if memories else -1
         # The last turn may have had a reply since, but not once it had settled: it keeps the memory that it is in.

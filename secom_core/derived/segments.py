@@ -11,13 +11,13 @@ from typing import TypeVar
 import numpy as np
 
 from ..conversation import Scope, Turn
-from ..errors import attempted, warn_degraded
+from ..errors import StoreLocked, attempted, warn_degraded
 from ..memory import Memory, passages_of
 from ..protocols import Denoiser, Embedder, Statistics, Vectors
 from ..stores.digests import digest
 from ..stores.rows import MemoryRow, SessionRow, next_count
 from ..stores.sql import SqlStore
-from ..stores.unsettled import RecentlyUnsettled
+from ..stores.unsettled import RecentlyUnsettled, Unsettled
 from ..text.kept import forget_kept
 from ..vectors import unit_rows
 from .cutting import AWAITING, Cuts, cut
@@ -57,7 +57,15 @@ class Derivation:
         self._tail, self._statistics, self._makes_vectors = tail, statistics, vectors
         self._recent = RecentlyUnsettled()
 
-    def derive(self, session_id: int, scope: Scope, *, afresh: bool = False, ended: bool = False) -> SessionRow | None:
+    def derive(
+        self,
+        session_id: int,
+        scope: Scope,
+        *,
+        afresh: bool = False,
+        ended: bool = False,
+        unsaved: Callable[[Unsettled], object] | None = None,
+    ) -> SessionRow | None:
         """Bring the session's memories up to its messages; costs what its unsettled end costs.
 
         Args:
@@ -65,6 +73,7 @@ class Derivation:
             scope: whose session it is.
             afresh: make all of its memories again.
             ended: have a segmenter that waits for the end of sessions (`EndSegmenter`) cut it now, if it has ended.
+            unsaved: is given what was made where the store is locked, so that it can be searched all the same.
 
         Returns:
             The session as it is then, or nothing where it was forgotten. Where such a segmenter fails, it has the cuts
@@ -84,7 +93,13 @@ class Derivation:
             settled = self._settled_at(cuts, rows, since, row)
             first, changed = (0, rows) if afresh else _changed(old, rows, row.turns)
             upto = row.messages if row.ended and not cuts.provisional else row.cut
-            if self._store.save_memories(row, changed, settled=settled, since=first, cut=upto, cut_by=cuts.by):
+            try:
+                done = self._store.save_memories(row, changed, settled=settled, since=first, cut=upto, cut_by=cuts.by)
+            except StoreLocked:
+                if unsaved is not None:
+                    unsaved(Unsettled(row, tail, rows))
+                raise
+            if done:
                 if self._makes_vectors:
                     self.drop_vectors(row.id, {each.key for each in old} - {each.key for each in rows})
                 # Where the segmenter has failed, so would most likely the embedder that it asks; a recall tries again.
@@ -105,7 +120,9 @@ class Derivation:
         """The session's memories from turn ``since`` on, as `rows` gives them, with their turns."""
         return memories_of(row.name, self.rows(scope, row, turns, since), [t for t in turns if t.index >= since])
 
-    def grown(self, scope: Scope, row: SessionRow, known: int, since: int) -> tuple[Sequence[Turn], list[Memory]]:
+    def grown(
+        self, scope: Scope, row: SessionRow, known: int, since: int, unsaved: Unsettled | None = None
+    ) -> tuple[Sequence[Turn], list[Memory]]:
         """A session's last turns and memories, as `memories` gives them.
 
         Args:
@@ -113,8 +130,13 @@ class Derivation:
             row: the session as `derive` gave it.
             known: the first turn that is asked for, unless ``since`` is before it.
             since: the first turn whose memories are asked for; a memory begins with it.
+            unsaved: what `derive` has made of the session as it is in ``row``, and could not write.
         """
         recent, first = self._recent.of(row.id), min(known, since)
+        if unsaved is not None:
+            turns = unsaved.turns if row.settled <= first else self._store.turns(row, first)
+            rows = [each for each in self._store.memories(row.id, since) if each.stop <= row.settled]
+            return turns, memories_of(row.name, [*rows, *unsaved.rows], turns)
         if recent is not None and recent.session == row and row.settled <= first:
             # What this process has just made and written.
             rows = [each for each in recent.rows if each.start >= since]
@@ -263,13 +285,20 @@ class Derivation:
         *,
         only_these: bool = False,
     ) -> dict[str, Vectors] | None:
-        """Vectors of the texts whose digest is not known, stored; nothing where the embedder fails."""
+        """Vectors of the texts whose digest is not known; nothing where the embedder fails. They are stored, unless the
+        store is locked.
+        """
         missing = {digest: text for digest, text in wanted.items() if digest not in known}
         rows = space.of_texts(list(missing.values())) if missing else ()
         if rows is None:
             return None
         new = dict(zip(missing, rows, strict=True))
-        self._store.save_vectors(session_id, space.model, new, only_these=only_these)
+        try:
+            self._store.save_vectors(session_id, space.model, new, only_these=only_these)
+        except StoreLocked:
+            if only_these:
+                raise
+            # Whoever asks for them has them; the next one has them made again.
         return new
 
     def vectors_of_sessions(self, texts: Sequence[tuple[int, str]]) -> Vectors | None:

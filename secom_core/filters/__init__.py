@@ -9,7 +9,8 @@ A filter is a mapping. Each name stands for a field, all of which have to pass::
 The fields are ``role``, ``speaker``, ``session``, ``at``, when a message was said, and ``metadata.KEY``; dots in KEY
 lead into mappings, unless the metadata has a key that is written so. A field has a value, or operators that all have to
 hold: ``eq``, ``in``, ``lt``, ``le``, ``gt``, ``ge``, ``exists``, and ``has`` for a list in metadata that holds a value.
-``and`` and ``or`` take a list of filters, ``not`` takes one.
+``and`` and ``or`` take a list of filters, ``not`` takes one. The role ``human`` is the same as ``user``, and ``ai`` the
+same as ``assistant``.
 
 Values compare with their own kind only: texts, numbers, truth values, ``None``. What a message does not have fails
 every condition but ``exists: False``, and so passes every ``not`` around one. A moment is a datetime or its ISO form,

@@ -21,6 +21,13 @@ MISSING: Final = object()
 FIELDS: Final = ("role", "speaker", "session", "at")
 """The fields that every message may have."""
 
+ROLES: Final = {
+    name: names
+    for names in (("user", "human"), ("assistant", "ai", "bot", "model"), ("system", "developer"), ("tool", "function"))
+    for name in names
+}
+"""The names that a role has in chat APIs and frameworks, by each of them: in a filter they mean the same."""
+
 METADATA: Final = "metadata."
 """What the names of fields in metadata begin with."""
 ORDER: Final[Mapping[str, Callable[[Any, Any], bool]]] = {

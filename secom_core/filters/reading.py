@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ..conversation import joined
 from ..errors import InvalidInput, shorten
-from .conditions import FIELDS, METADATA, OPERATORS, ORDER, Condition, Field, Joined, kind_of
+from .conditions import FIELDS, METADATA, OPERATORS, ORDER, ROLES, Condition, Field, Joined, kind_of
 
 _JOINS: Final = ("and", "or", "not")
 
@@ -90,7 +90,10 @@ class _Reader:
             return Condition(field, key, by, (value,))
         values = _list(value) if by == "in" else [value]
         self._count(len(values))
-        return Condition(field, key, by, tuple(_value(field, by, each) for each in values))
+        read = tuple(_value(field, key, by, each) for each in values)
+        if field == "role" and by in ("eq", "in"):
+            read = tuple(dict.fromkeys(name for each in read for name in ROLES.get(each, (each,))))
+        return Condition(field, key, by, read)
 
 
 def _field(name: object) -> tuple[Field, str]:
@@ -110,7 +113,7 @@ def _list(value: object) -> list[Any]:
     return list(value)
 
 
-def _value(field: Field, by: str, value: object) -> Any:
+def _value(field: Field, key: str, by: str, value: object) -> Any:
     if field == "at":
         return _lasting(value)
     if isinstance(value, str) and len(value) <= _LONGEST:
@@ -119,8 +122,13 @@ def _value(field: Field, by: str, value: object) -> Any:
     if field == "metadata" and (is_number or value is None) and not (by in ORDER and kind_of(value) != "number"):
         return value
     others = "" if field != "metadata" else " or a number" if by in ORDER else ", a finite number, True, False or None"
+    name = METADATA + key if field == "metadata" else field
+    advice = ""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        advice = "; for any of several values use 'in'" + (", for a list that holds a value 'has'" if key else "")
     raise InvalidInput(
-        f"{field!r} compares by {by!r} with a text of at most {_LONGEST} characters{others}, got {shorten(value)}"
+        f"{shorten(name)} compares by {by!r} with a text of at most {_LONGEST} characters{others}, got "
+        f"{shorten(value)}{advice}"
     )
 
 

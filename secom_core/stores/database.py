@@ -276,7 +276,7 @@ class Database:
             yield
             return
         if not self._writers.acquire(timeout=min(max(0.0, until - time.monotonic()), TIMEOUT_MAX)):
-            raise self._locked()
+            raise self._locked(until, here=True)
         try:
             yield
         finally:
@@ -291,16 +291,19 @@ class Database:
         locked = self.is_sqlite and isinstance(original, self._driver_error) and "locked" in str(original)
         state = getattr(original, "sqlstate", None)
         if locked or (state == _LOCK_TIMEOUT and time.monotonic() >= until):
-            return self._locked()
+            return self._locked(until)
         kind = _Contended if state in _CONTENDED else StoreError
         return kind(f"the store at {self._place} {self.cipher.reason(error)}")
 
-    def _locked(self) -> StoreLocked:
-        return StoreLocked(
-            f"the store at {self._place} is locked by another writer, and nothing was written; end what holds it, such "
-            "as a transaction that another program left open, or wait longer than now: MemoryBank.open(…, "
-            f"busy_timeout={self.busy_timeout})"
-        )
+    def _locked(self, until: float, *, here: bool = False) -> StoreLocked:
+        """Why nothing was written until then, and what helps; ``here``: a thread of this process holds the lock."""
+        writer = "thread of this process" if here else "writer"
+        what = f"the store at {self._place} is locked by another {writer}, and nothing was written"
+        if _until.get() <= until < math.inf:
+            return StoreLocked(f"{what}; this call waits no longer for it, try again when that one has written")
+        end = "let it end" if here else "end what holds it, such as a transaction that another program left open"
+        longer = f"wait longer than now: MemoryBank.open(…, busy_timeout={self.busy_timeout})"
+        return StoreLocked(f"{what}; {end}, or {longer}")
 
     def make_missing(self, tables: Sequence[Table]) -> None:
         """Make those of the tables that the database has not; of its own tables, migrations take care."""

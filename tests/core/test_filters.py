@@ -225,7 +225,9 @@ def test_a_vector_store_outside_is_asked_until_enough_passes(share: int) -> None
         ({"role": {"has": "u"}}, "'has' is for lists in metadata"),
         ({"metadata.a": {"lt": True}}, "a text of at most 2000 characters or a number, got True"),
         ({"metadata.a": float("nan")}, "a finite number"),
-        ({"metadata.a": [1]}, "got [1]"),
+        ({"metadata.a": float("inf")}, "'metadata.a' compares by 'eq'"),
+        ({"metadata.a": [1]}, "got [1]; for any of several values use 'in', for a list that holds a value 'has'"),
+        ({"role": ["user"]}, "got ['user']; for any of several values use 'in'"),
         ({"metadata.a": {"exists": 1}}, "'exists' is True or False"),
         ({"metadata.a": {"in": "abc"}}, "'in' takes a list"),
         ({"metadata.a": {"in": list(range(1001))}}, "at most 1000 conditions and values"),
@@ -236,11 +238,34 @@ def test_a_vector_store_outside_is_asked_until_enough_passes(share: int) -> None
         (reduce(lambda inner, _: {"not": inner}, range(5000), {}), "nested at most 16 levels deep"),
         ({"or": [{}] * 5000}, "at most 1000 conditions and values"),
     ],
-    ids=range(18),
+    ids=range(20),
 )
 def test_a_filter_that_is_none_is_refused_at_the_door(where: Any, told: str) -> None:
     with MemoryBank.open() as bank, pytest.raises(InvalidInput, match=re.escape(told)):
         bank.recall(SCOPE, "harbour", where=where)
+
+
+@pytest.mark.parametrize(
+    ("where", "found"),
+    [
+        ({"role": "human"}, ["I love kiwis.", "Kiwis grow here."]),
+        ({"role": "user"}, ["I love kiwis.", "Kiwis grow here."]),
+        ({"role": "ai"}, ["Kiwis noted."]),
+        ({"role": {"in": ["assistant"]}}, ["Kiwis noted."]),
+        ({"role": {"in": ["human", "ai"]}}, ["I love kiwis.", "Kiwis grow here.", "Kiwis noted."]),
+        ({"not": {"role": "human"}}, ["Kiwis noted."]),
+        ({"role": "bot"}, ["Kiwis noted."]),
+        ({"role": "robot"}, []),
+    ],
+)
+def test_the_names_of_a_role_mean_the_same(where: dict[str, Any], found: list[str]) -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(SCOPE, [("human", "I love kiwis."), ("ai", "Kiwis noted.")], session="s")
+        bank.remember(SCOPE, [Message("Kiwis grow here.", role="human")], session="t")
+        shown = bank.recall(SCOPE, "kiwis", where=where)
+        said = [each.message.text for hit in shown.hits for each in hit.excerpts]
+        said += [each.text for hit in shown.hits if not hit.excerpts for turn in hit.turns for each in turn.messages]
+        assert sorted(said) == found
 
 
 def test_a_filter_goes_with_no_layer() -> None:

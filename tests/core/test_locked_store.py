@@ -7,14 +7,18 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
+from embedders import HashingEmbedder
 
 from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
 from secom_core.conversation import Message
-from secom_core.errors import DegradedWarning, InvalidInput, StoreError, StoreLocked
+from secom_core.errors import InvalidInput, StoreError, StoreLocked
+from secom_core.stores.database import waiting_at_most
 from secom_core.stores.opening import open_store
 
 ANN = ("acme", "ann")
@@ -59,23 +63,73 @@ def test_a_call_waits_as_long_as_the_caller_says(place: Path | str) -> None:
         assert kept(bank) == ["I moved to Ghent.", "I like tea."]
 
 
-def test_a_recall_finds_what_is_indexed_and_the_rest_once_the_lock_goes(place: Path | str) -> None:
-    with MemoryBank.open(place, busy_timeout=0.2) as bank:
+def test_a_recall_finds_everything_while_the_store_is_locked_and_writes_what_it_made_later(place: Path | str) -> None:
+    with MemoryBank.open(place, busy_timeout=0.3) as bank:
         bank.remember(ANN, said("I moved to Ghent."), session="s")
+        bank.remember(ANN, said("I moved on to Lier."), session="s", later=True)
         bank.remember(ANN, said("My aunt moved to Lyon."), session="t", later=True)
         bank.remember(ANN, said("My uncle moved to Nice."), session="u", later=True)
         with locked(place):
             began = time.monotonic()
-            with pytest.warns(
-                DegradedWarning, match="what is not indexed yet is not found; the next recall tries again"
-            ):
+            for _ in range(2):
                 found = bank.recall(ANN, "Who moved where?").text
-            assert "Ghent" in found
-            assert "Lyon" not in found
+                assert all(town in found for town in ("Ghent", "Lier", "Lyon", "Nice"))
             assert time.monotonic() - began < 2, "it waits once, and not for each session"
+        bank.remember(ANN, said("I moved back to Gouda."), session="t", later=True)
         found = bank.recall(ANN, "Who moved where?").text
-        assert "Lyon" in found
+        assert all(found.count(town) == 1 for town in ("Ghent", "Lier", "Lyon", "Nice", "Gouda"))
+        rows = [bank._store.session_named(ANN, name) for name in "stu"]
+        assert all(row is not None and row.is_derived for row in rows)
+        assert not bank.check(ANN)
+
+
+def test_a_recall_with_vectors_finds_everything_while_the_store_is_locked(tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "m.db", embedder=HashingEmbedder(), busy_timeout=0.1) as bank:
+        bank.remember(ANN, said("My aunt moved to Lyon."), session="t", later=True)
+        with locked(tmp_path / "m.db"):
+            assert "Lyon" in bank.recall(ANN, "Who moved where?").text
+        # The memories are written, and their vectors not yet.
+        bank._store.save_vectors = _refused  # type: ignore[method-assign]
+        assert "Lyon" in bank.recall(ANN, "Who moved where?").text
+        del bank._store.save_vectors
+        bank.remember(ANN, said("My uncle moved to Nice."), session="t")
+        assert "Nice" in bank.recall(ANN, "Who moved where?").text
+
+
+def _refused(*_: object, **__: object) -> None:
+    raise StoreLocked("the store is locked")
+
+
+def test_what_a_recall_made_while_the_store_was_locked_is_forgotten_with_the_rest(tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "m.db", busy_timeout=0.1) as bank:
+        bank.remember(ANN, [Message(f"I saw {n} ducks and swan number {n}.") for n in range(900)], session="s")
+        bank.recall(ANN, "ducks")
+        bank.remember(ANN, said("My aunt moved to Lyon."), session="t", later=True)
+        bank.remember(ANN, said("My uncle moved to Nice."), session="t", later=True)
+        with locked(tmp_path / "m.db"):
+            assert "Lyon" in bank.recall(ANN, "Who moved where?").text
+        gone = next(turn.id for turn in bank.turns(ANN, "t") if "Lyon" in turn.text)
+        bank.forget(ANN, turn_ids=[gone])
+        assert "Lyon" not in bank.recall(ANN, "Who moved where?").text
+    with MemoryBank.open(tmp_path / "m.db") as bank:
+        found = bank.recall(ANN, "Who moved where?").text
         assert "Nice" in found
+        assert "Lyon" not in found
+        assert not bank.check(ANN)
+
+
+def test_the_reason_names_who_holds_the_lock_and_what_helps(tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "m.db") as bank:
+        with locked(tmp_path / "m.db"), waiting_at_most(0.05), pytest.raises(StoreLocked) as other:
+            bank.remember(ANN, said("I like tea."), session="s")
+        with bank._store.transaction(), waiting_at_most(0.05), ThreadPoolExecutor() as threads:
+            context = copy_context()
+            mine = threads.submit(context.run, bank.remember, ANN, said("I like tea."), session="s").exception()
+    assert "by another writer" in str(other.value)
+    assert "by another thread of this process" in str(mine)
+    for error in (other.value, mine):
+        assert "busy_timeout" not in str(error), "it would not help"
+        assert "try again" in str(error)
 
 
 def test_threads_wait_no_longer_for_each_other(tmp_path: Path) -> None:

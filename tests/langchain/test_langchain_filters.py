@@ -202,3 +202,10 @@ def test_a_dictionary_filter_is_translated(bank: MemoryBank, given: Mapping[str,
 def test_a_dictionary_filter_that_has_no_form_is_refused(given: Any) -> None:
     with pytest.raises(InvalidInput):
         where_of(given)
+
+
+def test_the_names_of_a_role_in_a_filter_mean_the_same(bank: MemoryBank) -> None:
+    bank.remember(ANN, [("human", "The harbour froze."), ("ai", "The harbour thawed.")], session="ice")
+    for name, found in (("human", "froze"), ("user", "froze"), ("ai", "thawed"), ("assistant", "thawed")):
+        text = bank.recall(ANN, QUESTION, where=where_of({"role": name})).text
+        assert [word for word in ("froze", "thawed") if word in text] == [found]
