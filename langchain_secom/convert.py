@@ -33,6 +33,7 @@ from secom_core.errors import InvalidInput
 from secom_core.memory import Hit, Memory, Passage, Section
 from secom_core.text.kept import KEPT, Kept
 
+from .attachments import words_of
 from .notices import REVIEWER, is_notice, reviewers_words
 
 Tools = Literal["brief", "omit"]
@@ -43,7 +44,6 @@ _NAMESPACE: Final = uuid.UUID("6f1e7b1c-3c52-5d0e-9d1f-6d7365636f6d")
 _SYNTHETIC: Final = "lc_source"
 _SPOKEN: Final = (None, "", "hitl_interrupt_decision")
 """The sources of messages that are not made up: what a person decides of a tool's call is theirs."""
-_MEDIA: Final = {"image": "image", "audio": "audio", "video": "video", "file": "file", "text-plain": "file"}
 _ROLES: Final[tuple[tuple[type[BaseMessage], str], ...]] = (
     (HumanMessage, "user"),
     (AIMessage, "assistant"),
@@ -63,18 +63,18 @@ _LAST_SECOND: Final = 1e11
 
 
 def text_of(message: BaseMessage) -> str:
-    """The text of a message, word for word, with a short mark such as ``[image]`` for other media.
+    """The text of a message, word for word, with a short mark for other media: ``[image]``, ``[file: lease.pdf]``.
 
-    Reasoning, inline data and tool calls are left out; so is a leading ``<think>`` block, which is how local models
-    write their reasoning.
+    The words of attached plain text are part of it, behind the mark of its name. Reasoning, inline data and tool calls
+    are left out; so is a leading ``<think>`` block, which is how local models write their reasoning.
     """
     text = str(message.text) if isinstance(message.content, str) else _text_and_media(message)
     return _THINKING.sub("", text) if isinstance(message, AIMessage) else text
 
 
 def _text_and_media(message: BaseMessage) -> str:
-    media = [f"[{_MEDIA[block['type']]}]" for block in message.content_blocks if block["type"] in _MEDIA]
-    return "\n".join(filter(None, [str(message.text), *media]))
+    attached = [part for block in message.content_blocks for part in words_of(block)]
+    return "\n".join(filter(None, [str(message.text), *attached]))
 
 
 def to_message(message: BaseMessage) -> Message:
@@ -205,7 +205,7 @@ def _time(value: Any) -> datetime | None:
     if value is None or isinstance(value, datetime):
         return value
     try:
-        if isinstance(value, (int, float)):
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
             # JavaScript counts in milliseconds.
             return datetime.fromtimestamp(value / 1000 if value > _LAST_SECOND else value, timezone.utc)
         return datetime.fromisoformat(value.replace("Z", "+00:00"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
+from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from datetime import datetime, timezone
@@ -42,6 +43,8 @@ _CALLS: Final = ("tool_calls", "function_call")
 _BOOKKEEPING: Final = (
     *("secom_memory_id", "session", "turn_ids", "speakers", "scope", "kind", "excerpts", "replaced", "end"),
 )
+_UNNAMED: Final = "input_document"
+"""What the framework calls a document that has no title."""
 _STEP: Final = re.compile(r"\s*^[ \t]*Thought:.*?^[ \t]*(Action|Answer):[ \t]*", re.M | re.S)
 _THOUGHT: Final = re.compile(r"^[ \t]*Thought:", re.M)
 # Only names in single braces are filled in by the prompt templates of chat engines; code and JSON stay as they are.
@@ -73,7 +76,28 @@ def _block_text(block: BaseContentBlock, tools: bool) -> str | None:
         inner = nested if isinstance(nested, list) else [nested]
         return "\n".join(part for each in inner if (part := _block_text(each, tools)) is not None)
     kind = getattr(block, "block_type", "")
-    return f"[{kind}]" if kind in {"image", "audio", "video", "document"} else None
+    return _attached(block, kind) if kind in {"image", "audio", "video", "document"} else None
+
+
+def _attached(block: BaseContentBlock, kind: str) -> str:
+    """The mark of a medium, with its name or its address where it has one, and the words of plain text."""
+    words = _plain_text(block) if kind == "document" else ""
+    names = (str(getattr(block, key, None) or "") for key in ("title", "url", "path"))
+    name = next((" ".join(each.split()) for each in names if each.strip() and each != _UNNAMED), "")
+    name = "" if name.startswith("data:") else name
+    mark = f"[{kind}: {name}]" if name else f"[{kind}]"
+    return "\n".join(filter(None, [mark if name or not words else "", words]))
+
+
+def _plain_text(block: BaseContentBlock) -> str:
+    """The words of a document of plain text that is in the message itself: nothing is read or fetched."""
+    data, kind = getattr(block, "data", None), getattr(block, "document_mimetype", None)
+    if not isinstance(data, bytes) or not str(kind).startswith("text/"):
+        return ""
+    try:
+        return b64decode(data, validate=True).decode()
+    except ValueError:
+        return data.decode(errors="replace")
 
 
 def answer_of(text: str) -> str:
@@ -292,7 +316,7 @@ def to_time(values: Mapping[str, Any]) -> datetime | None:
     if value is None or isinstance(value, datetime):
         return value
     try:
-        if isinstance(value, (int, float)):
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
             return datetime.fromtimestamp(value, timezone.utc)
         return datetime.fromisoformat(value.replace("Z", "+00:00"))
     except (AttributeError, OSError, OverflowError, ValueError) as error:

@@ -73,7 +73,7 @@ def test_timestamp_is_accepted(stamp: object) -> None:
     assert to_message(HumanMessage("Hi", additional_kwargs={"timestamp": stamp})).at == NOON
 
 
-@pytest.mark.parametrize("stamp", ["yesterday", [2024], float("inf")])
+@pytest.mark.parametrize("stamp", ["yesterday", [2024], float("inf"), True])
 def test_a_timestamp_that_is_no_time_is_named(stamp: object) -> None:
     with pytest.raises(InvalidInput, match="a timestamp is") as caught:
         to_message(HumanMessage("Hi", additional_kwargs={"timestamp": stamp}))
@@ -90,6 +90,28 @@ def test_text_and_content_blocks_are_read_never_str_of_content() -> None:
         ]
     )
     assert to_message(message).text == "Look:\n[image]\n[audio]\n[file]"
+
+
+@pytest.mark.parametrize(
+    ("block", "text"),
+    [
+        ({"type": "text-plain", "text": "Rent: 900.", "title": "lease.txt"}, "[file: lease.txt]\nRent: 900."),
+        ({"type": "text-plain", "text": " Rent:\n 900.", "mime_type": "text/plain"}, " Rent:\n 900."),
+        (
+            {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "Rent: 900."}},
+            "Rent: 900.",
+        ),
+        ({"type": "file", "base64": BASE64, "mime_type": "application/pdf", "filename": "a b.pdf"}, "[file: a b.pdf]"),
+        (
+            {"type": "file", "file": {"filename": "a.pdf", "file_data": f"data:application/pdf;base64,{BASE64}"}},
+            "[file: a.pdf]",
+        ),
+        ({"type": "image", "url": "https://x.example/cat.png"}, "[image: https://x.example/cat.png]"),
+        ({"type": "image_url", "image_url": {"url": f"data:image/png;base64,{BASE64}"}}, "[image]"),
+    ],
+)
+def test_plain_text_names_of_files_and_addresses_are_kept(block: dict[str, Any], text: str) -> None:
+    assert to_message(HumanMessage([{"type": "text", "text": "Here:"}, block])).text == f"Here:\n{text}"
 
 
 def test_reasoning_and_base64_are_dropped() -> None:

@@ -13,6 +13,7 @@ pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
 from llama_index.core.base.llms.types import (
     ChatMessage,
     CitableBlock,
+    DocumentBlock,
     ImageBlock,
     MessageRole,
     TextBlock,
@@ -70,7 +71,7 @@ def test_times_in_every_form(value: object) -> None:
     assert to_time({"timestamp": value}) == NOON
 
 
-@pytest.mark.parametrize("value", ["yesterday", ["2026"], 1e30])
+@pytest.mark.parametrize("value", ["yesterday", ["2026"], 1e30, True])
 def test_a_timestamp_that_is_no_time_is_an_error_with_its_value(value: object) -> None:
     with pytest.raises(InvalidInput, match="a timestamp is"):
         to_time({"timestamp": value})
@@ -84,7 +85,19 @@ def test_pitfall_07_blocks_are_read_not_content() -> None:
     assert text_of(tool_call, tools=True) == '[weather: {"city": "Ghent"}]'
     cited = CitableBlock(title="t", source="s", content=[TextBlock(text="cited words")])
     mixed = ChatMessage(blocks=[TextBlock(text="Look:"), ImageBlock(url="http://localhost/x.png"), cited])
-    assert text_of(mixed) == "Look:\n[image]\ncited words"
+    assert text_of(mixed) == "Look:\n[image: http://localhost/x.png]\ncited words"
+
+
+def test_plain_text_and_names_of_files_are_kept() -> None:
+    lease = DocumentBlock(data=b"Rent: 900 euros.", title="lease.txt", document_mimetype="text/plain")
+    unnamed = DocumentBlock(data=b"Until May.", document_mimetype="text/plain")
+    invoice = DocumentBlock(data=b"%PDF", title="invoice 2031.pdf", document_mimetype="application/pdf")
+    scan = DocumentBlock(data=b"%PDF", document_mimetype="application/pdf")
+    chat = ChatMessage(blocks=[TextBlock(text="Here:"), lease, unnamed, invoice, scan])
+    assert text_of(chat).splitlines() == [
+        *("Here:", "[document: lease.txt]", "Rent: 900 euros.", "Until May."),
+        *("[document: invoice 2031.pdf]", "[document]"),
+    ]
 
 
 def test_pitfall_08_tool_and_hand_off_chatter_is_left_out_by_default() -> None:
