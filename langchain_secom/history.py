@@ -8,13 +8,7 @@ from inspect import Parameter, Signature
 from typing import Any, Final
 
 from langchain_core.chat_history import BaseChatMessageHistory
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    BaseMessageChunk,
-    ToolMessage,
-    message_chunk_to_message,
-)
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config, run_in_executor
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 
@@ -24,15 +18,12 @@ from secom_core.conversation import Message, Turn
 from secom_core.errors import InvalidInput
 from secom_core.memory import Recall, RecallOptions
 
-from .convert import from_message, text_of, to_messages
 from .dialogue import Dialogue, QueryHook, check_hook, latest_said, said_in_session
 from .identity import Identity, check_key
-from .messages import stable_id
+from .known_messages import ids_shown
 from .scopes import ScopePart, scope_of
+from .stored_messages import restored, stored_form
 from .tracing import RecallRun
-
-_ORIGINAL: Final = "secom_message"
-"""The key of a stored message's metadata for the fields of the original that its text does not hold."""
 
 _BUDGET: Final = 1000
 
@@ -92,7 +83,7 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
         """The session's messages, in order."""
-        return [_restored(message) for message in self._stored()]
+        return [restored(message) for message in self._stored()]
 
     async def aget_messages(self) -> list[BaseMessage]:
         """As `messages`, without blocking the event loop."""
@@ -105,7 +96,7 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
             InvalidInput: a message's timestamp is no time.
             StoreError: the store failed; nothing is added.
         """
-        added = [each for message in messages for each in _stored_form(message, self.session)]
+        added = [each for message in messages for each in stored_form(message, self.session)]
         if added:
             (self._writer or self._bank).remember(self.scope, added, session=self.session)
 
@@ -133,6 +124,7 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
         also: Sequence[Sequence[str]] = (),
         history: bool = True,
         context: Sequence[BaseMessage] | None = None,
+        shown: Sequence[BaseMessage] | None = None,
         config: RunnableConfig | None = None,
         trace_contents: bool = True,
     ) -> str:
@@ -148,6 +140,8 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
             also: other scopes that are searched too, such as a team's; the block says whose each memory is.
             history: also show statements that no longer hold, marked as such, after the ones that replaced them.
             context: what was said before the query, oldest first; the session's latest messages unless given.
+            shown: the messages that the prompt shows, such as a trimmed history: turns that are not among them are
+                recalled too; all of `messages` unless given.
             config: the run that it is part of; the current one unless given.
             trace_contents: whether traces of it hold the query and what was found.
 
@@ -155,7 +149,7 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
             InvalidInput: the bank cannot recall so.
         """
         options = RecallOptions(token_budget, k, layers, only_relevant, where, also, history)
-        return self._run(query, options, context, trace_contents).recall(config).text if query.strip() else ""
+        return self._run(query, options, context, shown, trace_contents).recall(config).text if query.strip() else ""
 
     async def arecall(
         self,
@@ -169,19 +163,26 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
         also: Sequence[Sequence[str]] = (),
         history: bool = True,
         context: Sequence[BaseMessage] | None = None,
+        shown: Sequence[BaseMessage] | None = None,
         config: RunnableConfig | None = None,
         trace_contents: bool = True,
     ) -> str:
         """As `recall`, without blocking the event loop."""
         options = RecallOptions(token_budget, k, layers, only_relevant, where, also, history)
-        run = self._run(query, options, context, trace_contents)
+        run = self._run(query, options, context, shown, trace_contents)
         return (await run.arecall(config)).text if query.strip() else ""
 
     def _run(
-        self, query: str, options: RecallOptions, context: Sequence[BaseMessage] | None, contents: bool
+        self,
+        query: str,
+        options: RecallOptions,
+        context: Sequence[BaseMessage] | None,
+        shown: Sequence[BaseMessage] | None,
+        contents: bool,
     ) -> RecallRun:
         def search() -> Recall:
-            in_history = [turn.id for turn in self._turns()]
+            turns = self._turns()
+            in_history = [turn.id for turn in turns] if shown is None else ids_shown(turns, shown)
             before = latest_said(self.said_last if context is None else context)
             return self._bank.recall(self.scope, query, exclude=in_history, context=before, **options.arguments)
 
@@ -286,7 +287,8 @@ def recalled_memories(
     """A step that recalls memories for the question, inside a `RunnableWithMessageHistory`.
 
     The messages before the question count too: those in the input, if it has any, or else the latest messages of the
-    history.
+    history. What the history in the input shows is not recalled. Where it is trimmed, trim it before this step, so that
+    what was trimmed away is.
 
     Usage::
 
@@ -327,18 +329,30 @@ class _RecalledMemories(Runnable[Any, str]):
         config = ensure_config(config)
         dialogue = self._dialogue(input, _history(config))
         query = dialogue.query(self._query)
-        return _history(config).recall(query, context=dialogue.before, config=config, **self._arguments)
+        shown = self._shown(input)
+        return _history(config).recall(query, context=dialogue.before, shown=shown, config=config, **self._arguments)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> str:
         config = ensure_config(config)
         dialogue = await run_in_executor(None, self._dialogue, input, _history(config))
         query = await dialogue.aquery(self._query)
-        return await _history(config).arecall(query, context=dialogue.before, config=config, **self._arguments)
+        arguments = {**self._arguments, "shown": self._shown(input), "config": config}
+        return await _history(config).arecall(query, context=dialogue.before, **arguments)
+
+    def _shown(self, input: Any) -> Sequence[BaseMessage] | None:
+        """The history in the step's input, as it is there; nothing where none is, so that nobody knows."""
+        given = input.items() if isinstance(input, Mapping) else ()
+        lists = [value for key, value in given if key != self._key and _are_messages(value)]
+        return [message for each in lists for message in each] if lists else None
 
     def _dialogue(self, input: Any, history: SecomChatMessageHistory) -> Dialogue:
         value = input[self._key] if self._key is not None and isinstance(input, Mapping) else input
         dialogue = Dialogue.asked(value)
         return dialogue if dialogue.before else replace(dialogue, before=tuple(history.said_last))
+
+
+def _are_messages(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, BaseMessage) for each in value)
 
 
 def _history(config: RunnableConfig) -> SecomChatMessageHistory:
@@ -349,46 +363,3 @@ def _history(config: RunnableConfig) -> SecomChatMessageHistory:
             f"configuration has {history!r}"
         )
     return history
-
-
-def _stored_form(message: BaseMessage, session: str) -> list[Message]:
-    """The message as it is stored; none where it says nothing."""
-    if isinstance(message, BaseMessageChunk):
-        message = message_chunk_to_message(message)
-    original = {_ORIGINAL: _original_fields(message)}
-    return [
-        replace(
-            each,
-            # An id of a framework may come back in another session, with other words.
-            id=stable_id(session, each) if each.id else None,
-            metadata={**each.metadata, **original},
-        )
-        for each in to_messages([message])
-    ]
-
-
-def _original_fields(message: BaseMessage) -> dict[str, Any]:
-    fields: dict[str, Any] = {"id": message.id} if message.id else {}
-    if isinstance(message, ToolMessage):
-        fields |= {"content": text_of(message), "tool_call_id": message.tool_call_id, "status": message.status}
-    elif isinstance(message, AIMessage) and message.tool_calls:
-        calls = [{"name": call["name"], "args": call["args"], "id": call["id"]} for call in message.tool_calls]
-        fields |= {"content": text_of(message), "tool_calls": calls}
-    return fields
-
-
-def _restored(message: Message) -> BaseMessage:
-    """The message as it was added. Its metadata never names a class to load."""
-    metadata = dict(message.metadata)
-    original = metadata.pop(_ORIGINAL, None)
-    if not isinstance(original, Mapping):
-        return from_message(message)
-    metadata.pop("tool_call_id", None)
-    plain = from_message(replace(message, id=original.get("id"), metadata=metadata))
-    fields: dict[str, Any] = {"id": plain.id, "name": plain.name, "additional_kwargs": plain.additional_kwargs}
-    if "tool_call_id" in original:
-        call_id, status = original["tool_call_id"], original["status"]
-        return ToolMessage(original["content"], tool_call_id=call_id, status=status, **fields)
-    if "tool_calls" in original:
-        return AIMessage(original["content"], tool_calls=original["tool_calls"], **fields)
-    return plain

@@ -211,6 +211,12 @@ def _without_calls(message: AIMessage, ids: set[str]) -> AIMessage:
     return message if len(kept) == len(message.tool_calls) else message.model_copy(update={"tool_calls": kept})
 
 
+def ids_shown(turns: Iterable[Turn], shown: Sequence[BaseMessage]) -> list[str]:
+    """The ids of those turns all of whose messages are among the messages that a prompt shows."""
+    texts = set(map(_role_and_text, to_messages(shown)))
+    return [turn.id for turn in turns if _is_among(turn, texts)]
+
+
 def _is_among(turn: Turn, texts: set[tuple[str, str]]) -> bool:
     return all(_role_and_text(message) in texts for message in turn.messages)
 

@@ -17,7 +17,7 @@ from http_chat import HttpChatModel
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
-from langchain_core.runnables import RunnablePassthrough
+from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from langchain_secom import SecomChatMessageHistory, SessionHistories, recalled_memories
@@ -339,3 +339,30 @@ async def test_pitfall_01_blockbuster_finds_nothing(bank: MemoryBank) -> None:
             await chat.ainvoke({"question": QUESTION}, as_ann)
             assert [piece async for piece in chat.astream({"question": QUESTION}, as_ann)]
         await history_of(bank).aclear()
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_what_is_trimmed_away_before_the_recall_is_recalled_and_the_rest_is_not(is_async: bool) -> None:
+    with MemoryBank.open() as bank:
+        prompts: list[str] = []
+
+        def answer(prompt: Any) -> AIMessage:
+            prompts.append(prompt["memories"])
+            return AIMessage("I see.")
+
+        histories = SessionHistories(bank)
+        trimmed = RunnablePassthrough.assign(history=lambda given: given["history"][-2:])
+        chain = trimmed | RunnablePassthrough.assign(memories=recalled_memories("question")) | RunnableLambda(answer)
+        chat = RunnableWithMessageHistory(
+            chain,
+            histories,
+            input_messages_key="question",
+            history_messages_key="history",
+            history_factory_config=histories.specs,
+        )
+        config: Any = {"configurable": {"user_id": "ann", "session_id": "s"}}
+        for said in ("My tortoise is called Umberto.", "It rains on my tortoise.", "What is my tortoise called?"):
+            asked = {"question": said}
+            asyncio.run(chat.ainvoke(asked, config)) if is_async else chat.invoke(asked, config)
+        assert "Umberto" in prompts[-1]
+        assert "rains" not in prompts[-1], "the prompt shows it"
