@@ -157,7 +157,8 @@ class CitationStream:
         if stripped:
             self._stripper.citation(piece.text)
             return ""
-        return self._stripper.words(piece.text)
+        is_word = piece.kind is Kind.CITATION and self._last is Role.WORD
+        return self._stripper.word(piece.text) if is_word else self._stripper.words(piece.text)
 
     def _take(self, piece: Piece) -> bool:
         """Take a piece; whether it is a marker that the text goes without."""

@@ -154,7 +154,7 @@ def _is_list(before: str, after: str) -> bool:
 
 
 def _is_word(before: str, after: str, last: Role, between: str | None) -> bool:
-    if last is Role.WORD and between and _BETWEEN_WORDS.fullmatch(between):
+    if last is Role.WORD and between is not None and _BETWEEN_WORDS.fullmatch(between):
         return True
     if _REFERRING.search(before) or _SOURCES.search(before):
         return True

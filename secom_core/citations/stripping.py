@@ -11,13 +11,18 @@ _MOST: Final = 64
 
 _JOINS: Final = regex(r"[ \t]{0,8}(?:[,;\uff0c\u3001][ \t]{0,8})?(?:a|an|and|u|un|und|[\u548c\u4e0e])?[ \t]{0,8}")
 """What stands between two citations and joins them, or the beginning of it."""
+_PAIRING: Final = ("with", "to", "against", "versus", "vs", "vs.", "mit", "gegen", "avec", "con")
+"""What a sentence says between two citations that it compares: ``[1] with [2]``."""
+
+_BEGUN: Final = {word[:length] for word in _PAIRING for length in range(len(word) + 1)}
 
 
 class Stripper:
     """Gives the text that is shown, piece by piece.
 
     Blanks before a citation go with it, and what joins it to the next one; a line that begins with one begins with its
-    words; lines that hold nothing else go at the end of the answer. An answer of citations alone, as small models give
+    words; lines that hold nothing else go at the end of the answer. A citation that is compared with one that stays, as
+    a word of its sentence, stays with it. An answer of citations alone, as small models give
     it, is shown as it is: nothing would be left of it.
     """
 
@@ -26,6 +31,8 @@ class Stripper:
         """What waits before a citation."""
         self._joining = ""
         """What waits behind one."""
+        self._taken = ""
+        """The citations that it stands behind, as they were written."""
         self._stripped = False
         self._margin = False
         self._begun = False
@@ -37,18 +44,34 @@ class Stripper:
         if not self._stripped:
             return self._shown(text)
         self._joining += text
-        if self._margin:
-            self._joining = self._joining.lstrip(" \t")
-        if _JOINS.fullmatch(self._joining):
+        if _JOINS.fullmatch(self._joining) or self._may_pair:
             return ""
         return self._shown(self._released())
+
+    def word(self, mark: str) -> str:
+        """Take a citation that is shown, as a word of its sentence; what is shown next."""
+        if not (self._stripped and self._taken and self._joining.strip() in _PAIRING):
+            return self.words(mark)
+        self._margin = False
+        return self._shown(self._taken + self._released() + mark)
+
+    @property
+    def _may_pair(self) -> bool:
+        """Whether what stands behind the citations is all of a word that compares, or its beginning."""
+        blank, word = self._joining[:1], self._joining.strip(" \t")
+        return len(self._joining) < _MOST and blank in " \t" and word in _BEGUN
 
     def citation(self, mark: str) -> None:
         """Take a citation that is not shown."""
         if not self._begun and len(self._alone) < _MOST and any(map(str.isdigit, mark)):
             self._alone += mark
-        if not self._stripped:
-            self._blanks = self._blanks.rstrip(" \t")
+        if self._stripped:
+            # Of a long row, which nobody compares with anything, no more is kept.
+            self._taken = self._taken and (self._taken + self._joining + mark)[: _MOST + 1]
+            self._taken = self._taken if len(self._taken) <= _MOST else ""
+        else:
+            kept = self._blanks.rstrip(" \t")
+            self._taken, self._blanks = self._blanks[len(kept) :] + mark, kept
             self._margin = self._blanks.endswith("\n") or not (self._begun or self._blanks)
         self._stripped, self._joining = True, ""
 
@@ -62,7 +85,7 @@ class Stripper:
 
     def _released(self) -> str:
         text, self._joining, self._stripped = self._joining, "", False
-        return text
+        return text.lstrip(" \t") if self._margin else text
 
     def _shown(self, text: str) -> str:
         body = text.rstrip(" \t\n")

@@ -168,6 +168,23 @@ def test_stripping(answer: str, shown: str) -> None:
     assert read_citations(answer, SHOWN, markers="strip").text == shown
 
 
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        ("Marta does, see [1][2].", "Marta does, see [1][2]."),
+        ("Compare [1] with [2]: the second is newer.", "Compare [1] with [2]: the second is newer."),
+        ("[1] with [2] compared with [3]: newer.", "[1] with [2] compared with [3]: newer."),
+        ("Compare [1][3] with [2]: newer.", "Compare [1][3] with [2]: newer."),
+        ("He moved [1] to Ghent [2].", "He moved to Ghent."),
+        ("He went [1] with Ann [2], to Lier.", "He went with Ann, to Lier."),
+    ],
+)
+def test_of_a_pair_all_markers_stay_or_none(answer: str, shown: str) -> None:
+    assert read_citations(answer, range(1, 4), markers="strip").text == shown
+    stream = CitationStream(range(1, 4), markers="strip")
+    assert "".join(map(stream.feed, answer)) + stream.finish().text == shown
+
+
 def test_a_quoted_memory_cites_nothing() -> None:
     turns = as_turns(["As I said [2], and [3], it rained."], "s")
     block = render([Hit(Memory("s#0-1", "", turns), turns, 1.0, 1)])
@@ -179,7 +196,7 @@ def test_a_quoted_memory_cites_nothing() -> None:
 
 PIECES = """[1] [ ] ( ) ** * 1 2, [0,2] [1-3] 1–3 【1】 【 】 ［2］ [Memory Memory [^1] : [77] [1,77] [NO_CITE] NO_CITE
 N NO_ ` `` ``` ~~~ $ $$ \\ \\[ \\] \\( \\) <sup> </sup> <code> </code> <think> </think> < = + ! . , ; " - | m12 word
-xs in see and list Sources: 值 和 †a"""
+xs in see and list with to Sources: 值 和 †a"""
 PIECE = st.sampled_from([*PIECES.split(), " ", "  ", "\n", "\n\n", "[0, 2]", "- "])
 ANSWER = st.one_of(st.lists(PIECE, max_size=30).map("".join), st.text(max_size=60))
 
