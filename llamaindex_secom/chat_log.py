@@ -92,15 +92,16 @@ def _entry(record: ChatRecord, said: tuple[Message, Turn] | None) -> WindowEntry
         return None
 
 
-def left_out(bank: MemoryBank, scope: Scope, session: str) -> list[ChatRecord]:
-    """What a chat without any remembered words begins with: nothing that was remembered until now is a part of it.
+def left_out(bank: MemoryBank, scope: Scope, session: str, kept: Sequence[ChatRecord]) -> list[ChatRecord]:
+    """What a chat that is kept anew begins with: what was remembered until now is no part of it but for these records.
 
     Raises:
         StoreError: the store failed.
     """
     last = bank.turns(scope, session, last=1)
+    name = last[-1].messages[-1].id if last else None
     # It has no message: `chat_of` reads its name, and shows nothing of it.
-    return [ChatRecord(None, last[-1].messages[-1].id, {})] if last else []
+    return [ChatRecord(None, name, {})] if name and all(each.name != name for each in kept) else []
 
 
 def next_name(session: str, names: Sequence[str]) -> str:

@@ -10,18 +10,18 @@ from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, Scope, Turn
 from secom_core.errors import DuplicateId, shorten
 
-Words = Sequence[tuple[int, Message]]
-"""What the messages of a chat say, each with its place, as the bank keeps it."""
+from .known_messages import Words
 
 
 def edited_away(old: Words, new: Words, *, same_system: bool = True) -> set[int]:
     """Which messages of a chat were edited away, regenerated or taken back, by their places in ``old``.
 
-    That is what a new history says by beginning as the old one did, with something of the user in it, and going on
-    otherwise: with nothing, or with another message of the same role. In the middle, as many messages of the same roles
-    have taken the place of others, or an exchange is left out. A message with an id is edited where its text is another
-    one. A history that begins otherwise was cut short, and nothing is edited away but by the ids. What the new history
-    still has is never edited away.
+    That is what a new history says by beginning as the old one did, and going on otherwise: with nothing, or with
+    another message of the same role. In the middle, as many messages of the same roles have taken the place of others,
+    or an exchange is left out. Where the two share no words of the user but a greeting alone, the history goes on
+    otherwise only if it has nothing else of the old one, and the old one says the greeting once; else it was cut short.
+    A message with an id is edited where its text is another one. A history that begins otherwise was cut short, and
+    nothing is edited away but by the ids. What the new history still has is never edited away.
 
     Args:
         old: what is remembered of the chat as it is.
@@ -35,7 +35,8 @@ def edited_away(old: Words, new: Words, *, same_system: bool = True) -> set[int]
     before = _alike(was, now)
     after = _alike(was[before:][::-1], now[before:][::-1])
     gone, come = was[before : len(was) - after], now[before : len(now) - after]
-    begins_alike = begins_alike or any(each.role == "user" for _, each in was[:before])
+    same = was[:before]
+    begins_alike = begins_alike or "user" in _roles(same) or _greets(same, was[before:], now[before:])
     if _is_edit(_roles(gone), _roles(come), begins_alike=begins_alike, goes_on=after > 0, same_system=same_system):
         edited |= {place for place, _ in gone} - _still_there(gone, come)
     return edited
@@ -57,9 +58,20 @@ def _is_edit(gone: Sequence[str], come: Sequence[str], *, begins_alike: bool, go
     return gone == come if goes_on else begins_alike and gone[:1] == come[:1]
 
 
+def _greets(same: Words, was: Words, now: Words) -> bool:
+    """Whether both begin with a greeting, and share nothing else: an answer that is said twice may be the later one."""
+    said = set(_keys(was))
+    return (
+        bool(same) and all(role == "assistant" for role in _roles(same)) and said.isdisjoint(_keys(same) + _keys(now))
+    )
+
+
+def _keys(words: Words) -> list[tuple[str, str]]:
+    return [_key(message) for _, message in words]
+
+
 def _still_there(gone: Words, come: Words) -> set[int]:
-    was, now = [_key(message) for _, message in gone], [_key(message) for _, message in come]
-    blocks = SequenceMatcher(None, was, now, autojunk=False).get_matching_blocks()
+    blocks = SequenceMatcher(None, _keys(gone), _keys(come), autojunk=False).get_matching_blocks()
     return {gone[block.a + step][0] for block in blocks for step in range(block.size)}
 
 

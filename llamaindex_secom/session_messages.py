@@ -23,7 +23,7 @@ from .agent_steps import UserHook, said_by_user, steps_of
 from .chat_log import chat_of, left_out, next_name, records
 from .convert import all_without_recalled, copied, text_of, to_messages
 from .edits import check_ids, edited_away, turns_from
-from .known_messages import match_messages, memorable_by_place
+from .known_messages import Held, held_of, match_messages, memorable_by_place
 from .saved import know
 from .saving import SavedMessages
 from .unstored import FAILURES, Unstored, keep_meanwhile, remember_with_chat, store_all, warn_store_failed
@@ -157,12 +157,13 @@ class SessionMessages(SavedMessages):
             again: by id, what was forgotten with it and is to be remembered anew.
         """
         kept = [entry for place, entry in enumerate(old) if place not in gone]
-        self.window = [entry.model_copy(update={"turn": None}) if entry.name in again else entry for entry in kept]
-        names = self._names(entries)
+        held = self._held(entries, kept, again)
+        names = {place: each.name for place, each in held.items()}
+        known = {place: each.turn for place, each in held.items() if each.turn is not None}
         told = {place: again[name] for place, name in names.items() if name in again}
-        shown = {entry.name for entry in kept}
+        shown = {*names.values(), *(entry.name for entry in kept)}
         first = [message for name, message in again.items() if name not in shown]
-        entries, _ = self._remembered(entries, self._known(entries), names, told, first, anew=True)
+        entries, _ = self._remembered(entries, known, names, told, first, anew=True)
         self._show(entries)
         self._keep(entries, anew=True)
 
@@ -315,8 +316,8 @@ class SessionMessages(SavedMessages):
         try:
             with waiting_for_a_lock(shared_writer(self._bank), self.scope):
                 kept = records(self._unkept, self._kept_turn)
-                if self._is_anew and not any(each.name for each in kept):
-                    kept = [*left_out(self._bank, self.scope, self.session), *kept]
+                if self._is_anew:
+                    kept = [*left_out(self._bank, self.scope, self.session, kept), *kept]
                 if self._bank.chats.write(self.scope, self.session, kept, anew=self._is_anew):
                     self._kept_turn = next((each.turn_id for each in reversed(kept) if each.turn_id), self._kept_turn)
                     self._unkept, self._is_anew = [], False
@@ -356,12 +357,6 @@ class SessionMessages(SavedMessages):
             warn_store_failed("what was said before is stored with the next messages", error)
         self._keep(chat, anew=True)
 
-    def _names(self, entries: Sequence[WindowEntry]) -> dict[int, str]:
-        """The ids of the remembered messages of the chat, for the places of those that are given again."""
-        window = self.window
-        known = [(message, name) for place, message in self._words(window) if (name := window[place].name)]
-        return match_messages(self._words(entries), known)
-
     # -- what the session holds already ---------------------------------------------------------------------------
 
     def _words(self, entries: Sequence[WindowEntry], *, tools: bool = True) -> list[tuple[int, Message]]:
@@ -381,20 +376,24 @@ class SessionMessages(SavedMessages):
         """The entries of a history that is handed over, as the chat has them."""
         return entries
 
-    def _known(self, entries: Sequence[WindowEntry]) -> dict[int, str]:
-        """The turns of those messages that the session holds already, by place."""
-        given, window = self._words(entries), self.window
-        # Messages of the window are known, also where they were forgotten since: they are not remembered again.
-        found = match_messages(
-            given, [(message, turn) for place, message in self._words(window) if (turn := window[place].turn)]
-        )
-        left = [(place, message) for place, message in given if place not in found]
-        return found | match_messages(left, self._in_session(besides=set(found.values()))) if left else found
+    def _held(
+        self, entries: Sequence[WindowEntry], kept: Sequence[WindowEntry], again: Mapping[str, Message]
+    ) -> dict[int, Held]:
+        """What the session holds already of the entries, by place.
 
-    def _in_session(self, besides: Collection[str]) -> list[tuple[Message, str]]:
+        Args:
+            entries: what is handed over.
+            kept: what is left of the chat.
+            again: by id, what was forgotten and is to be remembered anew.
+        """
+        # Messages of the window are known, also where they were forgotten since: they are not remembered again.
+        said = [(message, kept[place]) for place, message in self._words(kept)]
+        window = [Held(told, each.name, None if each.name in again else each.turn) for told, each in said if each.name]
+        return match_messages(self._words(entries), window, lambda: held_of(self._turns(), again))
+
+    def _turns(self) -> Sequence[Turn]:
         try:
-            turns = self._bank.turns(self.scope, self.session)
+            return self._bank.turns(self.scope, self.session)
         except FAILURES as error:
             self._failed("the messages of the session are not known", error)
-            return []
-        return [(message, turn.id) for turn in turns if turn.id not in besides for message in turn.messages]
+        return ()

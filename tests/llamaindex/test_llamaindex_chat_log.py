@@ -96,6 +96,7 @@ def test_what_others_remembered_after_it_follows(bank: MemoryBank) -> None:
     assert texts(memory_of(bank).get_all())[-2:] == ["You are welcome.", "By telephone: it rains again."]
 
 
+TUESDAY = ChatMessage(role="system", content="Today is Tuesday.")
 TALK = [user("My cat is Tuna."), bot("Nice."), user("My dog is Rex."), bot("Two animals!"), user("Bye."), bot("Bye!")]
 EDITS: dict[str, tuple[list[ChatMessage], list[list[str]]]] = {
     "the last answer is to be made again": (
@@ -113,6 +114,15 @@ EDITS: dict[str, tuple[list[ChatMessage], list[list[str]]]] = {
     "the first question, by its id": ([user("My cat is Salmon.", id="u1")], [["My cat is Salmon."]]),
     "the history goes on": ([*TALK, user("One more.")], [*(texts(TALK[i : i + 2]) for i in (0, 2, 4)), ["One more."]]),  # type: ignore[list-item]
     "the history is cut short": (TALK[4:], [texts(TALK[i : i + 2]) for i in (0, 2, 4)]),  # type: ignore[misc]
+    "a greeting stays, and the rest is taken back": ([bot("Hi!")], [["Hi!"]]),
+    "a greeting stays, and the first question is asked otherwise": (
+        [bot("Hi!"), user("My cat is Max.")],
+        [["Hi!"], ["My cat is Max."]],
+    ),
+    "a greeting stays before the end": (
+        [bot("Hi!"), *TALK[4:]],
+        [["Hi!"], *(texts(TALK[i : i + 2]) for i in (0, 2, 4))],  # type: ignore[list-item]
+    ),
     "the history begins anew": ([user("Hello?")], [*(texts(TALK[i : i + 2]) for i in (0, 2, 4)), ["Hello?"]]),  # type: ignore[list-item]
 }
 
@@ -123,7 +133,10 @@ EDITS: dict[str, tuple[list[ChatMessage], list[list[str]]]] = {
 def test_what_was_edited_away_leaves_the_memory(bank: MemoryBank, case: str, write: Any) -> None:
     history, kept = EDITS[case]
     memory = memory_of(bank, write=write)
-    memory.put_messages([user("My cat is Tuna.", id="u1"), *TALK[1:]] if case.endswith("id") else TALK)
+    greeting = [bot("Hi!")] if case.startswith("a greeting") else []
+    memory.put_messages(
+        [*greeting, user("My cat is Tuna.", id="u1"), *TALK[1:]] if case.endswith("id") else [*greeting, *TALK]
+    )
     memory.set(history)
     assert said(bank) == kept
     assert texts(memory.get_all()) == texts(memory_of(bank).get_all()) == texts(history)
@@ -164,6 +177,59 @@ def test_a_history_that_only_became_shorter_retracts_nothing(
     assert [place for place, text in enumerate(before) if text not in said] == gone
 
 
+def test_an_answer_that_is_said_twice_is_no_greeting(bank: MemoryBank) -> None:
+    memory = memory_of(bank)
+    for number, question in enumerate(["My cat is Tuna.", "My dog is Rex.", "Bye."]):
+        # A front end that hands over the latest message and the question.
+        memory.set([*([bot("Fine.")] if number else []), user(question)])
+        memory.put(bot("Fine."))
+    assert said(bank) == [["My cat is Tuna.", "Fine."], ["My dog is Rex.", "Fine."], ["Bye.", "Fine."]]
+
+
+MIDDLES: dict[str, list[ChatMessage]] = {
+    "its end, which begins with an answer": TALK[3:],
+    "its middle": TALK[2:4],
+    "its middle, between halves of exchanges": TALK[1:3],
+    "its last question": TALK[4:5],
+    "another system message and its beginning": [TUESDAY, *TALK[:2]],
+    "its messages in another order": [*TALK[2:4], *TALK[:2]],
+}
+
+
+@pytest.mark.parametrize("case", MIDDLES)
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_history_that_was_cut_short_and_is_given_whole_again_is_known(
+    bank: MemoryBank, case: str, restarted: bool
+) -> None:
+    memory = memory_of(bank)
+    memory.set([SYSTEM, *TALK])
+    before = bank.turns(ANN, "now")
+    for history in (MIDDLES[case], [SYSTEM, *TALK], [SYSTEM, *TALK, user("And now?")]):
+        memory = memory_of(bank) if restarted else memory
+        memory.set(history)
+        assert memory_of(bank).get_all() == memory.get_all() == history
+    assert bank.turns(ANN, "now")[:-1] == before
+    memory.set([SYSTEM, *TALK[:2], user("My dog is Max.")])
+    assert said(bank) == [["My cat is Tuna.", "Nice."], ["My dog is Max."]], "an edit finds what was given again"
+    assert memory_of(bank).get_all() == memory.get_all()
+
+
+def test_what_a_shorter_history_leaves_out_at_its_end_stays_out(bank: MemoryBank) -> None:
+    memory = memory_of(bank)
+    memory.set(TALK)
+    memory.set(TALK[2:4])
+    assert memory_of(bank).get_all() == TALK[2:4]
+    bank.remember(ANN, [("user", "By telephone: good night.")], session="now")
+    assert texts(memory_of(bank).get_all()) == [*texts(TALK[2:4]), "By telephone: good night."]
+
+
+def test_what_was_said_before_the_chat_and_is_said_again_is_new(bank: MemoryBank) -> None:
+    memory = memory_of(bank)
+    memory.set([user("Yes."), *TALK[1:4]])
+    memory.set([*TALK[1:4], user("Yes.")])
+    assert said(bank) == [["Yes.", "Nice."], ["My dog is Rex.", "Two animals!"], ["Yes."]]
+
+
 @pytest.mark.parametrize(
     ("extra", "error"), [({"timestamp": "yesterday"}, "a timestamp is"), ({"id": "7"}, "id '7' already belongs")]
 )
@@ -187,7 +253,6 @@ def numbered(*texts: str, first: int = 1) -> list[ChatMessage]:
     return messages
 
 
-TUESDAY = ChatMessage(role="system", content="Today is Tuesday.")
 SPOKEN = [each for each in LEFT if each.role in ("user", "assistant") and each != CALL]
 PLAIN = [bot((each.content or "").split("Answer: ")[-1]) if each.role == "assistant" else each for each in SPOKEN]
 IDS = numbered("q1", "a1", "I live in Ghent.", "a2")
