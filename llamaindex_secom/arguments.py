@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
 from inspect import Parameter, signature
 from typing import Any, Final
 
+from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.callbacks import CallbackManager
+from llama_index.core.memory.memory import InsertMethod
 from llama_index.core.schema import BaseNode, IndexNode
 from typing_extensions import TypedDict
 
-from secom_core.errors import InvalidInput
+from secom_core.bank.checks import check_choice
+from secom_core.errors import InvalidInput, shorten
 
 
 class NoOthers(TypedDict):
@@ -91,3 +94,30 @@ def _meant(name: str, names: Sequence[str]) -> str:
         return hint
     near = get_close_matches(name, names, 1)
     return f"is {near[0]} meant?" if near else f"it takes {', '.join(names)}"
+
+
+def check_session(session: object, *, insert_method: object, write: object, on_error: object) -> None:
+    """Refuse what is no name of a session, or a choice that an option does not know.
+
+    Raises:
+        InvalidInput: with what was given and what is wanted.
+    """
+    if session is not None and not (isinstance(session, str) and session):
+        raise InvalidInput(
+            f"session is the name of the session, such as 'monday', got {shorten(session)}; leave it out for a new one"
+        )
+    placed = insert_method.value if isinstance(insert_method, InsertMethod) else insert_method
+    check_choice("insert_method", placed, ("user", "system", "off"))
+    check_choice("write", write, ("inline", "background"))
+    check_choice("on_error", on_error, ("warn", "raise"))
+
+
+def check_list(messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+    """Refuse what is one message, or none at all, where a list of messages is wanted.
+
+    Raises:
+        InvalidInput: with what was given.
+    """
+    if isinstance(messages, (str, bytes, Mapping, ChatMessage)) or not hasattr(messages, "__iter__"):
+        raise InvalidInput(f"messages is a list of ChatMessage, got {shorten(messages)}; put it in a list: [message]")
+    return messages

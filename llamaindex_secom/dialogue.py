@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import iscoroutinefunction
 from typing import Final
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.llms.llm import LLM
 
 from secom_core.conversation import Message
-from secom_core.errors import InvalidInput, shorten
+from secom_core.errors import InvalidInput, shorten, warn_degraded
 from secom_core.llm.flow import ChatModel
 from secom_core.llm.rewriting import QueryRewriter
 
 from .convert import text_of, to_messages, without_recalled
 from .models import as_chat_model
+from .unstored import FAILURES
 
 QueryHook = Callable[[Sequence[ChatMessage]], str]
 """Makes what is searched for out of a dialogue, of which the user's message is the last. Nothing is recalled where it
@@ -25,13 +27,20 @@ _LOOKED_AT: Final = 6
 
 
 def check_query_hook(hook: QueryHook | None) -> QueryHook | None:
-    """Refuse a hook that cannot be called.
+    """Refuse a hook that cannot be called, or has to be awaited.
 
     Raises:
         InvalidInput: with what was given.
     """
-    if hook is not None and not callable(hook):
+    if hook is None:
+        return None
+    if not callable(hook):
         raise InvalidInput(f"query is a function from chat messages to a text, got {shorten(hook)}")
+    if iscoroutinefunction(hook) or iscoroutinefunction(type(hook).__call__):
+        raise InvalidInput(
+            f"query is a function from chat messages to a text, got {shorten(hook)}, which has to be awaited; give a "
+            "plain function: asynchronous runs call it in a thread, where it may block"
+        )
     return hook
 
 
@@ -82,20 +91,29 @@ def _says(chat: ChatMessage, words: str) -> bool:
     return text_of(without_recalled(chat)).strip() == words.strip()
 
 
-def searched_for(words: str, earlier: Sequence[ChatMessage], hook: QueryHook | None) -> str:
+def searched_for(words: str, earlier: Sequence[ChatMessage], hook: QueryHook | None, *, warns: bool = False) -> str:
     """What is searched for: what the hook makes of the dialogue, or else the user's words.
 
     Args:
         words: the query as the user said it.
         earlier: the messages before it.
         hook: makes the query.
+        warns: a hook that raises costs a `DegradedWarning`, and the user's words are searched for as they are.
 
     Raises:
         InvalidInput: the hook gave no string.
     """
     if hook is None:
         return words
-    query = hook([*earlier, ChatMessage(role=MessageRole.USER, content=words)])
+    try:
+        query = hook([*earlier, ChatMessage(role=MessageRole.USER, content=words)])
+    except FAILURES:
+        raise
+    except Exception as error:
+        if not warns:
+            raise
+        warn_degraded("the query hook failed; the user's words are searched for as they are", error)
+        return words
     if not isinstance(query, str):
         raise InvalidInput(f"the query made of a dialogue is a string, got {shorten(query)}")
     return query.strip()

@@ -116,7 +116,8 @@ def given_again(given: Sequence[Message], held: Sequence[Message]) -> int:
     """How many of the messages, from the first on, are a part of the session that is given again.
 
     They are where the session holds all of them in a row, or a row of them with which it ends: what follows is new. One
-    message alone may have been said twice. Messages are matched by id where they have one, and else by role and text.
+    message of a user alone may have been said twice; an answer with which the session ends is not given twice in a row.
+    Messages are matched by id where they have one, and else by role and text.
 
     Args:
         given: messages in order, redacted as the bank does.
@@ -127,7 +128,11 @@ def given_again(given: Sequence[Message], held: Sequence[Message]) -> int:
         size = _alike(given, held[start:])
         if size == len(given) or start + size == len(held):
             longest = max(longest, size)
-    return longest if longest > 1 else 0
+    return longest if longest > 1 or (longest and _is_last_answer(given[0], held[-1])) else 0
+
+
+def _is_last_answer(given: Message, last: Message) -> bool:
+    return given.role == "assistant" and _alike([given], [last]) == 1
 
 
 def _alike(given: Sequence[Message], held: Sequence[Message]) -> int:

@@ -25,7 +25,7 @@ from secom_core.text.terms import count_tokens
 
 from .agent_steps import UserHook, check_user_hook, said_by_user
 from .answers import is_answer, without_any_marker, without_markers
-from .arguments import refuse_unknown
+from .arguments import check_session, refuse_unknown
 from .banks import bank_of, new_bank
 from .cached_recall import CachedRecall
 from .chat_log import latest
@@ -91,8 +91,9 @@ class SecomMemory(SessionMessages):
 
     Raises:
         InvalidScope: the scope is missing, empty, or no tuple of strings.
-        InvalidInput: neither a bank nor a store path is given, the limits do not go together, or the bank was opened
-            without one of the layers, or without ``citations`` if it is to take them in.
+        InvalidInput: neither a bank nor a store path is given, an option has a value that it does not know, the limits
+            do not go together, or the bank was opened without one of the layers, or without ``citations`` if it is to
+            take them in.
     """
 
     token_limit: int = Field(default=_TOKEN_LIMIT, ge=1)
@@ -144,6 +145,7 @@ class SecomMemory(SessionMessages):
         refuse_unknown("SecomMemory", SecomMemory.__init__, saved.keys(), besides=type(self).model_fields)
         checked = check_scope(scope if scope is not None else ())
         check_count("token_limit", token_limit)
+        check_session(session, insert_method=insert_method, write=write, on_error=on_error)
         default = max(1, min(_TOKEN_BUDGET, token_limit // 4))
         options = RecallOptions(
             default if token_budget is None else token_budget, k, layers, only_relevant, where, also, history
@@ -331,7 +333,7 @@ class SecomMemory(SessionMessages):
         options = RecallOptions(self.token_budget, self.k, self.layers, *more)
         about: dict[str, Any] = {"exclude": exclude, "context": said_before(earlier)}
         try:
-            query = searched_for(asked, earlier, self._hook)
+            query = searched_for(asked, earlier, self._hook, warns=self.on_error == "warn")
             if query:
                 about |= {"session": self.session, "contents": self.trace_contents, **options.arguments}
                 return traced_recall(self._bank, self.scope, query, **about)

@@ -234,7 +234,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
 
     def _asked(self, session: str, query: _Query, messages: Sequence[ChatMessage]) -> tuple[_Query, Recall]:
         earlier = before(messages, query.asked)
-        text = searched_for(query.asked, earlier, self._hook)
+        text = searched_for(query.asked, earlier, self._hook, warns=True)
         query = replace(query, text=text, context=tuple(said_before(earlier)))
         return query, self._recall(session, query)
 

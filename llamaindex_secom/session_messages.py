@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from secom_core.errors import StoreLocked
 from secom_core.processes import ForkLock
 
 from .agent_steps import UserHook, said_by_user, steps_of
+from .arguments import check_list
 from .chat_log import chat_of, left_out, next_name, records
 from .convert import all_without_recalled, copied, text_of, to_messages
 from .edits import check_ids, edited_away, turns_from
@@ -204,8 +205,8 @@ class SessionMessages(SavedMessages):
         """As `flush`, without blocking the event loop."""
         return await asyncio.to_thread(self.flush, timeout)
 
-    def _entries(self, messages: Iterable[ChatMessage]) -> list[WindowEntry]:
-        cleaned = all_without_recalled(messages)
+    def _entries(self, messages: Sequence[ChatMessage]) -> list[WindowEntry]:
+        cleaned = all_without_recalled(check_list(messages))
         steps = steps_of(cleaned, self._by_user)
         return [WindowEntry(message=chat, step=step) for chat, step in zip(cleaned, steps, strict=True)]
 

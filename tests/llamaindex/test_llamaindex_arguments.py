@@ -206,6 +206,26 @@ NO_MESSAGE = r"a message is a ChatMessage\(content, role=.*, got "
         (lambda memory: memory.put("hi"), NO_MESSAGE + "'hi'"),
         (lambda memory: memory.put({"role": "user", "content": "hi"}), NO_MESSAGE + "{'role'"),
         (lambda memory: memory.set(["hi"]), NO_MESSAGE + "'hi'"),
+        (lambda memory: memory.set("hi"), "messages is a list of ChatMessage, got 'hi'; put it in a list"),
+        (lambda memory: memory.put_messages(ChatMessage("hi")), r"is a list of ChatMessage, got .*\[message\]"),
+        (lambda memory: memory.set(5), "messages is a list of ChatMessage, got 5"),
+        (
+            lambda memory: SecomMemory(session="", scope=("c",), bank=memory.bank),
+            "session is the name .* got ''; leave",
+        ),
+        (lambda memory: SecomMemory(session=3, scope=("c",), bank=memory.bank), "session is the name .* got 3"),
+        (
+            lambda memory: SecomMemory(insert_method="assistant", scope=("c",), bank=memory.bank),
+            "insert_method is one of 'user', 'system', 'off', got 'assistant'",
+        ),
+        (
+            lambda memory: SecomMemory(write="bg", scope=("c",), bank=memory.bank),
+            "write is one of 'inline', 'background', got 'bg'",
+        ),
+        (
+            lambda memory: SecomMemory(on_error="ignore", scope=("c",), bank=memory.bank),
+            "on_error is one of 'warn', 'raise', got 'ignore'",
+        ),
         (lambda memory: SecomMemory.from_defaults([{}], scope=("c",), bank=memory.bank), NO_MESSAGE + "{}"),
         (lambda memory: memory.get(5), "input is what the user says, a text or a ChatMessage, got 5"),
         (lambda _: SecomMemory(store_path=5, scope=("c",)), "store_path is a file, or the URL .* got 5"),

@@ -343,6 +343,37 @@ def test_what_gives_no_messages_is_refused(bank: MemoryBank) -> None:
         SecomRetriever(bank, ANN, context=OF_LENA)  # type: ignore[arg-type]
 
 
+async def _awaited(messages: Sequence[ChatMessage]) -> str:
+    return STARTER
+
+
+class _Awaited:
+    async def __call__(self, messages: Sequence[ChatMessage]) -> str:
+        return STARTER
+
+
+@pytest.mark.parametrize("hook", [_awaited, _Awaited()])
+def test_a_hook_that_has_to_be_awaited_is_refused(bank: MemoryBank, hook: Any) -> None:
+    for made in (SecomMemory, SecomMemoryBlock):
+        with pytest.raises(InvalidInput, match="which has to be awaited; give a plain function"):
+            made(scope=ANN, bank=bank, query=hook)
+
+
+def test_a_hook_that_raises_ends_no_turn(bank: MemoryBank) -> None:
+    def hook(messages: Sequence[ChatMessage]) -> str:
+        raise ZeroDivisionError("no words")
+
+    memory = SecomMemory(scope=ANN, bank=bank, query=hook)
+    memory.put(ChatMessage(role="user", content=STARTER))
+    with pytest.warns(DegradedWarning, match="searched for as they are.*no words"):
+        memory.get()
+    assert memory.last_recall is not None
+    assert memory.last_recall.query == STARTER
+    raising = SecomMemory(scope=ANN, bank=bank, query=hook, on_error="raise")
+    with pytest.raises(ZeroDivisionError):
+        raising.get(STARTER)
+
+
 def test_a_hook_whose_model_fails_costs_memory_and_no_answer(bank: MemoryBank) -> None:
     def hook(messages: Sequence[ChatMessage]) -> str:
         raise ModelError("overloaded")

@@ -173,6 +173,16 @@ async def test_what_is_said_twice_is_remembered_twice(bank: MemoryBank, block: S
     assert len(stored(bank, "friday")) == 2, "another session is another one"
 
 
+async def test_a_history_of_one_answer_is_known_and_so_is_the_whole_after_it(
+    bank: MemoryBank, block: SecomMemoryBlock
+) -> None:
+    history = [user("My cat is Tuna."), bot("Nice."), user("My dog is Rex."), bot("Two animals!"), *exchange("Bye.")]
+    await block.aput(history[:4], session_id="monday")
+    await block.aput(history[3:], session_id="monday")
+    await block.aput([*history, user("Yes.")], session_id="monday")
+    assert stored(bank) == [*(each.content for each in history), "Yes."]
+
+
 async def test_pitfall_17_sessions_keep_their_own_id(bank: MemoryBank, block: SecomMemoryBlock) -> None:
     """One block in memories of several sessions, whose messages come in one call too."""
     for name in ("monday", "friday", "monday"):
