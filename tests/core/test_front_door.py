@@ -184,7 +184,10 @@ def test_a_folder_that_cannot_be_made_is_an_error_that_says_what_to_do(tmp_path:
 
 
 def test_a_layer_that_nobody_has_is_no_switch_of_open() -> None:
-    with MemoryBank.open() as bank, pytest.raises(InvalidInput, match=r"no layer is called 'nope'; .*topics") as refused:
+    with (
+        MemoryBank.open() as bank,
+        pytest.raises(InvalidInput, match=r"no layer is called 'nope'; .*topics") as refused,
+    ):
         bank.recall(ANN, "Where?", layers=["nope"])
     assert "changes" not in str(refused.value), "which a recall would refuse"
 
