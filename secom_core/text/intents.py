@@ -1,7 +1,8 @@
 """Questions about the conversation itself, and questions that cannot be read alone.
 
-Rules for English, German and Chinese. A question about the conversation shares no word with what answers it: "What did
-we talk about last time?" is answered by the last session, whatever that was about.
+Rules for English, German and Chinese; for questions about the conversation in Spanish, French, Japanese and Korean too.
+Such a question shares no word with what answers it: "What did we talk about last time?" is answered by the last
+session, whatever that was about.
 """
 
 from __future__ import annotations
@@ -29,8 +30,11 @@ _LAST: Final = wording(
     (?:worüber|wovon|was)\b.{0,30}\bwir\b.{0,40}\b(?:gesprochen|geredet|besprochen|unterhalten|gemacht|dran)
     (?:wo|womit) (?:waren|sind) wir|stehen\s*geblieben
     (?:letzte|vorige)[mns]? (?:mal|sitzung|gespräch|unterhaltung|thema|chat)
+    la última vez|de qué (?:hablamos|estábamos hablando)|dónde (?:nos quedamos|lo dejamos)
+    la dernière fois|de quoi (?:avons-nous|on a|avions-nous) parlé|où en étions-nous
     """,
     anywhere=r"""
+    (?:前回|この前|この間).{0,12}(?:話|何|どこ)|どこまで(?:話|やり)|(?:지난번|저번).{0,15}(?:이야기|얘기|무슨|뭐)|어디까지
     上(?:一)?次|上回|(?:聊|说|讲|谈|停在|进行)到?哪
     之前.{0,6}(?:聊|谈|说)(?:了|过)?(?:些)?什么
     """,
@@ -53,8 +57,11 @@ _USER: Final = wording(
     was (?:weißt|weisst|kannst|hast) du\b.{0,30}\b(?:über|von) mi(?:ch|r)|was habe ich dir über mich
     wer bin ich|wer ich bin|(?:kennst|erinnerst) du (?:dich an )?mich|beschreibe? mich
     (?:alles|etwas)\b.{0,20}\büber mich
+    qué (?:sabes|recuerdas) (?:de|sobre|acerca de) mí|quién soy
+    que (?:sais|te rappelles)-tu (?:de|sur|à propos de) moi|qui suis-je|qu'est-ce que tu sais (?:de|sur) moi
     """,
     anywhere=r"""
+    (?:私|僕|俺)(?:のこと|について).{0,10}(?:何|知って|覚えて)|(?:私|僕|俺)は誰|(?:나|저)에 대해|(?:내가|제가) 누구
     我是谁|关于我.{0,6}(?:知道|了解|记得)|(?:介绍|描述)(?:一下)?我(?:自己)?|对我.{0,4}(?:了解|知道|记得)
     (?:你|您).{0,4}(?:了解|知道|记得|认识).{0,8}(?:关于)?我(?:什么|多少|哪些|的(?:什么|哪些|情况|信息|事)|吗|[?？]|$)
     """,
@@ -76,12 +83,21 @@ _CONVERSATION_WORDS: Final = {
         beschreib alles etwas bitte gemacht worüber wovon worum ging dran zuletzt eigentlich fass zusammen lass
         beim gemerkt sagen sag erzähl erzählt haben habe hast hat kannst kann womit unser unserem unseren unserer
         """,
+    "spanish": """
+        mí sobre acerca qué última vez hablamos hablar hablando estábamos hablado sesión conversación charla tema quedamos dejamos dejar
+        sabes saber recuerdas recordar soy dime todo algo continuar seguimos
+        """,
+    "french": """
+        a on quoi dernière fois parlé parler parlions séance session conversation discussion sujet sais savoir rappelles étions
+        suis dis tout quelque chose continuer reprendre propos
+        """,
 }
 """Words of questions about a conversation, by language."""
 
 _CONVERSATION_HAN: Final = frozenset(
     "上一次回我们咱你您聊说讲谈讨论话题对天会内容到哪里儿了些什么啥的是关于继续接着之前停在进行吧呢吗总结下请还记得那"
     "知道解谁认识多少情况信息事介绍描述自己有过"
+    "前私僕俺何話誰覚教今間度"
 )
 """Chinese characters of questions about a conversation."""
 
@@ -155,7 +171,7 @@ def _tells_of_others(query: str) -> bool:
     """Whether there are content words that are not about a conversation, in each language that it may be in."""
     if any("\u4e00" <= letter <= "\u9fff" and letter not in _CONVERSATION_HAN for letter in query):
         return True
-    said = ({term for term in terms(query, language=language) if term.isascii()} for language in ("english", "german"))
+    said = ({term for term in terms(query, language=each) if term.isascii()} for each in _CONVERSATION_WORDS)
     return all(words - _conversation_terms() for words in said)
 
 

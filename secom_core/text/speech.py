@@ -1,7 +1,8 @@
 """What kind of thing is said: a question, an instruction, a lasting fact, an answer that knows nothing.
 
-Rules for English, German and Chinese; in other languages only the question mark counts. They read what a user or an
-assistant says at once, without a model, so they are about wording that is plain.
+Rules for English, German and Chinese; what stands is recognised in Spanish, French, Japanese and Korean too. In other
+languages only the question mark counts. They read what a user or an assistant says at once, without a model, so they
+are about wording that is plain.
 """
 
 from __future__ import annotations
@@ -75,6 +76,33 @@ _INSTRUCTIONS: Final = (
             """
         ),
     ),
+    _Rule(
+        "instruction",
+        signs("siempre|nunca|a partir de ahora|en adelante|llámame|llámeme|toujours|jamais|désormais|dorénavant|-moi"),
+        wording(
+            r"""
+            (?:a partir de ahora|(?:de ahora )?en adelante), \w+
+            (?:responde|contesta|escribe|usa|utiliza|dime|háblame)\w*\b.{0,40}\b(?:siempre|nunca)
+            (?:siempre|nunca) (?:me )?(?:responde|conteste|contesta|use|usa|escrib|recomiend|pong|habl)\w*|llám[ae]me
+            (?:désormais|dorénavant|à partir de maintenant), \w+
+            (?:réponds|répondez|écris|écrivez|utilise|donne|parle)\w*(?:-moi)?\b.{0,40}\b(?:toujours|jamais)
+            (?:toujours|jamais) (?:répondre|écrire|utiliser)|appelle[sz]?-moi|appelez-moi
+            """
+        ),
+    ),
+    _Rule(
+        "instruction",
+        signs("いつも|必ず|常に|毎回|これから|今後|二度と|呼んで|항상|언제나|매번|앞으로|절대|다시는|불러"),
+        wording(
+            anywhere="""
+            (?:これから|今後).{0,20}(?:ください|下さい|答えて|書いて|使って|ないで)
+            (?:いつも|必ず|常に|毎回).{0,30}(?:ください|下さい|答えて|書いて|使って)
+            二度と.{0,20}ないで|(?:と|って)呼んで
+            앞으로.{0,25}(?:줘|주세요|하세요|말아|마세요)|(?:항상|언제나|매번).{0,30}(?:줘|주세요|하세요|대답해|답해)
+            (?:절대|다시는).{0,25}(?:마세요|말아|하지 마)|라고 불러
+            """
+        ),
+    ),
 )
 _PREFERENCES: Final = (
     _Rule(
@@ -119,6 +147,40 @@ _PREFERENCES: Final = (
             anywhere="""
             过敏|不耐受|素食|忌口|我(?:有|患)糖尿病
             我(?:比较|最|更|很|特别|不|也)?(?:喜欢|偏好|偏爱|讨厌|爱吃|吃不了|不吃|不喝|受不了)
+            """
+        ),
+    ),
+    _Rule(
+        "preference",
+        signs(
+            """alérgi|alergia|allergi|intoler|intolér|vegan|végan|vegetar|végétar|celíac|liaque|diabétic|diabétiq|prefiero
+            |me gusta|me encanta|odio|detesto|no como|no bebo|no puedo|no soporto|favorit|préfèr|j'aime|j’aime|j'adore
+            |j’adore|déteste|je ne|préféré"""
+        ),
+        wording(
+            r"""
+            soy (?:\w+ ){0,2}(?:alérgic|intolerant|vegan|vegetarian|celíac|diabétic)\w*
+            tengo (?:\w+ ){0,2}(?:alergia|intolerancia|diabetes)\w*|(?:prefiero|odio|detesto)|me (?:gusta|encanta)n?
+            no (?:como|bebo|soporto|puedo (?:comer|beber|tomar))|mis? \w+ favorit\w+
+            je suis (?:\w+ ){0,2}(?:allergique|intolérante?|végane?|végétarien\w*|c(?:œ|oe)liaque|diabétique)
+            j'ai (?:une |des )?(?:allergie|intolérance)s?|je (?:préfère|déteste)|j'(?:aime|adore)|je n'aime pas
+            je ne (?:mange|bois|supporte) (?:pas|plus|jamais)|m(?:on|a|es) \w+ préférée?s?
+            """
+        ),
+    ),
+    _Rule(
+        "preference",
+        signs(
+            """アレルギー|ベジタリアン|糖尿病|好き|嫌い|苦手|食べられ|飲めな|飲めま
+            |알레르기|알러지|채식|당뇨|좋아|싫어|못 먹|안 먹"""
+        ),
+        wording(
+            anywhere="""
+            アレルギー(?:が|な|で|持)|ベジタリアン(?:です|だ|なので)|糖尿病(?:です|な)
+            (?:私|僕|俺)(?:は|も).{0,15}(?:好き|嫌い|苦手)|が(?:大)?(?:好き|嫌い|苦手)(?:です|だ|なの|。|$)
+            (?:食べられ|飲め)(?:ない|ません)
+            (?:알레르기|알러지)(?:가|예|에|이|있)|채식(?:주의|을|해)|당뇨(?:가|병)
+            (?:저는|나는|전|난) .{0,20}(?:좋아|싫어)|(?:못|안) 먹(?:어|습)
             """
         ),
     ),
@@ -190,6 +252,35 @@ _FACTS: Final = (
             """
         ),
     ),
+    _Rule(
+        "fact",
+        signs(
+            """me llamo|mi nombre|vivo|vivimos|trabajo|nací|tengo|mi |m'appelle|m’appelle|mon |ma |habite|je vis|je trav
+            |j'ai|j’ai"""
+        ),
+        wording(
+            r"""
+            me llamo|mi nombre es|(?:vivo|vivimos|trabajo|nací) (?:en|de|como|para|con)|tengo \d+ años
+            tengo (?:\w+ ){0,2}(?:hij[oa]s?|herman[oa]s?)
+            mi (?:espos[oa]|mujer|marido|novi[oa]|hij[oa]|madre|padre|herman[oa]|perr[oa]|gat[oa]|cumpleaños|jef[ea])
+            je m'appelle|mon nom est|j'habite|je (?:vis|travaille) (?:à|en|au|chez|pour|comme|dans)|j'ai \d+ ans
+            j'ai (?:\w+ ){0,2}(?:enfants?|fils|filles?|frères?|sœurs?)
+            m(?:on|a) (?:femme|mari|copain|copine|fils|fille|mère|père|frère|sœur|chien|chat|anniversaire|chef)
+            """
+        ),
+    ),
+    _Rule(
+        "fact",
+        signs("名前|申し|言います|住んで|働いて|私|僕|うちの|이름|라고|살|일해|일하|제 |내 |우리 "),
+        wording(
+            anywhere="""
+            (?:私|僕|俺)の名前|と(?:申し|言い)ます|に住んで|で働いて
+            (?:私|僕|俺|うち)の(?:妻|夫|母|父|息子|娘|姉|妹|兄|弟|犬|猫|誕生日)
+            (?:제|내) 이름은|(?:이)?라고 (?:합니다|해요)|에 살(?:아|고|아요)|에서 일(?:해|하)
+            (?:제|우리|내) (?:아내|남편|엄마|아빠|어머니|아버지|아들|딸|언니|누나|형|오빠|동생|강아지|고양이|생일)
+            """
+        ),
+    ),
 )
 
 _NON_ANSWER: Final = wording(
@@ -215,7 +306,7 @@ _NON_ANSWER_SIGNS: Final = signs("not|n't|n’t|never|idea|information|record|me
 _BARE: Final = 160
 """How many characters a question that tells nothing has at most."""
 
-_HAN: Final = regex("[\u4e00-\u9fff]")
+_HAN: Final = regex("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
 _LEADS_IN: Final = regex(
     r"""
     (?: [\W\d_]+ | [^\W\d_]+[\d\s]*[:：]
@@ -234,7 +325,9 @@ _QUESTION_WORDS: Final = frozenset(
     shall may have has had
     was wann wo wohin woher wofür wogegen womit woran worauf worüber wovon wozu wer wen wem wessen warum wieso weshalb
     wie wieviel welche welcher welches welchen kann kannst könntest können darf soll sollte ist sind bin war hast habe
-    hat haben weißt weisst erinnerst""".split()
+    hat haben weißt weisst erinnerst
+    qué quién quiénes dónde cuándo cómo cuál cuáles cuánto cuánta cuántos cuántas
+    que qui quoi quel quelle quels quelles quand où comment pourquoi combien est""".split()
 )
 _CLAUSE_END: Final = regex("[，,。；;！!]")
 _NON_ANSWER_LENGTH: Final = 400
@@ -254,6 +347,8 @@ def only_asks(text: str) -> bool:
     stripped = text.strip()
     if not asks(stripped) or len(stripped) > _BARE:
         return False
+    if stripped.startswith("¿"):
+        return True
     question = stripped[_lead(stripped) :]
     if _HAN.search(question):
         return _CLAUSE_END.search(question) is None

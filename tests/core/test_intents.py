@@ -59,6 +59,26 @@ LAST_SESSION = {
         咱们上次说到哪儿？
         上次我们讨论了什么？
         """,
+    "spanish": """
+        ¿De qué hablamos la última vez?
+        ¿Dónde nos quedamos?
+        ¿De qué estábamos hablando?
+        """,
+    "french": """
+        De quoi avons-nous parlé la dernière fois ?
+        Où en étions-nous ?
+        De quoi on a parlé la dernière fois ?
+        """,
+    "japanese": """
+        前回は何を話しましたか？
+        この前は何の話をしましたか？
+        前回はどこまで話しましたか？
+        """,
+    "korean": """
+        지난번에 무슨 이야기를 했지요?
+        저번에 뭐에 대해 얘기했어?
+        우리 어디까지 했지?
+        """,
 }
 USER = {
     "english": """
@@ -104,6 +124,26 @@ USER = {
         描述一下我自己。
         你还记得我什么？
         你了解我哪些情况？
+        """,
+    "spanish": """
+        ¿Qué sabes de mí?
+        ¿Qué recuerdas sobre mí?
+        ¿Quién soy?
+        """,
+    "french": """
+        Que sais-tu de moi ?
+        Qu'est-ce que tu sais sur moi ?
+        Qui suis-je ?
+        """,
+    "japanese": """
+        私について何を知っていますか？
+        私のことを覚えていますか？
+        私は誰ですか？
+        """,
+    "korean": """
+        나에 대해 뭘 알고 있어?
+        저에 대해 아는 것을 말해 주세요.
+        내가 누구야?
         """,
 }
 ABOUT_SOMETHING_ELSE = {
@@ -165,6 +205,18 @@ ABOUT_SOMETHING_ELSE = {
         上次修水管花了多少钱？
         你知道我的猫叫什么吗？
         """,
+    "spanish": """
+        ¿Dónde vimos a mi hermana la última vez?
+        ¿Qué sabes de mi perro Bruno?
+    """,
+    "french": """
+        La dernière fois que j'ai vu Paul, où était-ce ?
+        De quoi avons-nous parlé avec le médecin la dernière fois ?
+    """,
+    "japanese": """
+        前回の健康診断の結果はどうでしたか？
+        妹は前回どこへ旅行しましたか？
+    """,
 }
 
 

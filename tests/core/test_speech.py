@@ -263,6 +263,121 @@ def test_what_holds_from_then_on(language: str, kind: Standing) -> None:
     assert {line: stands(line) for line in said} == dict.fromkeys(said, kind)
 
 
+OTHER_LANGUAGES: dict[str, dict[Standing, str]] = {
+    "spanish": {
+        "instruction": """
+            Responde siempre en español.
+            A partir de ahora, usa el sistema métrico.
+            Nunca me recomiendes carne.
+            Llámame Pepe.
+            """,
+        "preference": """
+            Soy alérgica a los frutos secos.
+            Tengo alergia al polen.
+            Soy vegetariano.
+            No puedo comer gluten.
+            Me encanta el jazz.
+            Mi color favorito es el verde.
+            """,
+        "fact": """
+            Me llamo Lucía.
+            Vivo en Sevilla.
+            Tengo 34 años.
+            Mi hermana es médica.
+            """,
+        "": """
+            Gracias, entendido.
+            ¿A qué soy alérgica?
+            Explícame la recursión.
+            La reunión pasa al martes.
+            Nunca llueve en julio.
+            """,
+    },
+    "french": {
+        "instruction": """
+            Réponds toujours en français.
+            Désormais, utilise le système métrique.
+            Appelle-moi Jo.
+            """,
+        "preference": """
+            Je suis allergique aux arachides.
+            J'ai une allergie aux noix.
+            Je suis végétarienne.
+            Je ne mange pas de porc.
+            J’adore le jazz.
+            Mon plat préféré est la ratatouille.
+            """,
+        "fact": """
+            Je m'appelle Claire.
+            J'habite à Lyon.
+            J'ai 34 ans.
+            Ma sœur est médecin.
+            """,
+        "": """
+            Merci, compris.
+            Explique-moi la récursivité.
+            La réunion est mardi.
+            Il ne pleut jamais en juillet.
+            """,
+    },
+    "japanese": {
+        "instruction": """
+            いつも短く答えてください。
+            これからは敬語を使ってください。
+            ジョーと呼んでください。
+            """,
+        "preference": """
+            ナッツアレルギーがあります。
+            私は魚が苦手です。
+            牛乳は飲めません。
+            ジャズが大好きです。
+            """,
+        "fact": """
+            私の名前は花子です。
+            大阪に住んでいます。
+            銀行で働いています。
+            うちの犬は三歳です。
+            """,
+        "": """
+            ありがとう、わかりました。
+            今何時ですか？
+            会議は火曜日になりました。
+            再帰を説明してください。
+            """,
+    },
+    "korean": {
+        "instruction": """
+            항상 짧게 대답해 주세요.
+            앞으로는 존댓말로 말해 주세요.
+            """,
+        "preference": """
+            견과류 알레르기가 있어요.
+            저는 재즈를 좋아해요.
+            고기는 못 먹어요.
+            """,
+        "fact": """
+            제 이름은 지우예요.
+            부산에 살고 있어요.
+            은행에서 일해요.
+            제 딸은 다섯 살이에요.
+            """,
+        "": """
+            고마워요, 알겠어요.
+            지금 몇 시예요?
+            회의는 화요일이에요.
+            재귀를 설명해 주세요.
+            """,
+    },
+}
+
+
+@pytest.mark.parametrize("language", OTHER_LANGUAGES)
+def test_what_holds_from_then_on_in_other_languages(language: str) -> None:
+    for kind, block in OTHER_LANGUAGES[language].items():
+        said = lines(block)
+        assert {line: stands(line) for line in said} == dict.fromkeys(said, kind)
+
+
 def test_an_instruction_goes_before_a_preference_and_a_preference_before_a_fact() -> None:
     assert stands("I live in Bonn, I hate queues, and please always answer in German.") == "instruction"
     assert stands("I live in Bonn and I hate queues.") == "preference"
