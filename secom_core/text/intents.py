@@ -84,11 +84,13 @@ _CONVERSATION_WORDS: Final = {
         beim gemerkt sagen sag erzähl erzählt haben habe hast hat kannst kann womit unser unserem unseren unserer
         """,
     "spanish": """
-        mí sobre acerca qué última vez hablamos hablar hablando estábamos hablado sesión conversación charla tema quedamos dejamos dejar
+        mí sobre acerca qué última vez hablamos hablar hablando
+        estábamos hablado sesión conversación charla tema quedamos dejamos dejar
         sabes saber recuerdas recordar soy dime todo algo continuar seguimos
         """,
     "french": """
-        a on quoi dernière fois parlé parler parlions séance session conversation discussion sujet sais savoir rappelles étions
+        a on quoi dernière fois parlé parler parlions
+        séance session conversation discussion sujet sais savoir rappelles étions
         suis dis tout quelque chose continuer reprendre propos
         """,
 }
