@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..conversation import ITEMS, Scope
 from ..derived.segmenters import ScopeSegmenters
 from ..derived.segments import Derivation
-from ..errors import warn_degraded
+from ..errors import StoreLocked, warn_degraded
 from ..layers import registered
 from ..protocols import EndSegmenter
 from ..stores.last_ids import free_last_ids
@@ -20,6 +21,8 @@ from .layers import Layers
 
 if TYPE_CHECKING:
     from ..vector_stores.sync import VectorStoreSync
+
+_LOG: Final = logging.getLogger(__name__)
 
 Bar = Callable[..., Iterable[Any]]
 """Items with a progress bar; takes them, what is done to them, and as ``unit`` what one is called."""
@@ -92,6 +95,9 @@ class Deriving:
             self.came(scope, turns)
             if ended:
                 self.layers.catch_up(scope)
+        except StoreLocked as error:
+            # Others write for longer than is waited: the next recall makes it, and finds everything until then.
+            _LOG.info("what was made of %d new turns is made again by the next recall: %s", turns, error)
         except Exception as error:  # noqa: BLE001 - whatever fails here, the caller's words are stored
             warn_degraded(
                 "the messages are stored, but they could not be cut and indexed; the next recall tries again: "

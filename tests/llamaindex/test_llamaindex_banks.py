@@ -108,7 +108,10 @@ def test_numbers_choices_and_counters_are_checked_where_they_are_given() -> None
 
 
 def test_an_empty_session_is_no_name() -> None:
-    with MemoryBank.open() as bank, pytest.raises(ValueError, match="at least 1 character"):
+    with (
+        MemoryBank.open() as bank,
+        pytest.raises(InvalidInput, match=r"session is the name of the session, .* got ''; leave it out"),
+    ):
         SecomMemory(scope=ANN, bank=bank, session="")
 
 

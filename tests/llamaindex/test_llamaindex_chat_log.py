@@ -257,7 +257,11 @@ SPOKEN = [each for each in LEFT if each.role in ("user", "assistant") and each !
 PLAIN = [bot((each.content or "").split("Answer: ")[-1]) if each.role == "assistant" else each for each in SPOKEN]
 IDS = numbered("q1", "a1", "I live in Ghent.", "a2")
 HISTORIES: dict[str, tuple[list[ChatMessage], list[ChatMessage], list[str]]] = {
-    "plain": (LEFT, [*PLAIN, user("More?")], ["Does it rain in Ghent?", "It does.", "And here?\n[image]"]),
+    "plain": (
+        LEFT,
+        [*PLAIN, user("More?")],
+        ["Does it rain in Ghent?", "It does.", "And here?\n[image: https://a.example/window.png]"],
+    ),
     "cut short, edited by id": (IDS, numbered("I live in Lyon.", first=3), ["q1", "a1", "I live in Lyon."]),
     "another system message, edited by id": (
         IDS,
