@@ -144,7 +144,7 @@ def finds_of(
     after: Iterable[Candidate] = index.besides(found) if not full else ()
     before += _instructions(index, without, budget) if not options.only_relevant else []
     strong, others, faint = _by_strength(found)
-    rest = () if options.only_relevant else tuple(index.rest_of(strong, found))
+    rest = () if options.only_relevant else [one for one in index.rest_of(strong, found) if one.turn.id not in without]
     return Finds(searched.scope, before, strong, rest, others, faint, _wanted(after, without, budget))
 
 

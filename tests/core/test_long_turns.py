@@ -272,6 +272,10 @@ def test_what_takes_back_a_find_comes_with_it(budget: int) -> None:
             bank.remember(SCOPE, said, session="talk", at=AT + timedelta(minutes=place))
         found = bank.recall(SCOPE, "How far may I run?", token_budget=budget)
         assert all(words in found.text for words in talk)
+        [second] = (turn.id for hit in found.hits for turn in hit.turns if talk[1] in turn.text)
+        shown = bank.recall(SCOPE, "How far may I run?", token_budget=budget, exclude=[second])
+        assert talk[0] in shown.text
+        assert talk[1] not in shown.text, "the prompt has it already"
 
 
 def test_a_turn_of_another_day_is_shown_with_its_date() -> None:
