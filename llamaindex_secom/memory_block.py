@@ -36,6 +36,8 @@ from .unstored import FAILURES, Unstored, keep_meanwhile, store_all, warn_store_
 _TOKEN_BUDGET: Final = 1500
 _MOST: Final = 1024
 """The recalls of so many sessions are cached; beyond that, that of the session that was inactive longest is dropped."""
+_NOWHERE: Final = -1
+"""The place of a query that is over."""
 _SLACK: Final = 1.25
 """``Memory`` counts in its own tokens when it asks for a shorter block, and drops the block if it is too long."""
 
@@ -296,9 +298,10 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
                 for session, messages in unseen.items()
                 if messages
             ]
-            for session in by_session:
-                # These messages have left the window, and the last recall did not have them.
-                self._recalls.pop(session, None)
+            for session in by_session.keys() & self._recalls.keys():
+                # These messages have left the window, and the last recall did not have them: it answers nothing more.
+                query, recall = self._recalls[session]
+                self._recalls[session] = replace(query, place=_NOWHERE), recall
             if self.write == "off":
                 return
             waiting, self.unstored = len(self.unstored), [*self.unstored, *new]

@@ -358,6 +358,27 @@ async def test_recalled_text_is_never_remembered_again(bank: MemoryBank, block: 
     assert bank.stats(ANN).turns == before + 1
 
 
+async def test_the_last_recall_can_be_read_after_the_window_overflowed(
+    bank: MemoryBank, block: SecomMemoryBlock
+) -> None:
+    await block.aput(exchange(TALK[1]), session_id="monday")
+    memory = memory_with(block, session="friday")
+    for text in TALK[2:]:
+        await memory.aput_messages(exchange(text))
+    await memory.aput(user(QUERY))
+    shown = (await memory.aget())[0].content
+    before = block.recall_of("friday")
+    await memory.aput(bot("She is called Marta [1]. " * 20))
+    recall = block.recall_of("friday")
+    assert recall is not None
+    assert recall is before
+    assert "Marta" in recall.text
+    assert escape_braces(recall.text) in (shown or "")
+    assert len(bank.turns(ANN, "friday")) == 3  # the last exchange has left the window too, and is found
+    again = await block.aget([user(QUERY)], session_id="friday")
+    assert again != recall.text
+
+
 async def test_recalls_of_many_sessions_are_bounded(block: SecomMemoryBlock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llamaindex_secom.memory_block._MOST", 2)
     for name in "abc":
