@@ -8,7 +8,9 @@ import uuid
 from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from datetime import datetime, timezone
+from itertools import pairwise
 from typing import Any, Final
 
 from llama_index.core.base.llms.types import (
@@ -23,6 +25,7 @@ from llama_index.core.base.llms.types import (
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from secom_core.context.block import without_recalled as strip
+from secom_core.context.lines import day_of
 from secom_core.context.replacing import replacements_json, text_with_marks
 from secom_core.conversation import Message, Scope, Turn, json_flaw
 from secom_core.errors import InvalidInput, shorten
@@ -220,10 +223,11 @@ def to_node(hit: Hit, scope: Scope) -> NodeWithScore:
 
     ``secom_memory_id``, ``session``, ``turn_ids``, ``speakers``, ``scope`` (lists as JSON) and ``end`` are hidden from
     the language model and the embedder, and so are ``kind`` (why it is shown, as `Hit.kind`) and ``excerpts``;
-    ``begin`` is shown to the language model. Excerpts are there where a turn is shown in part: a list of ``turn_id``,
-    ``message_id``, ``role``, ``start`` and ``stop``, in characters of the message, as JSON. Of what holds no more, the
-    text says so in a line below it, and ``replaced`` lists what is known of it, hidden and as JSON
-    (`secom_core.context.replacing.replacements_json`); a memory that holds has no such key.
+    ``begin`` is shown to the language model, and so is ``scope`` where several scopes were asked. In the text, a turn
+    of another day than the one before it comes after a line with its day. Excerpts are there where a turn is shown in
+    part: a list of ``turn_id``, ``message_id``, ``role``, ``start`` and ``stop``, in characters of the message, as
+    JSON. Of what holds no more, the text says so in a line below it, and ``replaced`` lists what is known of it, hidden
+    and as JSON (`secom_core.context.replacing.replacements_json`); a memory that holds has no such key.
 
     Args:
         hit: the memory, and the turns of it that are shown.
@@ -236,22 +240,41 @@ def to_node(hit: Hit, scope: Scope) -> NodeWithScore:
     metadata = {
         "secom_memory_id": memory.id,
         "session": memory.session,
-        "turn_ids": _flat(hit.turn_ids),
-        "speakers": _flat(_speakers(hit.turns)),
+        **metadata_of(hit.turns),
         "scope": _flat(scope),
         "kind": hit.kind,
         **({"excerpts": json.dumps(_excerpts(hit), ensure_ascii=False)} if hit.excerpts else {}),
         **({"replaced": json.dumps(replacements_json(hit), ensure_ascii=False)} if hit.replaced else {}),
-        **_times(hit.turns),
     }
+    shown = {"scope"} if hit.is_named else set()
     values: dict[str, Any] = {
         "id_": str(uuid.uuid5(_NAMESPACE, _flat([*scope, memory.id]))),
-        "text": text_with_marks(hit),
+        "text": dated_text(hit),
         "metadata": metadata,
         "excluded_embed_metadata_keys": [*_BOOKKEEPING, "begin"],
-        "excluded_llm_metadata_keys": list(_BOOKKEEPING),
+        "excluded_llm_metadata_keys": [key for key in _BOOKKEEPING if key not in shown],
     }
     return NodeWithScore(node=MemoryNode(**values), score=hit.relevance)
+
+
+def dated_text(hit: Hit) -> str:
+    """The words of a hit, with what holds no more; the day before each turn of another one, as a block has it."""
+    first, *others = (text_with_marks(replace(hit, turns=(turn,))) for turn in hit.turns)
+    lines = [first]
+    for (before, turn), text in zip(pairwise(hit.turns), others, strict=True):
+        day = day_of(turn)
+        lines += [day, text] if day and day != day_of(before) else [text]
+    return "\n".join(lines)
+
+
+def metadata_of(turns: Sequence[Turn]) -> dict[str, str]:
+    """What the metadata of a node say of the turns that it shows: ids, speakers, and when they began and ended."""
+    ends = {"begin": turns[0].at, "end": turns[-1].at}
+    return {
+        "turn_ids": _flat([turn.id for turn in turns]),
+        "speakers": _flat(list(dict.fromkeys(name for turn in turns for name in turn.speakers))),
+        **{name: at.isoformat() for name, at in ends.items() if at is not None},
+    }
 
 
 def _excerpts(hit: Hit) -> list[dict[str, Any]]:
@@ -348,15 +371,6 @@ def escape_braces(text: str) -> str:
 
 def _flat(parts: Sequence[str]) -> str:
     return json.dumps(list(parts), ensure_ascii=False)
-
-
-def _speakers(turns: Sequence[Turn]) -> list[str]:
-    return list(dict.fromkeys(name for turn in turns for name in turn.speakers))
-
-
-def _times(turns: Sequence[Turn]) -> dict[str, str]:
-    ends = {"begin": turns[0].at, "end": turns[-1].at}
-    return {name: at.isoformat() for name, at in ends.items() if at is not None}
 
 
 def _first(extra: Mapping[str, Any], keys: Sequence[str]) -> Any:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final, get_args
 
 from llama_index.core.schema import BaseNode, NodeWithScore
 
 from secom_core.bank import MemoryBank
-from secom_core.conversation import Scope, Turn, check_scope
+from secom_core.conversation import Replacement, ReplacementKind, Scope, Turn, check_scope
 from secom_core.errors import InvalidScope
 from secom_core.memory import Hit, Memory, Passage
+
+from .convert import dated_text, metadata_of
+
+_KINDS: Final = get_args(ReplacementKind)
+_OF_TURNS: Final = frozenset({"turn_ids", "speakers", "begin", "end"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +32,7 @@ class Origin:
         session: the session of the memory.
         turn_ids: the turns of the memory that the node shows.
         excerpts: what it shows of those that it shows in part, as `convert.to_node` has it.
+        replaced: what of them holds no more, in the same way.
     """
 
     scope: Scope
@@ -32,6 +40,7 @@ class Origin:
     session: str
     turn_ids: tuple[str, ...]
     excerpts: tuple[Mapping[str, Any], ...] = ()
+    replaced: tuple[Mapping[str, Any], ...] = ()
 
 
 def origin_of(node: NodeWithScore | BaseNode) -> Origin | None:
@@ -45,10 +54,11 @@ def origin_of(node: NodeWithScore | BaseNode) -> Origin | None:
         return None
     if not (isinstance(memory_id, str) and isinstance(session, str) and turn_ids):
         return None
-    return Origin(scope, memory_id, session, turn_ids, _excerpts(metadata.get("excerpts")))
+    excerpts, replaced = (_records(metadata.get(key)) for key in ("excerpts", "replaced"))
+    return Origin(scope, memory_id, session, turn_ids, excerpts, replaced)
 
 
-def _excerpts(value: Any) -> tuple[Mapping[str, Any], ...]:
+def _records(value: Any) -> tuple[Mapping[str, Any], ...]:
     try:
         value = json.loads(value) if isinstance(value, str) else value
     except ValueError:
@@ -128,13 +138,32 @@ def _passages(turns: Sequence[Turn], excerpts: Iterable[Mapping[str, Any]]) -> I
                 yield Passage(turn, place, start, stop)
 
 
+def _marks(turn: Turn, replaced: Iterable[Mapping[str, Any]]) -> Iterator[Replacement]:
+    """What holds no more of a turn that is still there."""
+    for each in replaced:
+        kind: ReplacementKind | None = next((kind for kind in _KINDS if kind == each.get("kind")), None)
+        newer, words = each.get("newer"), each.get("words")
+        if each.get("turn_id") == turn.id and kind is not None and isinstance(words, str):
+            with suppress(ValueError):
+                yield Replacement(turn.id, newer, datetime.fromisoformat(str(each.get("at"))), kind, _span(turn, words))
+
+
+def _span(turn: Turn, words: str) -> tuple[int, int, int] | None:
+    """Where a turn says these words; nothing for no words, which mean all of it."""
+    places = ((place, message.text.find(words)) for place, message in enumerate(turn.messages))
+    return next(((place, start, start + len(words)) for place, start in places if words and start >= 0), None)
+
+
 def _remaining(node: NodeWithScore, origin: Origin, hit: Hit) -> NodeWithScore:
     if set(origin.turn_ids) <= {turn.id for turn in hit.memory.turns}:
         return node
     copy = node.node.model_copy(deep=True)
-    copy.set_content(hit.text)
-    copy.metadata["turn_ids"] = json.dumps(hit.turn_ids, ensure_ascii=False)
-    if origin.excerpts:
-        left = [each for each in origin.excerpts if each.get("turn_id") in hit.turn_ids]
-        copy.metadata["excerpts"] = json.dumps(left, ensure_ascii=False)
+    marks = {turn.id: tuple(_marks(turn, origin.replaced)) for turn in hit.turns}
+    copy.set_content(dated_text(replace(hit, replaced=marks)))
+    kept = {key: value for key, value in copy.metadata.items() if key not in _OF_TURNS}
+    copy.metadata = {**kept, **metadata_of(hit.turns)}
+    for key, records in {"excerpts": origin.excerpts, "replaced": origin.replaced}.items():
+        if records:
+            left = [each for each in records if each.get("turn_id") in hit.turn_ids]
+            copy.metadata[key] = json.dumps(left, ensure_ascii=False)
     return NodeWithScore(node=copy, score=node.score)

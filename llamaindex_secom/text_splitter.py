@@ -236,9 +236,15 @@ class SegmentNodeParser(_SegmentParser):
             text="\n".join(turn.text for turn in turns),
             metadata={**shared, **_turn_metadata(turns, documents)},
             excluded_embed_metadata_keys=sorted(hidden.union(_OURS)),
-            excluded_llm_metadata_keys=sorted(unseen.union(_OURS) - {"begin"}),
+            excluded_llm_metadata_keys=sorted(unseen.union(_OURS) - _shown_times(turns)),
             relationships={NodeRelationship.SOURCE: first.source_node or first.as_related_node_info()},
         )
+
+
+def _shown_times(turns: Sequence[Turn]) -> set[str]:
+    """The keys of the times that the model sees; the end too where it is on another day."""
+    first, last = (None if turn.at is None else turn.at.date() for turn in (turns[0], turns[-1]))
+    return {"begin", "end"} if first != last else {"begin"}
 
 
 def _packed(turns: Sequence[Turn], limit: int | None) -> list[list[Turn]]:

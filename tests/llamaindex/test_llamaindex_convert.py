@@ -235,6 +235,22 @@ def test_pitfall_16_metadata_is_flat_json_and_bookkeeping_is_kept_from_both() ->
     assert for_embedder == node.get_content()
 
 
+def test_a_turn_of_another_day_comes_after_its_day() -> None:
+    first, second = hit().turns
+    later = replace(second, messages=(replace(second.messages[0], at=NOON.replace(day=9)),))
+    found = to_node(replace(hit(), turns=(first, later)), ("acme", "ann"))
+    assert found.node.get_content() == (
+        "Ann: I moved to Ghent.\nassistant: Lovely!\n2026-03-09 Mon\nAnn: And {now} I cycle."
+    )
+
+
+def test_of_several_scopes_the_model_sees_whose_a_node_is() -> None:
+    found = to_node(replace(hit(), is_named=True), ("acme", "bob")).node
+    assert 'scope: ["acme", "bob"]' in found.get_content(MetadataMode.LLM)
+    assert "bob" not in found.get_content(MetadataMode.EMBED)
+    assert "scope" not in to_node(hit(), ("acme", "bob")).node.get_content(MetadataMode.LLM)
+
+
 def test_node_ids_stay_and_differ_by_scope() -> None:
     assert to_node(hit(), ("acme", "ann")).node_id == to_node(hit(), ("acme", "ann")).node_id
     assert to_node(hit(), ("acme", "ann")).node_id != to_node(hit(), ("acmeann",)).node_id

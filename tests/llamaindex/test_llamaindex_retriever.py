@@ -285,3 +285,32 @@ def test_a_node_says_what_holds_no_more() -> None:
         assert "newer" not in found["rent"].node.get_content(MetadataMode.LLM)
         assert found[newer].text == "user: Our rent is 1,700 euros."
         assert "replaced" not in found[newer].metadata
+
+
+def test_the_model_sees_whose_memory_a_node_is_where_several_were_asked(bank: MemoryBank) -> None:
+    nodes = SecomRetriever(bank, ANN, also=[BOB], k=10).retrieve("Who keeps bees in Ghent?")
+    shown = [node.node.get_content(MetadataMode.LLM) for node in nodes]
+    assert [text for text in shown if "bees" in text and 'scope: ["acme", "bob"]' in text]
+    assert [text for text in shown if "Marta" in text and 'scope: ["acme", "ann"]' in text]
+    (own, *_) = SecomRetriever(bank, BOB).retrieve("Who keeps bees in Ghent?")
+    assert "scope" not in own.node.get_content(MetadataMode.LLM)
+
+
+def test_what_is_left_after_forgetting_has_its_own_day_and_its_own_marks() -> None:
+    days = [datetime(2025, 3, day, 9, tzinfo=timezone.utc) for day in (1, 9)]
+    with MemoryBank.open(granularity="session") as bank:
+        bank.remember(ANN, [Message("My rent is 900 euros.", "user", "Ann", "rent", days[0])], session="s")
+        bank.remember(ANN, [Message("The rent is due today.", "user", "Flo", "due", days[1])], session="s", close=True)
+        for turn, day in (("rent", 10), ("due", 11)):
+            bank.corrections.retract(ANN, turn, at=datetime(2025, 3, day, tzinfo=timezone.utc))
+        (node,) = SecomRetriever(bank, ANN).retrieve("What is the rent?")
+        assert node.text == (
+            "Ann: My rent is 900 euros.\n→ (retracted on 2025-03-10)\n"
+            "2025-03-09 Sun\nFlo: The rent is due today.\n→ (retracted on 2025-03-11)"
+        )
+        bank.forget(ANN, turn_ids=["rent"])
+        (kept,) = locate(bank, [node])
+    assert kept.node.text == "Flo: The rent is due today.\n→ (retracted on 2025-03-11)"
+    assert kept.node.metadata["begin"] == kept.node.metadata["end"] == days[1].isoformat()
+    assert json.loads(kept.node.metadata["speakers"]) == ["Flo"]
+    assert [each["turn_id"] for each in json.loads(kept.node.metadata["replaced"])] == ["due"]

@@ -159,6 +159,16 @@ def test_turn_documents_become_topics_with_their_turns() -> None:
     assert "begin" not in first.get_content(MetadataMode.EMBED)
 
 
+def test_the_model_sees_the_end_of_a_segment_that_ends_on_another_day() -> None:
+    first, *others, last = turn_documents()
+    (same_day,) = SegmentNodeParser(WholeRun()).get_nodes_from_documents([first, *others, last])
+    last.metadata["timestamp"] = "2026-03-09T10:00:00Z"
+    (longer,) = SegmentNodeParser(WholeRun()).get_nodes_from_documents([first, *others, last])
+    assert "end: 2026-03-09T10:00:00+00:00" in longer.get_content(MetadataMode.LLM)
+    assert "2026" not in longer.get_content(MetadataMode.EMBED)
+    assert "end:" not in same_day.get_content(MetadataMode.LLM)
+
+
 def test_sessions_are_cut_apart_and_other_documents_come_along() -> None:
     documents = [*turn_documents("s1"), *turn_documents("s2"), Document(text="Prose. More prose.", id_="p")]
     nodes = SegmentNodeParser(segmenter=WholeRun()).get_nodes_from_documents(documents)
