@@ -133,10 +133,15 @@ def without_markers(answer: ChatMessage, numbers: Sequence[int]) -> ChatMessage:
     return answer.model_copy(update={"blocks": blocks})
 
 
-def without_any_marker(message: ChatMessage) -> ChatMessage:
-    """A copy of an answer without its markers, whatever was shown under their numbers; any other message itself."""
+def without_any_marker(message: ChatMessage, step: str | None = None) -> ChatMessage:
+    """A copy of a model's words without their markers, whatever was shown under their numbers; others as they are.
+
+    Args:
+        message: of anyone.
+        step: which step of an agent it is where it holds code, in which ``[1]`` is no marker.
+    """
     numbers = [int(digits) for digits in re.findall(r"\[(\d{1,9})", _own_text(message))]
-    return without_markers(message, numbers) if numbers and is_answer(message) else message
+    return without_markers(message, numbers) if numbers and is_assistant(message) and step is None else message
 
 
 def strings_of(answer: Any) -> str:

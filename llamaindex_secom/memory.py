@@ -24,7 +24,7 @@ from secom_core.protocols import Denoiser, Embedder, Segmenter
 from secom_core.text.terms import count_tokens
 
 from .agent_steps import UserHook, check_user_hook, said_by_user
-from .answers import is_answer, without_any_marker, without_markers
+from .answers import is_answer, is_assistant, without_any_marker, without_markers
 from .arguments import check_session, refuse_unknown
 from .banks import bank_of, new_bank
 from .cached_recall import CachedRecall
@@ -367,7 +367,7 @@ class SecomMemory(SessionMessages):
 
     def _received(self, entry: WindowEntry) -> WindowEntry:
         """The entry as it is kept. A new query ends the cached recall; the citations of an answer are taken in."""
-        if self.citations and is_answer(entry.seen):
+        if self.citations and is_assistant(entry.seen) and entry.step is None:
             entry = entry.model_copy(update={"message": self._taken_in(entry.message)})
         self._cached = self._cached.after(entry.seen) if self._cached is not None else None
         return entry
@@ -376,7 +376,7 @@ class SecomMemory(SessionMessages):
         if not self.citations:
             return entries
         held = {message.text for _, message in self._words(old)}
-        plain = [each.model_copy(update={"message": without_any_marker(each.message)}) for each in entries]
+        plain = [each.model_copy(update={"message": without_any_marker(each.message, each.step)}) for each in entries]
         words = {place: message.text for place, message in self._words(plain)}
         return [plain[place] if words.get(place) in held else each for place, each in enumerate(entries)]
 
@@ -384,12 +384,13 @@ class SecomMemory(SessionMessages):
         recall = self.last_recall
         if recall is None or not recall.numbers:
             return answer
-        self._citations = read_citations(without_thoughts(answer_of(text_of(answer))), recall.numbers)
-        try:
-            if recall.impression is not None:
-                self._bank.citations.reward(self.scope, recall.query, recall.impression, self._citations)
-        except FAILURES as error:
-            self._failed("the citations of the answer were not taken in", error)
+        if is_answer(answer):
+            self._citations = read_citations(without_thoughts(answer_of(text_of(answer))), recall.numbers)
+            try:
+                if recall.impression is not None:
+                    self._bank.citations.reward(self.scope, recall.query, recall.impression, self._citations)
+            except FAILURES as error:
+                self._failed("the citations of the answer were not taken in", error)
         # For the next query, the same numbers stand for other memories.
         return without_markers(answer, recall.numbers)
 

@@ -22,7 +22,7 @@ pytest.importorskip("openai", reason="needs the extra 'openai'")
 
 from http_models import HttpLLM
 from llama_index.core.agent.workflow import AgentStream, AgentWorkflow, FunctionAgent, ReActAgent
-from llama_index.core.base.llms.types import ChatMessage, ChatResponse
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, TextBlock, ToolCallBlock
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
 from llama_index.core.instrumentation import get_dispatcher
@@ -715,6 +715,31 @@ async def test_pitfall_06_only_what_the_agent_tells_the_user_counts(
         assert "next to the (9) coats" in server.requests[0].prompt
         assert "12 degrees in [1]" in server.requests[1].prompt
     assert [entry.cited for entry in learner.citations.log(ANN)] == [(2,)]
+
+
+async def test_words_beside_a_call_are_kept_without_markers_and_cite_nothing(learner: MemoryBank) -> None:
+    memory = memory_of(learner, citations=True)
+    call = Answer("Marta [1], I think.", (ToolCall("weather", {"city": "[1]"}, "c1"),))
+    async with running("function", [call, "She is Marta [2]."]) as (agent, _):
+        await agent.run(QUERY, memory=memory)
+    assert stored(learner) == [QUERY, "Marta, I think.", "She is Marta."]
+    assert [entry.cited for entry in learner.citations.log(ANN)] == [(2,)]
+    (called,) = (block for message in memory.get_all() for block in message.blocks if isinstance(block, ToolCallBlock))
+    assert called.tool_kwargs == {"city": "[1]"}
+    shown = [message.model_copy(deep=True) for message in memory.get_all()]
+    shown[1].blocks[0] = TextBlock(text="Marta [1], I think.")  # as the front end had shown it
+    memory.set(shown)
+    assert stored(learner) == [QUERY, "Marta, I think.", "She is Marta."]
+
+
+def test_code_beside_which_nothing_is_cited_stays_as_it_is(learner: MemoryBank) -> None:
+    memory = memory_of(learner, citations=True)
+    memory.put(user(QUERY))
+    memory.get()
+    code = bot("<execute>print(names[1])</execute>")
+    memory.put_messages([code, user("Result of executing the code given:\n\nMarta"), bot("Marta [1].")])
+    memory.set(memory.get_all())
+    assert [message.content for message in memory.get_all()][1] == code.content
 
 
 @pytest.mark.slow
