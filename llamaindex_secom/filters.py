@@ -20,6 +20,8 @@ _SAME: Final = {
     FilterOperator.CONTAINS: "has",
 }
 _NOT: Final = {FilterOperator.NE: "eq", FilterOperator.NIN: "in"}
+_MEANT: Final = {**dict.fromkeys(("begin", "end", "timestamp", "created_at"), "at"), "speakers": "speaker"}
+"""The fields that are meant by other names that nodes and messages have for them."""
 _LISTS: Final = {FilterOperator.ANY: "or", FilterOperator.ALL: "and"}
 
 
@@ -30,7 +32,8 @@ def where_of(filters: MetadataFilters) -> dict[str, Any]:
     ``at``. What has no value passes ``NE`` and ``NIN``.
 
     Raises:
-        InvalidInput: it is none, or has an operator that a recall has no form for: those that match texts.
+        InvalidInput: it is none, has an operator that a recall has no form for (those that match texts), or a key by
+            which nodes or messages name a field: nothing would be found by it.
     """
     if not isinstance(filters, MetadataFilters):
         raise InvalidInput(f"filters are a MetadataFilters, got {shorten(filters)}")
@@ -47,6 +50,11 @@ def _joined(filters: MetadataFilters) -> dict[str, Any]:
 
 
 def _condition(given: MetadataFilter) -> dict[str, Any]:
+    if given.key in _MEANT:
+        raise InvalidInput(
+            f"a recall filters by {_MEANT[given.key]!r}, not by {given.key!r}; write {METADATA + given.key!r} if it is "
+            "a key of your messages' metadata"
+        )
     field = given.key if given.key in FIELDS or given.key.startswith(METADATA) else METADATA + given.key
     if given.operator in _SAME:
         return {field: {_SAME[given.operator]: given.value}}

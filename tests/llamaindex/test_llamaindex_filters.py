@@ -136,3 +136,11 @@ def test_metadata_filters_are_joined_as_the_framework_joins_them(bank: MemoryBan
 def test_a_filter_that_matches_texts_is_refused(operator: FilterOperator) -> None:
     with pytest.raises(InvalidInput, match=r"a recall cannot filter .* by 'text_match"):
         where_of(MetadataFilters(filters=[MetadataFilter(key="topic", value="r", operator=operator)]))
+
+
+@pytest.mark.parametrize(("key", "field"), [("begin", "at"), ("timestamp", "at"), ("speakers", "speaker")])
+def test_a_key_that_only_nodes_have_is_refused_with_the_field_that_is_meant(key: str, field: str) -> None:
+    with pytest.raises(InvalidInput, match=f"filters by '{field}', not by '{key}'; write 'metadata.{key}' if"):
+        where_of(MetadataFilters(filters=[MetadataFilter(key=key, value="2026-01-01", operator=FilterOperator.GTE)]))
+    own = MetadataFilters(filters=[MetadataFilter(key=f"metadata.{key}", value="x")])
+    assert where_of(own) == {"and": [{f"metadata.{key}": {"eq": "x"}}]}
