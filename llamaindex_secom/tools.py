@@ -12,7 +12,7 @@ from inspect import Parameter, Signature
 from typing import Annotated, Any, Final, Literal
 
 from llama_index.core.base.llms.types import MessageRole
-from llama_index.core.bridge.pydantic import BaseModel, ConfigDict, Field
+from llama_index.core.bridge.pydantic import BaseModel, ConfigDict, Field, ValidationError
 from llama_index.core.tools import FunctionTool, ToolMetadata
 from llama_index.core.workflow import Context
 from typing_extensions import Unpack
@@ -24,7 +24,7 @@ from secom_core.context.packing import MOST_TOKENS
 from secom_core.context.reading import part_of, why_empty
 from secom_core.context.replacing import IN_THE_PROMPT, in_the_prompt, with_numbers
 from secom_core.conversation import Message, Scope, check_scope
-from secom_core.errors import InvalidInput, InvalidScope
+from secom_core.errors import InvalidInput, InvalidScope, shorten
 from secom_core.memory import Recall, RecallOptions
 
 from .arguments import NoOthers, refuse_unknown
@@ -41,6 +41,12 @@ Action = Literal["search", "read", "remember", "correct", "forget", "retract", "
 
 _UNREACHABLE: Final = "Memory cannot be reached at the moment."
 _IN_PART: Final = " (in part)"
+_FLAWS: Final = {
+    "missing": "it is missing",
+    "extra_forbidden": "there is no such argument",
+    "string_pattern_mismatch": "it has no words",
+    "string_too_short": "it has no words",
+}
 _Words = Annotated[str, Field(pattern=r"\S", description="The fact, in a sentence that is clear by itself.")]
 _Id = Annotated[str, Field(min_length=1, description="The memory's id, from search_memory.")]
 
@@ -300,10 +306,10 @@ def _tool(
     signature = _signature(schema)
 
     def call(*given: Any, **named: Any) -> str:
-        return act(bound, **schema(**signature.bind_partial(*given).arguments, **named).model_dump())
+        return act(bound, **_checked(schema, name, **signature.bind_partial(*given).arguments, **named))
 
     async def acall(ctx: Context, **arguments: Any) -> str:
-        checked = schema(**arguments).model_dump()
+        checked = _checked(schema, name, **arguments)
         return await asyncio.to_thread(act, await _place_of(ctx, name), **checked)
 
     if bound is None:
@@ -312,6 +318,17 @@ def _tool(
     call.__name__, call.__doc__ = name, about
     call.__signature__ = signature  # type: ignore[attr-defined]
     return FunctionTool(fn=call, metadata=metadata)
+
+
+def _checked(schema: type[_Arguments], name: str, /, **arguments: Any) -> dict[str, Any]:
+    """The arguments of a call. If some are refused, the model is told which, and what the tool takes."""
+    try:
+        return schema(**arguments).model_dump()
+    except ValidationError as error:
+        flaws = {str(each["loc"][0]): _FLAWS.get(each["type"], each["msg"]) for each in error.errors()}
+        got = {key: f", got {shorten(arguments[key])}" if key in arguments else "" for key in flaws}
+        told = "; ".join(f"{key}: {flaw}{got[key]}" for key, flaw in flaws.items())
+        raise InvalidInput(f"{name} takes {' and '.join(schema.model_fields)}; {told}") from error
 
 
 def _signature(schema: type[_Arguments]) -> Signature:

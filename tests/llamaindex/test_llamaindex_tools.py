@@ -172,9 +172,20 @@ def test_what_a_model_was_not_asked_for_is_refused(
     bank: MemoryBank, tools: dict[str, FunctionTool], name: str, arguments: dict[str, Any]
 ) -> None:
     before = texts(bank)
-    with pytest.raises(ValueError, match="validation error"):
+    with pytest.raises(InvalidInput, match=f"^{name} takes ") as refused:
         tools[name].call(**arguments)
+    assert "pydantic" not in str(refused.value)
     assert texts(bank) == before
+
+
+def test_a_model_is_told_which_argument_is_wrong_and_what_there_is(tools: dict[str, FunctionTool]) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        tools["search_memory"].call(q="violin")
+    assert str(refused.value) == (
+        "search_memory takes query; query: it is missing; q: there is no such argument, got 'violin'"
+    )
+    with pytest.raises(InvalidInput, match=r"read_memory takes memory_id and start; start: .*, got -1$"):
+        tools["read_memory"].call(memory_id="ann-1", start=-1)
 
 
 @pytest.mark.slow
@@ -364,7 +375,7 @@ async def test_an_agent_searches_corrects_and_forgets(
     assert "Corrected: ann-1 is now" in prompts[2]
     assert "Forgot ann-2." in prompts[3]
     assert "there is no memory with the id 'bob-1'" in prompts[4]
-    assert "1 validation error" in prompts[5]
+    assert "scope: there is no such argument" in prompts[5]
     assert not any("Ivo" in prompt for prompt in prompts)
     [mark] = bank.corrections.marks(ANN)
     assert (mark.turn_id, mark.kind) == ("ann-1", "corrected")
