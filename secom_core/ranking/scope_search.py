@@ -18,6 +18,7 @@ from ..indexes.vector import VectorIndex
 from ..memory import Memory
 from ..protocols import Vectors
 from ..text.dates import Span, spans
+from ..text.intents import asks_of_replies
 from ..vectors import DocumentPlace
 from .dialogue import LEANT_ON
 from .passage_table import PassageTable, Rows
@@ -34,7 +35,7 @@ from .signals import (
     spread,
     word_signals,
 )
-from .speaking import SAID_BY_USER, STANDING, UTTERANCE
+from .speaking import REPLY, SAID_BY_USER, STANDING, UTTERANCE
 from .surroundings import around, holding
 from .weights import STANDS, USERS
 from .whole_columns import at_rows
@@ -197,7 +198,8 @@ class ScopeSearch:
             case "asks":
                 return table.asks[pool].astype(np.float64)
             case "user":
-                return np.asarray(table.kind[pool] == SAID_BY_USER, dtype=np.float64)
+                whose = REPLY if asks_of_replies(self.query) else SAID_BY_USER
+                return np.asarray(table.kind[pool] == whose, dtype=np.float64)
             case "instruction" | "preference" | "fact":
                 return np.asarray(table.stands[pool] == STANDING.index(name), dtype=np.float64)
             case "non_answer":

@@ -148,6 +148,42 @@ _EVER: Final = wording(
 )
 """Whether something was ever done, which asks for no earlier state: "Have I used it before?"."""
 
+# Whoever asks for what may be answered anew ("What would you recommend?") asks for no earlier reply.
+_OF_REPLIES: Final = wording(
+    r"""
+    (?:did|had|have) you (?:\w+ ){0,2}?(?:recommend|suggest|advis|propos|tell|told|say|said|giv|mention|explain)\w*
+    (?:did|had|have) you (?:\w+ ){0,2}?(?:describ|list|writ|draft|pick|choos|chos|help|show|nam|estimat|calculat)\w*
+    (?:did|had|have) you (?:\w+ ){0,2}?(?:reckon|outlin|offer|warn|answer|quot|compar|come up|work out|walk me)\w*
+    you(?:'d| had)? (?:\w+ )?(?:recommended|suggested|advised|proposed|told|said|gave|given|mentioned|explained)
+    you(?:'d| had)? (?:\w+ )?(?:described|listed|wrote|written|drafted|picked|chose|chosen|showed|named|estimated)
+    you(?:'d| had)? (?:\w+ )?(?:calculated|reckoned|outlined|offered|warned|answered|quoted|compared)
+    (?:was|were|after|following|followed|per|on|by|to|took|tried|from|about|in) your (?:\w+ )?(?:advice|answer|reply)
+    (?:was|were|after|following|followed|per|on|by|to|took|tried|from|about|in) your (?:\w+ )?(?:suggest|recommend)\w+
+    (?:was|were|after|following|followed|per|on|by|to|took|tried|from|about|in) your (?:\w+ )?(?:tips?|explanation)
+    (?:hast|hattest) du\b.{0,80}\b(?:geraten|empfohlen|vorgeschlagen|gesagt|genannt|gegeben|erklärt|gerechnet)
+    (?:hast|hattest) du\b.{0,80}\b(?:berechnet|gemeint|erwähnt|geschrieben|geschätzt|beschrieben|gezeigt|geholfen)
+    (?:haben|hatten) (?-i:Sie)\b.{0,80}\b(?:geraten|empfohlen|vorgeschlagen|gesagt|genannt|erklärt|erwähnt)
+    (?:du|(?-i:Sie))\b.{0,80}\b(?:geraten|empfohlen|vorgeschlagen|gesagt|genannt|erklärt|erwähnt) ha(?:st|tte)\w*
+    (?:rietst|rietest|empfahlst|nanntest|sagtest|meintest|schlugst) du|du\b.{0,40}\b(?:rietst|empfahlst|nanntest|sagtest)
+    (?:nach|auf|war|waren|bei|von|laut|gemäß) dein(?:e[mnrs]?)? (?:\w+ )?(?:rat|vorschlag|empfehlung|tipp|antwort)\w*
+    (?:me )?(?:recomendaste|sugeriste|dijiste|aconsejaste|propusiste|explicaste|diste|mencionaste|calculaste|escribiste)
+    (?:has|habías) (?:recomendado|sugerido|dicho|aconsejado|propuesto|explicado|dado|mencionado|calculado|escrito)
+    (?:tu|vous) (?:m'|me |nous |l')?(?:as|avez|avais|aviez) (?:\w+ )?(?:recommandé|conseillé|dit|suggéré|proposé)e?s?
+    (?:tu|vous) (?:m'|me |nous |l')?(?:as|avez|avais|aviez) (?:\w+ )?(?:expliqué|donné|parlé|cité|écrit|calculé)e?s?
+    (?:as|avais)-tu (?:\w+ )?(?:recommandé|conseillé|dit|suggéré|proposé|expliqué|donné|parlé|cité|écrit|calculé)e?s?
+    (?:avez|aviez)-vous (?:\w+ )?(?:recommandé|conseillé|dit|suggéré|proposé|expliqué|donné|parlé|cité|écrit)e?s?
+    """,
+    anywhere=r"""
+    (?:你|您).{0,4}(?:之前|当时|上次|上回|当初|刚才|以前).{0,8}(?:建议|推荐|说|告诉|教|提|列|让我|叫我|给|写|看好|讲|算)
+    (?:之前|当时|上次|上回|当初|刚才|以前)(?:你|您).{0,8}(?:建议|推荐|说|告诉|教|提|列|让我|叫我|给|写|看好|讲|算)
+    (?:你|您).{0,8}(?:建议|推荐|说|告诉|教|提|讲)(?:过|我?的(?!话))|(?:你|您)(?:给|写|列|算)(?:我)?的|(?:你|您)(?:让|叫)我
+    (?:根据|按照?|照着?)(?:你|您)的(?:建议|推荐|回答|说法|意见)
+    (?:勧め|すすめ|薦め|教え|(?:提案|説明|計算|推薦|おすすめ)し|言っ|書い)て(?:くれ(?:た|て|まし)|もらっ|いただい)
+    あなたの(?:提案|アドバイス|おすすめ|答え|説明)
+    (?:추천|제안|조언|설명|말|계산)(?:해)?\s*(?:준|줬|주셨|주신|했던|하셨)|(?:알려|가르쳐)\s*(?:준|줬|주셨|주신)
+    """,
+).search
+
 _TELLING: Final = 2
 """How many content words make a question that stands alone."""
 
@@ -194,6 +230,14 @@ def leans(query: str) -> bool:
     if back is not None and not _NAMED.search(query, 0, back.start()):
         return True
     return len(dict.fromkeys(terms(query))) < _TELLING
+
+
+def asks_of_replies(query: str) -> bool:
+    """Whether a question is about what the assistant has told, such as what it recommended.
+
+    In English, German, Spanish, French, Chinese, Japanese and Korean.
+    """
+    return len(query) <= _LONG and _OF_REPLIES(query) is not None
 
 
 def asks_of_the_past(query: str) -> bool:
