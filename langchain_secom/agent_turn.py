@@ -149,3 +149,8 @@ def is_subagent(runtime: Runtime[Any]) -> bool:
     """Whether the agent runs inside another one's tool; an agent that is a node of a graph does not."""
     outer = runtime.execution_info.checkpoint_ns.split("|")[:-1] if runtime.execution_info is not None else []
     return any(node.startswith("tools:") for node in outer)
+
+
+def is_inner(runtime: Runtime[Any]) -> bool:
+    """Whether the agent runs within another graph, such as in a node of it or in a tool of another agent."""
+    return runtime.execution_info is not None and "|" in runtime.execution_info.checkpoint_ns

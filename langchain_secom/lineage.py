@@ -39,13 +39,16 @@ class Lineage:
         messages: its messages, under the ids by which the bank knows them.
         before: the ids of those that it held when its last run ended, if that is known.
         summed_up: whether a summary stands for earlier messages.
-        branches: gives the ids of messages that other checkpoints of the thread hold.
+        branches: gives those of some ids whose messages other checkpoints of the thread hold, and its current one does
+            not.
+        in_part: whether the messages may be only some of the thread's, as another graph handed them to an agent.
     """
 
     messages: Sequence[Message]
     before: Collection[str] = ()
     summed_up: bool = False
-    branches: Callable[[], Collection[str]] = tuple
+    branches: Callable[[Collection[str]], Collection[str]] = set
+    in_part: bool = False
 
     @property
     def ids(self) -> dict[str, Message]:
@@ -61,9 +64,9 @@ class Lineage:
         """The ids of stored messages that the thread holds no more.
 
         These are the messages that got other words, or were taken out of the thread since its last run ended; and
-        those after the last one that both hold, in whatever words, which were said in another branch. Where thread and
-        bank share no message, those are from another branch that another checkpoint of the thread holds: checkpoints
-        may be lost.
+        those after the last one that both hold, in whatever words, which were said in another branch: another
+        checkpoint of the thread holds them. What no checkpoint holds was said elsewhere, such as to another agent, or
+        the checkpoints were lost.
 
         Args:
             stored: the session's turns, or its latest, in the order in which they were said.
@@ -73,11 +76,14 @@ class Lineage:
         shared = [number for number, each in enumerate(order) if place_of(each) in places]
         if not shared and not self.summed_up:
             if not self.before:
-                return set(order) & set(self.branches())
+                return set(self.branches(order))
             shared = [number for number, each in enumerate(order) if each in self.before]
         edited = {order[number] for number in shared if order[number] not in here}
-        branch = order[shared[-1] + 1 :] if shared else []
-        return (self.taken_out & set(order)) | edited | set(branch)
+        branch = set(order[shared[-1] + 1 :] if shared else [])
+        if self.in_part:
+            return set(self.branches(edited | branch))
+        gone = (self.taken_out & set(order)) | edited
+        return gone | set(self.branches(branch - gone))
 
     def is_followed(self, latest: Turn) -> bool:
         """Whether the latest stored turn tells, beside what is known of the last run, that nothing was left behind."""

@@ -386,7 +386,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     def _follow(self, turn: AgentTurn, state: Mapping[str, Any], runtime: Runtime[Any], *, begins: bool) -> None:
         if self._threads.follows(runtime):
             with self._guarded("retracting what the thread has left behind"):
-                self._threads.follow(turn, state["messages"], self._thread_key, begins=begins)
+                self._threads.follow(turn, state["messages"], runtime, begins=begins)
 
     @contextmanager
     def _guarded(self, what: str) -> Iterator[None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal
@@ -13,7 +13,7 @@ from langchain_core.runnables import ensure_config
 from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
 from secom_core.errors import MissingExtra
 
-from .agent_turn import AgentTurn, is_subagent, owner_of
+from .agent_turn import AgentTurn, is_inner, is_subagent, owner_of
 from .known_messages import ThreadOptions, ids_of_messages, named_messages, new_messages
 from .lineage import Lineage, Retracted, follow
 from .messages import is_summary, place_of
@@ -25,6 +25,8 @@ except ImportError as error:
 
 
 _CHECKPOINTER: Final = "__pregel_checkpointer"
+_LOOKED_THROUGH: Final = 64
+"""In how many checkpoints messages of other branches are looked for: the latest of a branch has all of its messages."""
 
 
 def is_checkpointed() -> bool:
@@ -32,13 +34,28 @@ def is_checkpointed() -> bool:
     return ensure_config().get("configurable", {}).get(_CHECKPOINTER) is not None
 
 
-def _ids_in_checkpoints(key: str) -> set[str]:
-    """The ids that all checkpoints of the current run's thread have in their states."""
+def _latest_checkpoints() -> list[Mapping[str, Any]]:
+    """The latest checkpoints of the current run's thread: the outermost graph's, if the agent is within another."""
     configurable = ensure_config()["configurable"]
     of_thread = {"thread_id": configurable.get("thread_id"), "checkpoint_ns": ""}
-    found = configurable[_CHECKPOINTER].list({"configurable": of_thread})
-    held = (saved.checkpoint["channel_values"].get(key, {}) for saved in found)
-    return {each for ids_of in held for ids in ids_of.values() for each in ids}
+    found = configurable[_CHECKPOINTER].list({"configurable": of_thread}, limit=_LOOKED_THROUGH)
+    # An iterator of an asynchronous saver that is not read to its end cannot be closed here.
+    return [saved.checkpoint for saved in found]
+
+
+def _current_checkpoint() -> Mapping[str, Any] | None:
+    """The checkpoint from which the outermost graph's current step began; nothing if it is not written yet."""
+    configurable = ensure_config()["configurable"]
+    number = configurable.get("checkpoint_map", {}).get("")
+    named = {"thread_id": configurable.get("thread_id"), "checkpoint_ns": "", "checkpoint_id": number}
+    saved = configurable[_CHECKPOINTER].get_tuple({"configurable": named}) if number else None
+    return saved.checkpoint if saved is not None else None
+
+
+def _messages_in(checkpoint: Mapping[str, Any]) -> list[BaseMessage]:
+    """The messages in a graph's state, whatever their key."""
+    lists = (value for value in checkpoint["channel_values"].values() if isinstance(value, list))
+    return [each for value in lists for each in value if isinstance(each, BaseMessage)]
 
 
 @dataclass(frozen=True)
@@ -78,22 +95,35 @@ class ThreadMemory:
             remember_soon(self.bank, self.writer, turn.scope, new, session=turn.session)
         return True
 
-    def follow(self, turn: AgentTurn, messages: Sequence[BaseMessage], key: str, *, begins: bool) -> None:
+    def follow(self, turn: AgentTurn, messages: Sequence[BaseMessage], runtime: Runtime[Any], *, begins: bool) -> None:
         """Retract what the thread left behind.
 
         Args:
             turn: the current turn.
-            messages: the thread's.
-            key: where states have the ids of the thread's messages when its last run ended.
+            messages: the thread's, or what another graph handed to the agent.
+            runtime: of the run.
             begins: whether a run begins; where one goes on, frameworks may have taken messages out since it began.
         """
         others, summed_up = turn.others, any(map(is_summary, messages))
         named = named_messages(messages, turn.session, self.options, turn.ended)
         named = [each for each in named if place_of(str(each.id)) not in others]
         ended = turn.mine
-        branches = tuple if ended else partial(_ids_in_checkpoints, key)
-        lineage = Lineage(named, ended if begins else (), summed_up, branches)
+        inner = is_inner(runtime)
+        branches = partial(self._in_other_branches, turn, inner=inner)
+        lineage = Lineage(named, ended if begins else (), summed_up, branches, in_part=inner)
         follow(self.bank, turn.scope, turn.session, lineage, self.retracted)
+
+    def _in_other_branches(self, turn: AgentTurn, ids: Collection[str], *, inner: bool) -> set[str]:
+        """Those of some messages, by their ids, that checkpoints of the thread hold, and its current one does not."""
+        sought = set(ids)
+        if sought and inner:
+            current = _current_checkpoint()
+            sought = sought - self._ids_in(current, turn) if current is not None else set()
+        saved = _latest_checkpoints() if sought else []
+        return sought & {each for checkpoint in saved for each in self._ids_in(checkpoint, turn)}
+
+    def _ids_in(self, checkpoint: Mapping[str, Any], turn: AgentTurn) -> set[str]:
+        return set(ids_of_messages(_messages_in(checkpoint), turn.session, self.options, turn.ended))
 
     def held(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> dict[str, list[str]]:
         """The ids by which the bank knows the thread's messages, by whose memory took each in (`owner_of`)."""

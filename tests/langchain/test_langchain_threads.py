@@ -30,6 +30,7 @@ from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, Tool
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
 from pydantic import BaseModel
@@ -73,7 +74,7 @@ def agent_of(server: ScriptedServer, bank: MemoryBank, *middleware: Any, saver: 
     of_agent = {name: options.pop(name) for name in ("response_format",) if name in options}
     memory = SecomMiddleware(bank, scope=ANN, **{"write": "inline", "on_error": "raise", **options})
     model = HttpAgentModel(base_url=server.base_url)
-    keeper = InMemorySaver() if saver is None else saver
+    keeper = InMemorySaver() if saver is None else saver or None
     return create_agent(model, [weather], middleware=[memory, *middleware], checkpointer=keeper, **of_agent)
 
 
@@ -472,6 +473,61 @@ def test_a_turn_that_was_summed_up_while_it_waited_stays(bank: MemoryBank) -> No
     assert [texts[0] for texts in said(bank)] == ["Fact.", "Weather?"]
     assert said(bank)[1][-1] == "Done."
     assert str(said(bank)).count("rain in Ghent") == 2
+
+
+LENA, PORTO, SHORTER = "Write a poem for my sister Lena.", "She lives in Porto.", "Make it shorter."
+
+
+def in_graph(first: Any, second: Any) -> Any:
+    """A graph of two steps, one after the other, and a checkpointer of its own."""
+    graph = StateGraph(MessagesState).add_node("first", first).add_node("second", second)
+    return graph.add_edge(START, "first").add_edge("first", "second").compile(checkpointer=InMemorySaver())
+
+
+@pytest.mark.slow
+@both
+@pytest.mark.parametrize("handed", [slice(1), slice(-2, -1), slice(0, None, 2)], ids=["first", "question", "user's"])
+async def test_a_node_may_hand_an_agent_some_of_the_messages(
+    bank: MemoryBank, server: ScriptedServer, how: str, handed: slice
+) -> None:
+    chat, judge = agent_of(server, bank, saver=False), agent_of(server, bank, saver=False)
+
+    def judging(state: MessagesState) -> dict[str, Any]:
+        judge.invoke({"messages": state["messages"][handed]})
+        return {}
+
+    async def ajudging(state: MessagesState) -> dict[str, Any]:
+        await judge.ainvoke({"messages": state["messages"][handed]})
+        return {}
+
+    graph = in_graph(chat, RunnableLambda(judging, ajudging))
+    for text in (LENA, PORTO, SHORTER):
+        await run_agent(how, graph, user(text), in_thread)
+    assert [turn[:2] for turn in said(bank)] == [[LENA, "Answer 0."], [PORTO, "Answer 2."], [SHORTER, "Answer 4."]]
+
+
+@pytest.mark.slow
+@both
+async def test_agents_in_a_graph_follow_its_thread(bank: MemoryBank, server: ScriptedServer, how: str) -> None:
+    graph = in_graph(agent_of(server, bank, saver=False), agent_of(server, bank, saver=False))
+    for text in (LENA, PORTO):
+        await run_agent(how, graph, user(text, id=text), in_thread)
+    await run_agent(how, graph, None, checkpoint(graph, 4, "first"))
+    assert said(bank) == [[LENA, "Answer 0.", "Answer 1."], [PORTO, "Answer 4.", "Answer 5."]]
+    graph.update_state(in_thread, user("She lives in Faro.", id=PORTO))
+    await run_agent(how, graph, user(SHORTER), in_thread)
+    assert [turn[0] for turn in said(bank)] == [LENA, "She lives in Faro.", SHORTER]
+
+
+@pytest.mark.slow
+@both
+async def test_agents_with_threads_of_their_own_share_a_conversation(
+    bank: MemoryBank, server: ScriptedServer, how: str
+) -> None:
+    poet, critic = agent_of(server, bank), agent_of(server, bank)
+    for agent, text in ((poet, LENA), (critic, PORTO), (poet, SHORTER), (critic, "And?")):
+        await run_agent(how, agent, user(text), in_thread)
+    assert [turn[0] for turn in said(bank)] == [LENA, PORTO, SHORTER, "And?"]
 
 
 def test_a_thread_whose_checkpoints_were_lost_keeps_its_memory(bank: MemoryBank, server: ScriptedServer) -> None:
