@@ -34,7 +34,7 @@ from secom_core.memory import Hit, Memory, Passage, Section
 from secom_core.text.kept import KEPT, Kept
 
 from .attachments import words_of
-from .notices import REVIEWER, is_notice, reviewers_words
+from .notices import REVIEWER, edited_call, is_notice, reviewers_words
 
 Tools = Literal["brief", "omit"]
 """Whether tool calls and their results are kept, a line each, or left out."""
@@ -83,7 +83,7 @@ def to_message(message: BaseMessage) -> Message:
     The speaker is the message's ``name``; the time comes from ``additional_kwargs["timestamp"]``; the rest of the
     ``additional_kwargs`` becomes metadata as far as JSON can hold it. A tool call becomes a line
     ``[calls weather({"city": "Rome"})]``, a tool's result is cut after 500 characters. What a person says who refuses a
-    call is of the speaker ``reviewer``.
+    call is of the speaker ``reviewer``; a call that a person changed stands before its result.
 
     Raises:
         InvalidInput: for a timestamp that is no time.
@@ -106,7 +106,7 @@ def _converted(message: BaseMessage) -> Message:
     text = without_recalled(text_of(message))
     refused = reviewers_words(text) if role == "tool" else None
     if role == "tool":
-        text = _shortened(refused or text)
+        text = _result(refused or text)
     return Message(
         "\n".join(filter(None, [text, *map(_call, getattr(message, "tool_calls", ()))])),
         role=role,
@@ -192,9 +192,16 @@ def _role_of(kind: type[BaseMessage]) -> str:
     return next((role for base, role in _ROLES if issubclass(kind, base)), "user")
 
 
-def _call(call: Mapping[str, Any]) -> str:
+def _call(call: Mapping[str, Any], verb: str = "calls") -> str:
     args = json.dumps(call["args"], ensure_ascii=False, default=str)
-    return f"[calls {call['name']}({_shortened(args)})]"
+    return f"[{verb} {call['name']}({_shortened(args)})]"
+
+
+def _result(text: str) -> str:
+    edited = edited_call(text)
+    if edited is None:
+        return _shortened(text)
+    return "\n".join(filter(None, [_call(edited[0], "a reviewer calls instead:"), _shortened(edited[1])]))
 
 
 def _shortened(text: str) -> str:

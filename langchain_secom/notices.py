@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Final
+from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
@@ -22,6 +23,11 @@ _IN_PLACE_OF_A_RESULT: Final = re.compile(
     re.S,
 )
 _REVIEWED: Final = re.compile(r"User rejected the tool call for `[^`]*` with reason: (?P<reason>.+)", re.S)
+_EDITED: Final = re.compile(
+    r"Note: a human reviewer replaced this tool call before it ran\..* Executed instead: (?P<name>\S+) with arguments "
+    r"(?P<args>\{.*?\})\.(\n\nTool response:\n?(?P<result>.*))?",
+    re.S,
+)
 
 REVIEWER: Final = "reviewer"
 """The speaker of what a person says who refuses a call of a tool."""
@@ -48,3 +54,14 @@ def reviewers_words(result: str) -> str | None:
     """What a person said who refused a call of a tool, out of the tool's result; nothing in any other result."""
     found = _REVIEWED.fullmatch(result)
     return found["reason"] if found else None
+
+
+def edited_call(result: str) -> tuple[dict[str, Any], str] | None:
+    """The call that a person put in the place of the model's, and what it gave; nothing of any other result."""
+    found = _EDITED.fullmatch(result)
+    if found is None:
+        return None
+    try:
+        return {"name": found["name"], "args": json.loads(found["args"])}, found["result"] or ""
+    except ValueError:
+        return None

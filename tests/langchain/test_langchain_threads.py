@@ -36,7 +36,7 @@ from langgraph.types import Command
 from pydantic import BaseModel
 
 from langchain_secom import SecomMiddleware
-from langchain_secom.convert import to_messages
+from langchain_secom.convert import to_message, to_messages
 from langchain_secom.lineage import retract_thread
 from langchain_secom.messages import conversation_name
 from secom_core.bank import MemoryBank
@@ -670,6 +670,33 @@ def test_what_a_reviewer_says_is_the_reviewers(bank: MemoryBank) -> None:
     [turn] = bank.turns(ANN, "t0")
     assert turn.messages[2].line == "reviewer: No weather, please."
     assert said(bank, "t1") == [["Weather?", CALL_LINE, "All right."]]
+
+
+@both
+async def test_a_call_that_a_reviewer_changed_is_the_one_that_was_made(bank: MemoryBank, how: str) -> None:
+    asking = HumanInTheLoopMiddleware(interrupt_on={"weather": True})
+    change: Any = {"type": "edit", "edited_action": {"name": "weather", "args": {"city": "Köln"}}}
+    with ScriptedServer([CALL, "It rains."]) as server:
+        agent = agent_of(server, bank, asking)
+        await run_agent(how, agent, user("Weather?"), in_thread)
+        await run_agent(how, agent, Command(resume={"decisions": [change]}), in_thread)
+    [[_, call, result, _]] = said(bank)
+    # LangChain before 1.5 changes the model's call.
+    assert 'weather({"city": "Köln"})]' in (result if call == CALL_LINE else call)
+    assert result.endswith("rain in Köln")
+    assert "Note:" not in result
+
+
+def test_a_changed_call_stands_before_its_result() -> None:
+    note = "Note: a human reviewer replaced this tool call before it ran. Do not re-issue your original call. Executed "
+    note += 'instead: weather with arguments {"city": "K\\u00f6ln"}.'
+    results = (note, f"{note}\n\nTool response:\nrain {'and wind ' * 100}", "Note: a human reviewer replaced this.")
+    texts = [to_message(ToolMessage(text, tool_call_id="call-1")).text for text in results]
+    changed = '[a reviewer calls instead: weather({"city": "Köln"})]'
+    assert texts[0] == changed
+    assert texts[2] == results[2]
+    assert texts[1].startswith(f"{changed}\nrain and wind")
+    assert texts[1].endswith("…")
 
 
 def test_a_model_may_say_what_a_notice_says() -> None:
