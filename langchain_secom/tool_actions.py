@@ -24,6 +24,11 @@ def missing(action: str, text: str | None, memory_id: str | None, allowed: set[A
     return f"{action!r} needs a memory_id." if action != "remember" and not memory_id else None
 
 
+def unknown(memory_id: str) -> str:
+    """What the model is told of an id that no memory of the scope has."""
+    return f"There is no memory with the id {memory_id!r}. Search the memories: the result ends with their ids."
+
+
 def changed(bank: MemoryBank, scope: Scope, session: str, action: str, text: str, memory_id: str) -> str | None:
     """Do it, and report it to the model; nothing where the memory is not there."""
     if action == "forget":

@@ -21,7 +21,7 @@ from .identity import Identity, check_key
 from .known_messages import ThreadOptions, ids_in_prompt
 from .recall_options import recall_options
 from .scopes import ScopePart
-from .tool_actions import changed, marked, missing, result
+from .tool_actions import changed, marked, missing, result, unknown
 
 try:
     from langchain.tools import ToolRuntime
@@ -248,7 +248,7 @@ def create_read_memory_tool(
 def _piece(bank: MemoryBank, scope: Scope, memory_id: str, start: int, tokens: int) -> str:
     turns = bank.turns(scope, turn_ids=[memory_id])
     if not turns:
-        raise InvalidInput(f"There is no memory with the id {memory_id!r}.")
+        raise InvalidInput(unknown(memory_id))
     part, _ = part_of(turns[0], start, tokens, bank.token_counter)
     return bank.corrections.lines_under(scope, turns[0].id) + part
 
@@ -300,7 +300,7 @@ def create_manage_memory_tool(
         if wrong:
             return caller.reply(wrong, failed=True)
         done = changed(bank, scope, session, action, text or "", memory_id or "")
-        return caller.reply(done or f"There is no memory with the id {memory_id!r}.", failed=done is None)
+        return caller.reply(done or unknown(memory_id), failed=done is None)
 
     async def amanage(
         action: Annotated[Literal["remember", "correct", "forget"], Field(description="What to do.")],
@@ -356,7 +356,7 @@ def create_mark_memory_tool(
         if action not in allowed:
             return caller.reply(f"{action!r} is not allowed here.", failed=True)
         done = marked(bank, scope, action, memory_id)
-        return caller.reply(done or f"There is no memory with the id {memory_id!r}.", failed=done is None)
+        return caller.reply(done or unknown(memory_id), failed=done is None)
 
     async def amark(
         action: Annotated[Literal["retract", "pin", "unpin"], Field(description="What to do.")],

@@ -255,7 +255,10 @@ async def test_remember_correct_forget(bank: MemoryBank, how: str) -> None:
     ("given", "reason"),
     [
         ({"action": "forget", "memory_id": "bob-1"}, "no memory with the id 'bob-1'"),
-        ({"action": "correct", "memory_id": "bob-1", "text": "x"}, "no memory with the id 'bob-1'"),
+        (
+            {"action": "correct", "memory_id": "bob-1", "text": "x"},
+            "no memory with the id 'bob-1'. Search the memories",
+        ),
         ({"action": "forget"}, "needs a memory_id"),
         ({"action": "correct", "memory_id": "ann-1"}, "needs text"),
         ({"action": "remember", "text": "  "}, "needs text"),
@@ -394,7 +397,8 @@ async def test_an_agent_searches_and_reads_on(told: MemoryBank, how: str) -> Non
     assert "story (in part)" in found.text
     assert "assistant: […] " not in whole.text.partition("Day 1:")[0]
     assert "Day 20:" in whole.text
-    assert (foreign.status, foreign.text) == ("error", "There is no memory with the id 'bob-1'.")
+    next_step = "Search the memories: the result ends with their ids."
+    assert (foreign.status, foreign.text) == ("error", f"There is no memory with the id 'bob-1'. {next_step}")
     assert whole.additional_kwargs["lc_source"] == "secom"
 
 
