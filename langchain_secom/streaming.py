@@ -49,8 +49,8 @@ def without_markers(stream: Iterable[Any]) -> Iterator[Any]:
             print(token.text, end="")
 
     Args:
-        stream: of ``agent.stream(..., stream_mode="messages")``, or of several modes with this one among them. Items
-            that are no tokens of an answer pass as they came.
+        stream: of ``agent.stream(..., stream_mode="messages")``, or of several modes with this one among them; with
+            ``subgraphs=True`` and ``version="v2"``, too. Items that are no tokens of an answer pass as they came.
     """
     answers = _Answers()
     for item in stream:
@@ -112,13 +112,19 @@ class _Answer:
 
 def _token_of(item: Any) -> tuple[AIMessage | None, list[int], Callable[[BaseMessage], Any]]:
     """The token in an item of a stream, if there is one; the numbers in its prompt; the item with another token."""
-    if isinstance(item, tuple) and item:
-        *before, last = item
-        if len(item) == 2 and isinstance(item[0], AIMessage):
-            return item[0], _shown(last), lambda token: (token, last)
-        if "messages" in before and isinstance(last, tuple) and len(last) == 2 and isinstance(last[0], AIMessage):
-            return last[0], _shown(last[1]), lambda token: (*before, (token, last[1]))
+    if _is_token(item):
+        return item[0], _shown(item[1]), lambda token: (token, item[1])
+    if isinstance(item, tuple) and item and _is_token(item[-1]):
+        token, metadata = item[-1]
+        return token, _shown(metadata), lambda token: (*item[:-1], (token, metadata))
+    if isinstance(item, dict) and _is_token(item.get("data")):
+        token, metadata = item["data"]
+        return token, _shown(metadata), lambda token: {**item, "data": (token, metadata)}
     return None, [], lambda token: item
+
+
+def _is_token(item: Any) -> bool:
+    return isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], AIMessage)
 
 
 def _shown(metadata: Any) -> list[int]:

@@ -24,7 +24,7 @@ def missing(action: str, text: str | None, memory_id: str | None, allowed: set[A
     return f"{action!r} needs a memory_id." if action != "remember" and not memory_id else None
 
 
-def unknown(memory_id: str) -> str:
+def unknown(memory_id: str | None) -> str:
     """What the model is told of an id that no memory of the scope has."""
     return f"There is no memory with the id {memory_id!r}. Search the memories: the result ends with their ids."
 

@@ -32,7 +32,7 @@ from langchain.agents.middleware import (
 from langchain.agents.structured_output import ProviderStrategy
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import FakeListChatModel
-from langchain_core.messages import HumanMessage, RemoveMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, SystemMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -574,6 +574,29 @@ async def test_pitfall_07_streamed_tokens_go_without_citations(
     assert [token.text for token, _ in items if token.type == "tool"] == ["rain in Ghent"]
     assert len({token.id for token in tokens}) == 2
     assert any(token.tool_call_chunks for token in tokens)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{"subgraphs": True}, {"version": "v2"}, {"version": "v2", "subgraphs": True}])
+@pytest.mark.parametrize("modes", ["messages", ["updates", "messages"]], ids=["one mode", "two modes"])
+@pytest.mark.parametrize("how", ["stream", "astream"])
+async def test_pitfall_07_tokens_go_without_citations_in_every_form_of_a_stream(
+    bank: MemoryBank, how: str, modes: Any, options: Any
+) -> None:
+    skip_if_config_is_lost(how)
+    with ScriptedServer("In the Leie [1].") as server:
+        agent = agent_of(server, SecomMiddleware(bank, cite=True, write="off"))
+        graph = StateGraph(MessagesState).add_node("agent", agent).add_edge(START, "agent").compile()
+        if how == "stream":
+            items = list(without_markers(graph.stream(asks(), as_ann, stream_mode=modes, **options)))
+        else:
+            asynchronous = graph.astream(asks(), as_ann, stream_mode=modes, **options)
+            items = [item async for item in awithout_markers(asynchronous)]
+    parts = [
+        item["data"] if isinstance(item, dict) else item[-1] if options.get("subgraphs") else item for item in items
+    ]
+    texts = [part[0].text for part in parts if isinstance(part, tuple) and isinstance(part[0], AIMessage)]
+    assert "".join(texts) == "In the Leie."
 
 
 @pytest.mark.slow
