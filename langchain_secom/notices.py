@@ -19,7 +19,10 @@ _IN_PLACE_OF_A_RESULT: Final = re.compile(
     r"|Execution stopped before this tool call could run "
     r"|User rejected the tool call for `[^`]*` with id "
     r"|Tool call \S+ with id \S+ (could not be executed|did not complete) - "
-    r"|Error: .*\n Please fix your mistakes\.\Z",
+    r"|Error: .*\n Please fix your mistakes\.\Z"
+    r"|Error (invoking|executing) tool '[^']+' with kwargs .*\n Please fix the error and try again\.\Z"
+    r"|Error: \S+ is not a valid tool, try one of \[[^\]]*\]\.\Z"
+    r"|Tool '[^']+' failed after \d+ attempts? with .*\. Please try again\.\Z",
     re.S,
 )
 _REVIEWED: Final = re.compile(r"User rejected the tool call for `[^`]*` with reason: (?P<reason>.+)", re.S)

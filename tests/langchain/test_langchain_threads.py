@@ -23,6 +23,7 @@ from langchain.agents.middleware import (
     ModelRetryMiddleware,
     SummarizationMiddleware,
     ToolCallLimitMiddleware,
+    ToolRetryMiddleware,
 )
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.language_models import FakeListChatModel
@@ -648,6 +649,36 @@ def test_limits_and_failures_are_nobodys_words(bank: MemoryBank) -> None:
         state = agent_of(server, bank, retrying).invoke(user("Weather?"), {"configurable": {"thread_id": "failed"}})
     assert "Model call failed after" in state["messages"][-1].text
     assert said(bank, "failed") == [["Weather?"]]
+
+
+@tool
+def stocks(name: str) -> str:
+    """The price of a stock."""
+    raise ConnectionError(f"no price of {name}")
+
+
+@both
+async def test_what_is_said_of_a_call_that_failed_is_no_result(bank: MemoryBank, how: str) -> None:
+    retrying = ToolRetryMiddleware(max_retries=1, initial_delay=0)
+    calls = [("map", {"city": "Rome"}), ("weather", {"town": "Rome"}), ("stocks", {"name": "Acme"})]
+    orders = [Answer(tool_calls=(ToolCall(*call, id=f"call-{number}"),)) for number, call in enumerate(calls)]
+    with ScriptedServer([*orders, "It failed."]) as server:
+        memory = SecomMiddleware(bank, scope=ANN, write="inline")
+        model = HttpAgentModel(base_url=server.base_url)
+        agent = create_agent(model, [weather, stocks], middleware=[memory, retrying])
+        [state] = await run_agent(how, agent, user("Weather?"), in_thread)
+    results = [message.text for message in state["messages"] if isinstance(message, ToolMessage)]
+    assert "not a valid tool" in results[0]
+    assert "Please fix the error" in results[1]
+    assert "failed after 2 attempts" in results[2]
+    [turn] = said(bank)
+    assert [text.partition("(")[0] for text in turn] == [
+        "Weather?",
+        "[calls map",
+        "[calls weather",
+        "[calls stocks",
+        "It failed.",
+    ]
 
 
 def test_a_structured_answer_is_its_call_alone(bank: MemoryBank) -> None:
