@@ -8,7 +8,8 @@ from typing import Any, Final, Literal
 
 from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
 from langchain_core.documents import Document
-from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, patch_config
+from langchain_core.prompts import BasePromptTemplate
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, RunnableSequence, patch_config
 from langchain_core.runnables.base import RunnableLike, coerce_to_runnable
 
 from secom_core.bank import MemoryBank
@@ -104,8 +105,10 @@ def with_citation_feedback(
 
     Raises:
         InvalidInput: the bank takes in no citations, or cannot recall so; or options of a recall are given with a
-            retriever.
+            retriever; or the chain begins with a prompt that has no place for the memories.
     """
+    answering: Runnable[Any, Any] = coerce_to_runnable(chain)
+    _check_prompt(answering, [key for key in (context_key, documents_key) if key])
     bound = None if scope is None else scope_of(scope)
     citing_bank(bank, "with_citation_feedback")
     options = recall_options(bank, token_budget, k, layers, only_relevant, where, also, history, cite=True)
@@ -119,7 +122,7 @@ def with_citation_feedback(
         else RetrieverSearch(bank, retriever, bound)
     )
     return CitationFeedback(
-        coerce_to_runnable(chain),
+        answering,
         bank,
         search,
         question_key=question_key,
@@ -128,6 +131,19 @@ def with_citation_feedback(
         markers=markers,
         instruction=instruction,
     )
+
+
+def _check_prompt(chain: Runnable[Any, Any], keys: Sequence[str]) -> None:
+    """Refuse a prompt that shows no memories: the model would cite what it cannot see, and the bank learn from it."""
+    first = chain.first if isinstance(chain, RunnableSequence) else chain
+    if not isinstance(first, BasePromptTemplate):
+        return
+    names = [*first.input_variables, *first.optional_variables]
+    if not set(keys) & set(names):
+        raise InvalidInput(
+            f"the prompt has no variable {' or '.join(map(repr, keys))} for the memories, only {names}; add it, or "
+            "give its name as context_key"
+        )
 
 
 class CitationFeedback(Runnable[Any, Any]):

@@ -17,7 +17,7 @@ pytest.importorskip("openai", reason="needs the extra 'openai'")
 from http_chat import HttpChatModel
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.chat_history import InMemoryChatMessageHistory
-from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.language_models import FakeListChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
@@ -470,6 +470,18 @@ async def test_a_retrievers_limit_holds(bank: MemoryBank) -> None:
         await ask("ainvoke", chain, QUESTION)
     [entry] = bank.citations.log(ANN)
     assert (entry.numbers, entry.cited) == ((1, 2), (2,))
+
+
+def test_a_prompt_without_a_place_for_the_memories_is_refused(bank: MemoryBank) -> None:
+    blind = ChatPromptTemplate.from_messages([("system", "{memories}"), ("human", "{question}")])
+    model = FakeListChatModel(responses=["Ghent [1]."])
+    says = r"no variable 'context' for the memories, only \['memories', 'question'\]; add it, or give its name as cont"
+    for chain in (blind | model, blind):
+        with pytest.raises(InvalidInput, match=says):
+            with_citation_feedback(chain, bank)
+    seeing = with_citation_feedback(blind | model, bank, scope=ANN, context_key="memories")
+    assert seeing.invoke(QUESTION).text == "Ghent [1]."
+    assert with_citation_feedback(blind | model, bank, documents_key="memories")
 
 
 async def test_documents_of_others_are_refused(bank: MemoryBank) -> None:
