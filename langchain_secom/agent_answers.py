@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from secom_core.errors import MissingExtra
 
-from .agent_turn import MEMORY_USE, AgentTurn
+from .agent_turn import MEMORY_USE, OWNERS, AgentTurn, owner_of
 from .answers import AnswerReader, joined
 from .impressions import cited_references, references
 from .streaming import SHOWN
@@ -38,6 +38,20 @@ def read_response(
             turn, message = _read(turn, message, markers)
         result.append(_counted(message, use) if isinstance(message, AIMessage) else message)
     return turn, replace(response, result=result)
+
+
+def with_owner(turn: AgentTurn, response: ModelResponse[Any]) -> ModelResponse[Any]:
+    """The response, whose answers say whose turn they are of where no state of the agent can."""
+    if not turn.inner:
+        return response
+    result = [_owned(each, turn) if isinstance(each, AIMessage) else each for each in response.result]
+    return replace(response, result=result)
+
+
+def _owned(message: AIMessage, turn: AgentTurn) -> AIMessage:
+    owners = {*message.response_metadata.get(OWNERS, ()), owner_of(turn.scope)}
+    metadata = {**message.response_metadata, OWNERS: sorted(owners)}
+    return message.model_copy(update={"response_metadata": metadata})
 
 
 def _read(turn: AgentTurn, message: AIMessage, markers: Literal["keep", "strip"]) -> tuple[AgentTurn, AIMessage]:

@@ -31,6 +31,9 @@ except ImportError as error:
 MEMORY_USE: Final = "secom_memory"
 """The key of a message's ``response_metadata`` under which the tokens and memories in its prompt are counted."""
 
+OWNERS: Final = "secom_owners"
+"""The same of those whose memories take in an answer (`owner_of`), if its agent runs within another graph."""
+
 
 @dataclass(frozen=True)
 class AgentTurn:
@@ -48,6 +51,8 @@ class AgentTurn:
         seen: its messages so far.
         cites: whether its answers are to cite.
         citations: the citations in its latest answer.
+        inner: whether the agent runs within another graph, such as in a node of it, which may hand it only some of the
+            thread's messages, and does not keep what its state holds.
     """
 
     question_id: str | None
@@ -60,6 +65,7 @@ class AgentTurn:
     seen: SeenMessages = field(default_factory=SeenMessages)
     cites: bool = False
     citations: Citations | None = None
+    inner: bool = False
 
     @property
     def ended(self) -> Collection[str] | None:
@@ -152,5 +158,5 @@ def is_subagent(runtime: Runtime[Any]) -> bool:
 
 
 def is_inner(runtime: Runtime[Any]) -> bool:
-    """Whether the agent runs within another graph, such as in a node of it or in a tool of another agent."""
+    """Whether the agent runs within another graph, such as in a node of it, or in a tool of another agent."""
     return runtime.execution_info is not None and "|" in runtime.execution_info.checkpoint_ns

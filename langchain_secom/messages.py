@@ -68,3 +68,13 @@ def is_summary(message: BaseMessage) -> bool:
 
 def _is_users(message: BaseMessage) -> bool:
     return isinstance(message, HumanMessage) and not is_summary(message)
+
+
+def earlier_turns(thread: Iterable[BaseMessage]) -> list[list[BaseMessage]]:
+    """The messages of a thread, turn by turn, without its last turn; a turn begins with what its user says."""
+    turns: list[list[BaseMessage]] = [[]]
+    for message in thread:
+        if _is_users(message) and not all(map(_is_users, turns[-1])):
+            turns.append([])
+        turns[-1].append(message)
+    return turns[:-1]

@@ -19,8 +19,8 @@ from secom_core.citations.prompt import CITE_INSTRUCTION
 from secom_core.errors import InvalidInput, MissingExtra, SecomError, warn_degraded
 from secom_core.stores.database import waiting_at_most
 
-from .agent_answers import read_response
-from .agent_turn import AgentTurn, MemoryUse, is_subagent, session_of, state_keys, state_schema
+from .agent_answers import read_response, with_owner
+from .agent_turn import AgentTurn, MemoryUse, is_inner, is_subagent, session_of, state_keys, state_schema
 from .citations import CITATIONS_EVENT
 from .convert import Tools
 from .dialogue import QueryHook, check_hook
@@ -297,7 +297,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     def _new_turn(self, state: Mapping[str, Any], runtime: Runtime[Any], question_id: str | None = None) -> AgentTurn:
         session = session_of(self._identity, self._session_key, state["messages"], runtime)
         held = state.get(self._thread_key, {}) if is_checkpointed() else None
-        return AgentTurn(question_id, session, *self._identity.scopes(runtime.context), held)
+        return AgentTurn(question_id, session, *self._identity.scopes(runtime.context), held, inner=is_inner(runtime))
 
     def _known_turn(self, state: Any) -> AgentTurn | None:
         use = state.get(self._key)
@@ -354,7 +354,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         return is_checkpointed() and any(isinstance(each, AIMessage) and each.tool_calls for each in response.result)
 
     def _extended(self, turn: AgentTurn, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
-        return ExtendedModelResponse(response, Command(update={self._key: self._use(turn)}))
+        return ExtendedModelResponse(with_owner(turn, response), Command(update={self._key: self._use(turn)}))
 
     def _end(self, state: AgentState[Any], runtime: Runtime[Any]) -> tuple[_Update, _Update]:
         """Learn and remember; the event for callback handlers if there is one, and what a later run compares."""
@@ -386,7 +386,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     def _follow(self, turn: AgentTurn, state: Mapping[str, Any], runtime: Runtime[Any], *, begins: bool) -> None:
         if self._threads.follows(runtime):
             with self._guarded("retracting what the thread has left behind"):
-                self._threads.follow(turn, state["messages"], runtime, begins=begins)
+                self._threads.follow(turn, state["messages"], begins=begins)
 
     @contextmanager
     def _guarded(self, what: str) -> Iterator[None]:

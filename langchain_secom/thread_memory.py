@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import ensure_config
 
 from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
 from secom_core.errors import MissingExtra
 
-from .agent_turn import AgentTurn, is_inner, is_subagent, owner_of
+from .agent_turn import OWNERS, AgentTurn, is_subagent, owner_of
 from .known_messages import ThreadOptions, ids_of_messages, named_messages, new_messages
 from .lineage import Lineage, Retracted, follow
-from .messages import is_summary, place_of
+from .messages import earlier_turns, is_summary, place_of
 
 try:
     from langgraph.runtime import Runtime
@@ -58,6 +58,11 @@ def _messages_in(checkpoint: Mapping[str, Any]) -> list[BaseMessage]:
     return [each for value in lists for each in value if isinstance(each, BaseMessage)]
 
 
+def _owners(turn: Sequence[BaseMessage]) -> set[str]:
+    answers = (each for each in turn if isinstance(each, AIMessage))
+    return {owner for each in answers for owner in each.response_metadata.get(OWNERS, ())}
+
+
 @dataclass(frozen=True)
 class ThreadMemory:
     """Writes threads into a bank.
@@ -88,35 +93,43 @@ class ThreadMemory:
 
     def remember(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> bool:
         """Remember the thread's new messages, with those of the turn that summaries have replaced; whether it stood."""
-        about: dict[str, Any] = {name: getattr(turn, name) for name in ("question_id", "ended", "mine", "others")}
+        about: dict[str, Any] = {name: getattr(turn, name) for name in ("question_id", "ended", "mine")}
         thread = turn.seen.with_replaced(messages)
+        about["others"] = self._others(turn, thread)
         new = new_messages(self.bank, turn.scope, turn.session, thread, options=self.options, **about)
         if new:
             remember_soon(self.bank, self.writer, turn.scope, new, session=turn.session)
         return True
 
-    def follow(self, turn: AgentTurn, messages: Sequence[BaseMessage], runtime: Runtime[Any], *, begins: bool) -> None:
+    def follow(self, turn: AgentTurn, messages: Sequence[BaseMessage], *, begins: bool) -> None:
         """Retract what the thread left behind.
 
         Args:
             turn: the current turn.
             messages: the thread's, or what another graph handed to the agent.
-            runtime: of the run.
             begins: whether a run begins; where one goes on, frameworks may have taken messages out since it began.
         """
-        others, summed_up = turn.others, any(map(is_summary, messages))
+        others, summed_up = self._others(turn, messages), any(map(is_summary, messages))
         named = named_messages(messages, turn.session, self.options, turn.ended)
         named = [each for each in named if place_of(str(each.id)) not in others]
         ended = turn.mine
-        inner = is_inner(runtime)
-        branches = partial(self._in_other_branches, turn, inner=inner)
-        lineage = Lineage(named, ended if begins else (), summed_up, branches, in_part=inner)
+        branches = partial(self._in_other_branches, turn)
+        lineage = Lineage(named, ended if begins else (), summed_up, branches, in_part=turn.inner)
         follow(self.bank, turn.scope, turn.session, lineage, self.retracted)
 
-    def _in_other_branches(self, turn: AgentTurn, ids: Collection[str], *, inner: bool) -> set[str]:
+    def _others(self, turn: AgentTurn, thread: Sequence[BaseMessage]) -> Collection[str]:
+        """The places of messages that others' memories took in; within another graph, of the turns of their answers."""
+        if not turn.inner:
+            return turn.others
+        mine, earlier = owner_of(turn.scope), earlier_turns(thread)
+        theirs = (each for each in earlier if (owners := _owners(each)) and mine not in owners)
+        ids = (id for each in theirs for id in ids_of_messages(each, turn.session, self.options, turn.ended))
+        return {*turn.others, *map(place_of, ids)}
+
+    def _in_other_branches(self, turn: AgentTurn, ids: Collection[str]) -> set[str]:
         """Those of some messages, by their ids, that checkpoints of the thread hold, and its current one does not."""
         sought = set(ids)
-        if sought and inner:
+        if sought and turn.inner:
             current = _current_checkpoint()
             sought = sought - self._ids_in(current, turn) if current is not None else set()
         saved = _latest_checkpoints() if sought else []

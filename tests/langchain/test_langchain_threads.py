@@ -522,6 +522,20 @@ async def test_agents_in_a_graph_follow_its_thread(bank: MemoryBank, server: Scr
 
 @pytest.mark.slow
 @both
+async def test_users_who_share_a_thread_of_a_graph_share_no_memory(
+    bank: MemoryBank, server: ScriptedServer, how: str
+) -> None:
+    model, memory = HttpAgentModel(base_url=server.base_url), SecomMiddleware(bank, write="inline", on_error="raise")
+    graph = in_graph(*(create_agent(model, middleware=[memory]) for _ in range(2)))
+    for name, text in (("ann", "My PIN is 1234."), ("bob", "I like tea."), ("ann", "And I coffee.")):
+        await run_agent(how, graph, user(text), {"configurable": {"thread_id": "shared", "user_id": name}})
+    told = {name: [turn.messages[0].text for turn in bank.turns((name,))] for name in ("ann", "bob")}
+    assert told == {"ann": ["My PIN is 1234.", "And I coffee."], "bob": ["I like tea."]}
+    assert "Answer 0." not in str(bank.turns(("bob",)))
+
+
+@pytest.mark.slow
+@both
 async def test_agents_with_threads_of_their_own_share_a_conversation(
     bank: MemoryBank, server: ScriptedServer, how: str
 ) -> None:
