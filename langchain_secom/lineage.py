@@ -39,16 +39,16 @@ class Lineage:
         messages: its messages, under the ids by which the bank knows them.
         before: the ids of those that it held when its last run ended, if that is known.
         summed_up: whether a summary stands for earlier messages.
-        branches: gives those of some ids whose messages other checkpoints of the thread hold, and its current one does
-            not.
-        in_part: whether the messages may be only some of the thread's, as another graph handed them to an agent.
+        branches: gives those of some ids whose messages were said in another branch, as checkpoints tell.
+        whole: gives the ids of all messages of the thread, if another graph may have handed only some of them, or
+            changed ones, to the agent.
     """
 
     messages: Sequence[Message]
     before: Collection[str] = ()
     summed_up: bool = False
     branches: Callable[[Collection[str]], Collection[str]] = set
-    in_part: bool = False
+    whole: Callable[[], Collection[str]] | None = None
 
     @property
     def ids(self) -> dict[str, Message]:
@@ -80,10 +80,15 @@ class Lineage:
             shared = [number for number, each in enumerate(order) if each in self.before]
         edited = {order[number] for number in shared if order[number] not in here}
         branch = set(order[shared[-1] + 1 :] if shared else [])
-        if self.in_part:
-            return set(self.branches(edited | branch))
-        gone = (self.taken_out & set(order)) | edited
+        gone = (self.taken_out & set(order)) | self._edited_in_thread(edited)
         return gone | set(self.branches(branch - gone))
+
+    def _edited_in_thread(self, edited: set[str]) -> set[str]:
+        """Those that got other words in the thread, and not only on their way to the agent."""
+        if not edited or self.whole is None:
+            return edited
+        whole = set(self.whole())
+        return {each for each in edited - whole if place_of(each) in set(map(place_of, whole))}
 
     def is_followed(self, latest: Turn) -> bool:
         """Whether the latest stored turn tells, beside what is known of the last run, that nothing was left behind."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.runnables import ensure_config
+from langchain_core.runnables import RunnableConfig, ensure_config
 
 from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
 from secom_core.errors import MissingExtra
@@ -19,6 +19,7 @@ from .lineage import Lineage, Retracted, follow
 from .messages import earlier_turns, is_summary, place_of
 
 try:
+    from langgraph.checkpoint.base import CheckpointTuple
     from langgraph.runtime import Runtime
 except ImportError as error:
     raise MissingExtra("SecomMiddleware", "langchain") from error
@@ -34,27 +35,32 @@ def is_checkpointed() -> bool:
     return ensure_config().get("configurable", {}).get(_CHECKPOINTER) is not None
 
 
-def _latest_checkpoints() -> list[Mapping[str, Any]]:
+def _latest_checkpoints() -> list[CheckpointTuple]:
     """The latest checkpoints of the current run's thread: the outermost graph's, if the agent is within another."""
     configurable = ensure_config()["configurable"]
     of_thread = {"thread_id": configurable.get("thread_id"), "checkpoint_ns": ""}
-    found = configurable[_CHECKPOINTER].list({"configurable": of_thread}, limit=_LOOKED_THROUGH)
     # An iterator of an asynchronous saver that is not read to its end cannot be closed here.
-    return [saved.checkpoint for saved in found]
+    return list(configurable[_CHECKPOINTER].list({"configurable": of_thread}, limit=_LOOKED_THROUGH))
 
 
-def _current_checkpoint() -> Mapping[str, Any] | None:
-    """The checkpoint from which the outermost graph's current step began; nothing if it is not written yet."""
-    configurable = ensure_config()["configurable"]
-    number = configurable.get("checkpoint_map", {}).get("")
-    named = {"thread_id": configurable.get("thread_id"), "checkpoint_ns": "", "checkpoint_id": number}
-    saved = configurable[_CHECKPOINTER].get_tuple({"configurable": named}) if number else None
-    return saved.checkpoint if saved is not None else None
+def _current_line(saved: Sequence[CheckpointTuple]) -> list[CheckpointTuple]:
+    """The checkpoint from which the current step began, and those before it; none if it is not written yet."""
+    by_id = {_id_of(each.config): each for each in saved}
+    line, number = [], ensure_config()["configurable"].get("checkpoint_map", {}).get("")
+    while number in by_id:
+        line.append(by_id.pop(number))
+        number = _id_of(line[-1].parent_config or {})
+    return line
 
 
-def _messages_in(checkpoint: Mapping[str, Any]) -> list[BaseMessage]:
+def _id_of(config: RunnableConfig) -> str | None:
+    number: str | None = config.get("configurable", {}).get("checkpoint_id")
+    return number
+
+
+def _messages_in(saved: CheckpointTuple) -> list[BaseMessage]:
     """The messages in a graph's state, whatever their key."""
-    lists = (value for value in checkpoint["channel_values"].values() if isinstance(value, list))
+    lists = (value for value in saved.checkpoint["channel_values"].values() if isinstance(value, list))
     return [each for value in lists for each in value if isinstance(each, BaseMessage)]
 
 
@@ -114,7 +120,8 @@ class ThreadMemory:
         named = [each for each in named if place_of(str(each.id)) not in others]
         ended = turn.mine
         branches = partial(self._in_other_branches, turn)
-        lineage = Lineage(named, ended if begins else (), summed_up, branches, in_part=turn.inner)
+        whole = partial(self._whole_thread, turn) if turn.inner else None
+        lineage = Lineage(named, ended if begins else (), summed_up, branches, whole)
         follow(self.bank, turn.scope, turn.session, lineage, self.retracted)
 
     def _others(self, turn: AgentTurn, thread: Sequence[BaseMessage]) -> Collection[str]:
@@ -127,16 +134,22 @@ class ThreadMemory:
         return {*turn.others, *map(place_of, ids)}
 
     def _in_other_branches(self, turn: AgentTurn, ids: Collection[str]) -> set[str]:
-        """Those of some messages, by their ids, that checkpoints of the thread hold, and its current one does not."""
-        sought = set(ids)
-        if sought and turn.inner:
-            current = _current_checkpoint()
-            sought = sought - self._ids_in(current, turn) if current is not None else set()
-        saved = _latest_checkpoints() if sought else []
-        return sought & {each for checkpoint in saved for each in self._ids_in(checkpoint, turn)}
+        """Those of some messages that a checkpoint of the thread holds; within another graph, none of the current line.
 
-    def _ids_in(self, checkpoint: Mapping[str, Any], turn: AgentTurn) -> set[str]:
-        return set(ids_of_messages(_messages_in(checkpoint), turn.session, self.options, turn.ended))
+        What a graph has taken out of its thread, such as to keep it short, is in the line of its checkpoints.
+        """
+        saved = _latest_checkpoints() if ids else []
+        line = _current_line(saved) if turn.inner else []
+        if turn.inner and not line:
+            return set()
+        return (set(ids) & self._ids_in(turn, saved)) - self._ids_in(turn, line)
+
+    def _whole_thread(self, turn: AgentTurn) -> set[str]:
+        return self._ids_in(turn, _current_line(_latest_checkpoints())[:1])
+
+    def _ids_in(self, turn: AgentTurn, saved: Sequence[CheckpointTuple]) -> set[str]:
+        threads = map(_messages_in, saved)
+        return {id for each in threads for id in ids_of_messages(each, turn.session, self.options, turn.ended)}
 
     def held(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> dict[str, list[str]]:
         """The ids by which the bank knows the thread's messages, by whose memory took each in (`owner_of`)."""

@@ -509,6 +509,37 @@ async def test_a_node_may_hand_an_agent_some_of_the_messages(
 
 @pytest.mark.slow
 @both
+@pytest.mark.parametrize("kept", [[-1], [0, -1]], ids=["last", "first and last"])
+async def test_a_graph_may_shorten_its_thread(
+    bank: MemoryBank, server: ScriptedServer, how: str, kept: list[int]
+) -> None:
+    def shorten(state: MessagesState) -> dict[str, Any]:
+        ids = {str(state["messages"][place].id) for place in kept}
+        return {"messages": [RemoveMessage(str(each.id)) for each in state["messages"] if each.id not in ids]}
+
+    graph = in_graph(RunnableLambda(shorten), agent_of(server, bank, saver=False))
+    for text in (LENA, PORTO, SHORTER):
+        await run_agent(how, graph, user(text), in_thread)
+    assert said(bank) == [[LENA, "Answer 0."], [PORTO, "Answer 1."], [SHORTER, "Answer 2."]]
+
+
+@pytest.mark.slow
+@both
+async def test_a_node_may_change_words_on_their_way_to_an_agent(
+    bank: MemoryBank, server: ScriptedServer, how: str
+) -> None:
+    chat, judge = agent_of(server, bank, saver=False), agent_of(server, bank, saver=False, write="inline")
+
+    def changed(state: MessagesState) -> Any:
+        return {"messages": [HumanMessage(f"Judge: {state['messages'][0].text}", id=state["messages"][0].id)]}
+
+    judging = RunnableLambda(changed) | judge | RunnableLambda(lambda _: {})
+    await run_agent(how, in_graph(chat, judging), user(LENA), in_thread)
+    assert said(bank)[0] == [LENA, "Answer 0."]
+
+
+@pytest.mark.slow
+@both
 async def test_agents_in_a_graph_follow_its_thread(bank: MemoryBank, server: ScriptedServer, how: str) -> None:
     graph = in_graph(agent_of(server, bank, saver=False), agent_of(server, bank, saver=False))
     for text in (LENA, PORTO):
