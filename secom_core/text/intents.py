@@ -163,8 +163,8 @@ _OF_REPLIES: Final = wording(
     (?:hast|hattest) du\b.{0,80}\b(?:geraten|empfohlen|vorgeschlagen|gesagt|genannt|gegeben|erklärt|gerechnet)
     (?:hast|hattest) du\b.{0,80}\b(?:berechnet|gemeint|erwähnt|geschrieben|geschätzt|beschrieben|gezeigt|geholfen)
     (?:haben|hatten) (?-i:Sie)\b.{0,80}\b(?:geraten|empfohlen|vorgeschlagen|gesagt|genannt|erklärt|erwähnt)
-    (?:du|(?-i:Sie))\b.{0,80}\b(?:geraten|empfohlen|vorgeschlagen|gesagt|genannt|erklärt) ha(?:st|tte)\w*
-    (?:rietst|rietest|empfahlst|nanntest|sagtest|meintest|schlugst) du|du\b.{0,40}\b(?:rietst|empfahlst|nanntest|sagtest)
+    (?:du|(?-i:Sie))\b.{0,80}\b(?:geraten|empfohlen|vorgeschlagen|gesagt|genannt|erklärt|erwähnt) ha(?:st|tte)\w*
+    (?:rietst|rietest|empfahlst|nanntest|sagtest|schlugst) du|du\b.{0,40}\b(?:rietst|empfahlst|nanntest|sagtest)
     (?:nach|auf|war|waren|bei|von|laut|gemäß) dein(?:e[mnrs]?)? (?:\w+ )?(?:rat|vorschlag|empfehlung|tipp|antwort)\w*
     (?:me )?(?:recomendaste|sugeriste|dijiste|aconsejaste|propusiste|explicaste|diste|mencionaste|calculaste|escribiste)
     (?:has|habías) (?:recomendado|sugerido|dicho|aconsejado|propuesto|explicado|dado|mencionado|calculado|escrito)
