@@ -18,7 +18,7 @@ from ..indexes.vector import VectorIndex
 from ..memory import Memory
 from ..protocols import Vectors
 from ..text.dates import Span, spans
-from ..text.intents import asks_of_replies
+from ..text.intents import asks_again, asks_of_replies
 from ..vectors import DocumentPlace
 from .dialogue import LEANT_ON
 from .passage_table import PassageTable, Rows
@@ -49,6 +49,9 @@ _STANDING_ROWS: Final = 50
 
 _FAR: Final = 100
 """In how many characters it is counted how far into a message a passage begins."""
+
+_NOBODY: Final = -1
+"""Whose words count more where either side may have told what is asked for."""
 
 _BY_VECTOR: Final = frozenset({"passage_dense", "window_dense"})
 
@@ -198,7 +201,7 @@ class ScopeSearch:
             case "asks":
                 return table.asks[pool].astype(np.float64)
             case "user":
-                whose = REPLY if asks_of_replies(self.query) else SAID_BY_USER
+                whose = REPLY if asks_of_replies(self.query) else _NOBODY if asks_again(self.query) else SAID_BY_USER
                 return np.asarray(table.kind[pool] == whose, dtype=np.float64)
             case "instruction" | "preference" | "fact":
                 return np.asarray(table.stands[pool] == STANDING.index(name), dtype=np.float64)

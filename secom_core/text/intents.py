@@ -184,6 +184,20 @@ _OF_REPLIES: Final = wording(
     """,
 ).search
 
+_AGAIN: Final = wording(
+    r"""
+    remind me (?:what|which|who|when|where|how|of)|(?:I|I've) forg[eo]t\w* (?:what|which|who|when|where|how|the)
+    noch\s*mal|(?:doch|noch) gleich|erinnere? mich (?:an|daran)|(?:was|wer|wie|wo|wann|welche[nmrs]?) war das noch
+    recuérdame|cómo era (?:eso|lo)|rappelle[sz]?-moi
+    """,
+    anywhere=r"""
+    \bagain\W*(?:$|,)|\b(?:otra vez|de nuevo)\W*$|\bdéjà\W*$
+    来着|再(?:说|讲|告诉我)一(?:遍|次)|提醒(?:我|一下)
+    だっけ|でしたっけ|もう一度(?:言|教)|더라|였지|다시 (?:말|알려)
+    """,
+).search
+"""Whether somebody has forgotten something, which may have been told by either side: "How much was it again?"."""
+
 _TELLING: Final = 2
 """How many content words make a question that stands alone."""
 
@@ -238,6 +252,14 @@ def asks_of_replies(query: str) -> bool:
     In English, German, Spanish, French, Chinese, Japanese and Korean.
     """
     return len(query) <= _LONG and _OF_REPLIES(query) is not None
+
+
+def asks_again(query: str) -> bool:
+    """Whether a question asks for something once more, which the user or the assistant may have told.
+
+    In English, German, Spanish, French, Chinese, Japanese and Korean.
+    """
+    return len(query) <= _LONG and _AGAIN(query) is not None
 
 
 def asks_of_the_past(query: str) -> bool:

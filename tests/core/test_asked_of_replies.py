@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from secom_core.bank import MemoryBank
-from secom_core.text.intents import asks_of_replies
+from secom_core.text.intents import asks_again, asks_of_replies
 
 SCOPE = ("acme", "alice")
 AT = datetime(2024, 5, 6, tzinfo=timezone.utc)
@@ -70,6 +70,31 @@ OF_SOMETHING_ELSE = """
     """
 
 
+ONCE_MORE = """
+    How much was it again?
+    What was the name again, of the paint?
+    Remind me which train I take.
+    I forgot the name of the plumber.
+    Wie viel war das noch mal?
+    Wie hieß der Ort doch gleich?
+    Erinnere mich an den Termin.
+    那是多少来着？
+    ¿Cuánto era, otra vez?
+    Recuérdame la dirección.
+    C'était combien, déjà ?
+    いくらだっけ？
+    얼마였지?
+    """
+
+FOR_THE_FIRST_TIME = """
+    How much is the rent?
+    I'll paint the fence again in spring, which colour do you like?
+    Wie viel kostet das Abo?
+    价格是多少？
+    ¿Cuánto cuesta el alquiler?
+    """
+
+
 def lines(text: str) -> list[str]:
     return [line.strip() for line in text.strip().splitlines()]
 
@@ -86,6 +111,17 @@ def test_a_question_that_looks_like_one(question: str) -> None:
 
 def test_a_page_is_no_question_about_a_reply() -> None:
     assert not asks_of_replies("Which laptop did you tell me to get? " * 20)
+    assert not asks_again("How much was it again? " * 20)
+
+
+@pytest.mark.parametrize("question", lines(ONCE_MORE))
+def test_what_somebody_has_forgotten(question: str) -> None:
+    assert asks_again(question)
+
+
+@pytest.mark.parametrize("question", lines(FOR_THE_FIRST_TIME))
+def test_what_is_asked_for_the_first_time(question: str) -> None:
+    assert not asks_again(question)
 
 
 class Told(NamedTuple):
@@ -178,6 +214,27 @@ def test_what_was_recommended_is_in_a_small_block(bank: MemoryBank, told: Told) 
     with bank:
         recall = bank.recall(SCOPE, told.question, token_budget=told.budget)
         assert told.answer in recall.text, recall.text
+
+
+def test_what_was_forgotten_may_have_been_told_by_either_side() -> None:
+    filler = "Let the first coat dry for a day, and stir the tin well before the second one goes on. " * 4
+    about = "The paint for the kitchen wall should stand steam: take the one called Alba 7. "
+    talk = [("user", "Which paint for the kitchen wall?"), ("assistant", filler + about + filler * 2)]
+    mine = [
+        "The kitchen wall has a crack that the paint must cover, as the wall is old.",
+        "I bought brushes for the kitchen wall and a tray for the paint.",
+        "The paint on the kitchen wall of my parents is yellow, the wall was never done again.",
+        "The plumber said that the kitchen wall is dry, so the paint will hold on that wall.",
+        "My brother will help me with the kitchen wall and its paint on Sunday.",
+    ]
+    talk += [each for said in mine for each in (("user", said), ("assistant", filler * 2))]
+    with MemoryBank.open() as bank:
+        messages = [{"role": role, "content": text} for role, text in talk]
+        bank.remember(SCOPE, messages, session="one", at=AT, close=True)
+        told = bank.recall(SCOPE, "What was the paint for the kitchen wall called again?", token_budget=150)
+        said = bank.recall(SCOPE, "When does my brother help me with the kitchen wall again?", token_budget=250)
+    assert "Alba 7" in told.text, told.text
+    assert "on Sunday" in said.text, said.text
 
 
 def test_what_the_user_said_still_comes_first_where_it_is_asked_for(bank: MemoryBank, told: Told) -> None:
