@@ -27,6 +27,7 @@ from langchain_core.messages import (
 
 from secom_core.bank import MemoryBank
 from secom_core.context import without_recalled as without_blocks
+from secom_core.context.lines import owner
 from secom_core.context.replacing import replacements_json, text_with_marks
 from secom_core.conversation import Message, Scope, Turn, check_scope, json_flaw
 from secom_core.errors import InvalidInput
@@ -263,6 +264,8 @@ def from_message(message: Message) -> BaseMessage:
 def to_document(hit: Hit, scope: Sequence[str]) -> Document:
     """Convert a hit to a document: its turns word for word, after the summary where the memory is a topic.
 
+    A turn of another day than the one before it comes after its day, the first after whose it is of several scopes.
+
     The metadata holds ``secom_memory_id``, ``session``, ``turn_ids``, ``speakers``, ``scope``, ``number``, ``begin``
     and ``end`` in ISO 8601 where the times are known, and of a topic its ``summary`` and the ``sessions`` of its turns.
     ``score`` is the estimated probability that the memory helps to answer, from 0 to 1, comparable between queries.
@@ -274,8 +277,9 @@ def to_document(hit: Hit, scope: Sequence[str]) -> Document:
     The document's id is the same whenever the memory is found.
     """
     scope = check_scope(scope)
+    text = "\n".join(filter(None, [hit.memory.summary, text_with_marks(hit)]))
     return Document(
-        page_content="\n".join(filter(None, [hit.memory.summary, text_with_marks(hit)])),
+        page_content=f"{owner(scope)}{text}" if hit.is_named else text,
         # Names and ids of scopes may hold any character, so that only a hash keeps two of them apart in a store.
         id=str(uuid.uuid5(_NAMESPACE, json.dumps([*scope, hit.memory.id]))),
         metadata={
@@ -296,8 +300,7 @@ def to_document(hit: Hit, scope: Sequence[str]) -> Document:
 
 
 def _excerpt(passage: Passage) -> dict[str, Any]:
-    message = passage.message
-    about = {"turn_id": passage.turn.id, "message_id": message.id, "role": message.role}
+    about = {"turn_id": passage.turn.id, "message_id": passage.message.id, "role": passage.message.role}
     return {**about, "start": passage.start, "stop": passage.stop}
 
 
@@ -325,13 +328,10 @@ def section_documents(section: Section, scope: Sequence[str]) -> list[Document]:
         for number, turn_ids in zip(section.numbers, section.turn_ids, strict=True)
     ]
     shared = {"layer": section.layer, "heading": section.heading, "scope": list(scope)}
+    ids = (str(uuid.uuid5(_NAMESPACE, json.dumps([*scope, section.layer, entry]))) for entry in entries)
     return [
-        Document(
-            page_content=entry.rstrip("\n"),
-            id=str(uuid.uuid5(_NAMESPACE, json.dumps([*scope, section.layer, entry]))),
-            metadata={**shared, **more},
-        )
-        for entry, more in zip(entries, cited or [{}], strict=True)
+        Document(page_content=entry.rstrip("\n"), id=number, metadata={**shared, **more})
+        for entry, number, more in zip(entries, ids, cited or [{}], strict=True)
     ]
 
 

@@ -8,9 +8,7 @@ import uuid
 from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from datetime import datetime, timezone
-from itertools import pairwise
 from typing import Any, Final
 
 from llama_index.core.base.llms.types import (
@@ -25,7 +23,6 @@ from llama_index.core.base.llms.types import (
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from secom_core.context.block import without_recalled as strip
-from secom_core.context.lines import day_of
 from secom_core.context.replacing import replacements_json, text_with_marks
 from secom_core.conversation import Message, Scope, Turn, json_flaw
 from secom_core.errors import InvalidInput, shorten
@@ -249,22 +246,12 @@ def to_node(hit: Hit, scope: Scope) -> NodeWithScore:
     shown = {"scope"} if hit.is_named else set()
     values: dict[str, Any] = {
         "id_": str(uuid.uuid5(_NAMESPACE, _flat([*scope, memory.id]))),
-        "text": dated_text(hit),
+        "text": text_with_marks(hit),
         "metadata": metadata,
         "excluded_embed_metadata_keys": [*_BOOKKEEPING, "begin"],
         "excluded_llm_metadata_keys": [key for key in _BOOKKEEPING if key not in shown],
     }
     return NodeWithScore(node=MemoryNode(**values), score=hit.relevance)
-
-
-def dated_text(hit: Hit) -> str:
-    """The words of a hit, with what holds no more; the day before each turn of another one, as a block has it."""
-    first, *others = (text_with_marks(replace(hit, turns=(turn,))) for turn in hit.turns)
-    lines = [first]
-    for (before, turn), text in zip(pairwise(hit.turns), others, strict=True):
-        day = day_of(turn)
-        lines += [day, text] if day and day != day_of(before) else [text]
-    return "\n".join(lines)
 
 
 def metadata_of(turns: Sequence[Turn]) -> dict[str, str]:

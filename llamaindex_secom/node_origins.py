@@ -12,11 +12,12 @@ from typing import Any, Final, get_args
 from llama_index.core.schema import BaseNode, NodeWithScore
 
 from secom_core.bank import MemoryBank
+from secom_core.context.replacing import text_with_marks
 from secom_core.conversation import Replacement, ReplacementKind, Scope, Turn, check_scope
 from secom_core.errors import InvalidScope
 from secom_core.memory import Hit, Memory, Passage
 
-from .convert import dated_text, metadata_of
+from .convert import metadata_of
 
 _KINDS: Final = get_args(ReplacementKind)
 _OF_TURNS: Final = frozenset({"turn_ids", "speakers", "begin", "end"})
@@ -159,7 +160,7 @@ def _remaining(node: NodeWithScore, origin: Origin, hit: Hit) -> NodeWithScore:
         return node
     copy = node.node.model_copy(deep=True)
     marks = {turn.id: tuple(_marks(turn, origin.replaced)) for turn in hit.turns}
-    copy.set_content(dated_text(replace(hit, replaced=marks)))
+    copy.set_content(text_with_marks(replace(hit, replaced=marks)))
     kept = {key: value for key, value in copy.metadata.items() if key not in _OF_TURNS}
     copy.metadata = {**kept, **metadata_of(hit.turns)}
     for key, records in {"excerpts": origin.excerpts, "replaced": origin.replaced}.items():

@@ -170,7 +170,7 @@ class Replacement:
             stop)``; all of the turn unless given.
         newer_span: the part of the newer turn that says so, in the same way; all of what was said first in it unless
             given.
-        number: the number under which a recall shows what holds in its place; 0 where it is not shown.
+        number: the number of the hit that shows what holds in its place; 0 where it is not shown, or in the same hit.
         first: the id of the turn that took its place at that time, where ``newer`` took the place of that one later.
     """
 

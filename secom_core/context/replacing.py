@@ -9,7 +9,7 @@ from typing import Final
 from ..conversation import Replacement, Turn
 from ..memory import CUT, Hit, Section
 from ..ranking import Candidate
-from .lines import one_line
+from .lines import day_of, one_line
 
 IN_THE_PROMPT: Final = "corrections"
 """The name of the section that says what holds no more of what the prompt shows already."""
@@ -43,12 +43,20 @@ def marks_of(hit: Hit, turn: Turn) -> str:
 def text_with_marks(hit: Hit) -> str:
     """The hit's text, each turn of it that holds no more with its marks below, for what shows hits by themselves.
 
-    As no block gives numbers there, a mark says since when, and not what holds in its place.
+    A turn of another day than the one before it comes after a line with its day, as in a block. As no block gives
+    numbers there, a mark says since when, and not what holds in its place.
     """
     lines = hit.lines_by_turn()
     marks = {turn_id: tuple(replace(each, number=0) for each in found) for turn_id, found in hit.replaced.items()}
     alone = replace(hit, replaced=marks)
-    return "\n".join(line for turn in hit.turns for line in [*lines[turn.id], *marks_of(alone, turn).splitlines()])
+    shown: list[str] = []
+    before = day_of(hit.turns[0])
+    for turn in hit.turns:
+        day = day_of(turn)
+        shown += [day] if day not in ("", before) else []
+        shown += [*lines[turn.id], *marks_of(alone, turn).splitlines()]
+        before = day
+    return "\n".join(shown)
 
 
 def replacements_json(hit: Hit) -> list[dict[str, str | None]]:
@@ -115,7 +123,7 @@ def replaced_of(
 
 
 def with_numbers(hits: list[Hit]) -> list[Hit]:
-    """The hits, each replacement with the number under which what holds in its place is shown."""
+    """The hits, each replacement with the number of the hit that shows what holds in its place, where it is another."""
     if not any(hit.replaced for hit in hits):
         return hits
     numbers = {turn.id: hit.number for hit in hits for turn in hit.turns}
@@ -123,5 +131,6 @@ def with_numbers(hits: list[Hit]) -> list[Hit]:
 
 
 def _numbered(hit: Hit, numbers: Mapping[str, int]) -> Iterator[tuple[str, tuple[Replacement, ...]]]:
+    others = {turn_id: number for turn_id, number in numbers.items() if number != hit.number}
     for turn_id, found in hit.replaced.items():
-        yield turn_id, tuple(replace(each, number=numbers.get(each.newer or "", 0)) for each in found)
+        yield turn_id, tuple(replace(each, number=others.get(each.newer or "", 0)) for each in found)

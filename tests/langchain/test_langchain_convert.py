@@ -253,6 +253,18 @@ def test_a_hit_becomes_a_document_with_flat_json_metadata(bank: MemoryBank) -> N
     }
 
 
+def test_a_turn_of_another_day_comes_after_its_day() -> None:
+    said = {3: "The zebra tour costs 12 euros.", 9: "Today the zebra tour was cancelled."}
+    with MemoryBank.open(granularity="session") as bank:
+        for day, text in said.items():
+            at = datetime(2026, 3, day, 12, tzinfo=timezone.utc)
+            bank.remember(("acme", "ann"), [("user", text)], session="s", at=at, close=day == 9)
+        [found] = bank.recall(("acme", "ann"), "What about the zebra tour?", token_budget=200).hits
+    assert to_document(found, ("acme", "ann")).page_content == (
+        "user: The zebra tour costs 12 euros.\n2026-03-09 Mon\nuser: Today the zebra tour was cancelled."
+    )
+
+
 def test_document_ids_are_stable_and_hashed_so_that_no_two_scopes_meet(bank: MemoryBank) -> None:
     hit = bank.recall(("acme", "ann"), "terrier dog Bello").hits[0]
     scopes = [("acme", "ann"), ("acme.ann",), ("acme", "ann", "x"), ('acme", "ann',)]

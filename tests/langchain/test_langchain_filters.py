@@ -135,8 +135,8 @@ def test_a_call_may_bring_a_filter_of_its_own(bank: MemoryBank) -> None:
     retriever = SecomRetriever(bank=bank, scope=ANN)
     found = retriever.invoke(QUESTION, where={"session": "boats"}, also=[TEAM])
     assert sorted(each.page_content for each in found) == [
-        "user: The harbour of ann costs 0.",
-        "user: The harbour of team costs 0.",
+        "(memory of acme / ann) user: The harbour of ann costs 0.",
+        "(memory of acme / team) user: The harbour of team costs 0.",
     ]
     assert sorted(each.metadata["scope"] for each in found) == [list(ANN), list(TEAM)]
 
