@@ -80,7 +80,7 @@ def link_between(older: Statement, newer: Statement, weigh: Weigh) -> Link | Non
         return None
     if not older.is_planned and _slot_changed(older, newer):
         return Link(older, newer, "changed", _UNLIKE)
-    if not newer.cues:
+    if not newer.cues and not newer.denied:
         return None
     pair = _compared(older, newer)
     compared = older.values[pair[0]] | newer.values[pair[1]] if pair is not None else frozenset()
@@ -122,7 +122,7 @@ def _kind(
         return "ended" if ends and share >= _HALF else None
     if "corrected" in newer.cues:
         return "corrected"
-    if named and newer.cues & {"changed", "ended", "swapped"}:
+    if named and (newer.denied or newer.cues & {"changed", "ended", "swapped"}):
         return "changed"
     if "changed" in newer.cues and newer.is_weak and (newer.is_added or are_apart(older, newer, pair[0].sort, share)):
         return None
@@ -208,4 +208,5 @@ def _named_old(older: Statement, newer: Statement) -> bool:
     """Whether the later one names the earlier one's value in saying that it is no more."""
     own = {value.value for value in newer.values}
     old = {value.value for value in older.values}
-    return bool(newer.cues & {"changed", "ended", "corrected"} and newer.names & old) and bool(own - old)
+    says_so = newer.names & old if newer.cues & {"changed", "ended", "corrected"} else newer.denied & old
+    return bool(says_so) and bool(own - old)

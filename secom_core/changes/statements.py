@@ -64,7 +64,8 @@ _BOUND: Final = regex(
 )
 _DENIED: Final = regex(
     r"\b(?:not|nicht|kein\w*|no|instead of|rather than|statt|anstatt|en vez de|en lugar de)"
-    r" (?:an? |the |in |on |at |am |um |im |el |la |las |los |a las |de )?$",
+    r" (?:in |on |at |to |with |for |nach |zu |zum |zur |bei |mit |a |en |con |para )?"
+    r"(?:an? |the |am |um |im |el |la |las |los |a las |de )?$",
     re.I,
 )
 _LEFT_FOR: Final = regex(r" ?(?:[\w-]+ )?(?:to|up to|down to|auf|a|hasta)\b|.{0,4}(?:到|至|改|成|为)", re.I)
@@ -132,6 +133,7 @@ class Statement:
         is_added: whether it tells what came to what was there.
         labels: things that a number tells apart, such as "room" and "12".
         is_repair: whether its sentence begins as one that takes back what was said just before.
+        denied: the values that its sentence says are not, such as "Tuesday" in "on Thursday, not on Tuesday".
     """
 
     start: int
@@ -149,6 +151,7 @@ class Statement:
     is_added: bool = False
     labels: frozenset[tuple[str, str]] = frozenset()
     is_repair: bool = False
+    denied: frozenset[str] = frozenset()
 
 
 def statements_of(text: str) -> tuple[Statement, ...]:
@@ -209,6 +212,12 @@ def _of_sentence(
     ]
     of_sentence = _cues(sentence) | carried
     names = before.union(value.value for each in values for value in each)
+    denied = frozenset(
+        value.value
+        for (first, last), each in zip(spans, values, strict=True)
+        for value in each
+        if _DENIED.search(text[first:last], 0, value.start)
+    )
     owner = ""
     for place, (first, last) in enumerate(spans):
         clause = text[first:last]
@@ -243,6 +252,7 @@ def _of_sentence(
                 ADDED.search(clause) is not None,
                 _labels(clause),
                 is_repair,
+                denied if own else frozenset(),
             )
 
 
