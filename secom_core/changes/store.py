@@ -124,7 +124,9 @@ def _number(head: str) -> int:
 
 def _link(connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Said]) -> None:
     telling = [
-        each for each in said if each.statement.cues or each.statement.denied or any(v.sort.startswith(SLOT) for v in each.statement.values)
+        each
+        for each in said
+        if each.statement.cues or each.statement.denied or any(v.sort.startswith(SLOT) for v in each.statement.values)
     ]
     repairs = _repairs(connection, row, turn, said)
     for each, earlier, link in repairs:

@@ -151,27 +151,30 @@ _EVER: Final = wording(
 # Whoever asks for what may be answered anew ("What would you recommend?") asks for no earlier reply.
 _OF_REPLIES: Final = wording(
     r"""
-    (?:did|had|have) you (?:\w+ ){0,2}?(?:recommend|suggest|advis|propos|tell|told|say|said|giv|mention|explain)\w*
-    (?:did|had|have) you (?:\w+ ){0,2}?(?:describ|list|writ|draft|pick|choos|chos|help|show|nam|estimat|calculat)\w*
-    (?:did|had|have) you (?:\w+ ){0,2}?(?:reckon|outlin|offer|warn|answer|quot|compar|come up|work out|walk me)\w*
-    you(?:'d| had)? (?:\w+ )?(?:recommended|suggested|advised|proposed|told|said|gave|given|mentioned|explained)
-    you(?:'d| had)? (?:\w+ )?(?:described|listed|wrote|written|drafted|picked|chose|chosen|showed|named|estimated)
-    you(?:'d| had)? (?:\w+ )?(?:calculated|reckoned|outlined|offered|warned|answered|quoted|compared)
+    did you(?! (?:know|hear|see|get|like|notice|remember|forget|enjoy|sleep|miss)\b)|you(?:'d| would) have (?!to)\w+
+    (?:had|have) you (?:\w+ ){0,2}?(?:recommended|suggested|advised|told|said|given|mentioned|explained|warned|listed)
+    you(?:'d| had| have)? (?:\w+ )?(?:recommended|suggested|advised|proposed|told|said|gave|given|mentioned|explained)
+    you(?:'d| had| have)? (?:\w+ )?(?:described|listed|wrote|written|drafted|picked|chose|chosen|showed|named|estimated)
+    you(?:'d| had| have)? (?:\w+ )?(?:calculated|reckoned|outlined|offered|warned|answered|quoted|compared|favou?red)
+    you(?:'d| had| have)? (?:\w+ )?(?:worked out|brought up|came up|went with|set out|laid out|pointed out|settled on)
     (?:was|were|after|following|followed|per|on|by|to|took|tried|from|about|in) your (?:\w+ )?(?:advice|answer|reply)
     (?:was|were|after|following|followed|per|on|by|to|took|tried|from|about|in) your (?:\w+ )?(?:suggest|recommend)\w+
     (?:was|were|after|following|followed|per|on|by|to|took|tried|from|about|in) your (?:\w+ )?(?:tips?|explanation)
-    (?:hast|hattest) du\b.{0,80}\b(?:geraten|empfohlen|vorgeschlagen|gesagt|genannt|gegeben|erklärt|gerechnet)
-    (?:hast|hattest) du\b.{0,80}\b(?:berechnet|gemeint|erwähnt|geschrieben|geschätzt|beschrieben|gezeigt|geholfen)
+    (?:was|were|after|following|followed|per|on|by|to|from|in) your (?:\w+ )?(?:list|table|comparison|estimate|example)
+    hattest du|du hattest|du\b.{0,60}\b(?:genommen|gewählt|gekauft|gemacht) hättest|(?:regel|tipp|rat|vorschlag) von dir
+    hast du\b.{0,80}\b(?:geraten|empfohlen|vorgeschlagen|gesagt|genannt|gegeben|erklärt|gerechnet|verraten|gewarnt)
+    hast du\b.{0,80}\b(?:berechnet|gemeint|erwähnt|geschrieben|geschätzt|beschrieben|gezeigt|geholfen|aufgezählt)
     (?:haben|hatten) (?-i:Sie)\b.{0,80}\b(?:geraten|empfohlen|vorgeschlagen|gesagt|genannt|erklärt|erwähnt)
-    (?:du|(?-i:Sie))\b.{0,80}\b(?:geraten|empfohlen|vorgeschlagen|gesagt|genannt|erklärt|erwähnt) ha(?:st|tte)\w*
+    (?:du|(?-i:Sie))\b.{0,80}\b(?:geraten|empfohlen|vorgeschlagen|gesagt|genannt|erklärt|erwähnt) ha(?:st|tten)
     (?:rietst|rietest|empfahlst|nanntest|sagtest|schlugst) du|du\b.{0,40}\b(?:rietst|empfahlst|nanntest|sagtest)
     (?:nach|auf|war|waren|bei|von|laut|gemäß) dein(?:e[mnrs]?)? (?:\w+ )?(?:rat|vorschlag|empfehlung|tipp|antwort)\w*
-    (?:me )?(?:recomendaste|sugeriste|dijiste|aconsejaste|propusiste|explicaste|diste|mencionaste|calculaste|escribiste)
+    (?:deiner?|in deinem|nach deinem) (?:liste|tabelle|rechnung|regel|vergleich|aufstellung|übersicht|beispiel)
+    (?!(?:contr|desg|engr|tr)aste|(?:tr|ch|v)iste|(?:ex|cons|ins|res|as|pers|des|subs)iste)\w{2,}(?:aste|iste)
     (?:has|habías) (?:recomendado|sugerido|dicho|aconsejado|propuesto|explicado|dado|mencionado|calculado|escrito)
-    (?:tu|vous) (?:m'|me |nous |l')?(?:as|avez|avais|aviez) (?:\w+ )?(?:recommandé|conseillé|dit|suggéré|proposé)e?s?
-    (?:tu|vous) (?:m'|me |nous |l')?(?:as|avez|avais|aviez) (?:\w+ )?(?:expliqué|donné|parlé|cité|écrit|calculé)e?s?
-    (?:as|avais)-tu (?:\w+ )?(?:recommandé|conseillé|dit|suggéré|proposé|expliqué|donné|parlé|cité|écrit|calculé)e?s?
-    (?:avez|aviez)-vous (?:\w+ )?(?:recommandé|conseillé|dit|suggéré|proposé|expliqué|donné|parlé|cité|écrit)e?s?
+    según (?:tú|tu \w+)|(?:de|en) tu (?:lista|tabla|consejo|respuesta|comparación|ejemplo)
+    (?:tu|vous) (?:m'|me |nous |l')?(?:as|avez|avais|aviez) (?:bien |déjà |aussi )?(?:\w+é|dit|fait|écrit|prévenu)e?s?
+    (?:as|avais)-tu (?:bien |déjà )?(?:\w+é|dit|fait|écrit|prévenu)e?s?
+    (?:avez|aviez)-vous (?:bien |déjà )?(?:\w+é|dit|fait|écrit|prévenu)e?s?
     """,
     anywhere=r"""
     (?:你|您).{0,4}(?:之前|当时|上次|上回|当初|刚才|以前).{0,8}(?:建议|推荐|说|告诉|教|提|列|让我|叫我|给|写|看好|讲|算)
@@ -186,14 +189,17 @@ _OF_REPLIES: Final = wording(
 
 _AGAIN: Final = wording(
     r"""
-    remind me (?:what|which|who|when|where|how|of)|(?:I|I've) forg[eo]t\w* (?:what|which|who|when|where|how|the)
+    remind me (?:what|which|who|when|where|how|of)|(?:I|I've) forg[eo]t\w* (?:what|which|who|when|where|how|the|it)
+    I (?:can't|cannot|don't)\b.{0,20} (?:recall|remember)|slipped my mind|out of my (?:head|mind)
     noch\s*mal|(?:doch|noch) gleich|erinnere? mich (?:an|daran)|(?:was|wer|wie|wo|wann|welche[nmrs]?) war das noch
-    recuérdame|cómo era (?:eso|lo)|rappelle[sz]?-moi
+    hab\w* (?:\w+ ){0,3}vergessen
+    recuérdame|cómo era (?:eso|lo)|se me (?:ha )?(?:olvid|borr)\w+|no me acuerdo
+    rappelle[sz]?-moi|j'ai oublié|je ne (?:me souviens|sais) plus
     """,
     anywhere=r"""
     \bagain\W*(?:$|,)|\b(?:otra vez|de nuevo)\W*$|\bdéjà\W*$
-    来着|再(?:说|讲|告诉我)一(?:遍|次)|提醒(?:我|一下)
-    だっけ|でしたっけ|もう一度(?:言|教)|더라|였지|다시 (?:말|알려)
+    来着|再(?:说|讲|告诉我)一(?:遍|次)|提醒(?:我|一下)|忘(?:了|记)|想不起来
+    だっけ|でしたっけ|もう一度(?:言|教)|忘れ(?:た|て|まし)|더라|였지|다시 (?:말|알려)|까먹|잊어버
     """,
 ).search
 """Whether somebody has forgotten something, which may have been told by either side: "How much was it again?"."""

@@ -22,12 +22,17 @@ OF_REPLIES = """
     You mentioned a book about sleep, which one was it?
     What was your advice about the mortgage?
     Had you not warned me about something with the sealant?
+    you worked out how much of the fees was left for me, how much was it?
+    Which one did you lean towards, and what did it cost?
+    How long is it in your comparison?
     How did you help me plan my budget?
     Zu welchem Anstrich hattest du mir geraten?
     Was hast du mir zum Essen empfohlen?
     Welche Farbe hatten Sie vorgeschlagen?
     Wie hoch sollte der Tisch nach deinem Rat sein?
     Was rietst du mir damals?
+    Was hattest du gegen die Stiche aufgezählt?
+    Da gab es doch eine Regel von dir, wie ging die?
     Ich finde das Buch nicht, das du mir empfohlen hast.
     你上次推荐的是哪本书？
     之前你建议我怎么复习？
@@ -35,6 +40,7 @@ OF_REPLIES = """
     根据你的建议，我该先做什么？
     ¿Qué restaurante me recomendaste?
     ¿Cuánto dijiste que costaba?
+    ¿Qué marca de chocolate me indicaste?
     Quel livre m'as-tu conseillé ?
     Qu'est-ce que tu m'avais recommandé pour le dos ?
     Que m'avez-vous dit sur le bail ?
@@ -53,17 +59,20 @@ OF_SOMETHING_ELSE = """
     What do you know about me?
     Please give me your advice on the lease.
     Did my doctor recommend a diet?
+    Did you know that I have a sister?
     What did Anna tell me about the party?
     Who did I say recommended the hotel?
     Was würdest du empfehlen?
     Kannst du mir ein Buch empfehlen?
     Was hat mir mein Arzt geraten?
+    Hast du eine Idee?
     Was haben sie im Hotel gesagt?
     你能给我推荐一本书吗？
     请给我你的建议。
     医生建议我吃什么？
     ¿Qué me recomiendas?
     ¿Qué dijo mi hermana?
+    ¿Existe un tren nocturno?
     Que me conseilles-tu ?
     おすすめの本はありますか？
     책 추천해 줘.
@@ -75,6 +84,8 @@ ONCE_MORE = """
     What was the name again, of the paint?
     Remind me which train I take.
     I forgot the name of the plumber.
+    When are our calls? I can't for the life of me recall.
+    Ich habe ihn wieder vergessen: Wie lautete der Gruß?
     Wie viel war das noch mal?
     Wie hieß der Ort doch gleich?
     Erinnere mich an den Termin.
