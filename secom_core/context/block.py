@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Final
 
 from ..conversation import Turn
@@ -64,13 +63,15 @@ def _dated(hit: Hit) -> Iterator[str]:
     """The turns of a hit, the day before each that is of another one than the turn before it."""
     first, *others = shown_turns(hit)
     yield first
-    for (before, turn), shown in zip(pairwise(hit.turns), others, strict=True):
+    before, known = hit.turns[0], day_of(hit.turns[0])
+    for turn, shown in zip(hit.turns[1:], others, strict=True):
         day = day_of(turn)
-        if day and day != day_of(before):
+        if day not in ("", known):
             yield f"{day}\n"
         elif is_gap(before, turn):
             yield GAP
         yield shown
+        before, known = turn, day
 
 
 def is_gap(before: Turn, turn: Turn) -> bool:
