@@ -378,7 +378,10 @@ def test_a_topic_is_a_document_with_its_summary_and_leads_back_to_all_its_turns(
         by_id = {document.metadata["secom_memory_id"]: document for document in documents}
         for hit in topics:
             document = by_id[hit.memory.id]
-            assert document.page_content == f"{hit.memory.summary}\n{hit.text}"
+            lines = document.page_content.splitlines()
+            days = [line for line in lines if re.fullmatch(r"\d{4}-\d\d-\d\d \w{3}", line)]
+            assert [line for line in lines if line not in days] == f"{hit.memory.summary}\n{hit.text}".splitlines()
+            assert len(days) == len({turn.at.date() for turn in hit.turns if turn.at}) - 1
             assert document.metadata["summary"] == hit.memory.summary
             assert document.metadata["sessions"] == list(dict.fromkeys(turn.session for turn in hit.turns))
             [again] = to_hits([document], bank)
