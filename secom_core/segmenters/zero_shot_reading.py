@@ -195,8 +195,8 @@ def _from_lines(text: str, count: int) -> list[Segment]:
     for place in (0, 1):
         ranges = [(row[place], row[min(place + 1, len(row) - 1)]) for row in rows if len(row) > place]
         for first in (0, 1):
-            shifted = [(start - first, end - first) for start, end in ranges]
-            if len(ranges) == len(rows) > 1 and not _complaint(shifted, count):
+            shifted = sorted({(start - first, end - first) for start, end in ranges})
+            if len(shifted) == len(rows) > 1 and not _complaint(shifted, count):
                 return [Segment(start, end + 1) for start, end in shifted]
     return []
 

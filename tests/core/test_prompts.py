@@ -165,6 +165,10 @@ anyhow = st.lists(
 
 @pytest.mark.slow
 @given(found=anyhow, frame=st.sampled_from(["{}", "<segmentation>{}</segmentation>", "```{}", "<think></think>{}"]))
+@example(
+    found=[{"num_exchanges": 1, each: 8, "segment_id": 0} for each in ("end_exchange_number", "start_exchange_number")],
+    frame="{}",
+)
 def test_whatever_is_accepted_is_a_partition(found, frame):
     reply = frame.replace("{}", "\n".join(map(json.dumps, found)))
     with suppress(BadReply):
