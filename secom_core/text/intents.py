@@ -153,10 +153,11 @@ _OF_REPLIES: Final = wording(
     r"""
     did you(?! (?:know|hear|see|get|like|notice|remember|forget|enjoy|sleep|miss)\b)|you(?:'d| would) have (?!to)\w+
     (?:had|have) you (?:\w+ ){0,2}?(?:recommended|suggested|advised|told|said|given|mentioned|explained|warned|listed)
-    you(?:'d| had| have)? (?:\w+ )?(?:recommended|suggested|advised|proposed|told|said|gave|given|mentioned|explained)
-    you(?:'d| had| have)? (?:\w+ )?(?:described|listed|wrote|written|drafted|picked|chose|chosen|showed|named|estimated)
-    you(?:'d| had| have)? (?:\w+ )?(?:calculated|reckoned|outlined|offered|warned|answered|quoted|compared|favou?red)
-    you(?:'d| had| have)? (?:\w+ )?(?:worked out|brought up|came up|went with|set out|laid out|pointed out|settled on)
+    you(?:'d| had| have)? (?:\w+ly )?(?:recommended|suggested|advised|proposed|told|said|gave|given|mentioned)
+    you(?:'d| had| have)? (?:\w+ly )?(?:explained|described|listed|wrote|written|drafted|picked|chose|chosen)
+    you(?:'d| had| have)? (?:\w+ly )?(?:showed|named|estimated|calculated|reckoned|outlined|offered|warned)
+    you(?:'d| had| have)? (?:\w+ly )?(?:answered|quoted|compared|favou?red|worked out|brought up|came up)
+    you(?:'d| had| have)? (?:\w+ly )?(?:went with|set out|laid out|pointed out|settled on)
     (?:was|were|after|following|followed|per|on|by|to|took|tried|from|about|in) your (?:\w+ )?(?:advice|answer|reply)
     (?:was|were|after|following|followed|per|on|by|to|took|tried|from|about|in) your (?:\w+ )?(?:suggest|recommend)\w+
     (?:was|were|after|following|followed|per|on|by|to|took|tried|from|about|in) your (?:\w+ )?(?:tips?|explanation)
@@ -169,7 +170,8 @@ _OF_REPLIES: Final = wording(
     (?:rietst|rietest|empfahlst|nanntest|sagtest|schlugst) du|du\b.{0,40}\b(?:rietst|empfahlst|nanntest|sagtest)
     (?:nach|auf|war|waren|bei|von|laut|gemäß) dein(?:e[mnrs]?)? (?:\w+ )?(?:rat|vorschlag|empfehlung|tipp|antwort)\w*
     (?:deiner?|in deinem|nach deinem) (?:liste|tabelle|rechnung|regel|vergleich|aufstellung|übersicht|beispiel)
-    (?!(?:contr|desg|engr|tr)aste|(?:tr|ch|v)iste|(?:ex|cons|ins|res|as|pers|des|subs)iste)\w{2,}(?:aste|iste)
+    (?:recomend|(?:des)?aconsej|explic|mencion|calcul|nombr|indic|cont|enseñ|list|avis|record|mostr|mand)aste
+    (?:suger|propus|d|dij|escrib|advert|eleg|escog|hic|pus)iste
     (?:has|habías) (?:recomendado|sugerido|dicho|aconsejado|propuesto|explicado|dado|mencionado|calculado|escrito)
     según (?:tú|tu \w+)|(?:de|en) tu (?:lista|tabla|consejo|respuesta|comparación|ejemplo)
     (?:tu|vous) (?:m'|me |nous |l')?(?:as|avez|avais|aviez) (?:bien |déjà |aussi )?(?:\w+é|dit|fait|écrit|prévenu)e?s?

@@ -60,12 +60,16 @@ OF_SOMETHING_ELSE = """
     Please give me your advice on the lease.
     Did my doctor recommend a diet?
     Did you know that I have a sister?
+    What did I tell you Tom recommended for dinner?
+    Which toothpaste do I use?
     What did Anna tell me about the party?
     Who did I say recommended the hotel?
     Was würdest du empfehlen?
     Kannst du mir ein Buch empfehlen?
     Was hat mir mein Arzt geraten?
     Hast du eine Idee?
+    Was steht auf meiner Einkaufsliste?
+    Wo ist die Leertaste?
     Was haben sie im Hotel gesagt?
     你能给我推荐一本书吗？
     请给我你的建议。
