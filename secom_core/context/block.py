@@ -11,7 +11,7 @@ from typing import Final
 
 from ..conversation import Turn
 from ..memory import GAP, Hit, Section
-from .lines import CLOSE, OPEN, day_of, first_day, owner, quoted_lines, quoted_turn
+from .lines import CLOSE, OPEN, day_of, first_day, new_days, owner, quoted_lines, quoted_turn
 from .replacing import marks_of
 
 _BLANKS: Final = re.compile(r"\s*")
@@ -61,17 +61,14 @@ def _entry(hit: Hit) -> str:
 
 def _dated(hit: Hit) -> Iterator[str]:
     """The turns of a hit, the day before each that is of another one than the turn before it."""
-    first, *others = shown_turns(hit)
-    yield first
-    before, known = hit.turns[0], day_of(hit.turns[0])
-    for turn, shown in zip(hit.turns[1:], others, strict=True):
-        day = day_of(turn)
-        if day not in ("", known):
+    before = hit.turns[0]
+    for turn, day, shown in zip(hit.turns, new_days(hit.turns), shown_turns(hit), strict=True):
+        if day:
             yield f"{day}\n"
-        elif is_gap(before, turn):
+        elif turn is not before and is_gap(before, turn):
             yield GAP
         yield shown
-        before, known = turn, day
+        before = turn
 
 
 def is_gap(before: Turn, turn: Turn) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import lru_cache
 from typing import Final
@@ -33,6 +33,15 @@ _BEGINNING: Final = 64
 def day_of(turn: Turn) -> str:
     """The day of a turn as a date line has it; empty where it has no time."""
     return _day_line(turn.at.date()) if turn.at else ""
+
+
+def new_days(turns: Sequence[Turn]) -> Iterator[str]:
+    """For each turn its day where it is of another one than the turn before it, else nothing; nothing for the first."""
+    before = day_of(turns[0])
+    for turn in turns:
+        day = day_of(turn)
+        yield day if day != before else ""
+        before = day
 
 
 @lru_cache(maxsize=4096)

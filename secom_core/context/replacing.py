@@ -9,7 +9,7 @@ from typing import Final
 from ..conversation import Replacement, Turn
 from ..memory import CUT, Hit, Section
 from ..ranking import Candidate
-from .lines import day_of, one_line
+from .lines import new_days, one_line
 
 IN_THE_PROMPT: Final = "corrections"
 """The name of the section that says what holds no more of what the prompt shows already."""
@@ -49,14 +49,11 @@ def text_with_marks(hit: Hit) -> str:
     lines = hit.lines_by_turn()
     marks = {turn_id: tuple(replace(each, number=0) for each in found) for turn_id, found in hit.replaced.items()}
     alone = replace(hit, replaced=marks)
-    shown: list[str] = []
-    before = day_of(hit.turns[0])
-    for turn in hit.turns:
-        day = day_of(turn)
-        shown += [day] if day not in ("", before) else []
-        shown += [*lines[turn.id], *marks_of(alone, turn).splitlines()]
-        before = day
-    return "\n".join(shown)
+    return "\n".join(
+        line
+        for turn, day in zip(hit.turns, new_days(hit.turns), strict=True)
+        for line in [*([day] if day else []), *lines[turn.id], *marks_of(alone, turn).splitlines()]
+    )
 
 
 def replacements_json(hit: Hit) -> list[dict[str, str | None]]:
